@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+'use strict';
+
+// Before anything is loaded: an older Node would end in a riddle.
+const oldest = [20, 19];
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
+  tell(
+    `Node.js ${process.versions.node} is too old; ${oldest.join('.')} or newer is needed (https://nodejs.org)`,
+  );
+  process.exit(1);
+}
+
+const { spawnSync } = require('node:child_process');
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
+
+const root = join(__dirname, '..');
+const has = (...path) => existsSync(join(root, ...path));
+
+// A fresh clone has neither lib/ nor node_modules/; the published package has no scripts/ and needs nothing.
+if (
+  has('scripts', 'bootstrap.mjs') &&
+  !(has('lib', '.build-hash') && has('node_modules', '.package-lock.json'))
+) {
+  tell('first run in this clone; installing and building what is missing');
+  const { status } = spawnSync(process.execPath, [join(root, 'scripts', 'bootstrap.mjs'), 'prepare'], {
+    stdio: ['ignore', 2, 2],
+  });
+  if (status !== 0) process.exit(1);
+}
+
+try {
+  require('../lib/cli/main.js');
+} catch (error) {
+  const missing = /^Cannot find (?:module|package) '([^']+)'/.exec(error.message);
+  if (error.code !== 'MODULE_NOT_FOUND' || missing === null) throw error;
+  tell(`${missing[1]} is not installed; run \`npm install\` again, without leaving anything out`);
+  process.exit(1);
+}
+
+function tell(line) {
+  process.stderr.write(`countersign: ${line}\n`);
+}

@@ -1,0 +1,186 @@
+import tseslint from 'typescript-eslint';
+
+const HOUSE = [
+  'activities',
+  'cli',
+  'client',
+  'contract',
+  'encryption',
+  'engine',
+  'history',
+  'models',
+  'server',
+  'testing',
+  'tools',
+  'web',
+  'workflows',
+];
+const WORKFLOW_ONLY = ['@temporalio/workflow', '@temporalio/workflow/*'];
+const NATIVE = ['@temporalio/worker', '@temporalio/core-bridge', '@temporalio/testing'];
+const NO_TEMPORAL = '^@temporalio/(?!common|activity)';
+const PURE = ['@noble/hashes', 'canonicalize', '@cfworker/json-schema'];
+
+/** Matches an import of a folder of ours, from whatever depth. */
+const folder = (name) => `^(\\.\\./)+${name}(/|$)`;
+
+/** Every package and builtin except those named. */
+const packagesExcept = (names) =>
+  `^(?!\\.)(?!(${names.map((name) => name.replaceAll('.', '\\.')).join('|')})(/|$))`;
+
+const forbid = (regex, message, allowTypeImports = false) => ({ regex, message, allowTypeImports });
+
+/** What one folder may not import: other folders of ours, and packages. */
+const boundary = ({ from, folders, packages, types = [], message }) => ({
+  files: [`src/${from}/**/*.ts`],
+  rules: {
+    '@typescript-eslint/no-restricted-imports': [
+      'error',
+      {
+        patterns: [
+          ...HOUSE.filter((name) => name !== from && !folders.includes(name)).map((name) =>
+            forbid(folder(name), message, types.includes(name)),
+          ),
+          ...(folders.includes('worker') ? [] : [forbid('^(\\.\\./)+worker$', message)]),
+          ...packages,
+        ],
+      },
+    ],
+  },
+});
+
+const boundaries = [
+  boundary({
+    from: 'contract',
+    folders: [],
+    packages: [forbid(packagesExcept(PURE), 'contract uses pure libraries only.')],
+    message: 'contract imports nothing outside itself.',
+  }),
+  boundary({
+    from: 'workflows',
+    folders: ['contract'],
+    types: ['activities'],
+    packages: [
+      forbid(
+        packagesExcept(['@temporalio/workflow', '@temporalio/common', '@temporalio/activity', ...PURE]),
+        "Workflows run in a sandbox: Temporal's workflow packages and pure libraries only.",
+      ),
+      forbid('^@temporalio/activity', 'Workflows import only types of activities.', true),
+    ],
+    message: 'Workflows import contract, and only types of activities.',
+  }),
+  boundary({
+    from: 'client',
+    folders: ['contract', 'history', 'encryption'],
+    // Names and definitions of workflows are types here: their code belongs to the sandbox.
+    types: ['workflows'],
+    packages: [
+      forbid(
+        `^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`,
+        'The client runs without a native module.',
+        true,
+      ),
+    ],
+    message: "An approver's machine has no worker, tools or models.",
+  }),
+  boundary({
+    from: 'encryption',
+    folders: ['contract'],
+    packages: [
+      forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'Clients without a native module encrypt too.'),
+    ],
+    message: 'Encryption serves worker and client, and knows neither.',
+  }),
+  boundary({
+    from: 'history',
+    folders: ['contract'],
+    packages: [forbid('^@temporalio/workflow', 'History is read outside the sandbox.')],
+    message: 'History imports contract only.',
+  }),
+  boundary({
+    from: 'activities',
+    folders: ['contract', 'tools', 'models', 'history'],
+    packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Activities run outside the sandbox.')],
+    message: 'Only worker.ts knows both workflows and activities.',
+  }),
+  boundary({
+    from: 'tools',
+    folders: ['contract'],
+    // An agent is defined with its model, which it only passes on.
+    types: ['models'],
+    packages: [forbid(NO_TEMPORAL, 'Tools know nothing of workers and clients.')],
+    message: 'Data goes one way: contract, workflows, activities, tools.',
+  }),
+  boundary({
+    from: 'models',
+    folders: ['contract', 'tools'],
+    packages: [forbid(NO_TEMPORAL, 'Models know nothing of workers and clients.')],
+    message: 'Models know contract and the definitions of tools.',
+  }),
+  boundary({
+    from: 'engine',
+    folders: ['contract'],
+    packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'The engine runs outside the sandbox.')],
+    message: 'The engine finds or starts a server and knows nothing of turns.',
+  }),
+];
+
+export default tseslint.config(
+  {
+    ignores: [
+      'lib/**',
+      '.lib-*/**',
+      'node_modules/**',
+      'coverage/**',
+      '.countersign/**',
+      'test/histories/**',
+    ],
+  },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.base],
+    languageOptions: {
+      parserOptions: { project: './tsconfig.test.json', tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/max-params': ['error', { max: 3 }],
+      'max-lines-per-function': ['error', { max: 50, skipBlankLines: true, skipComments: true }],
+      'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'TSEnumDeclaration', message: 'Use an `as const` object and a union.' },
+      ],
+      'no-console': 'error',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+      'prefer-const': 'error',
+    },
+  },
+  // The one place that talks to a person line by line.
+  { files: ['src/cli/**/*.ts', 'examples/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
+  // A `describe` is as long as its table, and a row has as many parameters as columns.
+  {
+    files: ['test/**/*.ts'],
+    rules: { 'max-lines-per-function': 'off', 'max-lines': 'off', '@typescript-eslint/max-params': 'off' },
+  },
+  // Node's own test runner waits for its tests itself.
+  {
+    files: ['templates/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        { allowForKnownSafeCalls: [{ from: 'package', name: 'test', package: 'node:test' }] },
+      ],
+    },
+  },
+  {
+    files: ['scripts/**/*.{mjs,cjs}', 'bin/*.js', '*.{js,mjs}'],
+    rules: { eqeqeq: 'error', 'prefer-const': 'error', 'no-unused-vars': 'error' },
+  },
+  ...boundaries,
+);

@@ -1,0 +1,46 @@
+/**
+ * What `npm run demo`, `npm test`, `npm run check` and `npm run bench` start: installs and builds what is missing, then runs the rest.
+ * Plain Node without dependencies, because on a fresh clone there are none.
+ */
+import { check } from './check.mjs';
+import { checkNode, install, isInstallStale } from './install.mjs';
+import { withLock } from './lock.mjs';
+import { at, say } from './root.mjs';
+import { runShown } from './run.mjs';
+
+const prepare = async () => {
+  checkNode();
+  if (isInstallStale()) await withLock(install);
+  else await install();
+  // Only now: it needs nothing installed to load, but what it does needs everything.
+  const { build, isBuildStale } = await import('./build.mjs');
+  if (isBuildStale()) await withLock(async () => (isBuildStale() ? build({ check: false }) : undefined));
+};
+
+const node = (...args) => runShown(process.execPath, args);
+
+const commands = {
+  prepare: async () => 0,
+  demo: (args) => node(at('lib', 'cli', 'demo.js'), ...args),
+  test: (args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...args),
+  check,
+  'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
+  bench: (args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), at('bench', 'main.ts'), ...args),
+};
+
+const main = async ([name, ...args]) => {
+  const command = Object.hasOwn(commands, name ?? '') ? commands[name] : undefined;
+  if (command === undefined) throw new Error(`usage: bootstrap.mjs ${Object.keys(commands).join('|')}`);
+  await prepare();
+  return command(args);
+};
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error) => {
+    say(error.message);
+    process.exitCode = 1;
+  },
+);

@@ -1,0 +1,81 @@
+/** Builds lib/: compiles src/, then bundles the workflows so that a worker starts without webpack. */
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { withLock } from './lock.mjs';
+import { at, say } from './root.mjs';
+import { runQuiet } from './run.mjs';
+import { hashSources } from './sources.mjs';
+
+const STAGING = '.lib-';
+/** What the SDK's bundler ends with; the worker reads the map from there. */
+const SOURCE_MAP = '\n//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
+const hashFile = at('lib', '.build-hash');
+
+/** True when lib/ was made from other sources than these. */
+export const isBuildStale = () => !existsSync(hashFile) || readFileSync(hashFile, 'utf8') !== hashSources();
+
+/**
+ * Builds lib/ from scratch; call it with the lock held. Without `check` types are left to `npm run check`: the output is
+ * the same, and a first run is sooner there.
+ */
+export const build = async ({ check }) => {
+  say(`building lib/${check ? '' : ' (a few seconds)'}`);
+  // Taken first: what changes while we build makes the build stale, not wrong.
+  const hash = hashSources();
+  removeLeftovers();
+  const staging = at(`${STAGING}${process.pid}`);
+  await compile(staging, check);
+  swap(staging);
+  await bundle();
+  chmodSync(at('bin', 'countersign.js'), 0o755);
+  writeFileSync(hashFile, hash);
+};
+
+const compile = (outDir, check) =>
+  runQuiet(process.execPath, [
+    at('node_modules', 'typescript', 'bin', 'tsc'),
+    ...['-p', 'tsconfig.json', '--outDir', outDir],
+    ...(check ? [] : ['--noCheck']),
+  ]);
+
+/** lib/ is put in place whole, so that a build that fails leaves the old one. */
+const swap = (staging) => {
+  const old = `${staging}-old`;
+  if (existsSync(at('lib'))) renameSync(at('lib'), old);
+  renameSync(staging, at('lib'));
+  rmSync(old, { recursive: true, force: true });
+};
+
+const removeLeftovers = () => {
+  const names = readdirSync(at('.')).filter((name) => name.startsWith(STAGING));
+  for (const name of names) rmSync(at(name), { recursive: true, force: true });
+};
+
+const bundle = async () => {
+  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: at('lib', 'workflows', 'index.js'),
+    failureConverterPath: at('lib', 'encryption', 'sandbox-failure-converter.js'),
+    logger: new DefaultLogger('WARN'),
+  });
+  writeFileSync(at('lib', 'workflow-bundle.js'), await withoutComments(code));
+};
+
+/** Half of the bundle is comments and blanks, most of them the SDK's. Names and structure stay, and the source map is led on. */
+const withoutComments = async (bundled) => {
+  const { minify } = await import('@swc/core');
+  const [source, map] = bundled.split(SOURCE_MAP);
+  const { code, map: newMap } = await minify(source, {
+    ...{ compress: false, mangle: false, format: { comments: false } },
+    sourceMap: { content: Buffer.from(map, 'base64').toString() },
+    inlineSourcesContent: true,
+  });
+  return `${code}${SOURCE_MAP}${Buffer.from(newMap).toString('base64')}`;
+};
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  withLock(() => build({ check: true })).catch((error) => {
+    say(error.message);
+    process.exitCode = 1;
+  });
+}

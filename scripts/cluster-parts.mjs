@@ -1,0 +1,108 @@
+/** What a cluster is made of: programs of the system, and the server built from its published source. */
+import { existsSync, readdirSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, join } from 'node:path';
+import { at, say } from './root.mjs';
+
+const require = createRequire(import.meta.url);
+/** The engine's own tools: only to be called once lib/ is built. */
+const engine = (name) => require(at('lib', 'engine', `${name}.js`));
+
+export const SERVER_VERSION = '1.32.0';
+
+const SERVER = { package: 'server', program: 'temporal-server' };
+const SQL_TOOL = { package: 'tools/sql', program: 'temporal-sql-tool' };
+
+/** The directory of PostgreSQL's programs; throws what to install when there is none. */
+export const findPostgres = () => {
+  const found = candidates().find((directory) =>
+    ['initdb', 'postgres'].every((name) => existsSync(join(directory, name))),
+  );
+  if (found !== undefined) return found;
+  throw new Error(
+    'PostgreSQL is missing: initdb and postgres are neither on PATH nor in COUNTERSIGN_POSTGRES_BIN.\n' +
+      'Install it (Debian, Ubuntu: `apt-get install postgresql`; macOS: `brew install postgresql@16`) and run this again.',
+  );
+};
+
+const candidates = () => [
+  ...[process.env.COUNTERSIGN_POSTGRES_BIN ?? ''].filter(Boolean),
+  ...(process.env.PATH ?? '').split(delimiter).filter(Boolean),
+  ...versions('/usr/lib/postgresql').map((version) => join('/usr/lib/postgresql', version, 'bin')),
+  ...['/opt/homebrew/opt', '/usr/local/opt'].flatMap((base) =>
+    versions(base)
+      .filter((name) => name.startsWith('postgresql'))
+      .map((name) => join(base, name, 'bin')),
+  ),
+];
+
+/** Newest first. */
+const versions = (directory) =>
+  existsSync(directory)
+    ? readdirSync(directory).sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+    : [];
+
+/** The directory of `temporal-server` and `temporal-sql-tool`: from the cache, or built into it once. */
+export const buildServer = async () => {
+  const { cacheDirectory } = engine('cache');
+  const directory = join(dirname(cacheDirectory(process.env)), `temporal-server-${SERVER_VERSION}`);
+  await mkdir(directory, { recursive: true });
+  const waiting = { progress: say, what: 'The Temporal server is being built' };
+  await engine('lock').withLock(join(directory, '.lock'), waiting, async () => {
+    if (![SERVER, SQL_TOOL].every(({ program }) => existsSync(join(directory, program))))
+      await build(directory);
+  });
+  return directory;
+};
+
+/** Built beside its place and renamed: a build that was cut short leaves nothing that looks complete. */
+const build = async (directory) => {
+  say(`building the Temporal server ${SERVER_VERSION} with Go, once: 1 to 3 minutes on a small machine`);
+  const staging = await mkdtemp(join(directory, '.staging-'));
+  try {
+    await goInstall(staging);
+    for (const { package: path, program } of [SERVER, SQL_TOOL]) {
+      const built = join(staging, path.split('/').at(-1));
+      await chmod(built, 0o755);
+      await rename(built, join(directory, program));
+    }
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+};
+
+const goInstall = async (bin) => {
+  const packages = [SERVER, SQL_TOOL].map(
+    ({ package: path }) => `go.temporal.io/server/cmd/${path}@v${SERVER_VERSION}`,
+  );
+  const startedAt = Date.now();
+  const counts = { modules: 0, packages: 0 };
+  const onLine = (line) => void counts[line.startsWith('go: downloading') ? 'modules' : 'packages']++;
+  const ticker = engine('ticker').every(10_000, () =>
+    say(
+      `building the server: ${counts.modules} modules fetched, ${counts.packages} packages compiled, ${Math.round((Date.now() - startedAt) / 1000)} s`,
+    ),
+  );
+  try {
+    const env = { ...process.env, CGO_ENABLED: '0', GOBIN: bin };
+    const { code, lines } = await runGo(['install', '-v', '-ldflags', '-s -w', ...packages], { env, onLine });
+    if (code !== 0) throw new Error(`the Temporal server cannot be built:\n${lines.slice(-8).join('\n')}`);
+  } finally {
+    ticker.stop();
+  }
+};
+
+const runGo = async (args, options) => {
+  try {
+    return await engine('run').run('go', args, options);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    throw new Error(
+      'Go is missing, which builds the Temporal server (https://go.dev/dl). Install it and run this again.',
+      {
+        cause: error,
+      },
+    );
+  }
+};
