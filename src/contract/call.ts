@@ -1,0 +1,131 @@
+import type { Decision } from './decision';
+import type { JsonObject } from './json';
+import type { FilePlan, Preview } from './plan';
+import type { ToolResult } from './result';
+import type { Effect, RetryOptions, Safety } from './tool';
+
+/** What every call carries, whatever became of it. */
+export interface CallHead {
+  /** `<step>.<n>`, unique in its turn. */
+  callId: string;
+  /** The model's own id, made up and unique where it gave none or one twice. */
+  id: string;
+  tool: string;
+}
+
+/** How a tool wants its calls run; part of what is prepared, so that replay never asks the registry. */
+export interface CallSettings {
+  safety: Safety;
+  effect: Effect;
+  /** Absent: the turn's own queue. */
+  taskQueue?: string;
+  local?: boolean;
+  timeoutMs: number;
+  heartbeatMs: number;
+  retry: RetryOptions;
+  /** Null: the request never expires. */
+  requestExpiresMs: number | null;
+  startWithinMs: number;
+}
+
+/** A call that cannot run: its result is ready and says why. */
+export interface InvalidCall extends CallHead {
+  kind: 'invalid';
+  /** What the model wrote where it could not be parsed; cut to 4 KiB. */
+  raw?: string;
+  /** What the model asked for, where it could be parsed; `{}` otherwise. */
+  proposed: JsonObject;
+  result: ToolResult;
+}
+
+/** A call that may run: at once (`run`) or when a person has decided (`ask`). */
+export interface ValidCall extends CallHead {
+  kind: 'run' | 'ask';
+  /** With defaults applied: what runs unless a person changes it. */
+  arguments: JsonObject;
+  /** What the model asked for; only where defaults changed it. */
+  proposed?: JsonObject;
+  /** SHA-256 over the RFC 8785 form of `arguments`. */
+  argsDigest: string;
+  /** SHA-256 over name, description, schema, safety and effect of the tool. */
+  toolDigest: string;
+  settings: CallSettings;
+  /** Only where `kind` is `ask`. */
+  preview?: Preview;
+  /** What the policy said, where it said more than safety does. */
+  policyReason?: string;
+}
+
+/** A call whose tool lives on another queue: a `countersign.prepare` activity there makes it valid or invalid. */
+export interface RemoteCall extends CallHead {
+  kind: 'remote';
+  taskQueue: string;
+  /** Arguments as the model wrote them. */
+  raw: string;
+}
+
+export type PreparedCall = InvalidCall | ValidCall | RemoteCall;
+
+/** Input of a tool's activity. */
+export interface CallInput extends CallHead {
+  agent: string;
+  /** Unique to this call; a call asked anew after a reset has another. */
+  callKey: string;
+  /** 0, and one more with each `run-again`. */
+  generation: number;
+  arguments: JsonObject;
+  argsDigest: string;
+  toolDigest: string;
+  effect: Effect;
+  timeoutMs: number;
+  /** The decision that is spent by this call; absent for calls that need none. */
+  decision?: SpentDecision;
+  /** What the model asked for; only where a person changed it. */
+  proposed?: JsonObject;
+  /** The approved file plan. */
+  plan?: FilePlan;
+  /** The run that first held this workflow: another one means that an operator reset it. */
+  originalRunId: string;
+}
+
+/** What a call keeps of its decision. `hunks`: the accepted ones; absent means all. */
+export interface SpentDecision {
+  decisionId: string;
+  decision: Exclude<Decision['decision'], 'denied'>;
+  approver: string;
+  reason?: string;
+  hunks?: string[];
+  /** Who changed the arguments and why; another person than the approver where the edit had to be looked at again. */
+  edit?: { approver: string; reason?: string };
+}
+
+/** Output of a tool's activity: the outcome (with the SHA-256 of its content), or that nobody knows it. */
+export type CallOutput = { result: ToolResult; contentDigest: string } | { inDoubt: InDoubt };
+
+/** Why the outcome of a started call is unknown. */
+export interface InDoubt {
+  message: string;
+  /** What is known so far, such as partial output. */
+  partial?: string;
+}
+
+/** Input of `countersign.verify`. */
+export interface VerifyInput extends CallHead {
+  agent: string;
+  callKey: string;
+  generation: number;
+  arguments: JsonObject;
+}
+
+/** Output of `countersign.verify`. */
+export type VerifyOutput =
+  | { outcome: 'happened'; result: ToolResult }
+  | { outcome: 'did_not'; message: string }
+  | { outcome: 'cannot_tell'; message: string };
+
+/** Payload of the `outcome` signal: what a call that had been given up reports when it ends after all. */
+export interface OutcomeReport {
+  callKey: string;
+  generation: number;
+  result: ToolResult;
+}

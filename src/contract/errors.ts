@@ -1,0 +1,59 @@
+/**
+ * Every code a CountersignError can have; each has a page at `docs/errors/<code>.md`.
+ * Codes of call results (`ToolErrorCode`) and of refused decisions (`RefusalCode`) have pages there too.
+ */
+export const ERROR_CODES = [
+  'usage',
+  'config_not_found',
+  'config_invalid',
+  'tool_invalid',
+  'agent_invalid',
+  'agent_not_found',
+  'turn_not_found',
+  'call_not_found',
+  'ambiguous_id',
+  'turn_exists',
+  'no_server',
+  'server_failed',
+  'namespace_missing',
+  'not_ready',
+  'attributes_missing',
+  'decision_refused',
+  'turn_failed',
+  'still_waiting',
+  'no_tool_calls',
+  'outside_root',
+  'workspace',
+  'bad_history',
+  'encryption_invalid',
+  'key_missing',
+  'payload_refused',
+  'model_failed',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** What an error can carry besides its code and message. */
+export interface ErrorExtras {
+  /** What to do about it; one sentence. */
+  hint?: string;
+  /** Facts by name; what they are is told on the code's page. */
+  data?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+/** The one error class: a stable `code`, what happened, what to do. */
+export class CountersignError extends Error {
+  override readonly name = 'CountersignError';
+  readonly hint: string | undefined;
+  readonly data: Record<string, unknown>;
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    extras: ErrorExtras = {},
+  ) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.hint = extras.hint;
+    this.data = extras.data ?? {};
+  }
+}

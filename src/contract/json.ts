@@ -1,0 +1,31 @@
+/** Any value that JSON can write. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+
+/** A JSON object; what the arguments of every call are. */
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+/** Whether a value is a plain object (not null, not an array). */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Deeper values take recursive code to its limits, and no person would read them. */
+const MOST_LEVELS = 100;
+
+/**
+ * Whether a decoded value is JSON that everything of ours can take: numbers that JSON can write (`1e999` is read as
+ * Infinity), no key `__proto__`, at most 100 levels. Never throws, whatever the depth.
+ */
+export function isSoundJson(value: unknown): boolean {
+  return isSound(value, MOST_LEVELS);
+}
+
+function isSound(value: unknown, levels: number): boolean {
+  if (levels === 0) return false;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (Array.isArray(value)) return value.every((item) => isSound(item, levels - 1));
+  if (!isObject(value)) return true;
+  return Object.entries(value).every(([key, item]) => key !== '__proto__' && isSound(item, levels - 1));
+}

@@ -1,0 +1,71 @@
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+
+/**
+ * Every limit in one place. What is over one is refused or cut with a mark before it reaches history:
+ * Temporal refuses a payload over 2 MB by letting the workflow hang, not fail.
+ */
+export const LIMITS = {
+  /** Calls in one step; more than a person can follow, and well under Temporal's 2,000 pending activities. */
+  callsPerStep: 64,
+  /** Steps in one turn unless the agent sets it: a model that loops has to stop somewhere. */
+  stepsPerTurn: 50,
+  /** Pure calls that run at once: keeps one step from filling a worker's activity slots. */
+  pureAtOnce: 16,
+  /** Arguments of one call, in bytes of JSON. */
+  argumentsBytes: 128 * KIB,
+  /** Arguments of all calls of a step: `think` returns them in one payload. */
+  argumentsBytesPerStep: 768 * KIB,
+  /** One preview. Longer ones cannot be reviewed, so the call is not offered. */
+  previewBytes: 256 * KIB,
+  /** All previews of a step: `think` returns them in one payload. */
+  previewBytesPerStep: 512 * KIB,
+  /** The whole result of `think`: leaves room for encryption under the 2 MB payload limit. */
+  thinkResultBytes: 1.5 * MIB,
+  /** Output of a tool unless it sets its own; head and tail are kept. */
+  outputBytes: 64 * KIB,
+  /** The most a tool may set as its own output limit: the result is one payload. */
+  outputBytesMost: 1 * MIB,
+  /** The transcript of a turn: it has to fit one payload when the turn continues as new. */
+  transcriptBytes: 1.5 * 1000 * 1000,
+  /** One page of the `transcript` query: half the payload limit. */
+  transcriptPageBytes: 1 * MIB,
+  /** What the worker keeps of transcripts and results in memory, least recently used out first. */
+  workerMemoryBytes: 64 * MIB,
+  /** The reason of a decision. */
+  reasonBytes: 4 * KIB,
+  /** The memo we write: visibility stores it with each turn, and the server warns at 2 KiB and above. */
+  memoBytes: 4 * KIB,
+  /** One call that is gated in somebody's own workflow, arguments and preview: the memo holds it while it is open. */
+  gatedBytes: 16 * KIB,
+  /** Requests named in the memo; the rest is a count. */
+  memoRequests: 20,
+  /** Verdicts on signals that the memo keeps. */
+  memoVerdicts: 20,
+  /** Stack traces inside error details. */
+  stackBytes: 4 * KIB,
+} as const;
+
+/** Times, in milliseconds. */
+export const TIMES = {
+  /** A tool's own timeout unless set. */
+  toolTimeout: 30 * SECOND,
+  /** What start-to-close adds to the tool's timeout, so that the executor ends a handler first. */
+  closeMargin: 10 * SECOND,
+  /** Heartbeat timeout of every call: how soon a dead worker is noticed. */
+  heartbeatTimeout: 10 * SECOND,
+  /** An approved call has to start within this time or it is `expired`. */
+  startWithin: HOUR,
+  /** A request without a decision expires into a denial. */
+  requestExpires: 7 * 24 * HOUR,
+  /** A `local` tool has to be quick: it runs inside a workflow task. */
+  localTimeout: 5 * SECOND,
+  /** The whole of one `think` attempt: model call and preparation. */
+  thinkTimeout: 10 * 60 * SECOND,
+  /** How long a client waits for an update before it sends the signal. */
+  updateAnswer: 3 * SECOND,
+  /** How long a client retries `unknown_call`: the request may be about to be registered. */
+  unknownCallRetry: 2 * SECOND,
+} as const;

@@ -1,0 +1,76 @@
+/** The task queue of a worker and its turns, unless set. */
+export const TASK_QUEUE = 'countersign';
+
+/** Workflow types. */
+export const WORKFLOWS = { turn: 'agentTurn' } as const;
+
+/** Activity types that are ours; a tool's activity is called by the tool's name. */
+export const ACTIVITIES = {
+  think: 'countersign.think',
+  prepare: 'countersign.prepare',
+  verify: 'countersign.verify',
+} as const;
+
+/**
+ * Signals: they are durable as soon as the server took them, with no worker up, and cannot be refused to the sender.
+ * `approval` carries a Decision, `resolution` a Resolution, `outcome` an OutcomeReport (from a late call),
+ * `abandon` an Abandonment.
+ */
+export const SIGNALS = {
+  approval: 'approval',
+  resolution: 'resolution',
+  outcome: 'outcome',
+  abandon: 'abandon',
+} as const;
+
+/** Updates: answered by a live worker, refused without a trace in history. */
+export const UPDATES = { decide: 'decide', resolve: 'resolve' } as const;
+
+/** Queries. `transcript` answers one TranscriptPage. */
+export const QUERIES = { transcript: 'transcript' } as const;
+
+/** Search attributes that make up the inbox. They are never encrypted: opaque ids and tool names only. */
+export const SEARCH_ATTRIBUTES = {
+  state: 'CountersignState',
+  pending: 'CountersignPending',
+  tools: 'CountersignTools',
+  deadline: 'CountersignDeadline',
+  agent: 'CountersignAgent',
+} as const;
+
+/** Memo keys. `prompt`: the head of what was asked; `open`: an OpenMemo; `verdicts`: SignalVerdict[]. */
+export const MEMO = { prompt: 'prompt', open: 'open', verdicts: 'verdicts' } as const;
+
+/** Memo key of one call that is gated in somebody's own workflow; it holds a ValidCall while the request is open. */
+export const gatedMemo = (callId: string): string => `gated.${callId}`;
+
+/** What CountersignDeadline holds when no request of a turn ever expires. */
+export const NEVER = '9999-12-31T00:00:00.000Z';
+
+/** A tool's name: snake_case, and none of the names Temporal or we use ourselves. */
+export const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** Names a tool cannot have: Temporal's catch-all activity. */
+export const RESERVED_TOOL_NAMES: readonly string[] = ['default'];
+
+/** Types of the failures that cross from activities to workflows. */
+export const FAILURES = {
+  /** Temporal's own, for an activity type that no worker on the queue has. */
+  notRegistered: 'NotFoundError',
+  /** A call that may run again; details hold its ToolResult so far. */
+  retry: 'countersign.retry',
+  /** The model failed for good; the turn fails. */
+  model: 'countersign.model',
+  /** The turn cannot start or go on. */
+  turn: 'countersign.turn',
+  /** A workflow uses its gate wrongly. */
+  gate: 'countersign.gate',
+} as const;
+
+/** Ids of activities in history, by what they are for. */
+export const activityIds = {
+  think: (step: number) => `think-${step}`,
+  prepare: (callId: string) => `prepare-${callId}`,
+  call: (callId: string, generation: number) => `call-${callId}-${generation}`,
+  verify: (callId: string, generation: number) => `verify-${callId}-${generation}`,
+} as const;

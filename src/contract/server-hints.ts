@@ -1,0 +1,14 @@
+/** What to do about a Temporal server that does not answer, by what stands in the way. */
+export const SERVER_HINTS = {
+  nobody: 'start one with `countersign dev`, or set TEMPORAL_ADDRESS',
+  unknownHost: 'there is no such host: check TEMPORAL_ADDRESS',
+  untrusted:
+    "its certificate is signed by nobody whom this machine trusts: set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the authority's certificate",
+  otherName: 'its certificate is for another name: set TEMPORAL_TLS_SERVER_NAME to that name',
+  wantsTls: 'it speaks TLS only: set TEMPORAL_TLS=true',
+  wantsCertificate:
+    'it asks for a certificate of yours: set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
+  withoutTls:
+    'it speaks no TLS: unset TEMPORAL_TLS and TEMPORAL_API_KEY, or check whether the port is the right one',
+  keyRefused: 'it does not let you: check TEMPORAL_API_KEY',
+} as const;

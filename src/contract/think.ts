@@ -1,0 +1,63 @@
+import type { PreparedCall } from './call';
+import type { JsonSchema, Order } from './tool';
+
+/** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
+export interface ThinkInput {
+  agent: string;
+  /** Counts from 1. */
+  step: number;
+  /** The reply that the conversation so far ends with, and how many entries that makes. Absent in the first step. */
+  after?: { replyId: string; count: number };
+  /** New words of a person. */
+  words: string[];
+  /** One for each call of the last reply, in its order. */
+  results: ResultRef[];
+  /** Outputs before this entry are dropped; see `dropOutputs`. */
+  droppedBefore: number;
+}
+
+/** A result by name; the text is in the worker's memory or in the `transcript` query. `text` only where history has it nowhere else. */
+export interface ResultRef {
+  callId: string;
+  /** SHA-256 (hex) of the content. */
+  digest: string;
+  success: boolean;
+  text?: string;
+}
+
+/** Tokens used by one model reply, as the provider counts them. */
+export interface Usage {
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+}
+
+/** Output of `countersign.think`. No calls: `text` is the answer. */
+export interface ThinkOutput {
+  /** Random for each attempt. */
+  replyId: string;
+  text: string;
+  calls: PreparedCall[];
+  /** JSON Schemas by tool digest, for the tools whose calls wait for a decision: edits are checked against them. */
+  schemas: Record<string, JsonSchema>;
+  model: string;
+  finishReason: string;
+  usage?: Usage;
+  order: Order;
+  maxSteps: number;
+}
+
+/** Input of `countersign.prepare`: one call, for the worker that has its tool, or a file proposal with new arguments. */
+export interface PrepareInput {
+  agent: string;
+  callId: string;
+  id: string;
+  tool: string;
+  raw: string;
+}
+
+/** Output of `countersign.prepare`. */
+export interface PrepareOutput {
+  call: PreparedCall;
+  schema?: JsonSchema;
+}

@@ -1,0 +1,85 @@
+import type { JsonObject } from '../contract/json';
+import type { ToolResult } from '../contract/result';
+import type { Safety } from '../contract/tool';
+import { redactSecrets } from './redact';
+import { redactText } from './redact-text';
+
+/** Levels, as Temporal's loggers name them. */
+export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Where lines go; Temporal's own loggers fit. Contract: does not throw. */
+export interface LineLogger {
+  log(level: LogLevel, message: string): void;
+}
+
+export interface CallLogOptions {
+  /** Level of the lines about calls; failures are at least `WARN`. @default 'INFO' */
+  level?: LogLevel;
+  /** Whether calls are logged; cautious ones always are. @default true */
+  calls?: boolean;
+}
+
+/** Writes what becomes of calls: one line each, no secrets, no control characters, long values cut. */
+export interface CallLog {
+  /** `TOOL_CALL tool=… args={…}` */
+  call(tool: string, safety: Safety | null, args: JsonObject): void;
+  /** `TOOL_SUCCESS tool=… duration=…ms content='…'` or `TOOL_FAILED tool=… duration=…ms error=[code] message` */
+  end(result: ToolResult): void;
+  /** Something that is wrong around a call and does not change its outcome. */
+  warn(message: string): void;
+}
+
+/** Characters of arguments, content or message in one line. */
+const SHOWN = 500;
+
+/** Redaction reads this much: more would never be shown. */
+const READ = 64 * 1024;
+
+/** A call log over a logger. */
+export function createCallLog(logger: LineLogger, options: CallLogOptions = {}): CallLog {
+  const { level = 'INFO', calls = true } = options;
+  const wants = (safety: Safety | null): boolean => calls || safety === 'cautious';
+  return {
+    call(tool, safety, args) {
+      if (wants(safety)) logger.log(level, `TOOL_CALL tool=${shown(tool)} args=${shown(toJson(args))}`);
+    },
+    end(result) {
+      if (!wants(result.metadata.safety_level)) return;
+      logger.log(result.success ? level : atLeastWarn(level), describeEnd(result));
+    },
+    warn: (message) => logger.log('WARN', shown(redactText(message.slice(0, READ)))),
+  };
+}
+
+function describeEnd({ tool, content, error, metadata }: ToolResult): string {
+  const head = `tool=${shown(tool)} duration=${Math.round(metadata.execution_time_ms)}ms`;
+  if (error === undefined)
+    return `TOOL_SUCCESS ${head} content='${shown(readable(content)).replaceAll("'", "\\'")}'`;
+  return `TOOL_FAILED ${head} error=[${error.code}] ${shown(readable(error.message))}`;
+}
+
+function atLeastWarn(level: LogLevel): LogLevel {
+  return level === 'ERROR' ? level : 'WARN';
+}
+
+function toJson(args: JsonObject): string {
+  return JSON.stringify(redactSecrets(args)).slice(0, READ);
+}
+
+function readable(text: string): string {
+  return redactText(text.slice(0, READ));
+}
+
+/** Control characters, halves of characters, and what turns the direction of text: a log line must show what it says. */
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\p{Surrogate}]/gu;
+
+function shown(text: string): string {
+  const head = text.length > SHOWN ? `${text.slice(0, SHOWN)}... (${text.length} characters)` : text;
+  return head.replace(UNPRINTABLE, escape);
+}
+
+function escape(character: string): string {
+  const known = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];
+  return known ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

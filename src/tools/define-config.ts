@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { CountersignError } from '../contract/errors';
+import { isObject } from '../contract/json';
+import { TASK_QUEUE } from '../contract/names';
+import { LOG_LEVELS, type CallLogOptions } from './call-log';
+import { isAgent, type Agent } from './define-agent';
+import type { Hooks } from './hooks';
+import { inProcess, type Runner } from './runner';
+
+/** Tells configs from all else, also those of a second copy of this module. */
+const CONFIG = Symbol.for('countersign.config');
+
+/** What `defineConfig` takes. */
+export interface ConfigOptions {
+  agents: readonly Agent[];
+  /** Queue of the worker and its turns. @default 'countersign' */
+  taskQueue?: string;
+  hooks?: Hooks;
+  /** Lines about calls. @default level INFO, calls true */
+  log?: CallLogOptions;
+  /** Directory for what the worker remembers on this machine; relative to the current one. @default the user's own state directory */
+  stateDir?: string;
+  /** What executes handlers. @default in this process */
+  runner?: Runner;
+}
+
+/** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
+export interface Config {
+  readonly agents: readonly Agent[];
+  readonly taskQueue: string;
+  readonly hooks: Hooks;
+  readonly log: Readonly<Required<CallLogOptions>>;
+  readonly stateDir: string | undefined;
+  readonly runner: Runner;
+}
+
+const callable = z
+  .custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
+  .optional();
+
+const optionsSchema = z.strictObject({
+  agents: z
+    .array(z.custom<Agent>(isAgent, 'must be made with defineAgent'))
+    .min(1, 'must name at least one agent'),
+  taskQueue: z.string().min(1).optional(),
+  hooks: z.looseObject({ before: callable, after: callable, onError: callable }).optional(),
+  log: z.strictObject({ level: z.enum(LOG_LEVELS).optional(), calls: z.boolean().optional() }).optional(),
+  stateDir: z.string().min(1).optional(),
+  runner: z.custom<Runner>((value) => typeof value === 'function', 'must be a function').optional(),
+});
+
+/**
+ * Makes the config of a worker.
+ *
+ * @throws CountersignError `config_invalid`: a wrong option, two agents of one name, or two tools of one name on one queue.
+ */
+export function defineConfig(options: ConfigOptions): Config {
+  const parsed = optionsSchema.safeParse(options);
+  if (!parsed.success) throw invalid(parsed.error.issues.map(describe).join('; '));
+  const { agents, taskQueue = TASK_QUEUE, log = {}, stateDir, runner = inProcess } = parsed.data;
+  assertAgentsDiffer(agents);
+  assertToolsAgree(agents, taskQueue);
+  const config: Config = {
+    agents: Object.freeze([...agents]),
+    taskQueue,
+    // As given: hooks may be methods of an object with a state of its own.
+    hooks: options.hooks ?? {},
+    log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),
+    stateDir,
+    runner,
+  };
+  return Object.freeze(Object.defineProperty(config, CONFIG, { value: true }));
+}
+
+/**
+ * The config that a file's default export means: a Config, one Agent, or a list of Agents.
+ *
+ * @throws CountersignError `config_invalid` that says what was found instead.
+ */
+export function toConfig(defaultExport: unknown): Config {
+  if (isConfig(defaultExport)) return defaultExport;
+  if (isAgent(defaultExport)) return defineConfig({ agents: [defaultExport] });
+  if (isAgents(defaultExport)) return defineConfig({ agents: defaultExport });
+  throw invalid(
+    `the default export is ${found(defaultExport)}`,
+    'Export by default what defineAgent or defineConfig returned, or a list of agents.',
+  );
+}
+
+function isConfig(value: unknown): value is Config {
+  return isObject(value) && Reflect.get(value, CONFIG) === true;
+}
+
+function isAgents(value: unknown): value is Agent[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isAgent);
+}
+
+function found(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value === null) return 'null';
+  if (Array.isArray(value))
+    return value.length === 0 ? 'an empty list' : 'a list with something in it that is no agent';
+  if (typeof value === 'object')
+    return `an object with the keys ${Object.keys(value).slice(0, 10).join(', ') || '(none)'}`;
+  return `a ${typeof value}`;
+}
+
+function assertAgentsDiffer(agents: readonly Agent[]): void {
+  const names = agents.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw invalid(`there are two agents named \`${twice}\``, 'Give each agent a name of its own.');
+}
+
+/** A tool's name is its activity's type, so one name on one queue has to be one tool. */
+function assertToolsAgree(agents: readonly Agent[], taskQueue: string): void {
+  const digests = new Map<string, string>();
+  for (const tool of agents.flatMap(({ registry }) => registry.list())) {
+    const place = JSON.stringify([tool.taskQueue ?? taskQueue, tool.name]);
+    const digest = digests.get(place) ?? tool.digest;
+    if (digest !== tool.digest) throw disagreement(tool.name, tool.taskQueue ?? taskQueue);
+    digests.set(place, digest);
+  }
+}
+
+function disagreement(name: string, queue: string): CountersignError {
+  return invalid(
+    `two different tools are named \`${name}\` on the queue \`${queue}\``,
+    'Give one of them another name or a task queue of its own.',
+  );
+}
+
+function describe({ path, message }: z.core.$ZodIssue): string {
+  return path.length === 0 ? message : `\`${path.join('.')}\` ${message}`;
+}
+
+function invalid(message: string, hint = 'Correct what is given to defineConfig.'): CountersignError {
+  return new CountersignError('config_invalid', `config: ${message}`, { hint });
+}

@@ -1,0 +1,84 @@
+import { ToolError } from '../errors';
+
+/** As long as Linux takes. */
+const MOST_BYTES = 4096;
+
+/** More folders than this in one another nobody wants; each would have to be opened. */
+const MOST_NAMES = 100;
+
+/**
+ * Splits a path of a model into names below the root. Nothing is decoded or expanded: `%2e`, `~` and `$HOME` are names
+ * like any other.
+ *
+ * @throws ToolError for a path that is absolute, goes up, or holds what no file name can hold.
+ */
+export function splitPath(path: string): string[] {
+  if (path.includes('\0')) throw new ToolError('A path cannot hold a NUL byte.');
+  if (isTorn(path)) throw new ToolError('A path cannot hold half a character (a lone surrogate).');
+  if (Buffer.byteLength(path) > MOST_BYTES) throw new ToolError('The path is too long.');
+  if (path.startsWith('/')) throw outside(path, 'it is absolute; give it relative to the workspace root');
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  if (names.includes('..')) throw outside(path, 'it goes up with ".."');
+  if (names.length > MOST_NAMES) throw new ToolError('The path leads through too many folders.');
+  return names;
+}
+
+/** Whether a text holds half a character: the system would be given another one than was shown. */
+export function isTorn(text: string): boolean {
+  return /\p{Cs}/u.test(text);
+}
+
+/** The same path as every tool writes it: relative, with single `/`; `.` for the root. */
+export function normalPath(path: string): string {
+  return splitPath(path).join('/') || '.';
+}
+
+/** What ends a line, moves it, or does not show. */
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** How entries of our own and their notes look: no name may begin or end like one. */
+const OURS = /^[\s"(]|[\s)]$/u;
+
+/**
+ * A path on one line. One that could pass for more than one line, or for a note of ours such as `x (link)`, is written as
+ * a JSON string, which can be given back as a path.
+ */
+export function onOneLine(path: string): string {
+  if (path.search(HIDDEN) === -1 && !OURS.test(path)) return path;
+  return JSON.stringify(path).replace(HIDDEN, escapeUnits);
+}
+
+function escapeUnits(character: string): string {
+  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return units.map((unit) => `\\u${unit}`).join('');
+}
+
+function outside(path: string, why: string): ToolError {
+  return new ToolError(`"${path.slice(0, 200)}" is outside the workspace: ${why}.`);
+}
+
+/** Characters that some file systems leave out when they compare names. */
+const IGNORED =
+  /[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]/g;
+
+/** Names in which a write runs code later, or undoes what keeps the promise. `git~1` is the short name of `.git`. */
+const PROTECTED: ReadonlyMap<string, string> = new Map([
+  ['.git', 'Files of .git are not written by tools; they could run code later. Use git itself.'],
+  ['git~1', 'Files of .git are not written by tools; they could run code later. Use git itself.'],
+  ['.countersign', 'Files of .countersign are not written by tools; they hold the record of what ran.'],
+]);
+
+/**
+ * Refuses to write below a protected name, at any depth and in any spelling that a file system may take for it, whether
+ * or not it exists.
+ */
+export function assertWritable(names: readonly string[]): void {
+  const why = names.map((name) => PROTECTED.get(fold(name))).find((found) => found !== undefined);
+  if (why !== undefined) throw new ToolError(why);
+}
+
+/** Letters without case under NFKC; a stream (`name:stream`), dots and blanks at the end do not count on some systems. */
+function fold(name: string): string {
+  const plain = name.replace(IGNORED, '').normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
+  return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '');
+}

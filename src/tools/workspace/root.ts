@@ -1,0 +1,160 @@
+import { constants, type Stats } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { ToolError } from '../errors';
+import { codeOf, explain, isMissing } from './errno';
+import { openFolder, type Folder, type Holding } from './folder';
+import { splitPath } from './path';
+
+/** Bytes of a file that a tool reads or plans at most, unless set. */
+const MOST_BYTES = 10 * 1024 * 1024;
+
+/** The one folder that the tools of a pack may touch. */
+export interface Root {
+  /** Absolute. */
+  readonly directory: string;
+  /** Holds the folder that a path's last name is in, while `use` runs. `make`: missing folders are made. */
+  inParent<T>(path: string, use: (place: Place) => Promise<T>, options?: { make: boolean }): Promise<T>;
+  /** Holds a folder itself, while `use` runs. */
+  inFolder<T>(path: string, use: (folder: Folder) => Promise<T>): Promise<T>;
+  /** The same, for what may do anything to the folder while it runs: it is not looked at again afterwards. */
+  startIn<T>(path: string, use: (folder: Folder) => Promise<T>): Promise<T>;
+}
+
+/** A name in a held folder. */
+export interface Place {
+  folder: Folder;
+  name: string;
+  /** Path to open it by; see Folder.at. */
+  at: string;
+  /** For messages: as the model wrote it, in normal form. */
+  shown: string;
+  names: readonly string[];
+  /** Larger files are not read whole. */
+  mostBytes: number;
+}
+
+/** How a root works. */
+export interface RootOptions {
+  /** For tests. @default the strongest this system has */
+  holding?: Holding | undefined;
+  /** Bytes of a file that is read or planned at most. @default 10 MiB */
+  fileBytes?: number | undefined;
+}
+
+/** Makes the root of a pack. The folder has to exist when it is used, not yet when it is made. */
+export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES }: RootOptions = {}): Root {
+  const root = resolve(directory);
+  const hold = async <T>(names: readonly string[], make: boolean, use: (folder: Folder) => Promise<T>) => {
+    const folder = await openFolder({ root, names, make }, holding).catch(failOpen);
+    return use(folder).finally(() => folder.close());
+  };
+  return {
+    directory: root,
+    inFolder: (path, use) => explained(path, () => hold(splitPath(path), false, verified(use))),
+    startIn: (path, use) => explained(path, () => hold(splitPath(path), false, use)),
+    inParent: (path, use, { make } = { make: false }) =>
+      explained(path, () => {
+        const names = splitPath(path);
+        const inPlace = verified((folder) => use(toPlace(folder, names, fileBytes)));
+        return hold(names.slice(0, -1), make, inPlace);
+      }),
+  };
+}
+
+/** What was done counts only where the folder is still the same. */
+function verified<T>(use: (folder: Folder) => Promise<T>): (folder: Folder) => Promise<T> {
+  return async (folder) => {
+    const used = await use(folder);
+    await folder.verify();
+    return used;
+  };
+}
+
+/** Only the root itself fails unexplained. */
+function failOpen(error: unknown): never {
+  if (error instanceof ToolError || codeOf(error) === undefined) throw error;
+  throw new ToolError(
+    `The workspace folder cannot be opened (${codeOf(error)}). Tell the person who runs this agent.`,
+  );
+}
+
+async function explained<T>(path: string, use: () => Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    throw explain(error, path);
+  }
+}
+
+function toPlace(folder: Folder, names: readonly string[], mostBytes: number): Place {
+  const name = names.at(-1);
+  if (name === undefined) throw new ToolError('This is the workspace itself; name a file in it.');
+  return { folder, name, at: folder.at(name), shown: names.join('/'), names, mostBytes };
+}
+
+/** O_NONBLOCK: opening a pipe would otherwise wait for somebody to write to it. */
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Opens a regular file without following a link, while `use` runs. */
+export async function withFile<T>(
+  place: Place,
+  use: (handle: FileHandle, facts: Stats) => Promise<T>,
+): Promise<T> {
+  const handle = await open(place.at, READ).catch((error: unknown) => {
+    throw explain(error, place.shown);
+  });
+  try {
+    const facts = await handle.stat();
+    await place.folder.confirm(place.name, facts);
+    if (facts.isDirectory()) throw new ToolError(`"${place.shown}" is a folder, not a file.`);
+    if (!facts.isFile()) throw new ToolError(`"${place.shown}" is not a regular file.`);
+    return await use(handle, facts);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A file's bytes, and what the system says of it. */
+export interface Content {
+  bytes: Buffer;
+  facts: Stats;
+}
+
+/** The bytes of a regular file. @throws ToolError where there is none, or it is too large to be read whole. */
+export async function readBytes(place: Place): Promise<Content> {
+  return withFile(place, async (handle, facts) => {
+    if (facts.size > place.mostBytes) throw tooLarge(place, facts.size);
+    return { bytes: await readWhole(handle, place), facts };
+  });
+}
+
+const CHUNK = 64 * 1024;
+
+/** Bounded by what is read, not by what was promised: a file may grow meanwhile. */
+async function readWhole(handle: FileHandle, place: Place): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for (let total = 0; total <= place.mostBytes;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
+    if (bytesRead === 0) return Buffer.concat(chunks, total);
+    chunks.push(buffer.subarray(0, bytesRead));
+    total += bytesRead;
+  }
+  throw tooLarge(place, place.mostBytes + 1);
+}
+
+/** The bytes of a regular file, or null where nothing has this name, or its folder does not exist. */
+export async function readIfThere(root: Root, path: string): Promise<Content | null> {
+  try {
+    return await root.inParent(path, readBytes);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+function tooLarge({ shown, mostBytes }: Place, size: number): ToolError {
+  return new ToolError(
+    `"${shown}" has ${size} bytes; files over ${mostBytes} bytes are not read or changed.`,
+  );
+}

@@ -1,0 +1,142 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import { defineTool } from '../define-tool';
+import { ToolError } from '../errors';
+import type { Tool } from '../types';
+import { globMatcher } from './glob';
+import { lineMatcher } from './match-line';
+import type { Pack } from './pack';
+import { normalPath, onOneLine } from './path';
+import { readBytes, withFile, type Root } from './root';
+import { decodeText, encodingOf, isBinary } from './text';
+import { walk } from './walk';
+
+const MOST_ENTRIES = 50_000;
+const MOST_DEPTH = 40;
+/** Larger files are seldom written by hand; they would hold up everything else. */
+const MOST_FILE_BYTES = 2 * 1024 * 1024;
+/** Longer lines are cut in results, not in matching. */
+const LINE_CHARACTERS = 300;
+/** After so many lines, others get their turn: matching runs on the worker's one thread. */
+const LINES_AT_ONCE = 5000;
+
+const parameters = z.strictObject({
+  query: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe('Text to find; a regular expression (RE2) where regex is true.'),
+  path: z
+    .string()
+    .default('.')
+    .describe('Folder to search below, or one file; relative to the workspace root.'),
+  glob: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('Only files that match, such as "*.ts" or "src/**/*.md".'),
+  regex: z.boolean().default(false).describe('Whether the query is a regular expression.'),
+  case_sensitive: z.boolean().default(true).describe('Whether case counts.'),
+  max_results: z.int().min(1).max(1000).default(200).describe('The most lines to find.'),
+});
+type Query = z.output<typeof parameters>;
+
+/** One search: what is asked, and what was passed over. */
+interface Search {
+  root: Root;
+  query: Query;
+  signal: AbortSignal;
+  matches(line: string): boolean;
+  wanted(path: string): boolean;
+  /** Files too large or not readable. */
+  passed: number;
+  /** Whether the folder has more than a search looks at. */
+  cut: boolean;
+}
+
+/** The tool that searches text in files. Matching takes linear time, whatever the pattern. */
+export function createSearchTool(root: Root, pack: Pack): Tool {
+  return defineTool({
+    ...pack,
+    name: 'search_files',
+    description:
+      'Finds lines with a text in the files below a folder. Answers one line a hit: path:line: text. Links, binary files, .git and node_modules are passed over.',
+    parameters,
+    outputLimit: 256 * 1024,
+    handler: async (query, { signal, partial }) => {
+      const wanted = query.glob === undefined ? () => true : globMatcher(query.glob);
+      const search = { root, query, signal, matches: lineMatcher(query), wanted, passed: 0, cut: false };
+      const found: string[] = [];
+      for await (const hit of hitsOf(search)) {
+        if (found.length === query.max_results)
+          return [...found, '(more hits; narrow the search)'].join('\n');
+        found.push(hit);
+        partial(`${hit}\n`);
+      }
+      return report(search, found);
+    },
+  });
+}
+
+function report({ query, passed, cut }: Search, found: string[]): string {
+  const lines = found.length === 0 ? [`No file has "${query.query}".`] : found;
+  const notes = [
+    ...(passed === 0 ? [] : [`(${passed} files over 2 MiB or not readable were passed over)`]),
+    ...(cut ? ['(more hits; the search ended after 50,000 names: search a folder below)'] : []),
+  ];
+  return [...lines, ...notes].join('\n');
+}
+
+async function* hitsOf(search: Search): AsyncGenerator<string> {
+  for await (const path of filesOf(search)) {
+    const lines = await linesOf(search, path);
+    for (const [index, line] of lines.entries()) {
+      if (index % LINES_AT_ONCE === LINES_AT_ONCE - 1) await pause(search.signal);
+      if (search.matches(line)) yield `${onOneLine(path)}:${index + 1}: ${cutLine(line)}`;
+    }
+  }
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await setImmediate();
+  signal.throwIfAborted();
+}
+
+function cutLine(line: string): string {
+  return line.length <= LINE_CHARACTERS ? line : `${line.slice(0, LINE_CHARACTERS)}…`;
+}
+
+async function* filesOf(search: Search): AsyncGenerator<string> {
+  const { root, query, signal, wanted } = search;
+  const path = normalPath(query.path);
+  if (path !== '.' && (await isFile(root, path))) return yield path;
+  const limits = { entries: MOST_ENTRIES, depth: MOST_DEPTH, signal };
+  for await (const step of walk(root, path, limits)) {
+    if (step.kind === 'file' && wanted(step.path)) yield step.path;
+  }
+  search.cut = limits.entries < 0;
+}
+
+/** Whether one file is asked for; whatever else the path is, walking it says so. */
+async function isFile(root: Root, path: string): Promise<boolean> {
+  try {
+    return await root.inParent(path, (place) => withFile(place, async () => true));
+  } catch (error) {
+    if (error instanceof ToolError) return false;
+    throw error;
+  }
+}
+
+/** Binary files have no lines; files that are too large or gone are counted. */
+async function linesOf(search: Search, path: string): Promise<string[]> {
+  try {
+    const read = search.root.inParent(path, (place) => readBytes({ ...place, mostBytes: MOST_FILE_BYTES }));
+    const { bytes } = await read;
+    return isBinary(bytes) ? [] : decodeText(bytes, encodingOf(bytes)).split(/\r?\n/);
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    search.passed += 1;
+    return [];
+  }
+}

@@ -1,0 +1,36 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import type { FilePlan } from '../../contract/plan';
+
+/** How bytes are held as text. */
+export type Encoding = FilePlan['encoding'];
+
+/** UTF-8 where the bytes are that; otherwise one character a byte, so that every byte survives. */
+export function encodingOf(bytes: Uint8Array): Encoding {
+  return isUtf8(bytes) ? 'utf8' : 'latin1';
+}
+
+/** Bytes as text; `encodeText` with the same encoding gives the same bytes back. */
+export function decodeText(bytes: Buffer, encoding: Encoding): string {
+  return bytes.toString(encoding);
+}
+
+/** Text that `decodeText` made, as bytes. */
+export function encodeText(text: string, encoding: Encoding): Buffer {
+  return Buffer.from(text, encoding);
+}
+
+/** Text of a model, in the form that a file of this encoding is held in. */
+export function fromModel(text: string, encoding: Encoding): string {
+  return Buffer.from(text, 'utf8').toString(encoding);
+}
+
+/** SHA-256 of bytes, in hex. */
+export function hashBytes(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Whether bytes are no text at all: a NUL in the first 8,000, as git decides it. */
+export function isBinary(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, 8000).includes(0);
+}

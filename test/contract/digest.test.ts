@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { contentDigest } from '../../src/activities/content-digest';
+import { digestJson, digestText } from '../../src/contract/digest';
+import { utf8Bytes } from '../../src/contract/transcript';
+
+test('digests of text are SHA-256 of its UTF-8, in the sandbox and in an activity alike', () => {
+  const property = fc.property(fc.string({ unit: 'binary' }), (text) => {
+    const expected = createHash('sha256').update(Buffer.from(text, 'utf8')).digest('hex');
+    expect(digestText(text)).toBe(expected);
+    expect(contentDigest(text)).toBe(expected);
+  });
+  fc.assert(property);
+});
+
+test('the order of keys does not matter, everything else does', () => {
+  expect(digestJson({ a: 1, b: [1, { c: 2, d: 3 }] })).toBe(digestJson({ b: [1, { d: 3, c: 2 }], a: 1 }));
+  const distinct = [
+    {},
+    { a: 1 },
+    { a: '1' },
+    { a: [1] },
+    { a: null },
+    { b: 1 },
+    [1, 2],
+    [2, 1],
+    '',
+    'a ',
+    0,
+    -1,
+    null,
+  ];
+  expect(new Set(distinct.map((value) => digestJson(value))).size).toBe(distinct.length);
+});
+
+// Appendix B and section 3.2.3 of RFC 8785.
+test('numbers and strings are written as RFC 8785 writes them', () => {
+  const sample = {
+    numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 1e-27],
+    string: '€$\u000f\nA\'B"\\\\"/',
+    literals: [null, true, false],
+  };
+  const canonical =
+    '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}';
+  expect(digestJson(sample)).toBe(digestText(canonical));
+});
+
+test.each([undefined, () => 1])('%p has no digest', (value) => {
+  expect(() => digestJson(value)).toThrow();
+});
+
+test('counts UTF-8 bytes as Node does', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => utf8Bytes(text) === Buffer.byteLength(text)),
+  );
+});

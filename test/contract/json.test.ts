@@ -1,0 +1,27 @@
+import { isObject, isSoundJson } from '../../src/contract/json';
+
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+
+test.each([
+  ['null', null, true],
+  ['text', 'a', true],
+  ['a number', -1.5e300, true],
+  ['an object', { a: [1, { b: null }] }, true],
+  ['100 levels', nested(100), true],
+  ['101 levels', nested(101), false],
+  ['a million levels', nested(1_000_000), false],
+  ['a number over all numbers', JSON.parse('{"a":[1e999]}'), false],
+  ['NaN', { a: NaN }, false],
+  ['a key __proto__', JSON.parse('{"a":{"__proto__":{"b":1}}}'), false],
+])('isSoundJson: %s', (_, value, sound) => {
+  expect(isSoundJson(value)).toBe(sound);
+});
+
+test.each([
+  [{}, true],
+  [[], false],
+  [null, false],
+  ['{}', false],
+])('isObject: %j', (value, object) => {
+  expect(isObject(value)).toBe(object);
+});

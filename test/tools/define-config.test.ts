@@ -1,0 +1,103 @@
+import { TASK_QUEUE } from '../../src/contract/names';
+import { defineAgent } from '../../src/tools/define-agent';
+import { defineConfig, toConfig } from '../../src/tools/define-config';
+import { inProcess } from '../../src/tools/runner';
+import type { Tool } from '../../src/tools/types';
+import { makeTool } from './support';
+
+const model = { id: 'test', generate: async () => ({ text: '', toolCalls: [], finishReason: 'stop' }) };
+const agentOf = (name: string, tools: Tool[] = []) =>
+  defineAgent({ name, instructions: 'Be kind.', model, tools });
+const clerk = agentOf('clerk');
+
+it('fills in the defaults', () => {
+  expect(defineConfig({ agents: [clerk] })).toEqual({
+    agents: [clerk],
+    taskQueue: TASK_QUEUE,
+    hooks: {},
+    log: { level: 'INFO', calls: true },
+    stateDir: undefined,
+    runner: inProcess,
+  });
+});
+
+it('keeps hooks as they are given: they may have a state of their own', () => {
+  class Store {
+    before(): void {}
+  }
+  const hooks = new Store();
+  expect(defineConfig({ agents: [clerk], hooks }).hooks).toBe(hooks);
+});
+
+it.each<[string, object, RegExp]>([
+  ['no agents', { agents: [] }, /`agents` must name at least one/],
+  ['something else than an agent', { agents: [{ name: 'x' }] }, /`agents.0` must be made with defineAgent/],
+  ['two agents of one name', { agents: [clerk, agentOf('clerk')] }, /two agents named `clerk`/],
+  ['an empty queue', { taskQueue: '' }, /`taskQueue`/],
+  ['a hook that is no function', { hooks: { before: 1 } }, /`hooks.before`/],
+  ['an unknown level', { log: { level: 'loud' } }, /`log.level`/],
+  ['a runner that is no function', { runner: {} }, /`runner`/],
+  ['an option that does not exist', { agnets: [] }, /agnets/],
+])('refuses %s', (_, changes, message) => {
+  expect(() => Reflect.apply(defineConfig, undefined, [{ agents: [clerk], ...changes }])).toThrow(
+    expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(message) }),
+  );
+});
+
+describe('one name on one queue is one tool', () => {
+  const one = makeTool();
+  const other = makeTool({ description: 'Something else.' });
+
+  it.each<[string, Tool, Tool]>([
+    ['the same tool', one, one],
+    ['the same definition', one, makeTool()],
+    ['different ones on different queues', one, makeTool({ description: 'x', taskQueue: 'gpu' })],
+  ])('%s', (_, a, b) => {
+    expect(() => defineConfig({ agents: [agentOf('a', [a]), agentOf('b', [b])] })).not.toThrow();
+  });
+
+  it.each<[string, Tool, Tool]>([
+    ['different ones', one, other],
+    [
+      'different ones, where one names the queue they share',
+      one,
+      makeTool({ description: 'x', taskQueue: TASK_QUEUE }),
+    ],
+  ])('not %s', (_, a, b) => {
+    expect(() => defineConfig({ agents: [agentOf('a', [a]), agentOf('b', [b])] })).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: expect.stringContaining('`echo` on the queue `countersign`'),
+      }),
+    );
+  });
+});
+
+describe('toConfig', () => {
+  const config = defineConfig({ agents: [clerk], taskQueue: 'x' });
+
+  it('takes a config, an agent and a list of agents', () => {
+    expect(toConfig(config)).toBe(config);
+    expect(toConfig(clerk).agents).toEqual([clerk]);
+    expect(toConfig([clerk, agentOf('b')]).agents).toHaveLength(2);
+  });
+
+  it.each<[unknown, RegExp]>([
+    [undefined, /missing/],
+    [null, /null/],
+    ['clerk', /a string/],
+    [() => clerk, /a function/],
+    [[], /an empty list/],
+    [[clerk, 1], /no agent/],
+    [{ name: 'clerk', tools: [] }, /an object with the keys name, tools/],
+    [{}, /\(none\)/],
+  ])('%p: says what was found', (odd, message) => {
+    expect(() => toConfig(odd)).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: expect.stringMatching(message),
+        hint: expect.stringContaining('defineAgent'),
+      }),
+    );
+  });
+});

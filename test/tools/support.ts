@@ -1,0 +1,41 @@
+import type { LineLogger, LogLevel } from '../../src/tools/call-log';
+import { defineTool } from '../../src/tools/define-tool';
+import type { Parameters, Tool, ToolOptions } from '../../src/tools/types';
+
+/** A tool of which a test says only what matters. */
+export function makeTool<P extends Parameters>(
+  options: Partial<ToolOptions<P>> & Pick<ToolOptions<P>, 'parameters'>,
+): Tool;
+export function makeTool(options?: Partial<ToolOptions>): Tool;
+export function makeTool(options: Partial<ToolOptions> = {}): Tool {
+  return defineTool({
+    name: 'echo',
+    description: 'Says it again.',
+    parameters: [],
+    handler: (args) => args,
+    ...options,
+  });
+}
+
+/** A logger that keeps its lines. */
+export function keepLines(): LineLogger & { lines: string[]; levels: LogLevel[] } {
+  const lines: string[] = [];
+  const levels: LogLevel[] = [];
+  return {
+    lines,
+    levels,
+    log(level, message) {
+      lines.push(message);
+      levels.push(level);
+    },
+  };
+}
+
+/** A promise and the function that resolves it. */
+export function gate<T = void>(): { opened: Promise<T>; open(value: T): void } {
+  let open: (value: T) => void = () => undefined;
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: (value) => open(value) };
+}
