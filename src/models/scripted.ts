@@ -1,0 +1,73 @@
+import { isObject, type JsonObject } from '../contract/json';
+import type { Usage } from '../contract/think';
+import type { Model, ModelCall, ModelReply, ModelRequest } from './model';
+
+/** A call of a script. */
+export interface ScriptedCall {
+  name: string;
+  /** An object, or the raw text for arguments that are no JSON. @default {} */
+  arguments?: JsonObject | string;
+  /** @default `call_<step>_<n>`; null: the provider gave none. */
+  id?: string | null;
+}
+
+/** A reply of a script; without calls it is the answer. */
+export interface ScriptedReply {
+  text?: string;
+  toolCalls?: readonly ScriptedCall[];
+  /** @default `tool-calls` where there are calls, otherwise `stop` */
+  finishReason?: string;
+  usage?: Usage;
+}
+
+/**
+ * One step of a script: a reply, a function of the request that makes one (or throws), or an Error that every attempt of
+ * the step throws.
+ */
+export type ScriptedStep =
+  ScriptedReply | Error | ((request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>);
+
+/**
+ * A model that follows a script; for tests and examples.
+ * It keeps no state: the step is the number of replies the conversation holds already, so that a retried step and a
+ * worker that was started anew say the same. In a session the replies of earlier turns count too.
+ *
+ * @param options.id Shown in the timeline. @default 'scripted'
+ */
+export function scriptedModel(steps: readonly ScriptedStep[], options: { id?: string } = {}): Model {
+  return {
+    id: options.id ?? 'scripted',
+    async generate(request) {
+      request.signal.throwIfAborted();
+      const index = request.messages.filter(({ role }) => role === 'assistant').length;
+      const step = steps[index];
+      if (step === undefined) return outOfSteps(index, steps.length);
+      return toReply(await perform(step, request), index + 1);
+    },
+  };
+}
+
+function perform(step: ScriptedStep, request: ModelRequest): ScriptedReply | Promise<ScriptedReply> {
+  if (step instanceof Error) throw step;
+  return typeof step === 'function' ? step(request) : step;
+}
+
+function outOfSteps(index: number, length: number): ModelReply {
+  const text = `The script is over: it has ${length} steps, and this is step ${index + 1}.`;
+  return { text, toolCalls: [], finishReason: 'stop' };
+}
+
+function toReply(reply: ScriptedReply, step: number): ModelReply {
+  const toolCalls = (reply.toolCalls ?? []).map((call, index) => toCall(call, `call_${step}_${index + 1}`));
+  return {
+    text: reply.text ?? '',
+    toolCalls,
+    finishReason: reply.finishReason ?? (toolCalls.length > 0 ? 'tool-calls' : 'stop'),
+    ...(reply.usage === undefined ? {} : { usage: reply.usage }),
+  };
+}
+
+function toCall({ id, name, arguments: args = {} }: ScriptedCall, madeUp: string): ModelCall {
+  const text = isObject(args) ? JSON.stringify(args) : args;
+  return { ...(id === null ? {} : { id: id ?? madeUp }), name, arguments: text };
+}

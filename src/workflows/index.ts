@@ -1,0 +1,2 @@
+/** Entry of the workflow bundle. */
+export { agentTurn } from './agent-turn';

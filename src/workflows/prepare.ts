@@ -1,0 +1,74 @@
+import { scheduleActivity, type ActivityOptions, type CancellationScope } from '@temporalio/workflow';
+import type { InvalidCall, PreparedCall, RemoteCall } from '../contract/call';
+import { TIMES } from '../contract/limits';
+import { makeFailure } from '../contract/make-result';
+import { ACTIVITIES, activityIds } from '../contract/names';
+import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
+import type { CallState } from './approvals/state';
+import type { Turn } from './turn';
+
+/** Prepares the calls whose tools live on other queues; they have other files than the worker that thought. */
+export async function prepareRemote(
+  turn: Turn,
+  output: ThinkOutput,
+  work: CancellationScope,
+): Promise<PreparedCall[]> {
+  for (const [digest, schema] of Object.entries(output.schemas)) turn.approvals.schemas.set(digest, schema);
+  if (!output.calls.some((call) => call.kind === 'remote')) return output.calls;
+  return work.run(() =>
+    Promise.all(output.calls.map((call) => (call.kind === 'remote' ? remote(turn, call) : call))),
+  );
+}
+
+async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
+  const { callId, id, tool, raw, taskQueue } = call;
+  return prepare(turn, { agent: turn.agent, callId, id, tool, raw }, taskQueue);
+}
+
+/** Prepares a call anew with the arguments a person gave it. Never throws. */
+export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall> {
+  const { callId, id, tool, settings } = state.call;
+  const raw = JSON.stringify(state.effective);
+  return prepare(turn, { agent: turn.agent, callId, id, tool, raw }, settings.taskQueue);
+}
+
+async function prepare(
+  turn: Turn,
+  input: PrepareInput,
+  taskQueue: string | undefined,
+): Promise<PreparedCall> {
+  try {
+    const output = await scheduleActivity<PrepareOutput>(
+      ACTIVITIES.prepare,
+      [input],
+      optionsOf(input, taskQueue),
+    );
+    const { call, schema } = output;
+    if (schema !== undefined && call.kind === 'ask') turn.approvals.schemas.set(call.toolDigest, schema);
+    return call;
+  } catch (error) {
+    return unprepared(input, error);
+  }
+}
+
+function optionsOf(input: PrepareInput, taskQueue: string | undefined): ActivityOptions {
+  return {
+    activityId: activityIds.prepare(input.callId),
+    startToCloseTimeout: TIMES.toolTimeout + TIMES.closeMargin,
+    scheduleToStartTimeout: TIMES.startWithin,
+    retry: { maximumAttempts: 5, initialInterval: 1000, backoffCoefficient: 2 },
+    summary: `prepare ${input.callId} ${input.tool}`,
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+  };
+}
+
+/** No worker could prepare it: an error result, nothing ran. */
+function unprepared(input: PrepareInput, error: unknown): InvalidCall {
+  const { callId, id, tool } = input;
+  const why =
+    error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
+  const message = `The worker that has ${tool} could not prepare this call: ${why}. Nothing ran.`;
+  const facts = { timestamp: new Date(Date.now()).toISOString() };
+  const result = makeFailure({ id, callId, tool, arguments: {} }, { code: 'transport', message }, facts);
+  return { kind: 'invalid', callId, id, tool, proposed: {}, result };
+}

@@ -1,0 +1,151 @@
+import { CancellationScope, condition, isCancellation, uuid4 } from '@temporalio/workflow';
+import type { InvalidCall, PreparedCall } from '../contract/call';
+import type { ThinkOutput } from '../contract/think';
+import type { ToolResult } from '../contract/result';
+import { Alarm } from './alarm';
+import { failureOf } from './approvals/close';
+import { reopen } from './approvals/replan';
+import type { CallState } from './approvals/state';
+import {
+  cancelAll,
+  expire,
+  register,
+  settle,
+  settleDoubt,
+  start,
+  sweepAbandoned,
+} from './approvals/transitions';
+import { touch } from './gated';
+import { nextToStart } from './order';
+import { prepareCall, prepareRemote } from './prepare';
+import { runCall, verifyCall } from './tool-call';
+import type { Turn } from './turn';
+
+/** A call that is over: what was asked, and what came of it. */
+export interface FinishedCall {
+  call: PreparedCall;
+  result: ToolResult;
+  /** SHA-256 of the content, where history already holds the text. */
+  contentDigest?: string;
+  /** Whether the result was made by this workflow, so that the worker cannot know its text. */
+  ours: boolean;
+}
+
+/** Works through the calls of one reply until each has its result. `work` is cancelled with the turn. */
+export async function runStep(
+  turn: Turn,
+  output: ThinkOutput,
+  work: CancellationScope,
+): Promise<FinishedCall[]> {
+  turn.stepKey = uuid4();
+  const calls = await prepareRemote(turn, output, work);
+  openStep(turn, calls);
+  const alarm = new Alarm(() => touch(turn));
+  for (;;) {
+    const seen = turn.revision;
+    advance(turn, work);
+    if (isOver(turn)) break;
+    alarm.set(nextDeadline(turn), 'a request expires');
+    await condition(() => turn.revision !== seen);
+  }
+  alarm.set(null, '');
+  return calls.map((call) => finished(turn, call));
+}
+
+function openStep(turn: Turn, calls: readonly PreparedCall[]): void {
+  const now = Date.now();
+  turn.approvals.calls.clear();
+  for (const call of calls) {
+    if (call.kind !== 'run' && call.kind !== 'ask') continue;
+    register(turn.approvals, call, { callKey: `${turn.stepKey}:${call.callId}`, now });
+  }
+  if (turn.approvals.cancelled) cancelAll(turn.approvals, now);
+  touch(turn);
+}
+
+/** Everything that can happen now without waiting. */
+function advance(turn: Turn, work: CancellationScope): void {
+  const now = Date.now();
+  expire(turn.approvals, now);
+  sweepAbandoned(turn.approvals, now);
+  const states = [...turn.approvals.calls.values()];
+  for (const state of states) if (state.phase === 'replanning') startReplan(turn, state, work);
+  for (const state of nextToStart(states, turn.order)) startCall(turn, state, work);
+}
+
+function startCall(turn: Turn, state: CallState, work: CancellationScope): void {
+  const decision = start(state);
+  touch(turn);
+  void work
+    .run(() => runCall(turn, state, decision))
+    .then((settlement) => {
+      settle(turn.approvals, state, { settlement, now: Date.now() });
+      if (state.phase === 'in_doubt') startVerify(turn, state);
+      touch(turn);
+    });
+}
+
+/** Asks in the background; a person who is first stays first, and then nobody needs the answer. */
+function startVerify(turn: Turn, state: CallState): void {
+  turn.counts.inDoubt += 1;
+  const { generation } = state;
+  const scope = new CancellationScope({ cancellable: true });
+  void scope.run(() => askVerify(turn, state)).catch(ignoreCancellation);
+  void condition(() => state.phase !== 'in_doubt' || state.generation !== generation).then(() =>
+    scope.cancel(),
+  );
+}
+
+async function askVerify(turn: Turn, state: CallState): Promise<void> {
+  const { generation } = state;
+  const answer = await verifyCall(turn.agent, state).catch((error: unknown) => {
+    if (isCancellation(error)) throw error;
+    return undefined;
+  });
+  if (answer === undefined || answer.outcome === 'cannot_tell' || state.generation !== generation) return;
+  const now = Date.now();
+  const result =
+    answer.outcome === 'happened'
+      ? answer.result
+      : failureOf(state, { code: 'transport', message: answer.message }, now);
+  if (settleDoubt(turn.approvals, state, result)) touch(turn);
+}
+
+function ignoreCancellation(error: unknown): void {
+  if (!isCancellation(error)) throw error;
+}
+
+function startReplan(turn: Turn, state: CallState, work: CancellationScope): void {
+  if (state.replanningFor === state.effectiveDigest) return;
+  state.replanningFor = state.effectiveDigest;
+  void work
+    .run(() => prepareCall(turn, state))
+    .then((prepared) => {
+      delete state.replanningFor;
+      reopen(state, prepared, Date.now());
+      touch(turn);
+    });
+}
+
+function isOver(turn: Turn): boolean {
+  return [...turn.approvals.calls.values()].every((state) => state.phase === 'done');
+}
+
+function nextDeadline(turn: Turn): number | null {
+  const deadlines = [...turn.approvals.calls.values()].flatMap((state) => state.deadline ?? []);
+  return deadlines.length === 0 ? null : Math.min(...deadlines);
+}
+
+function finished(turn: Turn, call: PreparedCall): FinishedCall {
+  const state = turn.approvals.calls.get(call.callId);
+  if (state?.result === undefined) return { call, result: invalidResult(call), ours: false };
+  const { result, contentDigest } = state;
+  return contentDigest === undefined
+    ? { call, result, ours: true }
+    : { call, result, contentDigest, ours: false };
+}
+
+function invalidResult(call: PreparedCall): InvalidCall['result'] {
+  if (call.kind !== 'invalid') throw new Error(`call ${call.callId} ended without a result`);
+  return call.result;
+}

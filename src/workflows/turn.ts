@@ -1,0 +1,48 @@
+import { LIMITS } from '../contract/limits';
+import type { Order } from '../contract/tool';
+import type { ResultRef, Usage } from '../contract/think';
+import type { TurnCounts, TurnInput } from '../contract/turn';
+import { makeApprovals } from './approvals/state';
+import type { Gated } from './gated';
+import { Transcript } from './transcript';
+
+/** Everything one run of a turn knows. Message handlers and the main loop change it; `touch` tells who waits. */
+export interface Turn extends Gated {
+  readonly agent: string;
+  readonly prompt: string;
+  readonly originalRunId: string;
+  step: number;
+  maxSteps: number;
+  order: Order;
+  transcript: Transcript;
+  /** Results of the last step, for the next `think`. */
+  results: ResultRef[];
+  counts: TurnCounts;
+  usage: Usage;
+}
+
+/** A turn at its start, or where the run before left it. */
+export function makeTurn(input: TurnInput, originalRunId: string): Turn {
+  const { carried } = input;
+  return {
+    agent: input.agent,
+    prompt: input.prompt,
+    originalRunId,
+    step: carried?.step ?? 0,
+    maxSteps: LIMITS.stepsPerTurn,
+    order: 'lane',
+    stepKey: '',
+    approvals: makeApprovals(carried?.spent),
+    transcript: new Transcript(carried?.transcript, carried?.droppedBefore),
+    results: carried?.results ?? [],
+    counts: carried?.counts ?? noCounts(),
+    usage: carried?.usage ?? {},
+    signalVerdicts: carried?.signalVerdicts ?? [],
+    signalCount: 0,
+    revision: 0,
+  };
+}
+
+function noCounts(): TurnCounts {
+  return { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 };
+}

@@ -1,0 +1,259 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { connect, viewOf, type Countersign, type InboxItem, type TurnEvent } from '../../../src/client';
+import type { Decision } from '../../../src/contract/decision';
+import { root } from '../../support/build';
+import { testAddress } from '../../support/server';
+import { until } from '../../support/worker';
+
+const taskQueue = `gate-${randomUUID()}`;
+let native: NativeConnection;
+let connection: Connection;
+let client: Client;
+let desk: Countersign;
+let worker: Worker;
+let bundle: { code: string };
+let ran: Promise<void>;
+
+beforeAll(async () => {
+  if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const address = testAddress();
+  bundle = await bundleWorkflowCode({
+    workflowsPath: require.resolve('../../fixtures/gate-workflows.ts'),
+    logger: new DefaultLogger('ERROR'),
+  });
+  native = await NativeConnection.connect({ address });
+  connection = await Connection.connect({ address });
+  client = new Client({ connection });
+  desk = await connect({ client });
+  worker = await Worker.create({
+    connection: native,
+    taskQueue,
+    workflowBundle: bundle,
+    reuseV8Context: true,
+    maxCachedWorkflows: 0,
+  });
+  ran = worker.run();
+});
+
+afterAll(async () => {
+  worker.shutdown();
+  await ran;
+  await native.close();
+  await connection.close();
+});
+
+const start = async (type: string, ...args: unknown[]): Promise<WorkflowHandle> =>
+  client.workflow.start(type, { args, taskQueue, workflowId: `gated-${randomUUID()}` });
+
+const inboxOf = async ({ workflowId }: WorkflowHandle): Promise<InboxItem[]> =>
+  (await desk.inbox({ limit: 1000 })).filter((item) => item.turn === workflowId);
+
+const waiting = (handle: WorkflowHandle, count = 1): Promise<InboxItem[]> =>
+  until(`${count} in the inbox`, async () => {
+    const items = await inboxOf(handle);
+    return items.length === count && items;
+  });
+
+const failureOf = async (handle: WorkflowHandle): Promise<ApplicationFailure> => {
+  const error: unknown = await handle.result().catch((reason: unknown) => reason);
+  if (error instanceof WorkflowFailedError && error.cause instanceof ApplicationFailure) return error.cause;
+  throw error;
+};
+
+const decide = (handle: WorkflowHandle, decision: Omit<Decision, 'callId'> & { callId?: string }) =>
+  desk.decide(handle.workflowId, { callId: '1.1', approver: 'ann', ...decision });
+
+const replays = async (handle: WorkflowHandle): Promise<void> => {
+  await expect(
+    Worker.runReplayHistory({ workflowBundle: bundle }, await handle.fetchHistory()),
+  ).resolves.toBeUndefined();
+};
+
+describe('a call that a workflow of its own gates', () => {
+  it('is in the inbox with what it is about', async () => {
+    const handle = await start('refund');
+    const [item] = await waiting(handle);
+    expect(item).toMatchObject({
+      callId: '1.1',
+      kind: 'request',
+      tool: 'refund_order',
+      agent: 'refund',
+      prompt: 'refund of order 17',
+      summary: '1.1 refund_order order=17 amount=40',
+    });
+    expect(item?.deadline).not.toBeNull();
+    await handle.terminate();
+  });
+
+  it.each<[string, Omit<Decision, 'callId'>, object]>([
+    ['approved', { decision: 'approved' }, { allowed: true, arguments: { order: '17', amount: 40 } }],
+    [
+      'modified',
+      { decision: 'modified', arguments: { order: '17', amount: 20 }, reason: 'half' },
+      { allowed: true, arguments: { order: '17', amount: 20 }, reason: 'half' },
+    ],
+    [
+      'denied',
+      { decision: 'denied', reason: 'not this one' },
+      { allowed: false, message: 'ann denied this call: not this one. Nothing ran.' },
+    ],
+  ])('is told when it is %s, and the history tells the same', async (word, decision, told) => {
+    const handle = await start('refund');
+    await waiting(handle);
+    expect(await decide(handle, decision)).toMatchObject({ status: 'accepted', verdict: { decision: word } });
+    expect(await handle.result()).toMatchObject({ decision: word, approver: 'ann', callId: '1.1', ...told });
+    const [call] = (await desk.view(handle.workflowId)).calls;
+    expect(call).toMatchObject({
+      callId: '1.1',
+      tool: 'refund_order',
+      arguments: { order: '17', amount: 40 },
+    });
+    expect(call?.decisions).toMatchObject([
+      { decision: word, approver: 'ann', judgement: { accepted: true } },
+    ]);
+    await replays(handle);
+  });
+
+  it("takes a signal, as Temporal's own command line sends it, even if the workflow ends in the same task", async () => {
+    const handle = await start('refund');
+    await waiting(handle);
+    await handle.signal('approval', { callId: '1.1', decision: 'approved', approver: 'bob' });
+    expect(await handle.result()).toMatchObject({ allowed: true, approver: 'bob' });
+    const events: TurnEvent[] = await desk.timeline(handle.workflowId);
+    expect(events.map(({ type }) => type)).toEqual([
+      'turn_started',
+      'call_prepared',
+      'request_opened',
+      'signal_recorded',
+      'decision',
+      'turn_ended',
+    ]);
+    expect(viewOf(events)).toMatchObject({ agent: 'refund', unjudged: 0 });
+  });
+
+  it.each<[string, Decision, string]>([
+    ['another call', { callId: '9.9', decision: 'approved' }, 'unknown_call'],
+    [
+      'arguments that do not fit',
+      { callId: '1.1', decision: 'modified', arguments: { order: '17', amount: 500 } },
+      'invalid_arguments',
+    ],
+    ['arguments of another digest', { callId: '1.1', decision: 'approved', argsDigest: 'x' }, 'stale_args'],
+    ['another key', { callId: '1.1', decision: 'approved', callKey: 'x' }, 'stale_args'],
+  ])('refuses %s', async (_, decision, code) => {
+    const handle = await start('refund');
+    await waiting(handle);
+    const answer = await desk.decide(handle.workflowId, decision);
+    expect(answer).toMatchObject({ status: 'refused', verdict: { code } });
+    expect(await inboxOf(handle)).toHaveLength(1);
+    await handle.terminate();
+  });
+
+  it('cannot be resolved: it has no call in doubt', async () => {
+    const handle = await start('refund');
+    await waiting(handle);
+    const resolve = desk.resolve(handle.workflowId, { callId: '1.1', resolution: 'happened' });
+    await expect(resolve).rejects.toMatchObject({ code: 'server_failed' });
+    await handle.terminate();
+  });
+
+  it('expires into a refusal', async () => {
+    const handle = await start('refund', { expiresIn: '200ms' });
+    expect(await handle.result()).toMatchObject({ allowed: false, decision: 'expired' });
+    expect((await desk.view(handle.workflowId)).calls).toMatchObject([{ phase: 'expired' }]);
+    await replays(handle);
+  });
+
+  it('is withdrawn where its workflow is cancelled', async () => {
+    const handle = await start('withdrawn');
+    await waiting(handle);
+    await desk.cancel(handle.workflowId);
+    expect(await handle.result()).toBe('withdrawn');
+    expect(await inboxOf(handle)).toEqual([]);
+    expect(await decide(handle, { decision: 'approved' })).toMatchObject({ verdict: { code: 'cancelled' } });
+  });
+
+  it('waits beside others; the first valid decision wins', async () => {
+    const handle = await start('both');
+    const items = await waiting(handle, 2);
+    expect(new Set(items.map(({ callKey }) => callKey.split(':')[0])).size).toBe(1);
+    const unsure = await decide(handle, { decision: 'modified', arguments: { to: 'eve' } });
+    expect(unsure).toMatchObject({ status: 'refused', verdict: { code: 'invalid_arguments' } });
+    await decide(handle, { decision: 'approved' });
+    expect(await decide(handle, { decision: 'denied' })).toMatchObject({
+      status: 'refused',
+      verdict: { code: 'already_decided', standing: { decision: 'approved', approver: 'ann' } },
+    });
+    await waiting(handle, 1);
+    await decide(handle, { callId: '1.2', decision: 'denied' });
+    expect(await handle.result()).toEqual([true, false]);
+    const { memo, searchAttributes } = await handle.describe();
+    expect(memo ?? {}).toEqual({});
+    expect(searchAttributes).toMatchObject({ CountersignPending: [0], CountersignState: ['running'] });
+  });
+
+  it('keeps spent decisions spent where the workflow continues as new', async () => {
+    const handle = await start('twice');
+    await waiting(handle);
+    const first = { decision: 'approved', decisionId: randomUUID() } as const;
+    await decide(handle, first);
+    await until('the second request', async () => (await inboxOf(handle))[0]?.callId === '1.2');
+    expect(await decide(handle, first)).toMatchObject({ status: 'accepted', verdict: { callId: '1.1' } });
+    await decide(handle, { callId: '1.2', decision: 'denied' });
+    expect(await handle.result()).toBe('1.2 denied');
+  });
+});
+
+describe('a workflow that uses its gate wrongly fails and says why', () => {
+  it.each<[string, object, string]>([
+    ['arguments', { arguments: { order: '17' } }, 'the arguments of refund_order do not fit its schema'],
+    ['tool', { tool: 'Refund Order' }, '"Refund Order" is no name of a tool'],
+    ['call id', { callId: 'a/b' }, '"a/b" cannot be a call id'],
+    ['time', { expiresIn: 'soon' }, 'expiresIn "soon" is no time'],
+    ['size', { preview: 'x'.repeat(20_000) }, 'too large to review; split it'],
+  ])('%s', async (_, more, message) => {
+    const failure = await failureOf(await start('refund', more));
+    expect(failure).toMatchObject({ type: 'countersign.gate', nonRetryable: true });
+    expect(failure.message).toContain(message);
+  });
+
+  it.each([
+    ['two gates', 'a workflow has one gate'],
+    ['carry while open', 'requests are open'],
+    ['id again', 'call id a was used before'],
+  ])('%s', async (how, message) => {
+    expect((await failureOf(await start('wrong', how))).message).toContain(message);
+  });
+});
+
+describe('on the command line', () => {
+  const run = (...args: string[]) =>
+    new Promise<{ code: number; out: string; err: string }>((resolve) => {
+      const all = [join(root, 'bin', 'countersign.js'), ...args, '--address', testAddress()];
+      execFile(process.execPath, all, { env: { ...process.env, COLUMNS: '200' } }, (error, out, err) =>
+        resolve({ code: Number(error?.code ?? 0), out, err }),
+      );
+    });
+
+  it('is listed, shown and approved like a call of a turn', async () => {
+    const handle = await start('refund', { preview: 'Refund 40 EUR to the card', reason: 'over 30 EUR' });
+    await waiting(handle);
+    const prefix = handle.workflowId.slice(0, -4);
+    const listed = await run('inbox');
+    expect(listed).toMatchObject({ code: 0, err: '' });
+    expect(listed.out).toContain('refund_order');
+    const shown = await run('show', `${prefix}/1.1`);
+    expect(shown.err).toBe('');
+    expect(shown.out).toContain('Refund 40 EUR to the card');
+    expect(shown.out).toContain('over 30 EUR');
+    const approved = await run('approve', `${prefix}/1.1`, '--set', 'amount=25', '--as', 'cleo');
+    expect(approved).toMatchObject({ code: 0, err: '' });
+    expect(await handle.result()).toMatchObject({ approver: 'cleo', arguments: { order: '17', amount: 25 } });
+    expect((await run('show', prefix)).out).toContain('cleo');
+  });
+});
