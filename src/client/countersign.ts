@@ -1,0 +1,32 @@
+import { readTimeline, readTurn } from '../history/read';
+import { viewOf } from '../history/view';
+import { abandonTurn, cancelTurn } from './cancel-turn';
+import { decideCall, resolveCall } from './decide';
+import type { Desk } from './desk';
+import { findTurn } from './find-turn';
+import { readInbox } from './inbox';
+import { listTurns } from './list';
+import { pendingActivities } from './pending';
+import { startTurn } from './start-turn';
+import type { Countersign } from './types';
+
+/** Puts the operations of the client together. */
+export function makeCountersign(desk: Desk, close: () => Promise<void>): Countersign {
+  return {
+    client: desk.client,
+    namespace: desk.namespace,
+    start: (request) => startTurn(desk, request),
+    find: (prefix) => findTurn(desk, prefix),
+    decide: (turn, decision) => decideCall(desk, turn, decision),
+    resolve: (turn, resolution) => resolveCall(desk, turn, resolution),
+    cancel: (turn, reason) => cancelTurn(desk, turn, reason),
+    abandon: (turn, abandonment) => abandonTurn(desk, turn, abandonment),
+    follow: (turn, options = {}) => readTurn(desk.source, turn, { ...options, live: true }),
+    timeline: (turn) => readTimeline(desk.source, turn),
+    view: async (turn) => viewOf(await readTimeline(desk.source, turn)),
+    pendingActivities: (turn) => pendingActivities(desk, turn),
+    inbox: (query = {}) => readInbox(desk, query),
+    list: (query = {}) => listTurns(desk, query),
+    close,
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * The starter's and approver's side: start turns, follow them, decide on their requests.
+ * Loads nothing native and needs no worker; only a route to the Temporal server.
+ */
+export { connect } from './connect';
+export { loadEncryption, type Encryption } from '../encryption/load';
+export type { EncryptionOptions } from '../encryption/settings';
+export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/errors';
+export type {
+  Answer,
+  ConnectOptions,
+  Countersign,
+  FollowOptions,
+  InboxItem,
+  InboxQuery,
+  ListQuery,
+  Pending,
+  PendingActivity,
+  StartedTurn,
+  StartRequest,
+  TurnSummary,
+} from './types';
+export type {
+  Abandonment,
+  Accepted,
+  Decision,
+  Refused,
+  RefusalCode,
+  Resolution,
+  Verdict,
+} from '../contract/decision';
+export type { TurnEvent } from '../history/events';
+export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';
+export { turnEventsOfJson } from '../history/from-json';

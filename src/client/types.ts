@@ -1,0 +1,157 @@
+import type { Client, Connection } from '@temporalio/client';
+import type { EncryptionOptions } from '../encryption/settings';
+import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
+import type { OpenItem, TurnState } from '../contract/turn';
+import type { TurnEvent } from '../history/events';
+import type { TurnView } from '../history/view';
+
+/** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
+export interface ConnectOptions {
+  /** `host:port`. @default `TEMPORAL_ADDRESS`, then temporal.toml, then `localhost:7233` */
+  address?: string;
+  /** @default `TEMPORAL_NAMESPACE`, then temporal.toml, then `default` */
+  namespace?: string;
+  /** Profile of temporal.toml. @default `TEMPORAL_PROFILE`, then `default` */
+  profile?: string;
+  /** Shown by Temporal as the caller. @default the SDK's `<pid>@<host>` */
+  identity?: string;
+  /** A connection of one's own; it is not closed by us, and `address` has no effect. */
+  connection?: Connection;
+  /** A client of one's own, with its data converter; nothing else has an effect then. */
+  client?: Client;
+  /** Keys that encrypt what Temporal keeps: those of the workers. @default those of `COUNTERSIGN_ENCRYPTION_*` */
+  encryption?: EncryptionOptions;
+  /** How long to wait for the server, in milliseconds. @default 5000 */
+  timeoutMs?: number;
+  /** How long `start` waits for a namespace that lacks our search attributes, in milliseconds. @default 60000 */
+  readyMs?: number;
+}
+
+/** A turn to start. */
+export interface StartRequest {
+  agent: string;
+  prompt: string;
+  /** Letters, digits, `.`, `_` and `-`, at most 200; never used before. @default `turn-` and a sortable random part */
+  id?: string;
+  /** @default `countersign` */
+  taskQueue?: string;
+}
+
+/** A turn that was started. */
+export interface StartedTurn {
+  turn: string;
+  runId: string;
+}
+
+/**
+ * What became of a decision or resolution.
+ * `recorded`: no worker answered in time; it is durable and takes effect when a worker returns.
+ */
+export type Answer =
+  | { status: 'accepted'; verdict: Accepted }
+  | { status: 'refused'; verdict: Refused }
+  | { status: 'recorded'; decisionId: string };
+
+/** One line of the inbox: a request or a call in doubt. Everything that visibility knows of it; details come from `view`. */
+export interface InboxItem extends OpenItem {
+  turn: string;
+  agent: string;
+  callKey: string;
+  /** Head of what was asked. */
+  prompt: string;
+}
+
+export interface InboxQuery {
+  tool?: string;
+  agent?: string;
+  /** @default 100 */
+  limit?: number;
+}
+
+/** One turn, as visibility knows it. */
+export interface TurnSummary {
+  turn: string;
+  runId: string;
+  agent: string;
+  /** `terminated` and `timed_out` are done from outside. */
+  state: TurnState | 'terminated' | 'timed_out';
+  /** Requests and calls in doubt. */
+  pending: number;
+  /** Head of what was asked. */
+  prompt: string;
+  /** ISO 8601. */
+  startedAt: string;
+  /** ISO 8601; null while it is open. */
+  endedAt: string | null;
+}
+
+export interface ListQuery {
+  state?: TurnSummary['state'];
+  agent?: string;
+  /** @default 50 */
+  limit?: number;
+}
+
+/** One activity that is not closed yet. Shown, never kept: history has it only when it closes. */
+export interface PendingActivity {
+  what: 'think' | 'prepare' | 'call' | 'verify';
+  /** Absent for `think`. */
+  callId?: string;
+  /** The tool, or the activity's type. */
+  name: string;
+  state: 'scheduled' | 'started' | 'cancel_requested' | 'paused';
+  taskQueue: string;
+  attempt: number;
+  /** 0: no limit. */
+  maximumAttempts: number;
+  /** Identity of the worker that has it, or had it last. */
+  worker?: string;
+  startedAt?: string;
+  lastHeartbeatAt?: string;
+  nextAttemptAt?: string;
+  lastFailure?: string;
+}
+
+/** What runs right now, and where nobody can run anything. */
+export interface Pending {
+  activities: PendingActivity[];
+  /** Queues that something waits on and no worker polls. */
+  idleQueues: string[];
+}
+
+export interface FollowOptions {
+  /** Ends the following; nothing is thrown then. */
+  signal?: AbortSignal;
+}
+
+/** A connection to the turns of one namespace: what starters and approvers need. Loads nothing native. */
+export interface Countersign {
+  readonly client: Client;
+  readonly namespace: string;
+  /** Starts a turn. Errors: `usage`, `turn_exists`, `not_ready`, `server_failed`. */
+  start(request: StartRequest): Promise<StartedTurn>;
+  /** The id of the one turn whose id starts with `prefix`. Errors: `turn_not_found`, `ambiguous_id`. */
+  find(prefix: string): Promise<string>;
+  /** Decides a request; a refusal is an answer, not an error. Errors: `turn_not_found`, `server_failed`. */
+  decide(turn: string, decision: Decision): Promise<Answer>;
+  /** Resolves a call in doubt. As `decide`. */
+  resolve(turn: string, resolution: Resolution): Promise<Answer>;
+  /** Asks a turn to end: requests are closed, running calls cancelled and waited for. Errors: `turn_not_found`. */
+  cancel(turn: string, reason?: string): Promise<void>;
+  /** Cancels a turn and lets it end although calls are in doubt. Errors: `turn_not_found`. */
+  abandon(turn: string, abandonment: Abandonment): Promise<void>;
+  /** Every event of a turn from its start, then live until it ends. Survives a restart of the server. Errors: `turn_not_found`. */
+  follow(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent>;
+  /** Every event of a turn so far. Errors: `turn_not_found`. */
+  timeline(turn: string): Promise<TurnEvent[]>;
+  /** The turn as it is now. Errors: `turn_not_found`. */
+  view(turn: string): Promise<TurnView>;
+  /** What runs right now. Errors: `turn_not_found`. */
+  pendingActivities(turn: string): Promise<Pending>;
+  /** Requests and calls in doubt of all turns, earliest deadline first. Needs no worker. */
+  inbox(query?: InboxQuery): Promise<InboxItem[]>;
+  /** Turns, newest first. */
+  list(query?: ListQuery): Promise<TurnSummary[]>;
+  /** Closes the connection, unless it was given. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { types } from 'node:util';
+
+/** How a command is run. */
+export interface RunOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** Ends the command after this many milliseconds; no limit by default. */
+  timeoutMs?: number;
+  /** Called with each line of either stream as it comes. */
+  onLine?: (line: string) => void;
+}
+
+/** How a command ended. `code` is null when a signal ended it. */
+export interface RunResult {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  lines: string[];
+}
+
+/** Runs a command without a shell and collects its lines; rejects when it cannot be started (`ENOENT`, `EACCES`). */
+export const run = async (command: string, args: string[], options: RunOptions = {}): Promise<RunResult> => {
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...(options.env === undefined ? {} : { env: options.env }),
+  });
+  const lines: string[] = [];
+  const take = (line: string): void => {
+    lines.push(line);
+    options.onLine?.(line);
+  };
+  createInterface({ input: child.stdout }).on('line', take);
+  createInterface({ input: child.stderr }).on('line', take);
+  // Not spawn's own timeout: its timer goes on for a command that could not be started.
+  const timer =
+    options.timeoutMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), options.timeoutMs);
+  return new Promise<RunResult>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal, lines }));
+  }).finally(() => clearTimeout(timer));
+};
+
+/** The system's own code of an error, such as `ENOENT`; undefined for others. Errors may come from another V8 context. */
+export const errnoOf = (error: unknown): string | undefined =>
+  types.isNativeError(error) && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
+/** An error in one line for a person, with the deepest cause, which is where `fetch` keeps what went wrong. */
+export const describeError = (error: unknown): string => {
+  if (!types.isNativeError(error)) return String(error);
+  if (errnoOf(error) === 'ENOSPC') return 'the disk is full';
+  return error.cause === undefined ? error.message : describeError(error.cause);
+};

@@ -1,0 +1,112 @@
+import { Client, type ConnectionLike, type OperatorService } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
+import { CountersignError } from '../contract/errors';
+import { ATTRIBUTE_TYPES } from './server-args';
+
+const { IndexedValueType } = temporal.api.enums.v1;
+
+const VALUE_TYPES: Readonly<Record<string, temporal.api.enums.v1.IndexedValueType>> = {
+  Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+  Int: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+  KeywordList: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+  Datetime: IndexedValueType.INDEXED_VALUE_TYPE_DATETIME,
+};
+
+/** Where the attributes are looked for. */
+export interface AttributePlace {
+  /** A client's or a worker's. */
+  connection: ConnectionLike & { operatorService: OperatorService };
+  namespace: string;
+}
+
+/** The attributes that the namespace lacks. */
+export async function missingAttributes({ connection, namespace }: AttributePlace): Promise<string[]> {
+  const known = await connection.operatorService.listSearchAttributes({ namespace });
+  return Object.keys(ATTRIBUTE_TYPES).filter((name) => known.customAttributes?.[name] === undefined);
+}
+
+/**
+ * Registers what is missing and waits until queries take each attribute (a real cluster needs some seconds).
+ *
+ * @throws CountersignError `attributes_missing` naming the commands to run, where this caller may not register them.
+ */
+export async function ensureAttributes(place: AttributePlace, timeoutMs = 60_000): Promise<void> {
+  const missing = await listMissing(place);
+  if (missing.length > 0) await register(place, missing);
+  await waitUntilUsable(place, Date.now() + timeoutMs);
+}
+
+/** A caller who may not list may still find that all queries are accepted. */
+async function listMissing(place: AttributePlace): Promise<string[]> {
+  try {
+    return await missingAttributes(place);
+  } catch {
+    return (await isUsable(place)) ? [] : Object.keys(ATTRIBUTE_TYPES);
+  }
+}
+
+async function register({ connection, namespace }: AttributePlace, missing: string[]): Promise<void> {
+  const searchAttributes = Object.fromEntries(missing.map((name) => [name, valueType(name)]));
+  try {
+    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+  } catch (error) {
+    if (isAlreadyThere(error)) return;
+    throw notAllowed(namespace, missing, error);
+  }
+}
+
+function valueType(name: string): temporal.api.enums.v1.IndexedValueType {
+  return VALUE_TYPES[ATTRIBUTE_TYPES[name] ?? ''] ?? IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
+}
+
+/** Another worker registered them in between. */
+function isAlreadyThere(error: unknown): boolean {
+  return error instanceof Error && /already (exists|registered)/i.test(error.message);
+}
+
+function notAllowed(namespace: string, missing: string[], cause: unknown): CountersignError {
+  const commands = missing.map((name) => registerCommand(namespace, name));
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new CountersignError(
+    'attributes_missing',
+    `search attributes are missing and could not be added: ${why}`,
+    {
+      hint: `Have somebody who may run:\n  ${commands.join('\n  ')}`,
+      data: { missing },
+      cause,
+    },
+  );
+}
+
+/** The command that registers one attribute by hand. */
+export function registerCommand(namespace: string, name: string): string {
+  return `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ${ATTRIBUTE_TYPES[name] ?? 'Keyword'}`;
+}
+
+async function waitUntilUsable(place: AttributePlace, until: number): Promise<void> {
+  while (!(await isUsable(place))) {
+    if (Date.now() > until) {
+      throw new CountersignError(
+        'attributes_missing',
+        'the search attributes are registered but not usable yet',
+        {
+          hint: 'Wait a moment and start the worker again.',
+        },
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
+
+async function isUsable({ connection, namespace }: AttributePlace): Promise<boolean> {
+  const client = new Client({ connection, namespace });
+  const query = Object.keys(ATTRIBUTE_TYPES)
+    .map((name) => `${name} IS NOT NULL`)
+    .join(' AND ');
+  try {
+    await client.workflow.count(query);
+    return true;
+  } catch {
+    return false;
+  }
+}

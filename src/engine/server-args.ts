@@ -1,0 +1,63 @@
+import { SEARCH_ATTRIBUTES } from '../contract/names';
+import { LOOPBACK } from './ports';
+
+/**
+ * A dev server has one shard, and a shard polls its queues at most 20 times a second by default, so every transition
+ * of a lone turn would wait 45 ms.
+ */
+export const DYNAMIC_CONFIG: readonly string[] = [
+  'history.transferProcessorMaxPollRPS=2000',
+  'history.timerProcessorMaxPollRPS=2000',
+  'history.visibilityProcessorMaxPollRPS=2000',
+  'system.enableActivityEagerExecution=true',
+];
+
+/** The type of each search attribute of ours, as Temporal's command line spells it. */
+export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
+  [SEARCH_ATTRIBUTES.state]: 'Keyword',
+  [SEARCH_ATTRIBUTES.pending]: 'Int',
+  [SEARCH_ATTRIBUTES.tools]: 'KeywordList',
+  [SEARCH_ATTRIBUTES.deadline]: 'Datetime',
+  [SEARCH_ATTRIBUTES.agent]: 'Keyword',
+};
+
+/** How much of the server's own log is kept. */
+export type ServerLog = 'debug' | 'info' | 'warn' | 'error' | 'never';
+
+/** Everything `temporal server start-dev` is told. */
+export interface ServerPlan {
+  port: number;
+  httpPort: number;
+  metricsPort: number;
+  /** Undefined: no UI. */
+  uiPort: number | undefined;
+  /** Undefined: in memory. */
+  dbFile: string | undefined;
+  namespace: string;
+  log: ServerLog;
+  /** `key=value` each; after ours, so that they win. */
+  dynamicConfig: readonly string[];
+}
+
+/** The arguments of Temporal's command line for a plan. */
+export const serverArgs = (plan: ServerPlan): string[] => [
+  ...['server', 'start-dev', '--ip', LOOPBACK, '--log-level', plan.log, '--namespace', plan.namespace],
+  ...[
+    '--port',
+    String(plan.port),
+    '--http-port',
+    String(plan.httpPort),
+    '--metrics-port',
+    String(plan.metricsPort),
+  ],
+  ...(plan.uiPort === undefined ? ['--headless'] : ['--ui-port', String(plan.uiPort)]),
+  ...(plan.dbFile === undefined ? [] : fileArgs(plan.dbFile)),
+  ...[...DYNAMIC_CONFIG, ...plan.dynamicConfig].flatMap((value) => ['--dynamic-config-value', value]),
+  ...Object.entries(ATTRIBUTE_TYPES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
+];
+
+/** WAL with full sync: what the server acknowledged survives a power cut. */
+const fileArgs = (dbFile: string): string[] => [
+  ...['--db-filename', dbFile],
+  ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=FULL'],
+];

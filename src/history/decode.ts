@@ -1,0 +1,35 @@
+import {
+  defaultDataConverter,
+  type LoadedDataConverter,
+  type SerializationContext,
+} from '@temporalio/common';
+import type { temporal } from '@temporalio/proto';
+import { decodeActivity } from './decode/activities';
+import type { DecodedEvent } from './decode/events';
+import { decodeMessage } from './decode/messages';
+import { Payloads } from './decode/payloads';
+import { decodeRun } from './decode/run';
+import { toIso, toNumber } from './decode/time';
+
+/** One event as the server or an exported history gives it. */
+export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+/** Decodes one event. `owner`: the workflow it is of, which a codec may have bound its payloads to. */
+export type Decode = (raw: HistoryEvent, owner?: SerializationContext) => Promise<DecodedEvent>;
+
+/**
+ * Makes a decoder for the payloads of one data converter, codecs included.
+ * It never throws on a payload: one that cannot be decoded is `undefined`. One whose key is missing is another matter:
+ * where only workers write it throws, because every turn would look empty.
+ */
+export function makeDecode(converter: LoadedDataConverter = defaultDataConverter): Decode {
+  return async (raw, owner) => {
+    const payloads = new Payloads(converter, owner);
+    const head = { eventId: toNumber(raw.eventId), at: toIso(raw.eventTime) ?? new Date(0).toISOString() };
+    return (
+      (await decodeRun(raw, head, payloads)) ??
+      (await decodeActivity(raw, head, payloads)) ??
+      (await decodeMessage(raw, head, payloads)) ?? { ...head, kind: 'other' }
+    );
+  };
+}

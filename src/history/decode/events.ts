@@ -1,0 +1,77 @@
+/** A failure, decoded: what of it the fold reads. */
+export interface DecodedFailure {
+  message: string;
+  kind: 'application' | 'timeout' | 'canceled' | 'other';
+  /** Of an application failure, such as `countersign.model`. */
+  type?: string;
+  timeout?: 'START_TO_CLOSE' | 'SCHEDULE_TO_START' | 'SCHEDULE_TO_CLOSE' | 'HEARTBEAT';
+  details: unknown[];
+  cause?: DecodedFailure;
+}
+
+/** What every decoded event has. */
+interface Head {
+  eventId: number;
+  /** ISO 8601. */
+  at: string;
+}
+
+/** Fields that end an activity share. */
+interface ActivityEnd extends Head {
+  scheduledEventId: number;
+}
+
+/**
+ * One history event with its payloads decoded, cut to what the fold reads.
+ * A payload that is missing or cannot be decoded is `undefined`; decoding never throws on one.
+ */
+export type DecodedEvent =
+  | (Head & {
+      kind: 'started';
+      turn: string;
+      runId: string;
+      continuedFrom?: string;
+      taskQueue: string;
+      workflowType?: string;
+      input: unknown;
+    })
+  | (Head & { kind: 'task_started' })
+  | (Head & { kind: 'task_completed' })
+  | (Head & { kind: 'task_failed'; message: string })
+  | (Head & { kind: 'reset'; baseRunId: string; newRunId: string; message: string })
+  | (Head & {
+      kind: 'activity_scheduled';
+      id: string;
+      activityType: string;
+      taskQueue: string;
+      input: unknown;
+    })
+  | (ActivityEnd & { kind: 'activity_started'; attempt: number; lastFailure?: DecodedFailure })
+  | (ActivityEnd & { kind: 'activity_completed'; result: unknown })
+  | (ActivityEnd & { kind: 'activity_failed'; failure: DecodedFailure })
+  | (ActivityEnd & { kind: 'activity_canceled' })
+  | (Head & {
+      kind: 'local_activity';
+      activityType: string;
+      attempt: number;
+      /** It will be tried again after a timer. */
+      backsOff: boolean;
+      summary?: string;
+      result: unknown;
+      failure?: DecodedFailure;
+    })
+  | (Head & { kind: 'signaled'; name: string; input: unknown; identity: string })
+  | (Head & { kind: 'update_accepted'; updateId: string; name: string; input: unknown; identity: string })
+  | (Head & { kind: 'update_completed'; updateId: string; value: unknown; failure?: DecodedFailure })
+  | (Head & { kind: 'memo'; fields: Record<string, unknown> })
+  | (Head & { kind: 'cancel_requested'; identity: string; reason?: string })
+  | (Head & { kind: 'completed'; result: unknown })
+  | (Head & { kind: 'failed'; failure: DecodedFailure })
+  | (Head & { kind: 'canceled' })
+  | (Head & { kind: 'terminated'; reason: string; identity: string })
+  | (Head & { kind: 'timed_out' })
+  | (Head & { kind: 'continued_as_new'; newRunId: string })
+  | (Head & { kind: 'other' });
+
+/** One kind of decoded event. */
+export type EventOf<K extends DecodedEvent['kind']> = Extract<DecodedEvent, { kind: K }>;

@@ -1,0 +1,157 @@
+import type { Usage } from '../contract/think';
+import type { TurnResult } from '../contract/turn';
+import type {
+  CallEnded,
+  CallLost,
+  CallPrepared,
+  CallStarted,
+  InDoubtOpened,
+  ProposedCall,
+  RequestExpired,
+  RequestOpened,
+  Verified,
+  Verifying,
+} from './events/calls';
+import type { DecisionMade, OutcomeReported, Resolved, SignalRecorded } from './events/decisions';
+import type { EventHead } from './events/head';
+
+export type * from './events/calls';
+export type * from './events/decisions';
+export type { EventHead } from './events/head';
+
+/** First event of every run of a turn. `continuedFrom` is set where the run before continued as new. */
+export interface TurnStarted extends EventHead {
+  type: 'turn_started';
+  turn: string;
+  runId: string;
+  agent: string;
+  prompt: string;
+  taskQueue: string;
+  continuedFrom?: string;
+}
+
+/** The model is asked for step `step`: after turn_started, and after the last call of the step before. */
+export interface Thinking extends EventHead {
+  type: 'thinking';
+  step: number;
+}
+
+/** Asking the model took more than one attempt. Comes right before `step` or `think_failed`, not live. */
+export interface ThinkRetried extends EventHead {
+  type: 'think_retried';
+  step: number;
+  /** The attempt that closed it; counts from 1. */
+  attempt: number;
+  /** Why the attempt before failed, where the server still knew. */
+  lastFailure?: string;
+}
+
+/** The model failed for good; turn_ended follows. */
+export interface ThinkFailed extends EventHead {
+  type: 'think_failed';
+  step: number;
+  message: string;
+  /** The failure's type, such as `auth`. */
+  failureType?: string;
+}
+
+/** The model replied. Without calls `text` is the answer, and turn_ended follows. Calls of kind `ask` are no requests yet. */
+export interface Step extends EventHead {
+  type: 'step';
+  step: number;
+  text: string;
+  model: string;
+  finishReason: string;
+  usage?: Usage;
+  calls: ProposedCall[];
+}
+
+/** Someone asked to cancel the turn: requests are closed, running calls are cancelled and waited for. */
+export interface CancelRequested extends EventHead {
+  type: 'cancel_requested';
+  identity: string;
+  reason?: string;
+}
+
+/** Someone gave the turn up although calls are in doubt; they stay unresolved. */
+export interface Abandoned extends EventHead {
+  type: 'abandoned';
+  approver: string;
+  reason?: string;
+  identity: string;
+}
+
+/** The run ended because its history was long; turn_started of `newRunId` follows. */
+export interface ContinuedAsNew extends EventHead {
+  type: 'continued_as_new';
+  newRunId: string;
+}
+
+/** An operator reset the turn: what came at this eventId or later in run `baseRunId` no longer counts. */
+export interface Reset extends EventHead {
+  type: 'reset';
+  baseRunId: string;
+  newRunId: string;
+  reason: string;
+}
+
+/** The workflow code failed on this turn's history and is tried again: a worker has other code, or a mistake in it. */
+export interface TaskFailed extends EventHead {
+  type: 'task_failed';
+  message: string;
+}
+
+/** How a turn ended. `terminated` and `timed_out` are done from outside. */
+export const TURN_ENDS = [
+  'answered',
+  'step_limit',
+  'failed',
+  'cancelled',
+  'terminated',
+  'timed_out',
+] as const;
+export type TurnEnd = (typeof TURN_ENDS)[number];
+
+/** The last event of a turn. */
+export interface TurnEnded extends EventHead {
+  type: 'turn_ended';
+  status: TurnEnd;
+  /** With `answered` and `step_limit`. */
+  answer?: string;
+  /** With all other ends: why. */
+  error?: { message: string; type?: string };
+  result?: TurnResult;
+}
+
+/**
+ * Everything that happens in a turn. One turn's life:
+ * turn_started, then for each step thinking → (think_retried) → step, its calls, and at last turn_ended.
+ * One call's life: (call_prepared) → (request_opened → decision | request_expired) → call_started →
+ * call_ended | call_lost → (verifying → verified) → (in_doubt → resolved) → call_ended.
+ * The screens, replay and audit read this and nothing else.
+ */
+export type TurnEvent =
+  | TurnStarted
+  | Thinking
+  | ThinkRetried
+  | ThinkFailed
+  | Step
+  | CallPrepared
+  | RequestOpened
+  | SignalRecorded
+  | DecisionMade
+  | RequestExpired
+  | CallStarted
+  | CallEnded
+  | CallLost
+  | Verifying
+  | Verified
+  | InDoubtOpened
+  | Resolved
+  | OutcomeReported
+  | CancelRequested
+  | Abandoned
+  | ContinuedAsNew
+  | Reset
+  | TaskFailed
+  | TurnEnded;

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { CallInput, CallOutput, OutcomeReport, ValidCall, VerifyOutput } from '../../contract/call';
+import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
+import type { ToolResult } from '../../contract/result';
+import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
+import { EFFECTS } from '../../contract/tool';
+import type { OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
+
+/**
+ * What of a decoded payload the fold relies on. Looser than the contract on purpose: a history of an older or newer
+ * release, or one that somebody tampered with, gives fewer events and never an exception.
+ */
+const object = z.record(z.string(), z.unknown());
+const head = z.looseObject({ callId: z.string(), id: z.string(), tool: z.string() });
+const result = z.looseObject({
+  callId: z.string(),
+  success: z.boolean(),
+  content: z.string(),
+  metadata: object,
+});
+const settings = z.looseObject({
+  safety: z.string(),
+  effect: z.enum(EFFECTS),
+  requestExpiresMs: z.number().nullable(),
+});
+const ask = head.extend({
+  kind: z.literal('ask'),
+  arguments: object,
+  argsDigest: z.string(),
+  settings,
+});
+const call = z.union([
+  head.extend({ kind: z.literal('invalid'), proposed: object, result }),
+  head.extend({ kind: z.enum(['run', 'ask']), arguments: object, argsDigest: z.string(), settings }),
+  head.extend({ kind: z.literal('remote'), raw: z.string() }),
+]);
+const resultRef = z.looseObject({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
+const inDoubt = z.looseObject({ message: z.string(), partial: z.string().optional() });
+const openItem = z.looseObject({
+  callId: z.string(),
+  kind: z.enum(['request', 'in_doubt']),
+  tool: z.string(),
+  summary: z.string(),
+  since: z.string(),
+  deadline: z.string().nullable(),
+});
+
+const schemas = {
+  turnInput: z.looseObject({ agent: z.string(), prompt: z.string() }),
+  turnResult: z.looseObject({ status: z.enum(['answered', 'step_limit']), answer: z.string() }),
+  gatedCall: ask,
+  thinkInput: z.looseObject({ step: z.number(), results: z.array(resultRef) }),
+  thinkOutput: z.looseObject({
+    text: z.string(),
+    calls: z.array(call),
+    model: z.string(),
+    finishReason: z.string(),
+  }),
+  prepareOutput: z.looseObject({ call }),
+  callInput: head.extend({
+    callKey: z.string(),
+    generation: z.number(),
+    arguments: object,
+    effect: z.enum(EFFECTS),
+  }),
+  callOutput: z.union([z.looseObject({ result }), z.looseObject({ inDoubt })]),
+  verifyOutput: z.union([
+    z.looseObject({ outcome: z.literal('happened'), result }),
+    z.looseObject({ outcome: z.enum(['did_not', 'cannot_tell']), message: z.string() }),
+  ]),
+  outcome: z.looseObject({ callKey: z.string(), generation: z.number(), result }),
+  openMemo: z.looseObject({ key: z.string(), count: z.number(), items: z.array(openItem) }),
+  verdicts: z.array(
+    z.looseObject({
+      callId: z.string(),
+      verdict: z.enum(['accepted', ...REFUSAL_CODES]),
+      decisionId: z.string(),
+    }),
+  ),
+  accepted: z.looseObject({ accepted: z.literal(true), callId: z.string(), approver: z.string() }),
+  refused: z.looseObject({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: z.string() }),
+};
+
+function fits(schema: z.ZodType, value: unknown): boolean {
+  return schema.safeParse(value).success;
+}
+
+/** Guards over decoded payloads, one for each kind of value that history holds. */
+export const is = {
+  turnInput: (value: unknown): value is TurnInput => fits(schemas.turnInput, value),
+  turnResult: (value: unknown): value is TurnResult => fits(schemas.turnResult, value),
+  gatedCall: (value: unknown): value is ValidCall => fits(schemas.gatedCall, value),
+  thinkInput: (value: unknown): value is ThinkInput => fits(schemas.thinkInput, value),
+  thinkOutput: (value: unknown): value is ThinkOutput => fits(schemas.thinkOutput, value),
+  prepareOutput: (value: unknown): value is PrepareOutput => fits(schemas.prepareOutput, value),
+  callInput: (value: unknown): value is CallInput => fits(schemas.callInput, value),
+  callOutput: (value: unknown): value is CallOutput => fits(schemas.callOutput, value),
+  verifyOutput: (value: unknown): value is VerifyOutput => fits(schemas.verifyOutput, value),
+  outcome: (value: unknown): value is OutcomeReport => fits(schemas.outcome, value),
+  openMemo: (value: unknown): value is OpenMemo => fits(schemas.openMemo, value),
+  verdicts: (value: unknown): value is SignalVerdict[] => fits(schemas.verdicts, value),
+  accepted: (value: unknown): value is Accepted => fits(schemas.accepted, value),
+  refused: (value: unknown): value is Refused => fits(schemas.refused, value),
+  toolResult: (value: unknown): value is ToolResult => fits(result, value),
+} as const;

@@ -1,0 +1,75 @@
+import type { CarriedTurn } from '../../contract/turn';
+import type { DecodedEvent, EventOf } from '../decode/events';
+import { rootOf } from '../decode/failure';
+import { defined } from '../defined';
+import type { TurnEnded, TurnEvent } from '../events';
+import { closeRest } from './closing';
+import { is } from './guards';
+import { headOf, makeState, type FoldState } from './state';
+
+/** A run starts: the first of a turn, or the next where one continued as new. Of a workflow that is no turn the type stands for the agent. */
+export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
+  const { turn, runId, taskQueue, continuedFrom } = event;
+  const input = is.turnInput(event.input)
+    ? event.input
+    : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
+  const prompt = 'carried' in input ? state.prompt || firstWords(input.carried) : input.prompt;
+  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
+  const { agent } = input;
+  return [
+    {
+      ...headOf(event),
+      type: 'turn_started',
+      turn,
+      runId,
+      agent,
+      prompt,
+      taskQueue,
+      ...defined({ continuedFrom }),
+    },
+  ];
+}
+
+function firstWords(carried: CarriedTurn | undefined): string {
+  const words = carried?.transcript.find((entry) => entry.kind === 'words');
+  return words?.kind === 'words' ? words.text : '';
+}
+
+/** A run ends. Calls that the turn closed get their results first. */
+export function runEnded(state: FoldState, event: DecodedEvent): TurnEvent[] {
+  const ended = endOf(event);
+  return ended === undefined ? [] : [...closeRest(state, event, ended.status === 'cancelled'), ended];
+}
+
+function endOf(event: DecodedEvent): TurnEnded | undefined {
+  const head = { ...headOf(event), type: 'turn_ended' as const };
+  switch (event.kind) {
+    case 'completed':
+      return { ...head, ...completedWith(event.result) };
+    case 'failed':
+      return { ...head, status: 'failed', error: errorOf(event) };
+    case 'canceled':
+      return { ...head, status: 'cancelled', error: { message: 'the turn was cancelled' } };
+    case 'timed_out':
+      return { ...head, status: 'timed_out', error: { message: 'the turn ran out of time' } };
+    case 'terminated':
+      return { ...head, status: 'terminated', error: { message: terminatedBy(event) } };
+    default:
+      return undefined;
+  }
+}
+
+function completedWith(result: unknown): Pick<TurnEnded, 'status' | 'answer' | 'result'> {
+  if (!is.turnResult(result)) return { status: 'answered' };
+  return { status: result.status, answer: result.answer, result };
+}
+
+function errorOf({ failure }: EventOf<'failed'>): { message: string; type?: string } {
+  const { message, type } = rootOf(failure);
+  return { message, ...defined({ type }) };
+}
+
+function terminatedBy({ reason, identity }: EventOf<'terminated'>): string {
+  const why = reason === '' ? '' : `: ${reason}`;
+  return identity === '' ? `terminated${why}` : `terminated by ${identity}${why}`;
+}

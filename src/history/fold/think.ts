@@ -1,0 +1,90 @@
+import type { PreparedCall } from '../../contract/call';
+import type { ThinkOutput } from '../../contract/think';
+import { rootOf } from '../decode/failure';
+import type { EventOf } from '../decode/events';
+import { defined } from '../defined';
+import type { CallEnded, ProposedCall, TurnEvent } from '../events';
+import { is } from './guards';
+import { closeWithText } from './closing';
+import { endCall, headOf, type CallFold, type FoldState } from './state';
+
+/** The model is asked: every call of the step before has its result by now, and its words are here. */
+export function thinkScheduled(
+  state: FoldState,
+  event: EventOf<'activity_scheduled'>,
+  step: number,
+): TurnEvent[] {
+  const refs = is.thinkInput(event.input) ? event.input.results : [];
+  const ended = refs.flatMap((ref) => closeWithText(state, event, ref));
+  state.step = step;
+  return [...ended, { ...headOf(event), type: 'thinking', step }];
+}
+
+/** The started event is written when the activity closes, so this tells of retries after the fact. */
+export function thinkStarted(event: EventOf<'activity_started'>, step: number): TurnEvent[] {
+  if (event.attempt <= 1) return [];
+  const lastFailure = event.lastFailure === undefined ? undefined : rootOf(event.lastFailure).message;
+  return [
+    { ...headOf(event), type: 'think_retried', step, ...defined({ attempt: event.attempt, lastFailure }) },
+  ];
+}
+
+export function thinkCompleted(
+  state: FoldState,
+  event: EventOf<'activity_completed'>,
+  step: number,
+): TurnEvent[] {
+  const output = is.thinkOutput(event.result) ? event.result : UNREADABLE;
+  state.calls = new Map(output.calls.map((call) => [call.callId, newCall(call)]));
+  const { text, model, finishReason, usage } = output;
+  const calls = output.calls.map(proposedOf);
+  const told: TurnEvent = {
+    ...headOf(event),
+    type: 'step',
+    step,
+    ...defined({ text, model, finishReason, usage }),
+    calls,
+  };
+  return [told, ...endInvalid(state, event)];
+}
+
+export function thinkFailed(event: EventOf<'activity_failed'>, step: number): TurnEvent[] {
+  const { message, type } = rootOf(event.failure);
+  return [{ ...headOf(event), type: 'think_failed', step, ...defined({ message, failureType: type }) }];
+}
+
+/** A reply whose payload nobody here can decode; what follows it is told as far as it can be. */
+const UNREADABLE: Pick<ThinkOutput, 'text' | 'model' | 'finishReason' | 'calls' | 'usage'> = {
+  text: '[cannot be read without its codec]',
+  model: '',
+  finishReason: '',
+  calls: [],
+};
+
+/** A call as `think` or `prepare` made it. */
+export function newCall(call: PreparedCall): CallFold {
+  const effective = argumentsOf(call);
+  const facts = { generation: 0, deadline: null, approved: false, asked: false };
+  return { call, phase: 'proposed', effective, ...facts };
+}
+
+/** What the model asked for, as far as it could be parsed. */
+export function argumentsOf(call: PreparedCall): CallFold['effective'] {
+  if (call.kind === 'remote') return {};
+  return call.kind === 'invalid' ? call.proposed : call.arguments;
+}
+
+/** A call in short, for events. */
+export function proposedOf(call: PreparedCall): ProposedCall {
+  const { callId, id, tool, kind } = call;
+  const error = call.kind === 'invalid' ? call.result.content : undefined;
+  return { callId, id, tool, kind, arguments: argumentsOf(call), ...defined({ error }) };
+}
+
+/** A call that cannot run brings its result along. */
+export function endInvalid(state: FoldState, event: { eventId: number; at: string }): CallEnded[] {
+  return [...state.calls.values()].flatMap((held) => {
+    if (held.call.kind !== 'invalid') return [];
+    return endCall(event, held, { result: held.call.result, durationMs: null, attempts: 0, origin: 'turn' });
+  });
+}

@@ -1,0 +1,28 @@
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import { CountersignError } from '../contract/errors';
+import { makeDecode, type Decode } from './decode';
+import type { TurnEvent } from './events';
+import { createFold } from './fold';
+
+/**
+ * The turn events of an exported history: what `temporal workflow show --output json` or the UI's download gives,
+ * as text or parsed. More than one run: give them one after the other to one fold instead.
+ *
+ * @throws CountersignError `bad_history` for what is no exported history.
+ */
+export async function turnEventsOfJson(json: unknown, decode: Decode = makeDecode()): Promise<TurnEvent[]> {
+  const fold = createFold();
+  const events: TurnEvent[] = [];
+  for (const raw of parseHistory(json).events ?? []) events.push(...fold.push(await decode(raw)));
+  return events;
+}
+
+function parseHistory(json: unknown): ReturnType<typeof historyFromJSON> {
+  try {
+    return historyFromJSON(typeof json === 'string' ? JSON.parse(json) : json);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const hint = 'export one with: temporal workflow show --workflow-id <id> --output json';
+    throw new CountersignError('bad_history', `this is no exported history: ${why}`, { hint, cause });
+  }
+}

@@ -1,0 +1,90 @@
+import type { JsonObject } from '../contract/json';
+import type { ToolResult } from '../contract/result';
+import type { Usage } from '../contract/think';
+import type { TurnState } from '../contract/turn';
+import type {
+  DecisionMade,
+  InDoubtOpened,
+  OutcomeReported,
+  RequestOpened,
+  Resolved,
+  TurnEnd,
+} from './events';
+
+/**
+ * Where a call is. `proposed`: no request yet and not started; `approved`: decided, waits for its place;
+ * `replanning`: edited, a new plan is being made; `lost`: its outcome is unknown and being looked into;
+ * `closed`: the turn ended before it had a result.
+ */
+export type CallPhase =
+  | 'proposed'
+  | 'requested'
+  | 'replanning'
+  | 'approved'
+  | 'denied'
+  | 'expired'
+  | 'running'
+  | 'lost'
+  | 'in_doubt'
+  | 'done'
+  | 'closed';
+
+/** One call, with everything on record about it. */
+export interface CallView {
+  callId: string;
+  step: number;
+  tool: string;
+  phase: CallPhase;
+  /** What the model asked for, with defaults. */
+  arguments: JsonObject;
+  /** What ran or is to run. */
+  effective: JsonObject;
+  generation: number;
+  /** The last one; stays when it is decided. */
+  request?: RequestOpened;
+  /** Decisions on it, refused ones too, in order. */
+  decisions: DecisionMade[];
+  doubt?: InDoubtOpened;
+  resolutions: Resolved[];
+  result?: ToolResult;
+  durationMs?: number;
+  attempts?: number;
+  startedAt?: string;
+  /** Outcomes that came too late to count. */
+  late: OutcomeReported[];
+}
+
+/** One reply of the model. */
+export interface StepView {
+  step: number;
+  text: string;
+  model: string;
+  usage?: Usage;
+  callIds: string[];
+}
+
+/** A turn as it is after the events so far. */
+export interface TurnView {
+  turn: string;
+  /** Of the run that the last event belongs to. */
+  runId: string;
+  agent: string;
+  prompt: string;
+  taskQueue: string;
+  status: TurnState | TurnEnd;
+  startedAt: string;
+  endedAt: string | null;
+  steps: StepView[];
+  /** In order of proposal. */
+  calls: CallView[];
+  /** Requests that wait for a decision, in order. */
+  requests: RequestOpened[];
+  /** Calls that wait for a resolution, in order. */
+  inDoubt: InDoubtOpened[];
+  cancelRequested: boolean;
+  abandoned: boolean;
+  /** Signals on record that no worker has judged yet. */
+  unjudged: number;
+  answer?: string;
+  error?: { message: string; type?: string };
+}

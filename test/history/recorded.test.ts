@@ -1,0 +1,178 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import fc from 'fast-check';
+import { makeDecode } from '../../src/history/decode';
+import type { DecodedEvent } from '../../src/history/decode/events';
+import { createFold, foldAll } from '../../src/history/fold';
+import { turnEventsOfJson } from '../../src/history/from-json';
+import { viewOf } from '../../src/history/view';
+
+/** Histories of a real server and worker, one behaviour each. */
+const directory = join(__dirname, 'recorded');
+const names = readdirSync(directory).map((name) => name.replace('.json', ''));
+const textOf = (name: string): string => readFileSync(join(directory, `${name}.json`), 'utf8');
+
+const decoded = async (name: string): Promise<DecodedEvent[]> => {
+  const decode = makeDecode();
+  return Promise.all((historyFromJSON(JSON.parse(textOf(name))).events ?? []).map((event) => decode(event)));
+};
+
+const typesOf = async (name: string, without: string[] = []): Promise<string[]> =>
+  (await turnEventsOfJson(textOf(name))).map((event) => event.type).filter((type) => !without.includes(type));
+
+test.each(names)('%s: one by one, all at once and in two parts come to the same', async (name) => {
+  const events = await decoded(name);
+  const all = foldAll(events);
+  fc.assert(
+    fc.property(fc.nat(events.length), (cut) => {
+      const fold = createFold();
+      const first = events.slice(0, cut).flatMap((event) => fold.push(event));
+      const rest = events.slice(cut).flatMap((event) => fold.push(event));
+      expect([...first, ...rest]).toEqual(all);
+    }),
+    { numRuns: 10 },
+  );
+});
+
+test.each(names)('%s: folding never changes the events it reads', async (name) => {
+  const events = await decoded(name);
+  foldAll(events);
+  expect(events).toEqual(await decoded(name));
+});
+
+test.each(names)(
+  '%s: every call that started has ended, once, and every end is of a known call',
+  async (name) => {
+    const events = await turnEventsOfJson(textOf(name));
+    const ids = (type: string) =>
+      events.flatMap((event) => (event.type === type && 'callId' in event ? [event.callId] : []));
+    const ended = ids('call_ended');
+    expect(new Set(ended).size).toBe(ended.length);
+    expect(ended).toEqual(expect.arrayContaining(ids('call_started')));
+  },
+);
+
+test.each(names)('%s: garbage in any payload gives events or none, never an exception', async (name) => {
+  const events = await decoded(name);
+  const garbage = fc.oneof(fc.constant(undefined), fc.constant(null), fc.jsonValue());
+  fc.assert(
+    fc.property(
+      fc.nat(events.length - 1),
+      fc.constantFrom('input', 'result', 'value', 'fields'),
+      garbage,
+      (at, key, value) => {
+        const spoilt = events.map((event, index) =>
+          index === at && key in event ? spoil(event, key, value) : event,
+        );
+        viewOf(foldAll(spoilt));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+/** `fields` is always an object; what it holds may be anything. */
+function spoil(event: DecodedEvent, key: string, value: unknown): DecodedEvent {
+  return { ...event, [key]: key === 'fields' ? { open: value, verdicts: value } : value };
+}
+
+test('many: calls of each kind, an edit, signals good and bad, a decision with no worker up', async () => {
+  const events = await turnEventsOfJson(textOf('many'));
+  const decisions = events.flatMap((event) => (event.type === 'decision' ? [event] : []));
+  expect(
+    decisions.map(({ callId, decision, door, judgement }) => [callId, decision, door, judgement.accepted]),
+  ).toEqual([
+    ['1.3', 'modified', 'update', true],
+    ['', undefined, 'signal', false],
+    ['', undefined, 'signal', false],
+    ['1.4', 'denied', 'signal', true],
+    ['2.1', 'approved', 'signal', true],
+  ]);
+  const view = viewOf(events);
+  expect(view).toMatchObject({
+    status: 'answered',
+    answer: 'all done',
+    requests: [],
+    inDoubt: [],
+    unjudged: 0,
+  });
+  expect(view.calls.map(({ callId, phase, result }) => [callId, phase, result?.error?.code])).toEqual([
+    ['1.1', 'done', undefined],
+    ['1.2', 'done', undefined],
+    ['1.3', 'done', undefined],
+    ['1.4', 'denied', 'denied'],
+    ['1.5', 'done', 'tool_not_found'],
+    ['1.6', 'done', 'validation'],
+    ['1.7', 'done', 'tool'],
+    ['2.1', 'done', undefined],
+  ]);
+  expect(view.calls[2]).toMatchObject({
+    arguments: { n: 2 },
+    effective: { n: 22 },
+    result: { arguments: { n: 22 } },
+  });
+});
+
+test('expires: one request runs out of time, the other is closed by cancelling', async () => {
+  expect(await typesOf('expires', ['thinking', 'step'])).toEqual([
+    'turn_started',
+    'request_opened',
+    'request_opened',
+    'request_expired',
+    'cancel_requested',
+    'call_ended',
+    'call_ended',
+    'turn_ended',
+  ]);
+});
+
+test('lost: in doubt, run again, in doubt, happened; another did not', async () => {
+  const view = viewOf(await turnEventsOfJson(textOf('lost')));
+  expect(view.calls.map(({ callId, generation, result }) => [callId, generation, result?.success])).toEqual([
+    ['1.1', 1, true],
+    ['1.2', 0, true],
+    ['2.1', 0, false],
+  ]);
+  expect(view.calls[0]?.resolutions.map((event) => event.resolution)).toEqual(['run-again', 'happened']);
+});
+
+test('edit: a file proposal that was edited is asked for again with its new plan', async () => {
+  const [first] = viewOf(await turnEventsOfJson(textOf('edit'))).calls;
+  expect(first?.request).toMatchObject({
+    arguments: { n: 5 },
+    proposed: { n: 1 },
+    preview: { text: 'plan 5' },
+  });
+  expect(first?.decisions.map((event) => event.decision)).toEqual(['modified', 'approved']);
+});
+
+test('freeze: a worker that froze reports late, and that settles the doubt', async () => {
+  const types = await typesOf('freeze', ['thinking', 'step']);
+  expect(types.slice(types.indexOf('call_lost'))).toEqual([
+    'call_lost',
+    'verifying',
+    'in_doubt',
+    'outcome_reported',
+    'call_ended',
+    'verified',
+    'turn_ended',
+  ]);
+});
+
+test('reset: what the operator took back is gone from the view', async () => {
+  const events = await turnEventsOfJson(textOf('reset'));
+  expect(events.map((event) => event.type)).toContain('reset');
+  const view = viewOf(events);
+  expect(view.runId).toBe(events.flatMap((event) => (event.type === 'reset' ? [event.newRunId] : []))[0]);
+  expect(view.steps).toHaveLength(1);
+});
+
+test('long: the last run of a chain tells the prompt of the first', async () => {
+  const [started] = await turnEventsOfJson(textOf('long'));
+  expect(started).toMatchObject({
+    type: 'turn_started',
+    prompt: 'do long',
+    continuedFrom: expect.any(String),
+  });
+});

@@ -1,0 +1,241 @@
+import type { PreparedCall, ValidCall } from '../../src/contract/call';
+import type { ToolResult } from '../../src/contract/result';
+import type { ThinkInput, ThinkOutput } from '../../src/contract/think';
+import type { OpenItem, OpenMemo } from '../../src/contract/turn';
+import type { DecodedEvent, DecodedFailure } from '../../src/history/decode/events';
+import { foldAll } from '../../src/history/fold';
+import type { TurnEvent } from '../../src/history/events';
+
+/** A decoded event without its number and time. */
+type Bare = DecodedEvent extends infer E
+  ? E extends DecodedEvent
+    ? Omit<E, 'eventId' | 'at'>
+    : never
+  : never;
+
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+
+/** Hand-made histories: numbers the events and gives each one second of its own. */
+export class Script {
+  readonly events: DecodedEvent[] = [];
+  private extra = 0;
+
+  /** Adds an event; returns its id. */
+  add(bare: Bare): number {
+    const eventId = this.events.length + 1;
+    this.events.push({
+      ...bare,
+      eventId,
+      at: new Date(START + eventId * 1000 + this.extra).toISOString(),
+    } as DecodedEvent);
+    return eventId;
+  }
+
+  /** Lets time pass. */
+  wait(ms: number): this {
+    this.extra += ms;
+    return this;
+  }
+
+  started(prompt = 'go', input: object = {}): this {
+    this.add({
+      kind: 'started',
+      turn: 't',
+      runId: 'r',
+      taskQueue: 'q',
+      input: { agent: 'a', prompt, ...input },
+    });
+    return this;
+  }
+
+  task(): this {
+    this.add({ kind: 'task_started' });
+    this.add({ kind: 'task_completed' });
+    return this;
+  }
+
+  think(step: number, calls: PreparedCall[], input: Partial<ThinkInput> = {}): this {
+    const scheduledEventId = this.thinkScheduled(step, input);
+    this.add({ kind: 'activity_started', scheduledEventId, attempt: 1 });
+    this.add({ kind: 'activity_completed', scheduledEventId, result: thinkOutput(calls) });
+    return this.task();
+  }
+
+  thinkScheduled(step: number, input: Partial<ThinkInput> = {}): number {
+    const whole: ThinkInput = { agent: 'a', step, words: [], results: [], droppedBefore: 0, ...input };
+    const activityType = 'countersign.think';
+    return this.add({
+      kind: 'activity_scheduled',
+      id: `think-${step}`,
+      activityType,
+      taskQueue: 'q',
+      input: whole,
+    });
+  }
+
+  open(items: OpenItem[], count = items.length): this {
+    const memo: OpenMemo | null = count === 0 ? null : { key: 'key', count, items };
+    this.add({ kind: 'memo', fields: { open: memo } });
+    return this;
+  }
+
+  verdicts(verdicts: object[]): this {
+    this.add({ kind: 'memo', fields: { verdicts } });
+    return this;
+  }
+
+  signal(name: string, input: unknown): this {
+    this.add({ kind: 'signaled', name, input, identity: 'cli@host' });
+    return this;
+  }
+
+  update(name: string, input: object, answer: object): this {
+    const updateId = `u${this.events.length}`;
+    this.add({ kind: 'update_accepted', updateId, name, input, identity: 'web@host' });
+    if ('code' in answer) {
+      const failure: DecodedFailure = { message: 'no', kind: 'application', details: [answer] };
+      this.add({ kind: 'update_completed', updateId, value: undefined, failure });
+    } else this.add({ kind: 'update_completed', updateId, value: answer });
+    return this;
+  }
+
+  /** Schedules a call's activity; returns the event's id. */
+  call(of: PreparedCall, more: object = {}, generation = 0): number {
+    const { callId, id, tool } = of;
+    const effect = of.kind === 'run' || of.kind === 'ask' ? of.settings.effect : 'unsafe';
+    const args = of.kind === 'run' || of.kind === 'ask' ? of.arguments : {};
+    const input = {
+      callId,
+      id,
+      tool,
+      callKey: `key:${callId}`,
+      generation,
+      arguments: args,
+      effect,
+      ...more,
+    };
+    const activityId = `call-${callId}-${generation}`;
+    const scheduled = this.add({
+      kind: 'activity_scheduled',
+      id: activityId,
+      activityType: tool,
+      taskQueue: 'q',
+      input,
+    });
+    this.add({ kind: 'activity_started', scheduledEventId: scheduled, attempt: 1 });
+    return scheduled;
+  }
+
+  done(scheduledEventId: number, result: unknown): this {
+    this.add({ kind: 'activity_completed', scheduledEventId, result });
+    return this;
+  }
+
+  fails(scheduledEventId: number, failure: Partial<DecodedFailure>): this {
+    const whole: DecodedFailure = { message: '', kind: 'application', details: [], ...failure };
+    this.add({
+      kind: 'activity_failed',
+      scheduledEventId,
+      failure: { message: 'activity', kind: 'other', details: [], cause: whole },
+    });
+    return this;
+  }
+
+  fold(): TurnEvent[] {
+    return foldAll(this.events);
+  }
+
+  /** The turn events of the types asked for. */
+  told<T extends TurnEvent['type']>(...types: T[]): Extract<TurnEvent, { type: T }>[] {
+    const wanted = (event: TurnEvent): event is Extract<TurnEvent, { type: T }> =>
+      types.some((type) => type === event.type);
+    return this.fold().filter(wanted);
+  }
+}
+
+export function ask(
+  callId: string,
+  more: Partial<ValidCall> = {},
+  settings: Partial<ValidCall['settings']> = {},
+): ValidCall {
+  return {
+    kind: 'ask',
+    callId,
+    id: `id-${callId}`,
+    tool: 'pay',
+    arguments: { n: 1 },
+    argsDigest: 'd1',
+    toolDigest: 't1',
+    settings: {
+      safety: 'dangerous',
+      effect: 'unsafe',
+      timeoutMs: 1000,
+      heartbeatMs: 1000,
+      retry: { maximumAttempts: 1, initialIntervalMs: 1, backoffCoefficient: 1 },
+      requestExpiresMs: 60_000,
+      startWithinMs: 1000,
+      ...settings,
+    },
+    ...more,
+  };
+}
+
+export function run(callId: string, more: Partial<ValidCall> = {}): ValidCall {
+  return ask(callId, { kind: 'run', tool: 'look', ...more }, { safety: 'safe', effect: 'pure' });
+}
+
+export function thinkOutput(calls: PreparedCall[], more: Partial<ThinkOutput> = {}): ThinkOutput {
+  const fixed = {
+    replyId: 'r',
+    text: 'let me',
+    schemas: {},
+    model: 'm',
+    finishReason: 'stop',
+    order: 'lane' as const,
+    maxSteps: 50,
+  };
+  return { ...fixed, calls, ...more };
+}
+
+export function result(callId: string, more: Partial<ToolResult> = {}): ToolResult {
+  return {
+    id: `id-${callId}`,
+    callId,
+    tool: 'pay',
+    server: 'local',
+    arguments: {},
+    success: true,
+    content: 'done',
+    contentType: 'text',
+    metadata: {
+      execution_time_ms: 5,
+      safety_level: 'safe',
+      approved: false,
+      attempt: 1,
+      timestamp: '2026-01-01T00:00:00.000Z',
+    },
+    ...more,
+  };
+}
+
+export function item(callId: string, more: Partial<OpenItem> = {}): OpenItem {
+  return {
+    callId,
+    kind: 'request',
+    tool: 'pay',
+    summary: `${callId} pay`,
+    since: '2026-01-01T00:00:00.000Z',
+    deadline: '2026-01-01T00:01:00.000Z',
+    ...more,
+  };
+}
+
+export const accepted = (callId: string, decision: string, more: object = {}) => ({
+  accepted: true,
+  decisionId: `d-${callId}-${decision}`,
+  callId,
+  decision,
+  approver: 'ann',
+  at: '2026-01-01T00:00:30.000Z',
+  ...more,
+});

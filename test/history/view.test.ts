@@ -1,0 +1,144 @@
+import { createView, viewOf } from '../../src/history/view';
+import type { TurnEvent } from '../../src/history/events';
+import { accepted, ask, item, run, Script } from './script';
+
+const asked = () =>
+  new Script()
+    .started('do it')
+    .task()
+    .think(1, [ask('1.1'), ask('1.2'), run('1.3')])
+    .open([item('1.1'), item('1.2')]);
+
+test('open requests with all that an approver needs', () => {
+  const view = viewOf(asked().fold());
+  expect(view).toMatchObject({
+    turn: 't',
+    runId: 'r',
+    agent: 'a',
+    prompt: 'do it',
+    status: 'waiting',
+    endedAt: null,
+  });
+  expect(view.requests.map(({ callId, callKey }) => [callId, callKey])).toEqual([
+    ['1.1', 'key:1.1'],
+    ['1.2', 'key:1.2'],
+  ]);
+  expect(view.calls.map((call) => call.phase)).toEqual(['requested', 'requested', 'proposed']);
+});
+
+test.each([
+  ['approved', { decision: 'approved' }, 'approved', { n: 1 }],
+  ['modified', { decision: 'modified', arguments: { n: 9 } }, 'approved', { n: 9 }],
+  ['denied', { decision: 'denied' }, 'denied', { n: 1 }],
+  ['no hunk', { decision: 'approved', hunks: [] }, 'denied', { n: 1 }],
+])('%s closes the request', (_, said, phase, effective) => {
+  const script = asked().update('decide', { callId: '1.1', ...said }, accepted('1.1', said.decision));
+  const view = viewOf(script.fold());
+  expect(view.requests.map((request) => request.callId)).toEqual(['1.2']);
+  expect(view.calls[0]).toMatchObject({ phase, effective, arguments: { n: 1 } });
+  expect(view.calls[0]?.decisions).toHaveLength(1);
+});
+
+test('a refused decision is kept and changes nothing', () => {
+  const refused = { accepted: false, code: 'stale_args', message: 'look again', callId: '1.1' };
+  const view = viewOf(asked().update('decide', { callId: '1.1', decision: 'approved' }, refused).fold());
+  expect(view.calls[0]).toMatchObject({
+    phase: 'requested',
+    decisions: [{ judgement: { accepted: false } }],
+  });
+});
+
+test('a decision on a call that is none is no call', () => {
+  const script = asked().signal('approval', { callId: '9.9', decision: 'approved' });
+  expect(viewOf(script.fold()).unjudged).toBe(1);
+  const view = viewOf(
+    script
+      .task()
+      .verdicts([{ callId: '9.9', verdict: 'unknown_call', decisionId: '', at: '' }])
+      .fold(),
+  );
+  expect(view.calls).toHaveLength(3);
+  expect(view.unjudged).toBe(0);
+});
+
+test('a call in doubt wins over requests', () => {
+  const script = asked().update(
+    'decide',
+    { callId: '1.1', decision: 'approved' },
+    accepted('1.1', 'approved'),
+  );
+  script.fails(script.call(ask('1.1')), { message: 'pipe' });
+  expect(viewOf(script.fold()).calls[0]?.phase).toBe('lost');
+  const view = viewOf(script.open([item('1.1', { kind: 'in_doubt' }), item('1.2')]).fold());
+  expect(view.status).toBe('in_doubt');
+  expect(view.inDoubt.map((doubt) => doubt.callId)).toEqual(['1.1']);
+});
+
+test('an ended turn has nothing open', () => {
+  const script = asked();
+  script.add({ kind: 'terminated', reason: 'bye', identity: 'me' });
+  expect(viewOf(script.fold())).toMatchObject({
+    status: 'terminated',
+    requests: [],
+    inDoubt: [],
+    error: { message: 'terminated by me: bye' },
+  });
+});
+
+describe('a reset', () => {
+  const reset = (eventId: number): TurnEvent => {
+    const at = '2026-01-01T01:00:00.000Z';
+    return { type: 'reset', eventId, at, baseRunId: 'r', newRunId: 'r2', reason: 'me' };
+  };
+
+  test('seen live takes back what came at its event or later', () => {
+    const events = asked().fold();
+    const step = events.find((event) => event.type === 'step');
+    const live = createView();
+    for (const event of [...events, reset(step?.eventId ?? 0)]) live.push(event);
+    expect(live.current()).toMatchObject({
+      runId: 'r2',
+      calls: [],
+      steps: [],
+      requests: [],
+      prompt: 'do it',
+      status: 'running',
+    });
+  });
+
+  test('opens a turn again that had ended', () => {
+    const script = new Script().started().task().think(1, []);
+    script.add({ kind: 'completed', result: { status: 'answered', answer: 'hi' } });
+    expect(viewOf([...script.fold(), reset(4)])).toMatchObject({ status: 'running', endedAt: null });
+  });
+
+  test('leaves earlier runs of the chain alone', () => {
+    const script = new Script()
+      .started('first')
+      .task()
+      .think(1, [run('1.1')]);
+    script.add({ kind: 'continued_as_new', newRunId: 'r2' });
+    const first = script.fold();
+    const second: TurnEvent = {
+      type: 'turn_started',
+      eventId: 1,
+      at: '',
+      turn: 't',
+      runId: 'r2',
+      agent: 'a',
+      prompt: 'first',
+      taskQueue: 'q',
+    };
+    const doomed: TurnEvent = {
+      type: 'step',
+      eventId: 9,
+      at: '',
+      step: 2,
+      text: '',
+      model: 'm',
+      finishReason: 'stop',
+      calls: [],
+    };
+    expect(viewOf([...first, second, doomed, reset(5)]).steps.map((step) => step.step)).toEqual([1]);
+  });
+});
