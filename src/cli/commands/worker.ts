@@ -1,0 +1,68 @@
+import { Option, type Command } from 'commander';
+import { defined } from '../../history/defined';
+import type { RunningWorker } from '../../worker';
+import type { Context } from '../context';
+import { loadConfig, type LoadedConfig } from '../load-config';
+import { workerLines } from '../print/worker';
+import { takeStopSignals, type StopSignals } from '../stop-signals';
+
+/** Levels of Temporal's own messages, and of lines about calls. */
+export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
+
+/** Options of every command that runs a worker. */
+export interface WorkerOptions {
+  log?: (typeof LOG_LEVELS)[number];
+}
+
+/** `worker [config]`. */
+export function addWorker(program: Command, context: Context): void {
+  program
+    .command('worker [config]')
+    .description('run a worker; SIGTERM or Ctrl-C drains it, a second one ends it at once')
+    .addOption(logOption('WARN'))
+    .action((config: string | undefined, options: WorkerOptions) => work(config, options, context));
+}
+
+/** `--log`, and its default: WARN tells failed attempts with their stacks. */
+export function logOption(level: WorkerOptions['log']): Option {
+  return new Option('--log <level>', 'how much the worker tells (INFO: also each call)')
+    .choices(LOG_LEVELS)
+    .default(level);
+}
+
+async function work(named: string | undefined, { log }: WorkerOptions, context: Context): Promise<void> {
+  const loaded = await loadConfig(named);
+  const { address, namespace, encryptionKeyFile: keyFile } = context.options();
+  const { startWorker } = await import('../../worker.js');
+  const encryption = keyFile === undefined ? undefined : { keyFile };
+  const place = defined({ address, namespace, logLevel: log, encryption });
+  const worker = await startWorker({ config: loaded.config, ...place });
+  const stop = takeStopSignals(() =>
+    context.screen.note('ended at once; what ran is picked up by another worker'),
+  );
+  describe(worker, loaded, context);
+  await drained(worker, stop, context);
+}
+
+function describe(worker: RunningWorker, { config, file }: LoadedConfig, { screen, command }: Context): void {
+  const { address, namespace } = worker;
+  screen.lines(workerLines({ config, file, address, namespace, queues: worker.queues }, screen));
+  screen.lines([
+    '',
+    `Start a turn: ${command(`run ${config.agents[0]?.name ?? '<agent>'} "…"`)}`,
+    'Ctrl-C ends the worker.',
+  ]);
+}
+
+/** Waits until the worker is asked to end or fails, and drains it. */
+export async function drained(worker: RunningWorker, stop: StopSignals, { screen }: Context): Promise<void> {
+  try {
+    const why = await Promise.race([stop.asked, worker.done]);
+    if (why !== undefined)
+      screen.note(`${why}: taking nothing new, waiting for what runs (again to end at once)`);
+    await worker.stop();
+    screen.note('worker stopped');
+  } finally {
+    stop.release();
+  }
+}

@@ -1,0 +1,53 @@
+import { CommanderError } from 'commander';
+import { CountersignError, type ErrorCode } from '../contract/errors';
+
+/** What a command ends with. Scripts rely on these. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  refused: 3,
+  notFound: 4,
+  noServer: 5,
+  waiting: 6,
+  /** 128 + SIGINT: the person stopped looking; the turn goes on. */
+  interrupted: 130,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
+  usage: EXIT.usage,
+  config_invalid: EXIT.usage,
+  tool_invalid: EXIT.usage,
+  agent_invalid: EXIT.usage,
+  ambiguous_id: EXIT.usage,
+  turn_exists: EXIT.usage,
+  decision_refused: EXIT.refused,
+  config_not_found: EXIT.notFound,
+  agent_not_found: EXIT.notFound,
+  turn_not_found: EXIT.notFound,
+  call_not_found: EXIT.notFound,
+  no_server: EXIT.noServer,
+  server_failed: EXIT.noServer,
+  namespace_missing: EXIT.noServer,
+  not_ready: EXIT.noServer,
+  still_waiting: EXIT.waiting,
+  attributes_missing: EXIT.failed,
+  turn_failed: EXIT.failed,
+  no_tool_calls: EXIT.failed,
+  outside_root: EXIT.failed,
+  workspace: EXIT.failed,
+  bad_history: EXIT.failed,
+  encryption_invalid: EXIT.usage,
+  key_missing: EXIT.failed,
+  payload_refused: EXIT.failed,
+  model_failed: EXIT.failed,
+};
+
+/** The one mapping from what was thrown to what the process ends with. */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CountersignError) return BY_CODE[error.code];
+  // Commander throws these for help and version too, with 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  return EXIT.failed;
+}

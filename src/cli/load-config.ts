@@ -1,0 +1,131 @@
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { types } from 'node:util';
+import { createJiti } from 'jiti';
+import { z } from 'zod';
+import { CountersignError, ERROR_CODES } from '../contract/errors';
+import { defined } from '../history/defined';
+import { toConfig, type Config } from '../tools/define-config';
+import { ownModules } from './own-modules';
+
+const { isNativeError } = types;
+
+/** Looked for in the current directory where no file is named, in this order. */
+export const CONFIG_FILES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map((type) => `countersign.config.${type}`);
+
+/** A config and the file it came from. */
+export interface LoadedConfig {
+  config: Config;
+  file: string;
+}
+
+/**
+ * Loads a config file, TypeScript or JavaScript; its default export is an agent, a list of agents, or a config.
+ *
+ * @throws CountersignError `config_not_found`, or `config_invalid` naming file and line. A wrong tool or agent keeps its own code.
+ */
+export async function loadConfig(named: string | undefined, cwd = process.cwd()): Promise<LoadedConfig> {
+  const file = named === undefined ? findConfig(cwd) : namedConfig(named, cwd);
+  const exported = await evaluate(file, cwd);
+  try {
+    return { config: toConfig(exported), file };
+  } catch (error) {
+    throw inFile(error, shown(file, cwd));
+  }
+}
+
+function findConfig(cwd: string): string {
+  const found = CONFIG_FILES.map((name) => resolve(cwd, name)).find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new CountersignError('config_not_found', `there is no ${CONFIG_FILES[0] ?? ''} in ${cwd}`, {
+    hint: 'Name a config file, such as `countersign dev my-agent.ts`, or make one: its default export is an agent.',
+  });
+}
+
+function namedConfig(named: string, cwd: string): string {
+  const file = resolve(cwd, named);
+  if (!existsSync(file)) {
+    throw new CountersignError('config_not_found', `the config file ${named} does not exist`, {
+      hint: `It was looked for at ${file}.`,
+    });
+  }
+  if (!statSync(file).isFile()) {
+    throw new CountersignError('config_invalid', `${named} is no file`, {
+      hint: 'Name a TypeScript or JavaScript file.',
+    });
+  }
+  return realpathSync(file);
+}
+
+async function evaluate(file: string, cwd: string): Promise<unknown> {
+  const jiti = createJiti(file, { virtualModules: ownModules(file), interopDefault: false });
+  try {
+    const loaded: unknown = await jiti.import(file);
+    return defaultOf(loaded);
+  } catch (error) {
+    throw inFile(error, locate(error, file, cwd));
+  }
+}
+
+/** A CommonJS file exports its value itself. */
+function defaultOf(loaded: unknown): unknown {
+  if (typeof loaded !== 'object' || loaded === null) return loaded;
+  if ('default' in loaded) return loaded.default;
+  return '__esModule' in loaded || Object.keys(loaded).length === 0 ? undefined : loaded;
+}
+
+/** The same error with its place before the message; what is no error of ours becomes `config_invalid`. */
+function inFile(error: unknown, place: string): CountersignError {
+  const ours = ownError.safeParse(error);
+  if (!ours.success) {
+    return new CountersignError('config_invalid', `${place}: ${reasonOf(error)}`, {
+      hint: hintFor(error),
+      cause: error,
+    });
+  }
+  const { code, message, hint } = ours.data;
+  return new CountersignError(code, `${place}: ${message}`, { ...defined({ hint }), cause: error });
+}
+
+/** A package that is not there is installed, everything else is a mistake in the file. */
+function hintFor(error: unknown): string {
+  const [, name] = /^Cannot find (?:module|package) '([^'.][^']*)'/.exec(reasonOf(error)) ?? [];
+  return name === undefined ? 'Correct the file and start again.' : `Is it installed? npm install ${name}`;
+}
+
+/** An error of ours, also of a second copy of this package, which is no instance of this copy's class. */
+const ownError = z.object({
+  name: z.literal('CountersignError'),
+  code: z.enum(ERROR_CODES),
+  message: z.string(),
+  hint: z.string().optional(),
+});
+
+/** Without what jiti and Node add: the place is named once, a trace of requires helps nobody. */
+function reasonOf(error: unknown): string {
+  if (!isNativeError(error)) return `it threw ${String(error)}`;
+  const [first = ''] = error.message.split('\n');
+  return first.replace(/^ParseError: /, '').trim() || error.name;
+}
+
+/** `file:line`, from where the file itself appears first in the error. */
+function locate(error: unknown, file: string, cwd: string): string {
+  const text = isNativeError(error) ? `${error.message}\n${error.stack ?? ''}` : '';
+  for (const line of text.split('\n')) {
+    const at = line.lastIndexOf(`${file}:`);
+    const position = at === -1 ? null : /^\d+/.exec(line.slice(at + file.length + 1));
+    if (position !== null) return `${shown(file, cwd)}:${position[0]}`;
+  }
+  return otherPlace(text, cwd) ?? shown(file, cwd);
+}
+
+/** A file that the config imports: a syntax error there is told with its place. */
+function otherPlace(text: string, cwd: string): string | undefined {
+  const parsed = /ParseError[^\n]*\n\s*(.+?):(\d+):\d+/.exec(text);
+  return parsed?.[1] === undefined ? undefined : `${shown(parsed[1], cwd)}:${parsed[2] ?? ''}`;
+}
+
+function shown(file: string, cwd: string): string {
+  const path = relative(realpathSync(cwd), file);
+  return path === '' || path.startsWith('..') || isAbsolute(path) ? file : path;
+}

@@ -1,0 +1,27 @@
+import type { TurnEvent } from '../../history/events';
+import { visible } from './visible';
+
+/** The event of one type. */
+export type Of<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>;
+
+/** Label, text that is safe to print, and how to colour it; undefined where there is nothing new to tell. */
+export type Told = [label: string, text: string, paint?: (text: string) => string] | undefined;
+
+/** Of a result; the whole of it is shown by `show <turn>/<call>`. */
+const HEAD_CHARS = 160;
+
+/** A name as claimed. */
+export function who(approver: string | undefined): string {
+  return visible(approver ?? 'somebody');
+}
+
+/** A reason in brackets, where there is one. */
+export function because(reason: string | undefined): string {
+  return reason === undefined || reason === '' ? '' : ` (${visible(head(reason))})`;
+}
+
+/** The beginning of a text, cut between characters. */
+export function head(text: string): string {
+  const chars = [...text.slice(0, HEAD_CHARS * 2)];
+  return chars.length <= HEAD_CHARS ? text : `${chars.slice(0, HEAD_CHARS).join('')}…`;
+}

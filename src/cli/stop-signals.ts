@@ -1,0 +1,31 @@
+import { EXIT } from './exit-codes';
+
+/** What ends a long-running command. */
+export interface StopSignals {
+  /** Resolves with the first SIGINT or SIGTERM. */
+  asked: Promise<NodeJS.Signals>;
+  /** Aborts at the same time. */
+  signal: AbortSignal;
+  /** Gives the signals back to Node. */
+  release(): void;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** Takes SIGINT and SIGTERM: the first asks to end in good order, the second ends at once. */
+export function takeStopSignals(onSecond: () => void): StopSignals {
+  const controller = new AbortController();
+  let first: (signal: NodeJS.Signals) => void = () => undefined;
+  const asked = new Promise<NodeJS.Signals>((resolve) => (first = resolve));
+  const take = (signal: NodeJS.Signals): void => {
+    if (controller.signal.aborted) {
+      onSecond();
+      process.exit(EXIT.interrupted);
+    }
+    controller.abort();
+    first(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, take);
+  const release = (): void => SIGNALS.forEach((signal) => void process.removeListener(signal, take));
+  return { asked, signal: controller.signal, release };
+}

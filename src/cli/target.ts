@@ -1,0 +1,60 @@
+import type { CallView, TurnView } from '../history/view';
+import { CountersignError } from '../contract/errors';
+
+/** What a person named: a turn, or one call of it. Both may be prefixes. */
+export interface Target {
+  turn: string;
+  call?: string;
+}
+
+/** Reads `<turn>` or `<turn>/<call>`. */
+export function parseTarget(text: string): Target {
+  const [turn = '', call, ...rest] = text.split('/');
+  if (turn === '' || call === '' || rest.length > 0) {
+    throw new CountersignError('usage', `'${text}' names no turn and no call`, {
+      hint: 'Write <turn> or <turn>/<call>, such as turn-01j9/1.2; `countersign inbox` lists them.',
+    });
+  }
+  return call === undefined ? { turn } : { turn, call };
+}
+
+/** The call that a person named by its id or a unique prefix of it. Without one the error tells what is open: none is guessed. */
+export function findCall(view: TurnView, named: string | undefined): CallView {
+  if (named === undefined) throw noCallNamed(view);
+  const exact = view.calls.find(({ callId }) => callId === named);
+  if (exact !== undefined) return exact;
+  const [first, ...others] = view.calls.filter(({ callId }) => callId.startsWith(named));
+  if (first === undefined) throw noSuchCall(view, named);
+  if (others.length > 0) throw ambiguous(view, named, [first, ...others]);
+  return first;
+}
+
+/** The calls of a turn that wait for a person, as `<turn>/<call>`. */
+export function openCalls(view: TurnView): string[] {
+  return [...view.requests, ...view.inDoubt].map(({ callId }) => `${view.turn}/${callId}`);
+}
+
+function noCallNamed(view: TurnView): CountersignError {
+  const open = openCalls(view);
+  return new CountersignError('usage', `${view.turn} is a turn; name the call as well`, {
+    hint: open.length === 0 ? 'No call of it waits for a person.' : `Open: ${open.join(', ')}`,
+    data: { open },
+  });
+}
+
+function noSuchCall(view: TurnView, named: string): CountersignError {
+  const open = openCalls(view);
+  const all = view.calls.map(({ callId }) => callId);
+  return new CountersignError('call_not_found', `${view.turn} has no call ${named}`, {
+    hint: open.length > 0 ? `Open: ${open.join(', ')}` : `Its calls: ${all.join(', ') || 'none'}`,
+    data: { open },
+  });
+}
+
+function ambiguous(view: TurnView, named: string, found: readonly CallView[]): CountersignError {
+  const ids = found.map(({ callId }) => `${view.turn}/${callId}`);
+  return new CountersignError('ambiguous_id', `'${named}' is the start of ${ids.length} calls`, {
+    hint: `Name one: ${ids.join(', ')}`,
+    data: { ids },
+  });
+}
