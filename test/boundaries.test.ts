@@ -1,0 +1,163 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join, relative } from 'node:path';
+import { ensureBuilt, lib, root } from './support/build';
+
+const PURE = ['@noble/hashes', 'canonicalize', '@cfworker/json-schema'];
+const BUNDLE_LIMIT = 640 * 1024;
+
+/** Files that a fresh Node process has loaded after requiring one entry, relative to the checkout. */
+const loadedBy = (entry: string): string[] => {
+  const script = `require(${JSON.stringify(entry)}); console.log(JSON.stringify(Object.keys(require.cache)))`;
+  const files: string[] = JSON.parse(
+    execFileSync(process.execPath, ['-e', script], { cwd: root, encoding: 'utf8' }),
+  );
+  return files.map((file) => relative(root, file));
+};
+
+const packageOf = (file: string): string =>
+  /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(file)?.[1] ?? '';
+const folderOf = (file: string): string => /^lib\/([^/]+)\//.exec(file)?.[1] ?? file;
+
+const filesOf = (directory: string): string[] =>
+  readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => join(directory, name));
+
+const requiresOf = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/\brequire\("([^"]+)"\)/g)].flatMap(([, name]) => name ?? []);
+
+/** The bundle's code, without the source map in its last line. */
+const bundleCode = (): string =>
+  readFileSync(lib('workflow-bundle.js'), 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '');
+
+/** Webpack names each module by its path, as the key of a table of functions. */
+const bundleModules = (): string[] =>
+  [...bundleCode().matchAll(/"([^"\s]+)"\(/g)].flatMap(([, name]) => name ?? []);
+
+beforeAll(ensureBuilt);
+
+describe('the client', () => {
+  let files: string[];
+  beforeAll(() => {
+    files = loadedBy(lib('client', 'index.js'));
+  });
+
+  it('loads no native module', () => {
+    expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
+  });
+
+  it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing'])(
+    'does not load %s',
+    (name) => {
+      expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
+    },
+  );
+
+  it.each(['activities', 'engine', 'tools', 'models'])('does not load our %s', (folder) => {
+    expect(files.filter((file) => folderOf(file) === folder)).toEqual([]);
+  });
+});
+
+describe('contract', () => {
+  it('requires nothing but itself and pure libraries', () => {
+    const required = filesOf(lib('contract')).flatMap(requiresOf);
+    const strangers = required.filter(
+      (name) => !name.startsWith('./') && !PURE.some((pure) => name === pure || name.startsWith(`${pure}/`)),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  it('loads nothing but itself and pure libraries', () => {
+    const files = filesOf(lib('contract')).flatMap(loadedBy);
+    const strangers = files.filter(
+      (file) => folderOf(file) !== 'contract' && !PURE.includes(packageOf(file)),
+    );
+    expect(strangers).toEqual([]);
+  }, 120_000);
+});
+
+describe('the rooms of lib', () => {
+  const reached = (folder: string): Set<string> =>
+    new Set(
+      filesOf(lib(folder))
+        .flatMap((file) =>
+          requiresOf(file)
+            .filter((name) => name.startsWith('.'))
+            .map((name) => join(file, '..', name)),
+        )
+        .map((path) => folderOf(relative(root, path)))
+        .filter((name) => name !== folder),
+    );
+
+  it.each([
+    ['workflows', ['contract']],
+    ['history', ['contract']],
+    ['engine', ['contract']],
+    ['tools', ['contract']],
+    ['models', ['contract', 'tools']],
+    ['activities', ['contract', 'tools', 'models', 'history']],
+    ['client', ['contract', 'history', 'encryption']],
+    ['encryption', ['contract']],
+  ])('%s requires only %j', (folder, allowed) => {
+    expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
+  });
+});
+
+it('lets only worker.ts know both workflows and activities', () => {
+  const knows = (file: string, folder: string): boolean =>
+    requiresOf(file).some((name) => new RegExp(`^(\\.\\./|\\./)+${folder}(/|$)`).test(name));
+  const both = filesOf(lib()).filter((file) => knows(file, 'workflows') && knows(file, 'activities'));
+  expect(both.map((file) => relative(lib(), file)).filter((file) => file !== 'worker.js')).toEqual([]);
+});
+
+describe('the workflow bundle', () => {
+  it('is within its limit without the source map', () => {
+    expect(Buffer.byteLength(bundleCode())).toBeLessThanOrEqual(BUNDLE_LIMIT);
+  });
+
+  it('holds our workflows', () => {
+    expect(bundleModules().filter((name) => name.includes('lib/workflows/'))).not.toEqual([]);
+  });
+
+  it.each([
+    'lib/activities/',
+    'lib/tools/',
+    'lib/models/',
+    'lib/engine/',
+    'lib/client/',
+    '/zod/',
+    '@temporalio/worker/',
+    '@temporalio/client/',
+  ])('holds nothing of %s', (part) => {
+    expect(bundleModules().filter((name) => name.includes(part))).toEqual([]);
+  });
+
+  it('holds no Node builtin', () => {
+    // The SDK brings its own `assert` into the sandbox; it is no way out of it.
+    const builtins = builtinModules
+      .filter((name) => name !== 'assert')
+      .flatMap((name) => [name, `node:${name}`]);
+    const required = [...bundleCode().matchAll(/[^_]require\("([^"]+)"\)/g)].flatMap(
+      ([, name]) => name ?? [],
+    );
+    expect([...bundleModules(), ...required].filter((name) => builtins.includes(name))).toEqual([]);
+  });
+});
+
+describe('the package', () => {
+  const manifest: {
+    bin: Record<string, string>;
+    exports: Record<string, string | { default: string; types: string }>;
+  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+  it.each(Object.entries(manifest.exports))('has what the entry %s points to', (_name, target) => {
+    const files = typeof target === 'string' ? [target] : [target.default, target.types];
+    expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  it.each(Object.entries(manifest.bin))('has the command %s', (_name, file) => {
+    expect(existsSync(join(root, file))).toBe(true);
+  });
+});

@@ -1,0 +1,65 @@
+import type { Answer } from '../../src/client/types';
+import { reportAnswer } from '../../src/cli/answer';
+import { REFUSAL_CODES, type RefusalCode } from '../../src/contract/decision';
+import { AT, testScreen } from './support';
+
+const accepted = (extra = {}): Answer => ({
+  status: 'accepted',
+  verdict: {
+    accepted: true,
+    decisionId: 'd',
+    callId: '1.1',
+    decision: 'approved',
+    approver: 'ann',
+    at: AT,
+    ...extra,
+  },
+});
+const refused = (code: RefusalCode, extra = {}): Answer => ({
+  status: 'refused',
+  verdict: { accepted: false, code, message: 'no', callId: '1.1', ...extra },
+});
+
+const report = (answer: Answer, json = false): string[] => {
+  const screen = testScreen();
+  reportAnswer(answer, { id: 't/1.1', json }, screen);
+  return screen.printed;
+};
+
+describe('the answer to a decision', () => {
+  it.each<[string, Answer, RegExp]>([
+    ['accepted', accepted(), /^t\/1.1 approved by ann$/],
+    ['an approver with controls', accepted({ approver: 'a\x1b[2J' }), /by a\\x1b\[2J$/],
+    ['an edit that asks again', accepted({ decision: 'modified', asksAgain: true }), /a decision of its own/],
+    ['recorded', { status: 'recorded', decisionId: 'd' }, /takes effect when a worker returns/],
+  ])('%s', (_name, answer, text) => {
+    expect(report(answer).join('\n')).toMatch(text);
+  });
+
+  it.each(REFUSAL_CODES)('%s is an error with a hint', (code) => {
+    const error = expect.objectContaining({ code: 'decision_refused', hint: expect.any(String) });
+    expect(() => report(refused(code))).toThrow(error);
+    expect(() => report(refused(code))).toThrow(`${code}: no`);
+  });
+
+  it('tells each issue once, and what stands', () => {
+    const issues = [
+      { path: '/amount', message: 'is too big' },
+      { path: '', message: 'no' },
+    ];
+    const standing = { decision: 'denied', approver: 'bob', at: AT };
+    expect(() => report(refused('invalid_arguments', { issues, standing }))).toThrow(
+      `t/1.1 was refused, invalid_arguments: no\n  /amount: is too big\nIt stands as denied by bob at ${AT}.`,
+    );
+  });
+
+  it('prints JSON, for refusals too', () => {
+    expect(JSON.parse(report(accepted(), true).join(''))).toMatchObject({ status: 'accepted' });
+    const screen = testScreen();
+    expect(() => reportAnswer(refused('expired'), { id: 't/1.1', json: true }, screen)).toThrow('expired');
+    expect(JSON.parse(screen.printed.join(''))).toMatchObject({
+      status: 'refused',
+      verdict: { code: 'expired' },
+    });
+  });
+});

@@ -1,0 +1,170 @@
+import { leavesOf, argumentLines } from '../../../src/cli/print/arguments';
+import { diffLines, previewLines } from '../../../src/cli/print/diff';
+import { doubtLines, hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
+import { createStyle } from '../../../src/cli/print/style';
+import { widthOf } from '../../../src/cli/print/width';
+import type { InDoubtOpened } from '../../../src/history/events';
+import type { Json } from '../../../src/contract/json';
+import { AT, NOW, proposal, request, testScreen } from '../support';
+
+const style = createStyle(false);
+const place = (width = 100) => ({
+  turn: 't-1',
+  screen: testScreen(width),
+  now: NOW,
+  command: (args: string) => `cs ${args}`,
+});
+
+describe('arguments', () => {
+  it('list every leaf by the path that --set takes', () => {
+    expect(leavesOf({ a: { b: [1, { c: null }] }, 'x.y': true, none: [], empty: {}, '': 'e' })).toEqual([
+      { path: 'a.b.0', value: 1 },
+      { path: 'a.b.1.c', value: null },
+      { path: 'x\\.y', value: true },
+      { path: 'none', value: [] },
+      { path: 'empty', value: {} },
+      { path: '', value: 'e' },
+    ]);
+  });
+
+  it('hide nothing below 200 levels', () => {
+    let value: Json = 'rm -rf /';
+    for (let depth = 0; depth < 200; depth++) value = { a: value };
+    expect(argumentLines({ deep: value }, testScreen()).join('')).toContain('rm -rf /');
+  });
+
+  it.each<[string, Record<string, Json>, string[]]>([
+    ['short values', { path: 'a.txt', n: 3, empty: '' }, ['path   a.txt', 'n      3', 'empty  ""']],
+    ['text of lines', { text: 'one\ntwo' }, ['text', '│ one', '│ two']],
+    ['no arguments', {}, ['(none)']],
+    ['controls', { a: '\x1b[2J', 'b\x07': 1 }, ['a      \\x1b[2J', 'b\\x07  1']],
+    ['a long name', { [`n${'a'.repeat(30)}`]: 1, b: 2 }, [`n${'a'.repeat(30)}`, '   1', 'b  2']],
+  ])('print %s', (_name, args, lines) => {
+    expect(argumentLines(args, testScreen())).toEqual(lines);
+  });
+
+  it('print all of a long value', () => {
+    const text = 'x'.repeat(500);
+    expect(argumentLines({ text }, testScreen(40)).join('').replace(/[^x]/g, '')).toHaveLength(500 + 1);
+  });
+});
+
+describe('a preview', () => {
+  it('numbers the hunks of a plan', () => {
+    expect(previewLines(proposal().preview ?? { text: '' }, style)).toEqual([
+      '--- a.txt',
+      '+++ a.txt',
+      '@@ -1,1 +1,1 @@ hunk 1',
+      '-a',
+      '+b',
+      '@@ -1,1 +1,1 @@ hunk 2',
+      '-a',
+      '+b',
+    ]);
+  });
+
+  it.each<[string, string[], string[]]>([
+    ['trailing blanks', ['-a', '+a  '], ['-a', '+a··']],
+    ['line ends of Windows', ['-a', '+a\r'], ['-a', '+a\\r']],
+    [
+      'a missing newline',
+      ['-a', '+a', '\\ No newline at end of file'],
+      ['-a', '+a', '\\ No newline at end of file'],
+    ],
+    ['controls', ['+\x1b[2J'], ['+\\x1b[2J']],
+  ])('makes %s visible', (_name, lines, shown) => {
+    const hunk = { id: '1', oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines };
+    const plan = { path: 'a', baseHash: 'x', targetHash: 't', encoding: 'utf8' as const, hunks: [hunk] };
+    expect(previewLines({ text: '', plan }, style).slice(3)).toEqual(shown);
+  });
+
+  it.each<[string, string, string[]]>([
+    ['a command', 'rm -rf build\nin .', ['rm -rf build', 'in .']],
+    ['a diff in text', '--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n', ['--- a', '+++ b', '@@ -1 +1 @@', '-x', '+y']],
+  ])('of %s is its text', (_name, text, lines) => {
+    expect(previewLines({ text }, style)).toEqual(lines);
+  });
+
+  it('colours a diff, and only a diff', () => {
+    const color = createStyle(true);
+    expect(diffLines('-a\n+b\n c\n', color)).toEqual(['\x1b[31m-a\x1b[39m', '\x1b[32m+b\x1b[39m', ' c']);
+    expect(previewLines({ text: '- a list\n+ of text' }, color)).toEqual(['- a list', '+ of text']);
+  });
+});
+
+describe('a request', () => {
+  it('tells what will run and how to decide', () => {
+    expect(requestLines(request(), place())).toEqual([
+      'request  t-1/1.1  pay',
+      'safety   dangerous; started at most once per decision',
+      'expires  never',
+      'arguments:',
+      '  amount  10',
+      '  to      ann',
+      'decide:',
+      '  cs approve t-1/1.1 --saw 01234567',
+      '  cs deny t-1/1.1 --reason "…"',
+    ]);
+  });
+
+  it('offers single hunks where there are several', () => {
+    expect(requestLines(proposal(), place())).toContain('  cs approve t-1/1.1 --hunks 1');
+  });
+
+  it('tells why policy asks, what the model wanted, and when it expires', () => {
+    const asked = request({
+      policyReason: 'over 5',
+      proposed: { amount: 99 },
+      deadline: '2026-11-21T13:00:00.000Z',
+    });
+    const text = proposalLines(asked, place()).join('\n');
+    expect(text).toContain('policy   over 5');
+    expect(text).toContain('expires  in 60 min');
+    expect(text).toContain('what the model asked for:\n  amount  99');
+  });
+
+  it('warns of what does not show', () => {
+    const asked = request({ arguments: { to: 'a\u202eb\u200b' } });
+    expect(hiddenIn(asked)).toBe(2);
+    expect(proposalLines(asked, place())).toContain(
+      'look twice: 2 characters would not show and stand here as marks',
+    );
+  });
+
+  it('cuts nothing of 250 KB', () => {
+    const text = `${'a\n'.repeat(125_000)}rm -rf /`;
+    const lines = proposalLines(request({ arguments: {}, preview: { text } }), place());
+    expect(lines.at(-1)).toBe('  rm -rf /');
+    expect(lines.length).toBeGreaterThan(125_000);
+  });
+
+  it('fits into 40 columns, but for commands, which are copied', () => {
+    const lines = proposalLines(
+      request({ arguments: { text: 'word '.repeat(40), a_rather_long_name: 1 } }),
+      place(40),
+    );
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(40);
+  });
+});
+
+describe('a call in doubt', () => {
+  it('tells what is known and each way out', () => {
+    const doubt: InDoubtOpened = {
+      type: 'in_doubt',
+      eventId: 9,
+      at: AT,
+      callId: '1.1',
+      callKey: 'key',
+      tool: 'pay',
+      message: 'the worker was lost\x1b[2J',
+      partial: 'half',
+      summary: '1.1 pay',
+    };
+    const text = doubtLines(doubt, place()).join('\n');
+    expect(text).toContain('the worker was lost\\x1b[2J');
+    expect(text).toContain('known so far:\n  half');
+    for (const outcome of ['happened', 'did-not', 'run-again']) {
+      expect(text).toContain(`cs resolve t-1/1.1 ${outcome} --reason "…"`);
+    }
+  });
+});

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { root } from '../support/build';
+
+/** How a command ended. */
+export interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** A command that runs. */
+export interface RunningCommand {
+  /** Ends it as Ctrl-C does, or as an operator does. */
+  signal(signal: 'SIGINT' | 'SIGTERM'): void;
+  /** What it has printed to stdout so far. */
+  out(): string;
+  ended: Promise<Ended>;
+}
+
+export interface RunOptions {
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  input?: string;
+}
+
+/** Starts `countersign` as a shell would, with no settings of this machine. */
+export function startCli(args: readonly string[], options: RunOptions = {}): RunningCommand {
+  return startNode([join(root, 'bin', 'countersign.js'), ...args], options);
+}
+
+/** Runs `countersign` to its end. */
+export function runCli(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  return startCli(args, options).ended;
+}
+
+/** Starts a Node program with an environment of its own. */
+export function startNode(
+  args: readonly string[],
+  { env = {}, cwd = root, input = '' }: RunOptions = {},
+): RunningCommand {
+  const child = spawn(process.execPath, args, { cwd, env: { ...bareEnv(), ...env } });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => (out += String(chunk)));
+  child.stderr.on('data', (chunk) => (err += String(chunk)));
+  child.stdin.end(input);
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, out, err }));
+  });
+  return { signal: (signal) => void child.kill(signal), out: () => out, ended };
+}
+
+function bareEnv(): NodeJS.ProcessEnv {
+  const { PATH, HOME, COUNTERSIGN_TEMPORAL_CLI } = process.env;
+  return Object.fromEntries(
+    Object.entries({ PATH, HOME, COUNTERSIGN_TEMPORAL_CLI }).filter(([, value]) => value !== undefined),
+  );
+}

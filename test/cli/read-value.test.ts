@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readArguments, readCount, readText, readTime } from '../../src/cli/read-value';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'countersign-cli-'));
+  writeFileSync(join(directory, 'args.json'), '{"path": "ü.txt"}\n');
+  writeFileSync(join(directory, 'broken.json'), '{"path": ');
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const usage = expect.objectContaining({ code: 'usage' });
+
+describe('text', () => {
+  it('is itself, or what a file holds', async () => {
+    await expect(readText('a@b', '--content')).resolves.toBe('a@b');
+    await expect(readText(`@${join(directory, 'args.json')}`, '--content')).resolves.toBe(
+      '{"path": "ü.txt"}\n',
+    );
+  });
+
+  it.each(['@no-such-file', '@', '@.'])('from %s is a mistake that names the option', async (value) => {
+    await expect(readText(value, '--content')).rejects.toThrow(usage);
+    await expect(readText(value, '--content')).rejects.toThrow(`--content ${value}`);
+  });
+});
+
+describe('arguments', () => {
+  it('are an object, written or in a file', async () => {
+    await expect(readArguments('{"a":1}')).resolves.toEqual({ a: 1 });
+    await expect(readArguments(`@${join(directory, 'args.json')}`)).resolves.toEqual({ path: 'ü.txt' });
+  });
+
+  it.each(['', '{', '[]', 'null', '3', '"a"', '{"a":1} x'])('refuses %j', async (text) => {
+    await expect(readArguments(text)).rejects.toThrow(usage);
+  });
+
+  it('refuses a file that is no JSON', async () => {
+    await expect(readArguments(`@${join(directory, 'broken.json')}`)).rejects.toThrow(/no JSON/);
+  });
+});
+
+describe('times and counts', () => {
+  it.each([
+    ['30s', 30_000],
+    ['5m', 300_000],
+    ['10', 10_000],
+    ['0', 0],
+    ['2 hours', 7_200_000],
+  ])('%s is %d ms', (text, ms) => {
+    expect(readTime(text, '--wait')).toBe(ms);
+  });
+
+  it.each(['', 'soon', '-5s', '99 years', '1s1'])('refuses the time %j', (text) => {
+    expect(() => readTime(text, '--wait')).toThrow(usage);
+  });
+
+  it.each(['', '0', '-1', '1.5', 'x', '1e3', '99999999999999999999'])('refuses the count %j', (text) => {
+    expect(() => readCount(text, '--limit')).toThrow(usage);
+  });
+
+  it('takes a count', () => {
+    expect(readCount('20', '--limit')).toBe(20);
+  });
+});

@@ -1,0 +1,64 @@
+import { parseAssignment, setArgument } from '../../src/cli/set-argument';
+import type { Json, JsonObject } from '../../src/contract/json';
+
+describe('reading --set', () => {
+  it.each<[string, string[], Json]>([
+    ['amount=10', ['amount'], 10],
+    ['name=Bob', ['name'], 'Bob'],
+    ['name="10"', ['name'], '10'],
+    ['on=true', ['on'], true],
+    ['none=null', ['none'], null],
+    ['list=[1,2]', ['list'], [1, 2]],
+    ['text=', ['text'], ''],
+    ['text=a=b', ['text'], 'a=b'],
+    ['edits.0.new_text=Hello there', ['edits', '0', 'new_text'], 'Hello there'],
+    ['a\\.b.c=1', ['a.b', 'c'], 1],
+    ['a\\b=1', ['a\\b'], 1],
+    ['json={"a":', ['json'], '{"a":'],
+  ])('%s', (text, path, value) => {
+    expect(parseAssignment(text)).toEqual({ path, value });
+  });
+
+  it.each(['amount', '=3', '', '.=1', 'a..b=1', 'a.=1', '.a=1'])('refuses %j', (text) => {
+    expect(() => parseAssignment(text)).toThrow(expect.objectContaining({ code: 'usage' }));
+  });
+});
+
+describe('setting an argument', () => {
+  const args: JsonObject = { amount: 1, to: { name: 'ann' }, edits: [{ new_text: 'x' }], none: null };
+  const set = (text: string): JsonObject => setArgument(args, parseAssignment(text));
+
+  it.each<[string, JsonObject]>([
+    ['amount=2', { amount: 2 }],
+    ['to.name=bob', { to: { name: 'bob' } }],
+    ['to.city=Bonn', { to: { name: 'ann', city: 'Bonn' } }],
+    ['new.deep.er=1', { new: { deep: { er: 1 } } }],
+    ['edits.0.new_text=y', { edits: [{ new_text: 'y' }] }],
+    ['edits.1=z', { edits: [{ new_text: 'x' }, 'z'] }],
+  ])('%s', (text, change) => {
+    expect(set(text)).toEqual({ ...args, ...change });
+  });
+
+  it('leaves what it was given as it was', () => {
+    const before = structuredClone(args);
+    set('edits.0.new_text=changed');
+    expect(args).toEqual(before);
+  });
+
+  it.each([
+    ['amount.x=1', /a number has no places/],
+    ['none.x=1', /null has no places/],
+    ['edits.first=1', /'first' is no place in a list/],
+    ['edits.5=1', /the list has 1 places/],
+    ['edits.-1=1', /is no place in a list/],
+  ])('refuses %s', (text, message) => {
+    expect(() => set(text)).toThrow(message);
+  });
+
+  it.each(['__proto__.evil=1', 'constructor.prototype.evil=1'])('%s reaches no prototype', (text) => {
+    const changed = set(text);
+    expect(Object.hasOwn(Object.prototype, 'evil')).toBe(false);
+    expect(Object.getPrototypeOf(changed)).toBe(Object.prototype);
+    expect(JSON.stringify(changed)).toContain('"evil":1');
+  });
+});

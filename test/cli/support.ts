@@ -1,0 +1,99 @@
+import type { RequestOpened } from '../../src/history/events';
+import type { CallView, TurnView } from '../../src/history/view';
+import { createStyle } from '../../src/cli/print/style';
+import type { Screen } from '../../src/cli/print/screen';
+import { PLAN } from '../support/calls';
+
+/** When everything made up here happens. */
+export const NOW = Date.parse('2026-11-21T12:00:00Z');
+export const AT = '2026-11-21T12:00:00.000Z';
+
+/** A screen without colour that keeps what is printed. */
+export function testScreen(width = 100): Screen & { printed: string[] } {
+  const printed: string[] = [];
+  const line = (text = ''): void => void printed.push(text);
+  return {
+    printed,
+    width,
+    style: createStyle(false),
+    isTerminal: false,
+    line,
+    lines: (texts) => printed.push(...texts),
+    json: (value) => line(JSON.stringify(value)),
+    jsonLine: (value) => line(JSON.stringify(value)),
+    note: line,
+  };
+}
+
+/** A request to pay 10. */
+export function request(extra: Partial<RequestOpened> = {}): RequestOpened {
+  return {
+    type: 'request_opened',
+    eventId: 10,
+    at: AT,
+    callId: '1.1',
+    callKey: 'key:1.1',
+    tool: 'pay',
+    safety: 'dangerous',
+    effect: 'unsafe',
+    arguments: { amount: 10, to: 'ann' },
+    argsDigest: '0123456789abcdef',
+    deadline: null,
+    summary: '1.1 pay amount=10 to=ann',
+    ...extra,
+  };
+}
+
+/** A file proposal with the hunks 1 and 2. */
+export function proposal(extra: Partial<RequestOpened> = {}): RequestOpened {
+  return request({
+    tool: 'edit_file',
+    arguments: { path: 'a.txt' },
+    preview: { text: 'diff', plan: PLAN },
+    ...extra,
+  });
+}
+
+/** A call that waits for a decision on its request. */
+export function call(extra: Partial<CallView> = {}): CallView {
+  const opened = extra.request ?? request();
+  return {
+    callId: opened.callId,
+    step: 1,
+    tool: opened.tool,
+    phase: 'requested',
+    arguments: opened.arguments,
+    effective: opened.arguments,
+    generation: 0,
+    request: opened,
+    decisions: [],
+    resolutions: [],
+    late: [],
+    ...extra,
+  };
+}
+
+/** A turn with these calls. */
+export function turn(calls: CallView[] = [], extra: Partial<TurnView> = {}): TurnView {
+  const requests = calls.flatMap(({ phase, request: opened }) =>
+    phase === 'requested' && opened ? [opened] : [],
+  );
+  return {
+    turn: 't-1',
+    runId: 'run',
+    agent: 'clerk',
+    prompt: 'pay ann',
+    taskQueue: 'countersign',
+    status: requests.length > 0 ? 'waiting' : 'running',
+    startedAt: AT,
+    endedAt: null,
+    steps: [],
+    calls,
+    requests,
+    inDoubt: [],
+    cancelRequested: false,
+    abandoned: false,
+    unjudged: 0,
+    ...extra,
+  };
+}

@@ -1,0 +1,81 @@
+import { Client, Connection } from '@temporalio/client';
+import { connectNative } from '../../src/engine/connect-native';
+import { ensureAttributes, missingAttributes } from '../../src/engine/search-attributes';
+import { ATTRIBUTE_TYPES } from '../../src/engine/server-args';
+import { defineAgent } from '../../src/tools/define-agent';
+import { defineConfig } from '../../src/tools/define-config';
+import { scriptedModel } from '../../src/models/scripted';
+import { startWorker } from '../../src/worker';
+import { scratchDirectory } from '../support/scratch';
+import { testAddress, testBundle } from '../support/server';
+import { makeNamespace } from './support/place';
+
+const scratch = scratchDirectory();
+const names = Object.keys(ATTRIBUTE_TYPES);
+let connection: Connection;
+let namespace: string;
+
+beforeAll(async () => {
+  connection = await Connection.connect({ address: testAddress() });
+});
+afterAll(() => connection.close());
+beforeEach(async () => {
+  namespace = await makeNamespace(connection);
+});
+
+const config = () => {
+  const model = scriptedModel([{ text: 'done' }]);
+  const agent = defineAgent({ name: 'quiet', instructions: 'do', model, tools: [] });
+  return defineConfig({ agents: [agent], taskQueue: `attributes-${namespace}`, stateDir: scratch() });
+};
+
+const start = () =>
+  startWorker({
+    config: config(),
+    address: testAddress(),
+    namespace,
+    workflowBundle: testBundle(),
+    logLevel: 'ERROR',
+  });
+
+it('a worker registers what its namespace lacks and works only once queries take each', async () => {
+  expect((await missingAttributes({ connection, namespace })).sort()).toEqual([...names].sort());
+  const worker = await start();
+  try {
+    const client = new Client({ connection, namespace });
+    for (const name of names)
+      expect(await client.workflow.count(`${name} IS NULL`)).toMatchObject({ count: 0 });
+    const turn = {
+      taskQueue: worker.taskQueue,
+      workflowId: 'first',
+      args: [{ agent: 'quiet', prompt: 'hello' }],
+    };
+    expect(await client.workflow.execute('agentTurn', turn)).toMatchObject({ answer: 'done' });
+  } finally {
+    await worker.stop();
+  }
+});
+
+it('two workers that start at once both register, and both work', async () => {
+  const workers = await Promise.all([start(), start()]);
+  expect(await missingAttributes({ connection, namespace })).toEqual([]);
+  await Promise.all(workers.map((worker) => worker.stop()));
+});
+
+it('registers only what is missing', async () => {
+  const place = await connectNative({ address: testAddress(), namespace });
+  const [first = '', ...rest] = names;
+  await ensureAttributes(place);
+  await connection.operatorService.removeSearchAttributes({ namespace, searchAttributes: [first] });
+  expect(await missingAttributes({ connection, namespace })).toEqual([first]);
+  expect(rest).toHaveLength(4);
+  await ensureAttributes(place);
+  expect(await missingAttributes({ connection, namespace })).toEqual([]);
+  await place.connection.close();
+});
+
+it('gives up in time, saying why', async () => {
+  const place = await connectNative({ address: testAddress(), namespace });
+  await expect(ensureAttributes(place, -1)).rejects.toMatchObject({ code: 'attributes_missing' });
+  await place.connection.close();
+});

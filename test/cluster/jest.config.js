@@ -1,0 +1,28 @@
+/**
+ * Tests on the cluster that scripts/cluster-test.mjs starts: its own, and those of the engine's that a real cluster could
+ * fail where a dev server does not.
+ */
+const [, server] = require('../../jest.config').projects;
+
+const E2E = [
+  'turn',
+  'doors',
+  'visibility',
+  'kill',
+  'crash-points',
+  'in-doubt',
+  'reset',
+  'continue',
+  'limits',
+  'client',
+];
+
+module.exports = {
+  ...server,
+  rootDir: '../..',
+  displayName: 'cluster',
+  testMatch: ['<rootDir>/test/cluster/**/*.test.ts', `<rootDir>/test/e2e/{${E2E.join(',')}}.test.ts`],
+  maxWorkers: 2,
+  testTimeout: 120_000,
+  reporters: ['default', '<rootDir>/scripts/summary-reporter.cjs'],
+};

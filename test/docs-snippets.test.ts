@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { createProgram } from '../src/cli/program';
+
+const root = join(__dirname, '..');
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+interface Snippet {
+  page: string;
+  number: number;
+  text: string;
+}
+
+const snippetsOf = (language: string): Snippet[] =>
+  pages.flatMap((page) =>
+    [
+      ...readFileSync(join(root, page), 'utf8').matchAll(
+        new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'),
+      ),
+    ].map(([, text = ''], index) => ({ page, number: index + 1, text })),
+  );
+
+/** Snippets are files of a program of their own, in which `countersign` is this source. */
+const fileOf = ({ page, number }: Snippet): string =>
+  join(root, 'test', `snippet-${page.replaceAll(/\W/g, '-')}-${number}.mts`);
+
+const code = snippetsOf('ts');
+let diagnostics: readonly ts.Diagnostic[];
+
+beforeAll(() => {
+  const options: ts.CompilerOptions = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: ts.ScriptTarget.ES2023,
+    lib: ['lib.es2023.d.ts'],
+    module: ts.ModuleKind.Node20,
+    moduleResolution: ts.ModuleResolutionKind.Node16,
+    types: ['node'],
+    paths: {
+      countersign: [join(root, 'src', 'index.ts')],
+      'countersign/workflow': [join(root, 'src', 'workflows', 'gate', 'index.ts')],
+      'countersign/*': [join(root, 'src', '*', 'index.ts')],
+    },
+  };
+  const texts = new Map(code.map((snippet) => [fileOf(snippet), snippet.text]));
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, getSourceFile } = host;
+  host.fileExists = (file) => texts.has(file) || fileExists(file);
+  host.readFile = (file) => texts.get(file) ?? readFile(file);
+  host.getSourceFile = (file, target, ...rest) => {
+    const text = texts.get(file);
+    return text === undefined
+      ? getSourceFile(file, target, ...rest)
+      : ts.createSourceFile(file, text, target);
+  };
+  const program = ts.createProgram([...texts.keys()], options, host);
+  diagnostics = [...texts.keys()].flatMap((file) =>
+    ts.getPreEmitDiagnostics(program, program.getSourceFile(file)),
+  );
+}, 120_000);
+
+it.each(code)('$page, snippet $number, compiles', (snippet) => {
+  const own = diagnostics.filter(({ file }) => file?.fileName === fileOf(snippet));
+  expect(own.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([]);
+});
+
+const commands = snippetsOf('sh').flatMap(({ page, text }) =>
+  text.split('\n').flatMap((line) => {
+    const [, name = '', rest = ''] = /(?:^|\s)npx countersign (\S+)(.*)$/.exec(line) ?? [];
+    return name === '' ? [] : [{ page, name, rest }];
+  }),
+);
+
+it.each(commands)('$page: the command line knows $name$rest', ({ name, rest }) => {
+  const program = createProgram({ out: process.stdout, err: process.stderr, env: {} });
+  const command = program.commands.find((one) => one.name() === name);
+  expect(command).toBeDefined();
+  expect(command?.options.map((option) => option.long)).toEqual(
+    expect.arrayContaining(rest.match(/--[a-z-]+/g) ?? []),
+  );
+});
+
+it('links only to pages that exist', () => {
+  const known = new Set(readdirSync(join(root, 'docs', 'errors')).map((name) => `errors/${name}`));
+  const missing = pages
+    .filter((page) => page.startsWith('docs/'))
+    .flatMap((page) =>
+      [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|\.\.\/)([^)#]+)\)/g)].flatMap(
+        ([, link = '']) =>
+          known.has(link) || link === 'errors' || pages.includes(`docs/${link}`) ? [] : [`${page}: ${link}`],
+      ),
+    );
+  expect(missing).toEqual([]);
+});

@@ -1,0 +1,126 @@
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, RawValue } from '@temporalio/common';
+import type { temporal } from '@temporalio/proto';
+import { defineAgent } from '../../src/tools/define-agent';
+import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
+import { readBack, scriptBook } from '../support/script-book';
+import { decide, eventsOf, verdictsOf, waitFor } from '../support/turns';
+import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+
+const effects = useEffects();
+const book = scriptBook();
+let bench: TestBench;
+
+beforeAll(async () => {
+  const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA })];
+  bench = await startBench({
+    agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
+  });
+});
+
+afterAll(() => bench.stop());
+
+/** A turn that waits with one request, 1.1. */
+const waiting = async (tag: string): Promise<TurnHandle> => {
+  const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, readBack);
+  const handle = await bench.start('payer', prompt);
+  await waitFor(handle, '1.1');
+  return handle;
+};
+
+/** Sends a signal with these payloads, as any client in any language could. */
+const signalRaw = async (
+  handle: TurnHandle,
+  payloads: temporal.api.common.v1.IPayload[] | undefined,
+  signalName = 'approval',
+): Promise<void> => {
+  await bench.client.workflowService.signalWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId: handle.workflowId },
+    signalName,
+    ...(payloads === undefined ? {} : { input: { payloads } }),
+  });
+};
+
+/** The code an update was refused with. */
+const refusalOf = (sent: Promise<unknown>): Promise<string> =>
+  sent.then(
+    () => 'accepted',
+    (error: unknown) =>
+      error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure
+        ? String(error.cause.type)
+        : Promise.reject(error),
+  );
+
+const payload = (encoding: string, data: string | Buffer) => ({
+  metadata: { encoding: Buffer.from(encoding) },
+  data: Buffer.from(data),
+});
+
+/** A decision with new arguments, as text. */
+const edit = (amount: string): string =>
+  `{"callId":"1.1","decision":"modified","arguments":{"tag":"edited","amount":${amount}}}`;
+
+const badSignals: [string, temporal.api.common.v1.IPayload[] | undefined][] = [
+  ['null', [payload('json/plain', 'null')]],
+  ['a number', [payload('json/plain', '42')]],
+  ['a string', [payload('json/plain', '"approved"')]],
+  ['a list', [payload('json/plain', '[{"callId":"1.1","decision":"approved"}]')]],
+  ['JSON that is cut off', [payload('json/plain', '{"callId":"1.1","decis')]],
+  ['JSON of the wrong shape', [payload('json/plain', '{"callId":1.1,"decision":"yes"}')]],
+  ['an unknown field', [payload('json/plain', '{"callId":"1.1","decision":"approved","tool":"other"}')]],
+  ['bytes', [payload('binary/plain', Buffer.from([0, 159, 146, 150, 255]))]],
+  ['an encoding nobody knows', [payload('binary/encrypted', Buffer.from([1, 2, 3]))]],
+  ['a payload without encoding', [{ data: Buffer.from('{"callId":"1.1","decision":"approved"}') }]],
+  ['an empty null payload', [payload('binary/null', '')]],
+  ['an edit with a number that no JSON can write', [payload('json/plain', edit('1e999'))]],
+  [
+    'an edit that is nested without end',
+    [payload('json/plain', edit('['.repeat(50_000) + ']'.repeat(50_000)))],
+  ],
+  ['no argument', undefined],
+  ['an empty list of arguments', []],
+];
+
+test.each(badSignals)(
+  'a signal that is %s is a recorded refusal; the turn stays decidable',
+  async (what, payloads) => {
+    const handle = await waiting(`bad signal ${what}`);
+    await signalRaw(handle, payloads);
+    const verdicts = await until('a verdict', async () => {
+      const found = await verdictsOf(handle);
+      return found.length > 0 && found;
+    });
+    expect(verdicts).toEqual([
+      expect.objectContaining({ verdict: expect.stringMatching(/^(malformed|invalid_arguments)$/) }),
+    ]);
+    expect(await decide(handle, { callId: '1.1', decision: 'approved' })).toMatchObject({ accepted: true });
+    await handle.result();
+    expect(await effects.lines(`bad signal ${what}`)).toHaveLength(1);
+  },
+);
+
+test.each(badSignals)('an update with %s is refused without a trace', async (what, payloads) => {
+  const handle = await waiting(`bad update ${what}`);
+  const before = (await eventsOf(handle)).length;
+  const [first] = payloads ?? [];
+  const sent =
+    first === undefined
+      ? handle.executeUpdate('decide')
+      : handle.executeUpdate<unknown, [RawValue]>('decide', { args: [RawValue.fromPayload(first)] });
+  expect(await refusalOf(sent)).toMatch(/^(malformed|invalid_arguments)$/);
+  expect(await eventsOf(handle)).toHaveLength(before);
+  await decide(handle, { callId: '1.1', decision: 'denied' });
+  await handle.result();
+});
+
+test.each(['resolution', 'outcome', 'abandon', 'nobody_listens'])(
+  'whatever is signalled to %s, the turn stays decidable',
+  async (door) => {
+    const handle = await waiting(`bad ${door}`);
+    for (const [, payloads] of badSignals) await signalRaw(handle, payloads, door);
+    expect(await decide(handle, { callId: '1.1', decision: 'approved' })).toMatchObject({ accepted: true });
+    expect(await handle.result()).toMatchObject({ status: 'answered' });
+    expect(await effects.lines(`bad ${door}`)).toHaveLength(1);
+  },
+);

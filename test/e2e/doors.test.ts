@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { defineAgent } from '../../src/tools/define-agent';
+import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
+import { readBack, scriptBook } from '../support/script-book';
+import { testAddress, testCli } from '../support/server';
+import { decide, eventsOf, send, signalDecision, verdictsOf, waitFor } from '../support/turns';
+import { startBench, type TestBench, type TurnHandle } from '../support/worker';
+
+const effects = useEffects();
+const book = scriptBook();
+let bench: TestBench;
+
+beforeAll(async () => {
+  const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA })];
+  bench = await startBench({
+    agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
+  });
+});
+
+afterAll(() => bench.stop());
+
+/** A turn that waits with one request, 1.1. */
+const waiting = async (tag: string): Promise<TurnHandle> => {
+  const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, readBack);
+  const handle = await bench.start('payer', prompt);
+  await waitFor(handle, '1.1');
+  return handle;
+};
+
+const refusedUpdates: [string, unknown, string][] = [
+  ['for another call', { callId: '1.2', decision: 'approved' }, 'unknown_call'],
+  ['that is no object', 'approved', 'malformed'],
+  ['that is null', null, 'malformed'],
+  ['with an edit but no arguments', { callId: '1.1', decision: 'modified' }, 'malformed'],
+  ['for other arguments', { callId: '1.1', decision: 'approved', argsDigest: 'other' }, 'stale_args'],
+  ['for another asking', { callId: '1.1', decision: 'approved', callKey: 'other' }, 'stale_args'],
+  ['with hunks for a call that has none', { callId: '1.1', decision: 'approved', hunks: ['1'] }, 'malformed'],
+  [
+    'with a reason over its limit',
+    { callId: '1.1', decision: 'denied', reason: 'é'.repeat(2100) },
+    'malformed',
+  ],
+];
+
+test('refused updates leave no event and the request as it was; an accepted one leaves two', async () => {
+  const handle = await waiting('updates');
+  const before = await eventsOf(handle);
+  for (const [, message, code] of refusedUpdates) {
+    expect(await send(handle, 'decide', message)).toMatchObject({ accepted: false, code });
+  }
+  expect(await eventsOf(handle)).toHaveLength(before.length);
+  expect(await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' })).toMatchObject({
+    accepted: true,
+    callId: '1.1',
+    decision: 'approved',
+    approver: 'ann',
+  });
+  await handle.result();
+  const updates = (await eventsOf(handle)).filter(
+    (event) => event.workflowExecutionUpdateAcceptedEventAttributes,
+  );
+  expect(updates).toHaveLength(1);
+  expect(await effects.lines('updates')).toHaveLength(1);
+});
+
+test('a signal is accepted, and a second one is refused in the memo', async () => {
+  const handle = await waiting('two signals');
+  await signalDecision(handle, { callId: '1.9', decision: 'approved', decisionId: 'first' });
+  await signalDecision(handle, { callId: '1.1', decision: 'denied', decisionId: 'second', approver: 'ann' });
+  await handle.result();
+  expect(await verdictsOf(handle)).toEqual([
+    expect.objectContaining({ callId: '1.9', verdict: 'unknown_call', decisionId: 'first' }),
+    expect.objectContaining({ callId: '1.1', verdict: 'accepted', decisionId: 'second' }),
+  ]);
+  expect(await effects.lines('two signals')).toEqual([]);
+});
+
+test("Temporal's own command line decides, word for word as the README shows it", async () => {
+  const handle = await waiting('cli');
+  const input = '{"callId":"1.1","decision":"approved"}';
+  const words = `workflow signal --workflow-id ${handle.workflowId} --name approval --input`.split(' ');
+  await promisify(execFile)(testCli(), [...words, input, '--address', testAddress()]);
+  expect(await handle.result()).toMatchObject({ answer: 'pay did cli' });
+  expect(await effects.lines('cli')).toHaveLength(1);
+});
+
+test('F17: a decision that is signalled with no worker up, after 150 bad ones, takes effect when one returns', async () => {
+  const own = await startBench({
+    workers: 0,
+    agents: [
+      defineAgent({
+        name: 'payer',
+        instructions: 'do',
+        model: book.model,
+        tools: [recordTool(effects, { name: 'pay', safety: 'dangerous' })],
+      }),
+    ],
+  });
+  const worker = await own.addWorker();
+  const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag: 'nobody up' } }] }, readBack);
+  const handle = await own.start('payer', prompt);
+  await waitFor(handle, '1.1');
+  await worker.stop();
+  for (let n = 0; n < 150; n++) await signalDecision(handle, n);
+  await signalDecision(handle, { callId: '1.1', decision: 'approved', decisionId: 'heard' });
+  expect(await effects.lines('nobody up')).toEqual([]);
+  await own.addWorker();
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
+  expect((await verdictsOf(handle)).at(-1)).toMatchObject({ verdict: 'accepted', decisionId: 'heard' });
+  expect(await effects.lines('nobody up')).toHaveLength(1);
+  await own.stop();
+});

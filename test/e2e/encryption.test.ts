@@ -1,0 +1,282 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils';
+import { Worker } from '@temporalio/worker';
+import type { Countersign } from '../../src/client';
+import { turnEventsOfJson } from '../../src/client';
+import type { RunningServer } from '../../src/engine';
+import { ModelError } from '../../src/models/model';
+import { defineAgent } from '../../src/tools/define-agent';
+import { runCli } from '../cli/process';
+import { drawKey, ringOf } from '../encryption/ring';
+import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
+import { operator, resetTurn } from '../support/operator';
+import { readBack, scriptBook } from '../support/script-book';
+import { startOwnServer, testAddress, testBundle } from '../support/server';
+import { resolve, send, verdictsOf, waitFor } from '../support/turns';
+import { deskWith, handleOf, rawBytes, rawDescription, rawHistory } from '../support/vault';
+import { startBench, until, type TestBench } from '../support/worker';
+
+jest.setTimeout(120_000);
+
+const effects = useEffects();
+const book = scriptBook();
+const key = drawKey('first');
+const newer = drawKey('second');
+const encryption = { keys: [key], required: true };
+/** In every text of a turn that nobody but us may read. */
+const CANARY = 'CANARY-7f3a';
+const gates = new Map<string, () => void>();
+let server: RunningServer;
+let bench: TestBench;
+let desk: Countersign;
+
+const tools = [
+  recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA }),
+  recordTool(effects, { name: 'look', safety: 'safe', local: true, timeout: 2000, parameters: TAG_SCHEMA }),
+  recordTool(
+    effects,
+    { name: 'wait', safety: 'cautious', parameters: TAG_SCHEMA },
+    (tag) => new Promise<void>((release) => gates.set(tag, release)),
+  ),
+];
+const agents = [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })];
+const newBench = (workers = 1): Promise<TestBench> => startBench({ agents, workers, worker: { encryption } });
+
+// A server of its own: without keys nobody could list the turns of this file, nor those beside them.
+beforeAll(async () => {
+  server = await startOwnServer();
+  process.env['COUNTERSIGN_TEST_ADDRESS'] = server.address;
+  bench = await newBench();
+  desk = await deskWith(encryption);
+});
+
+afterAll(async () => {
+  await desk.close();
+  await bench.stop();
+  await server.stop();
+});
+
+const call = (name: string, tag: string) => ({ toolCalls: [{ name, arguments: { tag } }] });
+
+/** Starts a turn whose prompt is in the book. */
+const start = async (prompt: string, { by = desk, on = bench } = {}): Promise<string> =>
+  (await by.start({ agent: 'payer', prompt, taskQueue: on.taskQueue })).turn;
+
+/** A turn that waits with one request, 1.1. */
+const waiting = async (tag: string): Promise<string> => {
+  const turn = await start(book.add(call('pay', tag), readBack));
+  await waitFor(handleOf(desk, turn), '1.1');
+  return turn;
+};
+
+const decision = {
+  callId: '1.1',
+  decision: 'approved',
+  approver: 'ann',
+  reason: `${CANARY} reason`,
+} as const;
+
+test('a turn that is approved by update leaves no word of it with the server', async () => {
+  const prompt = book.add(
+    call('look', `${CANARY}-look`),
+    call('pay', `${CANARY}-pay`),
+    call('wait', `${CANARY}-wait`),
+    (request) => ({ text: `${CANARY} answer after ${readBack(request).text}` }),
+  );
+  const turn = await start(prompt);
+  await waitFor(handleOf(desk, turn), '2.1');
+  const item = await until('the inbox', async () => (await desk.inbox()).find((one) => one.turn === turn));
+  expect(item).toMatchObject({ tool: 'pay', prompt, summary: expect.stringContaining(CANARY) });
+  expect((await rawBytes(bench, turn)).includes(CANARY)).toBe(false);
+  expect(await desk.decide(turn, { ...decision, callId: '2.1' })).toMatchObject({ status: 'accepted' });
+  const release = await until('the call that waits', () => gates.get(`${CANARY}-wait`));
+  const beat = await until('a heartbeat', async () => {
+    const { pendingActivities } = await rawDescription(bench, turn);
+    return pendingActivities?.[0]?.heartbeatDetails?.payloads?.[0];
+  });
+  expect(Buffer.from(beat.metadata?.['encoding'] ?? []).toString()).toBe('binary/encrypted');
+  expect((await rawBytes(bench, turn)).includes(CANARY)).toBe(false);
+  release();
+  expect(await handleOf(desk, turn).result()).toMatchObject({ answer: expect.stringContaining(CANARY) });
+  const raw = await rawBytes(bench, turn);
+  for (const secret of [CANARY, prompt, 'ann', 'did ']) expect(raw.includes(secret)).toBe(false);
+  const view = await desk.view(turn);
+  expect(view.calls.map(({ tool, result }) => [tool, result?.success])).toEqual([
+    ['look', true],
+    ['pay', true],
+    ['wait', true],
+  ]);
+  await until('the list', async () => (await desk.list({ limit: 20 })).find((one) => one.prompt === prompt));
+});
+
+test('a turn is decided by signal, and what a model failed with is not to be read either', async () => {
+  const lost = new ModelError('auth', `${CANARY} model`, { retryable: false });
+  const turn = await start(book.add(call('pay', 'by signal'), lost));
+  const handle = handleOf(desk, turn);
+  await waitFor(handle, '1.1');
+  await handle.signal('approval', decision);
+  await expect(handle.result()).rejects.toMatchObject({
+    cause: { message: expect.stringContaining(`${CANARY} model`) },
+  });
+  expect((await rawBytes(bench, turn)).includes(CANARY)).toBe(false);
+  expect((await rawBytes(bench, turn)).includes('Encoded failure')).toBe(true);
+  expect(await effects.lines('by signal')).toHaveLength(1);
+});
+
+test("a plaintext signal of Temporal's own command line is malformed, and stops nothing", async () => {
+  const turn = await waiting('plain signal');
+  const handle = handleOf(desk, turn);
+  const input = '{"callId":"1.1","decision":"approved"}';
+  await operator(handle, 'workflow', 'signal', '--name', 'approval', '--input', input);
+  await until('the verdict', async () => (await verdictsOf(handle)).length > 0);
+  expect(await verdictsOf(handle)).toMatchObject([{ verdict: 'malformed' }]);
+  const plain = bench.client.workflow.getHandle(turn);
+  await expect(plain.executeUpdate('decide', { args: [JSON.parse(input)] })).rejects.toThrow();
+  await expect(plain.query('transcript', { from: 0 })).rejects.toThrow();
+  expect(await effects.lines('plain signal')).toEqual([]);
+  expect(await send(handle, 'decide', decision)).toMatchObject({ accepted: true });
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
+});
+
+test('an approval that was taken from another turn is malformed', async () => {
+  const [from, to] = [await waiting('moved from'), await waiting('moved to')];
+  await handleOf(desk, from).signal('approval', decision);
+  await handleOf(desk, from).result();
+  const signal = ((await rawHistory(bench, from)).events ?? [])
+    .map((event) => event.workflowExecutionSignaledEventAttributes)
+    .find((one) => one?.signalName === 'approval');
+  await bench.client.workflowService.signalWorkflowExecution({
+    ...{ namespace: 'default', workflowExecution: { workflowId: to }, signalName: 'approval' },
+    input: signal?.input ?? null,
+  });
+  const handle = handleOf(desk, to);
+  await until('the verdict', async () => (await verdictsOf(handle)).length > 0);
+  expect(await verdictsOf(handle)).toMatchObject([{ verdict: 'malformed' }]);
+  await desk.decide(to, { callId: '1.1', decision: 'denied' });
+  await handle.result();
+  expect(await effects.lines('moved to')).toEqual([]);
+});
+
+/** A workflow task that failed, as the server has it. */
+const failedTask = (on: TestBench, turn: string) =>
+  until('a failed workflow task', async () =>
+    ((await rawHistory(on, turn)).events ?? []).find((event) => event.workflowTaskFailedEventAttributes),
+  );
+
+test.each([
+  ['no keys', { required: false }],
+  ['another key', { keys: [newer] }],
+])('F33: a worker with %s fails the workflow task, and the turn goes on with the key', async (_, wrong) => {
+  const own = await newBench(0);
+  const keyless = await own.addWorker({ encryption: wrong });
+  const turn = await start(book.add({ text: 'done' }), { on: own });
+  const failed = await failedTask(own, turn);
+  if ('required' in wrong) expect(JSON.stringify(failed)).toContain('encrypted with the key first');
+  expect(
+    ((await rawHistory(own, turn)).events ?? []).some((one) => one.activityTaskScheduledEventAttributes),
+  ).toBe(false);
+  await keyless.stop();
+  await own.addWorker();
+  expect(await handleOf(desk, turn).result()).toMatchObject({ answer: 'done' });
+  await own.stop();
+});
+
+test('a turn that was started in plaintext does not run where encryption is required', async () => {
+  const handle = await bench.start('payer', book.add({ text: 'done' }));
+  await failedTask(bench, handle.workflowId);
+  expect(await desk.list({ limit: 20 })).toEqual(expect.any(Array));
+  await handle.terminate();
+});
+
+test('F34: after a rotation open turns go on and old histories replay; without the old key they do not', async () => {
+  const own = await newBench(0);
+  const first = await own.addWorker();
+  const turn = await start(book.add(call('pay', 'rotated'), readBack), { on: own });
+  await waitFor(handleOf(desk, turn), '1.1');
+  await first.stop();
+  const rotated = { keys: [newer, key] };
+  await own.addWorker({ encryption: rotated });
+  const later = await deskWith(rotated);
+  expect(await later.decide(turn, decision)).toMatchObject({ status: 'accepted' });
+  expect(await handleOf(later, turn).result()).toMatchObject({
+    answer: expect.stringContaining('pay did rotated'),
+  });
+  await expect(desk.view(turn)).rejects.toMatchObject({ code: 'key_missing' });
+  const history = await rawHistory(own, turn);
+  const replay = (keys: string[]) =>
+    Worker.runReplayHistory(
+      { workflowBundle: { codePath: testBundle() }, dataConverter: ringOf({ keys }).replay() },
+      history,
+    );
+  await replay([newer, key]);
+  await expect(replay([newer])).rejects.toThrow();
+  await expect(turnEventsOfJson(historyToJSON(history))).resolves.toEqual(expect.any(Array));
+  await later.close();
+  await own.stop();
+});
+
+test('a reset to before an unsafe call that ran is in doubt on another machine, encrypted or not', async () => {
+  const own = await newBench(0);
+  const first = await own.addWorker();
+  const turn = await start(book.add(call('pay', 'reset'), call('pay', 'later'), readBack), { on: own });
+  const handle = handleOf(desk, turn);
+  await waitFor(handle, '1.1');
+  await handle.signal('approval', decision);
+  await waitFor(handle, '2.1');
+  await first.stop();
+  const scheduled = ((await rawHistory(own, turn)).events ?? [])
+    .map((event) => event.activityTaskScheduledEventAttributes)
+    .find((one) => one?.activityType?.name === 'pay');
+  await resetTurn(handle, '--event-id', String(scheduled?.workflowTaskCompletedEventId));
+  const elsewhere = await mkdtemp(join(tmpdir(), 'countersign-elsewhere-'));
+  await own.addWorker({ stateDir: elsewhere });
+  await waitFor(handle, '1.1', 'in_doubt');
+  await resolve(handle, { callId: '1.1', resolution: 'happened', reason: 'seen' });
+  await waitFor(handle, '2.1');
+  await desk.decide(turn, { callId: '2.1', decision: 'denied' });
+  await handle.result();
+  expect(await effects.lines('pay reset')).toHaveLength(1);
+  await own.stop();
+  await rm(elsewhere, { recursive: true, force: true });
+});
+
+describe('the command line', () => {
+  const env = (more: NodeJS.ProcessEnv = {}) => ({ env: { TEMPORAL_ADDRESS: testAddress(), ...more } });
+
+  test('says what to do without keys, and approves with keys of the environment', async () => {
+    const turn = await waiting('by cli');
+    for (const command of ['show', 'approve', 'inbox']) {
+      const target = { show: [turn], approve: [`${turn}/1.1`], inbox: [] }[command] ?? [];
+      const { code, err } = await runCli([command, ...target], env());
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('COUNTERSIGN_ENCRYPTION_KEYS') });
+      expect(err).toContain('[key_missing]');
+    }
+    const withKeys = env({ COUNTERSIGN_ENCRYPTION_KEYS: key });
+    const shown = await runCli(['show', turn], withKeys);
+    expect(shown.out).toContain('by cli');
+    const approved = await runCli(['approve', `${turn}/1.1`], withKeys);
+    expect(approved).toMatchObject({ code: 0 });
+    expect(await handleOf(desk, turn).result()).toMatchObject({
+      answer: expect.stringContaining('pay did by cli'),
+    });
+  });
+
+  test('takes a key file that only its owner can read', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'countersign-keys-'));
+    const turn = await waiting(`file ${randomUUID()}`);
+    const [good, open] = [join(directory, 'good'), join(directory, 'open')];
+    await writeFile(good, key, { mode: 0o600 });
+    await writeFile(open, key, { mode: 0o644 });
+    expect(await runCli(['show', turn, '--encryption-key-file', open], env())).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`chmod 600 ${open}`),
+    });
+    const denied = ['--encryption-key-file', good, 'deny', `${turn}/1.1`, '--reason', 'no'];
+    expect(await runCli(denied, env())).toMatchObject({ code: 0 });
+    await handleOf(desk, turn).result();
+    await rm(directory, { recursive: true, force: true });
+  });
+});

@@ -1,0 +1,110 @@
+import { digestJson } from '../../src/contract/digest';
+import { attemptsOf, calls, useFaultBenches, type FaultBench } from '../support/fault-bench';
+import type { ProcessWorker } from '../support/process-worker';
+import { decide, openOf, resolve, scheduledInputs, waitFor } from '../support/turns';
+import { until, type TurnHandle } from '../support/worker';
+
+jest.setTimeout(120_000);
+
+const newBench = useFaultBenches();
+
+/** Up to the time a worker needs to start, so that a kill comes before, while and after it replays the turn. */
+const randomMoment = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.random() * 2500));
+
+test.concurrent('F1: killed again and again while it waits: the same request, approved once', async () => {
+  const bench = await newBench();
+  const first = await bench.worker({ maxCachedWorkflows: 10 });
+  const handle = await bench.start(calls('pay:waits'));
+  await waitFor(handle, '1.1');
+  const before = await openOf(handle);
+  await first.kill();
+  for (let round = 0; round < 5; round++) {
+    const worker = bench.spawn();
+    await randomMoment();
+    await worker.kill();
+    expect(await openOf(handle)).toEqual(before);
+  }
+  await bench.worker();
+  const seen = { callKey: `${before?.key}:1.1`, argsDigest: digestJson({ tag: 'waits' }) };
+  const verdict = await decide(handle, { callId: '1.1', decision: 'approved', ...seen });
+  expect(verdict).toMatchObject({ accepted: true });
+  await bench.open('waits');
+  expect(await handle.result()).toMatchObject({ status: 'answered', counts: { calls: 1, requests: 1 } });
+  expect(await bench.effects('waits')).toHaveLength(1);
+  expect(await scheduledInputs(handle, 'pay')).toMatchObject([seen]);
+});
+
+/** Starts a turn of one call, kills its worker after the effect, and starts another. */
+const killedInside = async (bench: FaultBench, call: string): Promise<[TurnHandle, ProcessWorker]> => {
+  const worker = await bench.worker();
+  const handle = await bench.start(calls(call));
+  await bench.effectsOf('t', 1);
+  await worker.kill();
+  return [handle, await bench.worker()];
+};
+
+test.concurrent.each(['look', 'put'])(
+  'killed inside %s: it runs again, same key, one result',
+  async (tool) => {
+    const bench = await newBench();
+    const [handle, second] = await killedInside(bench, `${tool}:t`);
+    const [before, after] = await bench.effectsOf('t', 2);
+    await bench.open('t');
+    expect(await handle.result()).toMatchObject({ counts: { calls: 1, failed: 0, inDoubt: 0 } });
+    expect((await handle.result()).answer).toBe(`${tool} did t in ${second.pid}`);
+    expect(after?.key).toBe(before?.key);
+    expect(await bench.effects('t')).toHaveLength(2);
+  },
+);
+
+/** Three turns inside an approved unsafe call; the worker that ran them is killed and others come and go. */
+const threeInDoubt = async (bench: FaultBench): Promise<TurnHandle[]> => {
+  const worker = await bench.worker();
+  const handles = await Promise.all(['a', 'b', 'c'].map((tag) => bench.start(calls(`pay:${tag}`))));
+  for (const handle of handles) {
+    await waitFor(handle, '1.1');
+    await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
+  }
+  await Promise.all(['a', 'b', 'c'].map((tag) => bench.effectsOf(tag, 1)));
+  await worker.kill();
+  await bench.worker().then((second) => second.kill());
+  await bench.worker();
+  await Promise.all(handles.map((handle) => waitFor(handle, '1.1', 'in_doubt')));
+  return handles;
+};
+
+test.concurrent(
+  'killed inside an unsafe call: in doubt, nothing runs it again, a person resolves',
+  async () => {
+    const bench = await newBench();
+    const [a, b, c] = await threeInDoubt(bench);
+    if (a === undefined || b === undefined || c === undefined) throw new Error('there are three turns');
+    for (const handle of [a, b, c]) await expectInInbox(bench, handle);
+    // Nothing of ours is scheduled that could start it again, however long anybody waits.
+    for (const handle of [a, b, c])
+      expect(await attemptsOf(handle, 'pay')).toEqual({ scheduled: 1, pending: 0 });
+    const happened = { callId: '1.1', resolution: 'happened', reason: 'bank', content: 'paid 5' } as const;
+    expect(await resolve(a, happened)).toMatchObject({ accepted: true });
+    expect(await resolve(b, { callId: '1.1', resolution: 'did-not', reason: 'no entry' })).toMatchObject({
+      accepted: true,
+    });
+    expect((await a.result()).answer).toContain('paid 5');
+    expect((await b.result()).answer).toContain('did not take effect. Reason: no entry');
+    const again = { callId: '1.1', resolution: 'run-again', reason: 'sure', approver: 'bob' } as const;
+    expect(await resolve(c, again)).toMatchObject({ accepted: true });
+    const [first, second] = await bench.effectsOf('c', 2);
+    expect([first?.key, second?.key]).toEqual([expect.stringMatching(/:0$/), expect.stringMatching(/:1$/)]);
+    await bench.open('c');
+    expect((await c.result()).answer).toContain('pay did c');
+    const counted = await Promise.all(['a', 'b', 'c'].map(async (tag) => (await bench.effects(tag)).length));
+    expect(counted).toEqual([1, 1, 2]);
+  },
+);
+
+const expectInInbox = async ({ client }: FaultBench, { workflowId }: TurnHandle): Promise<void> => {
+  const query = `WorkflowId = '${workflowId}' AND CountersignState = 'in_doubt' AND CountersignPending = 1`;
+  await until('the inbox to show it', async () => {
+    for await (const listed of client.workflow.list({ query })) return listed.workflowId === workflowId;
+    return false;
+  });
+};

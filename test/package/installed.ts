@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from '../support/build';
+
+const fixtures = join(root, 'test', 'fixtures', 'package');
+
+/** How a command ended. */
+export interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** How to run it. */
+export interface RunOptions {
+  cwd: string;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Runs a command and waits for its end; whatever its exit code, it is an answer. */
+export const run = (command: string, args: readonly string[], { cwd, env = {} }: RunOptions): Promise<Ran> =>
+  new Promise((resolve) => {
+    execFile(command, args, { cwd, env: { ...process.env, ...env }, timeout: 150_000 }, (error, out, err) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      resolve({ code, out, err: err.replace(/^npm (warn|notice).*\n/gim, '') });
+    });
+  });
+
+/** The package as it would be published, installed into an empty directory. */
+export interface Installed {
+  app: string;
+  /** Names of everything in the package. */
+  files: string[];
+  node(...args: string[]): Promise<Ran>;
+  countersign(...args: string[]): Promise<Ran>;
+}
+
+/** Packs this checkout as `npm publish` would and installs it; takes as long as npm does. */
+export const installPackage = async (): Promise<Installed> => {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-package-')));
+  const packed = await npm(root, 'pack', '--ignore-scripts', '--json', '--pack-destination', directory);
+  const [about]: { filename: string; files: { path: string }[] }[] = JSON.parse(packed);
+  if (about === undefined) throw new Error('npm packed nothing');
+  writeFileSync(join(directory, 'package.json'), '{ "private": true }\n');
+  const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+  await npm(directory, 'install', ...quiet, join(directory, about.filename));
+  for (const name of readdirSync(fixtures)) copyFileSync(join(fixtures, name), join(directory, name));
+  const node = (...args: string[]): Promise<Ran> => run(process.execPath, args, { cwd: directory });
+  return {
+    app: directory,
+    files: about.files.map(({ path }) => path),
+    node,
+    countersign: (...args) => node(join('node_modules', 'countersign', 'bin', 'countersign.js'), ...args),
+  };
+};
+
+const npm = async (cwd: string, ...args: string[]): Promise<string> => {
+  const { code, out, err } = await run('npm', args, { cwd });
+  if (code !== 0) throw new Error(`npm ${args[0] ?? ''} failed: ${err}`);
+  return out;
+};

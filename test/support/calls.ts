@@ -1,0 +1,75 @@
+import type { ValidCall } from '../../src/contract/call';
+import { digestJson } from '../../src/contract/digest';
+import type { JsonObject } from '../../src/contract/json';
+import type { FilePlan } from '../../src/contract/plan';
+import type { Effect } from '../../src/contract/tool';
+import { makeApprovals, type Approvals } from '../../src/workflows/approvals/state';
+import { register } from '../../src/workflows/approvals/transitions';
+
+/** Schema of the tool that made-up calls use. */
+export const PAY_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: { amount: { type: 'number', maximum: 1000 }, to: { type: 'string' } },
+  required: ['amount'],
+  additionalProperties: false,
+};
+
+export interface CallShape {
+  callId?: string;
+  kind?: 'run' | 'ask';
+  effect?: Effect;
+  args?: JsonObject;
+  plan?: FilePlan;
+  expiresMs?: number | null;
+}
+
+/** A prepared call, as `think` would have made it. */
+export function validCall(shape: CallShape = {}): ValidCall {
+  const args = shape.args ?? { amount: 10 };
+  const preview = shape.plan === undefined ? {} : { preview: { text: 'diff', plan: shape.plan } };
+  return {
+    kind: shape.kind ?? 'ask',
+    callId: shape.callId ?? '1.1',
+    id: `model-${shape.callId ?? '1.1'}`,
+    tool: 'pay',
+    arguments: args,
+    argsDigest: digestJson(args),
+    toolDigest: 'pay-1',
+    settings: {
+      safety: shape.kind === 'run' ? 'safe' : 'dangerous',
+      effect: shape.effect ?? 'unsafe',
+      timeoutMs: 30_000,
+      heartbeatMs: 10_000,
+      retry: { maximumAttempts: 5, initialIntervalMs: 1000, backoffCoefficient: 2 },
+      requestExpiresMs: shape.expiresMs === undefined ? 60_000 : shape.expiresMs,
+      startWithinMs: 3_600_000,
+    },
+    ...preview,
+  };
+}
+
+export const PLAN: FilePlan = {
+  path: 'a.txt',
+  baseHash: 'b',
+  targetHash: 't',
+  encoding: 'utf8',
+  hunks: ['1', '2'].map((id) => ({
+    id,
+    oldStart: 1,
+    oldLines: 1,
+    newStart: 1,
+    newLines: 1,
+    lines: ['-a', '+b'],
+  })),
+};
+
+/** Approvals with these calls registered at time 0, under the key `k:<callId>`. */
+export function approvalsWith(...shapes: CallShape[]): Approvals {
+  const approvals = makeApprovals();
+  approvals.schemas.set('pay-1', PAY_SCHEMA);
+  for (const shape of shapes) {
+    const call = validCall(shape);
+    register(approvals, call, { callKey: `k:${call.callId}`, now: 0 });
+  }
+  return approvals;
+}

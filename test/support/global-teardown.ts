@@ -1,0 +1,5 @@
+import './global-setup';
+
+const teardown = async (): Promise<void> => globalThis.countersignTestServer?.stop();
+
+export default teardown;

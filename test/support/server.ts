@@ -1,0 +1,22 @@
+import { startServer } from '../../src/engine';
+import type { RunningServer, StartOptions } from '../../src/engine';
+
+const setting = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined)
+    throw new Error(`${name} is not set: run this test through Jest's "server" project`);
+  return value;
+};
+
+/** Where the server of this test run listens; its namespace is `default`, our search attributes are registered. */
+export const testAddress = (): string => setting('COUNTERSIGN_TEST_ADDRESS');
+
+/** The prebuilt workflow bundle; give it to a worker as `workflowBundle: { codePath: testBundle() }`. */
+export const testBundle = (): string => setting('COUNTERSIGN_TEST_BUNDLE');
+
+/** Temporal's command line, for tests that use it as an operator would. */
+export const testCli = (): string => setting('COUNTERSIGN_TEMPORAL_CLI');
+
+/** A server for one test that kills or restarts it; headless unless asked otherwise. Stop it when done. */
+export const startOwnServer = async (options: Omit<StartOptions, 'binary'> = {}): Promise<RunningServer> =>
+  startServer({ binary: testCli(), headless: true, ...options });

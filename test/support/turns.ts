@@ -1,0 +1,110 @@
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
+import type { temporal } from '@temporalio/proto';
+import { z } from 'zod';
+import type { Decision, Refused, Resolution, SignalVerdict, Verdict } from '../../src/contract/decision';
+import { SIGNALS, UPDATES } from '../../src/contract/names';
+import type { TranscriptPage, TranscriptQuery, TranscriptEntry } from '../../src/contract/transcript';
+import type { OpenItem, OpenMemo } from '../../src/contract/turn';
+import { until, type TurnHandle } from './worker';
+
+export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+/** What waits in a turn, from its memo; undefined where nothing does. */
+export async function openOf(handle: TurnHandle): Promise<OpenMemo | undefined> {
+  const open = (await handle.describe()).memo?.['open'];
+  return isOpenMemo(open) ? open : undefined;
+}
+
+/** Verdicts on signals, from the memo. */
+export async function verdictsOf(handle: TurnHandle): Promise<SignalVerdict[]> {
+  const verdicts = (await handle.describe()).memo?.['verdicts'];
+  return Array.isArray(verdicts) ? verdicts : [];
+}
+
+/** Waits until a call waits for a decision, or is in doubt, and returns its line of the memo. */
+export function waitFor(
+  handle: TurnHandle,
+  callId: string,
+  kind: OpenItem['kind'] = 'request',
+): Promise<OpenItem> {
+  return until(`${callId} to be ${kind}`, async () => {
+    const open = await openOf(handle);
+    return open?.items.find((item) => item.callId === callId && item.kind === kind);
+  });
+}
+
+/** Decides by update; a refusal is an answer too. */
+export function decide(handle: TurnHandle, decision: Decision, updateId?: string): Promise<Verdict> {
+  return send(handle, UPDATES.decide, decision, updateId);
+}
+
+/** Resolves by update. */
+export function resolve(handle: TurnHandle, resolution: Resolution): Promise<Verdict> {
+  return send(handle, UPDATES.resolve, resolution);
+}
+
+/** Decides by signal; the verdict comes in the memo. */
+export function signalDecision(handle: TurnHandle, decision: unknown): Promise<void> {
+  return handle.signal(SIGNALS.approval, decision);
+}
+
+/** Sends anything to an update of a turn. */
+export async function send(
+  handle: TurnHandle,
+  update: string,
+  message: unknown,
+  updateId?: string,
+): Promise<Verdict> {
+  const id = updateId === undefined ? {} : { updateId };
+  try {
+    return await handle.executeUpdate<Verdict, [unknown]>(update, { args: [message], ...id });
+  } catch (error) {
+    return refusalIn(error);
+  }
+}
+
+function refusalIn(error: unknown): Refused {
+  if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
+    const [refused] = error.cause.details ?? [];
+    if (isRefused(refused)) return refused;
+  }
+  throw error;
+}
+
+/** The messages of a turn, as the model sees them. Needs a worker. */
+export async function transcriptOf(handle: TurnHandle): Promise<TranscriptEntry[]> {
+  const entries: TranscriptEntry[] = [];
+  for (let from: number | null = 0; from !== null;) {
+    const page: TranscriptPage = await handle.query<TranscriptPage, [TranscriptQuery]>('transcript', {
+      from,
+    });
+    entries.push(...page.entries);
+    from = page.next;
+  }
+  return entries;
+}
+
+/** The history of a turn's current run. */
+export async function eventsOf(handle: TurnHandle): Promise<HistoryEvent[]> {
+  return (await handle.fetchHistory()).events ?? [];
+}
+
+/** Inputs of the activities of one type that were scheduled, in order. */
+export async function scheduledInputs(handle: TurnHandle, type: string): Promise<Record<string, unknown>[]> {
+  const events = await eventsOf(handle);
+  return events.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+    const payload = scheduled?.input?.payloads?.[0];
+    if (scheduled?.activityType?.name !== type || payload === undefined) return [];
+    return [z.record(z.string(), z.unknown()).parse(defaultPayloadConverter.fromPayload(payload))];
+  });
+}
+
+function isOpenMemo(value: unknown): value is OpenMemo {
+  return z.object({ key: z.string(), count: z.number(), items: z.array(z.unknown()) }).safeParse(value)
+    .success;
+}
+
+function isRefused(value: unknown): value is Refused {
+  return z.object({ accepted: z.literal(false), code: z.string() }).safeParse(value).success;
+}
