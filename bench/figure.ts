@@ -1,0 +1,96 @@
+import type { Client } from '@temporalio/client';
+
+/** What every figure is measured on. */
+export interface Bench {
+  address: string;
+  client: Client;
+  /** Says what is being measured; to stderr. */
+  say(line: string): void;
+}
+
+/** One measured figure beside its baseline. `ratio` is value / baseline; what `limit` is about is said in `unit`. */
+export interface Figure {
+  figure: string;
+  value: number;
+  baseline: number | null;
+  ratio: number | null;
+  /** What the figure is held to, in words: `≤ 1.05×`. */
+  limit: string;
+  ok: boolean;
+  unit: string;
+}
+
+/** One measurement, which may give several figures. */
+export interface Measurement {
+  name: string;
+  run(bench: Bench): Promise<Figure[]>;
+}
+
+/** The middle of some numbers. */
+export function median(numbers: readonly number[] = []): number {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low = NaN, high = NaN] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return (low + high) / 2;
+}
+
+/** Something that is measured again and again; gives the number that counts. */
+export type Subject = () => Promise<number>;
+
+/** Runs things in turn, A B B A A B …, after one of each that does not count: what drifts meets all alike. */
+export async function alternate(rounds: number, ...subjects: readonly Subject[]): Promise<number[][]> {
+  const samples = subjects.map((subject) => ({ subject, numbers: new Array<number>() }));
+  for (const { subject } of samples) await subject();
+  for (let round = 0; round < rounds; round++) {
+    const order = round % 2 === 0 ? samples : [...samples].reverse();
+    for (const { subject, numbers } of order) numbers.push(await subject());
+  }
+  return samples.map(({ numbers }) => numbers);
+}
+
+/** The median of the ratios round by round. */
+export function ratioOf(values: readonly number[] = [], baselines: readonly number[] = []): number {
+  return median(values.map((value, index) => value / (baselines[index] ?? NaN)));
+}
+
+/** Milliseconds that something takes. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** A figure whose value is held to a share of its baseline. */
+export function relative(
+  figure: string,
+  measured: { values: readonly number[] | undefined; baselines: readonly number[] | undefined; unit: string },
+  hold: { most?: number; least?: number },
+): Figure {
+  const ratio = ratioOf(measured.values, measured.baselines);
+  return {
+    figure,
+    value: median(measured.values),
+    baseline: median(measured.baselines),
+    ratio,
+    limit: hold.most === undefined ? `≥ ${hold.least ?? 0}×` : `≤ ${hold.most}×`,
+    ok: ratio <= (hold.most ?? Infinity) && ratio >= (hold.least ?? -Infinity),
+    unit: measured.unit,
+  };
+}
+
+/** A figure that is held to a number of its own. */
+export function absolute(
+  figure: string,
+  value: number,
+  hold: { most?: number; least?: number; unit: string },
+): Figure {
+  return {
+    figure,
+    value,
+    baseline: null,
+    ratio: null,
+    limit: hold.most === undefined ? `≥ ${hold.least ?? 0} ${hold.unit}` : `≤ ${hold.most} ${hold.unit}`,
+    ok: value <= (hold.most ?? Infinity) && value >= (hold.least ?? -Infinity),
+    unit: hold.unit,
+  };
+}

@@ -1,0 +1,59 @@
+import { alternate, relative, timed, type Bench, type Measurement } from '../figure';
+import { BASELINE_QUEUE, freshId, OUR_QUEUE } from '../subjects';
+
+const STEPS = 40;
+const ROUNDS = 7;
+/** Of each of the 32 turns: enough to fill both cores for some seconds. */
+const FEW_STEPS = 8;
+
+/** One turn of ours to its end. */
+export function runTurn({ client }: Bench, agent: string): Promise<unknown> {
+  const workflowId = freshId(agent);
+  return client.workflow.execute('agentTurn', {
+    taskQueue: OUR_QUEUE,
+    workflowId,
+    args: [{ agent, prompt: 'go' }],
+  });
+}
+
+/** One hand-written loop to its end. */
+export function runLoop({ client }: Bench, steps: number): Promise<unknown> {
+  const workflowId = freshId('loop');
+  return client.workflow.execute('handWrittenLoop', { taskQueue: BASELINE_QUEUE, workflowId, args: [steps] });
+}
+
+const perStep = async (work: () => Promise<unknown>): Promise<number> => (await timed(work)) / STEPS;
+
+/** A step of a lone turn, with a tool that is an activity and with one that is `local`. */
+export const step: Measurement = {
+  name: 'step',
+  async run(bench) {
+    const [baselines, ours, local] = await alternate(
+      ROUNDS,
+      () => perStep(() => runLoop(bench, STEPS)),
+      () => perStep(() => runTurn(bench, 'small')),
+      () => perStep(() => runTurn(bench, 'quick')),
+    );
+    return [
+      relative('step', { values: ours, baselines, unit: 'ms' }, { most: 1.05 }),
+      relative('step with a local tool', { values: local, baselines, unit: 'ms' }, { most: 0.75 }),
+    ];
+  },
+};
+
+/** Steps per second with 32 turns at once. */
+export const throughput: Measurement = {
+  name: 'throughput',
+  async run(bench) {
+    const many = async (one: () => Promise<unknown>): Promise<number> => {
+      const ms = await timed(() => Promise.all(Array.from({ length: 32 }, one)));
+      return (32 * FEW_STEPS * 1000) / ms;
+    };
+    const [baselines, ours] = await alternate(
+      3,
+      () => many(() => runLoop(bench, FEW_STEPS)),
+      () => many(() => runTurn(bench, 'few')),
+    );
+    return [relative('steps per second, 32 turns', { values: ours, baselines, unit: '/s' }, { least: 0.95 })];
+  },
+};

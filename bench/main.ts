@@ -1,0 +1,87 @@
+/**
+ * `npm run bench`: each figure beside its baseline, measured in the same run, alternating, on a server of its own.
+ * `-- --json` prints one line a figure; `-- --only step,inbox` measures those. Exit code 1 where a figure does not hold.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import { resolveEngine, startServer, type RunningServer } from '../src/engine';
+import type { Figure, Measurement } from './figure';
+import { decision } from './figures/decision';
+import { history } from './figures/history';
+import { inbox } from './figures/inbox';
+import { replay } from './figures/replay';
+import { start } from './figures/start';
+import { step, throughput } from './figures/step';
+import { printFigure, printHead } from './print';
+import { startBaseline, startOurs } from './subjects';
+
+const MEASUREMENTS: readonly Measurement[] = [start, step, throughput, history, decision, replay, inbox];
+
+const { values } = parseArgs({
+  options: { json: { type: 'boolean', default: false }, only: { type: 'string' } },
+});
+const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
+
+function chosen(): readonly Measurement[] {
+  if (values.only === undefined) return MEASUREMENTS;
+  const names = values.only.split(',');
+  const found = MEASUREMENTS.filter(({ name }) => names.includes(name));
+  if (found.length === names.length) return found;
+  throw new Error(`--only takes ${MEASUREMENTS.map(({ name }) => name).join(',')}`);
+}
+
+async function withServer<T>(use: (server: RunningServer) => Promise<T>): Promise<T> {
+  const engine = await resolveEngine({ ...process.env, TEMPORAL_ADDRESS: '' }, { progress: say });
+  if (engine.kind !== 'binary')
+    throw new Error('the bench starts a server of its own; it needs the temporal command line');
+  const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
+  const server = await startServer({
+    binary: engine.binary,
+    dbFile: join(directory, 'bench.db'),
+    headless: true,
+  });
+  try {
+    return await use(server);
+  } finally {
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function measureAll(
+  measurements: readonly Measurement[],
+  { address }: RunningServer,
+): Promise<Figure[]> {
+  const ours = await startOurs(address, join(__dirname, '..', 'lib', 'workflow-bundle.js'));
+  const baseline = await startBaseline(address);
+  const connection = await Connection.connect({ address });
+  const client = new Client({ connection });
+  const figures: Figure[] = [];
+  for (const { name, run } of measurements) {
+    say(`measuring ${name}`);
+    const found = await run({ address, client, say });
+    for (const figure of found) printFigure(figure, values.json);
+    figures.push(...found);
+  }
+  await Promise.all([ours.stop(), baseline.stop()]);
+  await connection.close();
+  return figures;
+}
+
+async function main(): Promise<number> {
+  const measurements = chosen();
+  printHead(values.json);
+  const figures = await withServer((server) => measureAll(measurements, server));
+  return figures.every(({ ok }) => ok) ? 0 : 1;
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    say(error instanceof Error ? error.message : String(error));
+    process.exit(1);
+  },
+);

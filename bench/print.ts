@@ -1,0 +1,36 @@
+import { cpus } from 'node:os';
+import type { Figure } from './figure';
+
+const WIDTHS = [50, 10, 10, 8, 18, 4] as const;
+
+/** What the figures were measured on, with the durability of the server's store. */
+export function printHead(json: boolean): void {
+  if (json) return;
+  const [cpu] = cpus();
+  console.log(`${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}`);
+  console.log(
+    'Temporal dev server, SQLite file, WAL, synchronous=FULL: what it acknowledged survives a power cut',
+  );
+  console.log(row(['figure', 'value', 'baseline', 'ratio', 'to hold', '']));
+}
+
+/** One figure, as a row or as a line of JSON. */
+export function printFigure(figure: Figure, json: boolean): void {
+  if (json) console.log(JSON.stringify(figure));
+  else console.log(row(cells(figure)));
+}
+
+function cells({ figure, value, baseline, ratio, limit, ok, unit }: Figure): string[] {
+  return [figure, `${short(value)} ${unit}`, short(baseline), short(ratio), limit, ok ? 'ok' : 'NO'];
+}
+
+function short(value: number | null): string {
+  return value === null ? '-' : String(Number(value.toPrecision(3)));
+}
+
+function row(texts: readonly string[]): string {
+  return texts
+    .map((text, index) => text.padEnd(WIDTHS[index] ?? 0))
+    .join(' ')
+    .trimEnd();
+}
