@@ -1,6 +1,7 @@
 const common = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
+  setupFiles: ['<rootDir>/test/support/properties.ts'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

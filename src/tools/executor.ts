@@ -67,10 +67,7 @@ export interface Executor {
 
 /** Makes an executor. */
 export function createExecutor(deps: ExecutorDeps): Executor {
-  const execute: Executor['execute'] = (call, options = {}) => {
-    const id = call.id === undefined || call.id === '' ? `call_${randomUUID()}` : call.id;
-    return executeSafely({ ...call, id }, options, deps);
-  };
+  const execute: Executor['execute'] = (call, options = {}) => executeSafely(identify(call), options, deps);
   return {
     execute,
     async executeBatch(calls, options = {}) {
@@ -89,6 +86,14 @@ async function inTurn<T>(tasks: readonly (() => Promise<T>)[]): Promise<T[]> {
 }
 
 type IdentifiedCall = ExecutorCall & { id: string };
+
+/** Callers without types may hand over anything as a name or an id. */
+function identify(call: ExecutorCall): IdentifiedCall {
+  const given: { id?: unknown; name: unknown } = call;
+  const id = typeof given.id === 'string' && given.id !== '' ? given.id : `call_${randomUUID()}`;
+  const name = typeof given.name === 'string' ? given.name : messageOf(given.name);
+  return { arguments: call.arguments, name, id };
+}
 
 async function executeSafely(
   call: IdentifiedCall,
@@ -128,7 +133,7 @@ function finishUnstarted(
   { log }: ExecutorDeps,
 ): ToolResult {
   const { failure, tool, args } = unfit;
-  const head = { id: call.id, callId: call.id, tool: String(call.name), arguments: args };
+  const head = { id: call.id, callId: call.id, tool: call.name, arguments: args };
   const server = tool === undefined ? {} : { server: tool.server };
   const result = failureResult({ ...head, ...server }, failure, { safety: tool?.safety ?? null });
   log?.call(result.tool, tool?.safety ?? null, args);

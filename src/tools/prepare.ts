@@ -54,6 +54,6 @@ const NAMES_BYTES = LIMITS.reasonBytes;
 function unknownTool(registry: Registry, name: string): ToolFailure {
   const names = registry.list().map((tool) => tool.name);
   const known = names.length === 0 ? 'There are no tools.' : `There are: ${names.join(', ')}.`;
-  const message = `There is no tool "${String(name).slice(0, 100)}". ${cutOutput(known, NAMES_BYTES)}`;
+  const message = `There is no tool "${name.slice(0, 100)}". ${cutOutput(known, NAMES_BYTES)}`;
   return { code: 'tool_not_found', message };
 }

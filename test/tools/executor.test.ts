@@ -94,9 +94,14 @@ describe('execute', () => {
     await fc.assert(
       fc.asyncProperty(given, async (odd) => {
         const result = await Reflect.apply(execute, undefined, [odd]);
-        expect(typeof result.content).toBe('string');
+        expect(result).toMatchObject({
+          id: expect.any(String),
+          tool: expect.any(String),
+          content: expect.any(String),
+        });
         expect(result.success).toBe(result.error === undefined);
       }),
+      { examples: [[{ name: { toString: [] } }], [{ id: { toString: [] }, name: null }]] },
     );
   });
 
