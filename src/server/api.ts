@@ -1,0 +1,79 @@
+import type { Answer, InboxItem, Pending, TurnSummary } from '../client/types';
+import type { Decision, Resolution } from '../contract/decision';
+import type { JsonSchema } from '../contract/tool';
+import type { TurnEvent } from '../history/events';
+import type { TurnView } from '../history/view-types';
+
+/**
+ * What the page and the server say to each other: plain JSON, types only, so that the page can import this file.
+ *
+ * | route | answers |
+ * |---|---|
+ * | `GET /api/session` | `Session`, 401 without one |
+ * | `POST /api/session` `SignIn` | `Session` and the cookie, 401 |
+ * | `DELETE /api/session` | 204 |
+ * | `GET /api/inbox?tool=&agent=&olderThan=` | `InboxSnapshot` |
+ * | `GET /api/inbox/events` | server-sent events `inbox` with an `InboxSnapshot`, each whole, so that a reconnect loses and doubles nothing |
+ * | `GET /api/turns?state=&agent=&search=&limit=` | `TurnSummary[]` |
+ * | `GET /api/turns/:turn` | `TurnDetails` |
+ * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn from 0; `pending` with a `Pending`; `end` |
+ * | `GET /api/turns/:turn/calls/:callId` | `CallDetails` |
+ * | `POST /api/turns/:turn/decisions` `DecisionBody` | `Answer`; 409 with it when refused |
+ * | `POST /api/turns/:turn/resolutions` `ResolutionBody` | `Answer`; 409 with it when refused |
+ * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
+ *
+ * Every failure is an `ApiError`.
+ */
+export interface ApiError {
+  /** A code of CountersignError, or `signed_out`, `forbidden`, `too_large`. */
+  code: string;
+  message: string;
+  /** What to do. */
+  hint?: string;
+}
+
+/** Who is signed in, and where. Decisions are recorded under `user`. */
+export interface Session {
+  user: string;
+  namespace: string;
+  /** Version of the program, shown in the foot of the page. */
+  version: string;
+}
+
+/** A user's token, or the one-time code that `countersign web` printed. */
+export type SignIn = { token: string } | { code: string };
+
+/** Every request and call in doubt that fits the filter, earliest deadline first. */
+export interface InboxSnapshot {
+  items: InboxItem[];
+  /** How many wait in all turns, whatever the filter. */
+  total: number;
+  /** When the server read it; ISO 8601. */
+  at: string;
+}
+
+export interface TurnDetails {
+  view: TurnView;
+  /** Every event so far. */
+  events: TurnEvent[];
+  pending: Pending;
+}
+
+/** What a person needs to decide about one call. */
+export interface CallDetails {
+  view: TurnView;
+  callId: string;
+  /** The schema its arguments must fit; absent where the record has none. */
+  schema?: JsonSchema;
+  /** Milliseconds after which the handler is ended; absent where the record has none. */
+  timeoutMs?: number;
+}
+
+/** Who decides and by which channel comes from the session, never from here. `argsDigest` and `callKey` are required: a stale page never decides. */
+export type DecisionBody = Omit<Decision, 'approver' | 'channel' | 'argsDigest' | 'callKey'> &
+  Required<Pick<Decision, 'argsDigest' | 'callKey'>>;
+
+export type ResolutionBody = Omit<Resolution, 'approver' | 'channel' | 'callKey'> &
+  Required<Pick<Resolution, 'callKey'>>;
+
+export type { Answer, InboxItem, Pending, TurnSummary };
