@@ -6,6 +6,7 @@ import type { TurnEnded, TurnEvent } from '../events';
 import { closeRest } from './closing';
 import { is } from './guards';
 import { headOf, makeState, type FoldState } from './state';
+import { stepTaken } from './think';
 
 /** A run starts: the first of a turn, or the next where one continued as new. Of a workflow that is no turn the type stands for the agent. */
 export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
@@ -13,21 +14,33 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
   const input = is.turnInput(event.input)
     ? event.input
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
-  const prompt = 'carried' in input ? state.prompt || firstWords(input.carried) : input.prompt;
+  const prompt = input.prompt || state.prompt || firstWords('carried' in input ? input.carried : undefined);
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
   const { agent } = input;
-  return [
-    {
-      ...headOf(event),
-      type: 'turn_started',
-      turn,
-      runId,
-      agent,
-      prompt,
-      taskQueue,
-      ...defined({ continuedFrom }),
-    },
-  ];
+  const started: TurnEvent = {
+    ...headOf(event),
+    type: 'turn_started',
+    turn,
+    runId,
+    agent,
+    prompt,
+    taskQueue,
+    ...defined({ continuedFrom }),
+  };
+  return [started, ...forked(state, event)];
+}
+
+/** What a fork begins with. Its later runs tell only what holds for all of it. */
+function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
+  if (!is.turnInput(event.input) || !is.forkInput(event.input.fork)) return [];
+  const { carried, fork } = event.input;
+  const { given, ...origin } = fork;
+  state.fork = origin;
+  if (event.continuedFrom !== undefined) return [];
+  const told: TurnEvent = { ...headOf(event), type: 'forked', ...origin, taken: carried?.transcript ?? [] };
+  if (given === undefined) return [told];
+  state.step = (carried?.step ?? 0) + 1;
+  return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
 }
 
 function firstWords(carried: CarriedTurn | undefined): string {
