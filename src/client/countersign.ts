@@ -4,6 +4,7 @@ import { abandonTurn, cancelTurn } from './cancel-turn';
 import { decideCall, resolveCall } from './decide';
 import type { Desk } from './desk';
 import { findTurn } from './find-turn';
+import { forkTurn } from './fork-turn';
 import { readInbox } from './inbox';
 import { listTurns } from './list';
 import { pendingActivities } from './pending';
@@ -16,6 +17,7 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     client: desk.client,
     namespace: desk.namespace,
     start: (request) => startTurn(desk, request),
+    fork: (request) => forkTurn(desk, request),
     find: (prefix) => findTurn(desk, prefix),
     decide: (turn, decision) => decideCall(desk, turn, decision),
     resolve: (turn, resolution) => resolveCall(desk, turn, resolution),

@@ -11,11 +11,13 @@ export type {
   ConnectOptions,
   Countersign,
   FollowOptions,
+  ForkTurnRequest,
   InboxItem,
   InboxQuery,
   ListQuery,
   Pending,
   PendingActivity,
+  StartedFork,
   StartedTurn,
   StartRequest,
   TurnSummary,
@@ -30,5 +32,6 @@ export type {
   Verdict,
 } from '../contract/decision';
 export type { TurnEvent } from '../history/events';
+export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';
 export { turnEventsOfJson } from '../history/from-json';

@@ -2,6 +2,7 @@ import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/settings';
 import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
 import type { OpenItem, TurnState } from '../contract/turn';
+import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
 import type { TurnView } from '../history/view';
 
@@ -41,6 +42,26 @@ export interface StartRequest {
 export interface StartedTurn {
   turn: string;
   runId: string;
+}
+
+/** A fork to start: from a turn on this server, or from an exported history. */
+export interface ForkTurnRequest extends ForkRequest {
+  /** The turn to fork. Exactly one of this and `history`. */
+  turn?: string;
+  /** An exported history, as text or parsed: the turn need not be on this server. */
+  history?: unknown;
+  /** The id of the fork. @default as for `start` */
+  id?: string;
+  /** Queue of the worker that has the agent. @default that of the turn */
+  taskQueue?: string;
+}
+
+/** A fork that was started. */
+export interface StartedFork extends StartedTurn {
+  /** The turn it was forked from. */
+  of: string;
+  /** Every event of that turn so far, to compare with. */
+  events: readonly TurnEvent[];
 }
 
 /**
@@ -130,6 +151,12 @@ export interface Countersign {
   readonly namespace: string;
   /** Starts a turn. Errors: `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
+  /**
+   * Starts a turn that takes everything before a call from the record of another one and goes on from there. Nothing that
+   * happened is executed again; in a dry world (the default) nothing with an effect runs at all.
+   * Errors: `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`, and those of `start`.
+   */
+  fork(request: ForkTurnRequest): Promise<StartedFork>;
   /** The id of the one turn whose id starts with `prefix`. Errors: `turn_not_found`, `ambiguous_id`. */
   find(prefix: string): Promise<string>;
   /** Decides a request; a refusal is an answer, not an error. Errors: `turn_not_found`, `server_failed`. */

@@ -19,6 +19,8 @@ export const ERROR_CODES = [
   'not_ready',
   'attributes_missing',
   'decision_refused',
+  'fork_refused',
+  'reset_refused',
   'turn_failed',
   'still_waiting',
   'no_tool_calls',

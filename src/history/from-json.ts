@@ -1,6 +1,7 @@
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { CountersignError } from '../contract/errors';
 import { makeDecode, type Decode } from './decode';
+import type { DecodedEvent } from './decode/events';
 import type { TurnEvent } from './events';
 import { createFold } from './fold';
 
@@ -12,9 +13,27 @@ import { createFold } from './fold';
  */
 export async function turnEventsOfJson(json: unknown, decode: Decode = makeDecode()): Promise<TurnEvent[]> {
   const fold = createFold();
-  const events: TurnEvent[] = [];
-  for (const raw of parseHistory(json).events ?? []) events.push(...fold.push(await decode(raw)));
-  return events;
+  return (await decodeJson(json, { decode })).flatMap((event) => fold.push(event));
+}
+
+/**
+ * The decoded events of an exported history; `namespace` is the one that encrypted payloads are bound to.
+ *
+ * @throws CountersignError `bad_history`, `key_missing`.
+ */
+export async function decodeJson(
+  json: unknown,
+  { decode, namespace }: { decode: Decode; namespace?: string },
+): Promise<DecodedEvent[]> {
+  const { events } = parseHistory(json);
+  const workflowId = events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId;
+  const owner =
+    workflowId && namespace !== undefined
+      ? ({ type: 'workflow', namespace, workflowId } as const)
+      : undefined;
+  const decoded: DecodedEvent[] = [];
+  for (const raw of events ?? []) decoded.push(await decode(raw, owner));
+  return decoded;
 }
 
 function parseHistory(json: unknown): ReturnType<typeof historyFromJSON> {

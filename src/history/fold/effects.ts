@@ -46,10 +46,15 @@ function askAgain(held: CallFold): void {
   held.planned = false;
 }
 
-function deny(held: CallFold, { approver, reason }: DecisionMade): void {
+function deny(held: CallFold, event: DecisionMade): void {
   held.phase = 'closed';
+  held.fate = denialOf(event);
+}
+
+/** What the model reads of a denial. */
+export function denialOf({ approver, reason }: Pick<DecisionMade, 'approver' | 'reason'>): ToolFailure {
   const why = reason === undefined || reason === '' ? 'no reason was given' : reason;
-  held.fate = { code: 'denied', message: `${approver} denied this call: ${why}. Nothing ran.` };
+  return { code: 'denied', message: `${approver} denied this call: ${why}. Nothing ran.` };
 }
 
 function applyResolution(state: FoldState, event: Resolved): void {

@@ -6,7 +6,7 @@ import type { EventHead, TurnEvent } from '../events';
 import { summaryOf } from '../summary';
 import { closeByProof } from './closing';
 import { is } from './guards';
-import { NEVER_STARTED } from './results';
+import { EXPIRED, NEVER_STARTED } from './results';
 import { textAt } from './said';
 import { judgeSignals } from './signals';
 import { headOf, type CallFold, type FoldState } from './state';
@@ -101,8 +101,6 @@ function leaveRequest(state: FoldState, head: EventHead, { held, open }: Looked)
   }
   return [];
 }
-
-const EXPIRED = 'Nobody decided on this call in time. It expired and counts as denied; nothing ran.';
 
 function lookIntoDoubt(state: FoldState, head: EventHead, { held, open }: Looked): TurnEvent[] {
   const { callId, tool } = held.call;

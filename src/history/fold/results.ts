@@ -63,6 +63,9 @@ export const NEVER_STARTED: ToolFailure = {
   message: 'The turn was cancelled before this call started. Nothing ran.',
 };
 
+/** What the model reads of a request that expired. */
+export const EXPIRED = 'Nobody decided on this call in time. It expired and counts as denied; nothing ran.';
+
 /** The result of a call that was cancelled with its turn. */
 export const CANCELLED: ToolFailure = {
   code: 'cancelled',

@@ -1,3 +1,4 @@
+import { originOf } from '../../contract/fork';
 import type { CarriedTurn } from '../../contract/turn';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
@@ -34,7 +35,8 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
 function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   if (!is.turnInput(event.input) || !is.forkInput(event.input.fork)) return [];
   const { carried, fork } = event.input;
-  const { given, ...origin } = fork;
+  const { given } = fork;
+  const origin = originOf(fork);
   state.fork = origin;
   if (event.continuedFrom !== undefined) return [];
   const told: TurnEvent = { ...headOf(event), type: 'forked', ...origin, taken: carried?.transcript ?? [] };
