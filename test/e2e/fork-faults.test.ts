@@ -1,5 +1,4 @@
-import { connect, viewOf, type Countersign } from '../../src/client';
-import { startServer } from '../../src/engine';
+import { connect, viewOf } from '../../src/client';
 import { waitForEnd } from '../../src/testing';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
@@ -47,4 +46,43 @@ test('a worker that is killed again and again in the middle of a dry fork execut
     ['2.3', 'would_run'],
   ]);
   expect(await bench.effects('t')).toEqual(before);
+});
+
+describe('a turn that continued as new', () => {
+  const effects = useEffects();
+  const book = scriptBook();
+  const look = { toolCalls: [{ name: 'look', arguments: { tag: 'long' } }] };
+  const note = { toolCalls: [{ name: 'note', arguments: { tag: 'long' } }] };
+
+  test('is forked in its first run and in its last; the fork stays dry when it continues as new', async () => {
+    const server = await startOwnServer({ dynamicConfig: ['limit.historyCount.suggestContinueAsNew=5'] });
+    const tools = [
+      recordTool(effects, { name: 'look' }),
+      recordTool(effects, { name: 'note', safety: 'cautious', effect: 'unsafe' }),
+    ];
+    const agents = [defineAgent({ name: 'long', instructions: 'do', model: book.model, tools })];
+    const bench = await startBench({ address: server.address, agents });
+    const desk = await connect({ client: bench.client });
+    const handle = await bench.start('long', book.add(look, note, look, note, { text: 'done' }));
+    await handle.result();
+    for (const [at, dry] of [
+      ['1.1', ['2.1', '4.1']],
+      ['2.1', ['2.1', '4.1']],
+      ['4.1', ['4.1']],
+    ] as const) {
+      const { turn } = await desk.fork({ turn: handle.workflowId, at });
+      const view = await waitForEnd(desk, turn);
+      expect(view).toMatchObject({
+        status: 'answered',
+        answer: 'done',
+        prompt: expect.stringMatching(/^follow /),
+      });
+      const unrun = view.calls.filter(({ result }) => result?.metadata.dry !== undefined);
+      expect(unrun.map(({ callId }) => callId)).toEqual(dry);
+      expect(viewOf(await desk.timeline(turn)).fork).toMatchObject({ from: at, world: 'dry' });
+    }
+    expect(await effects.lines('note')).toHaveLength(2);
+    await bench.stop();
+    await server.stop();
+  });
 });

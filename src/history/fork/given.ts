@@ -72,11 +72,8 @@ function changed(making: Making, call: PreparedCall): PreparedCall {
     : asked(making, call);
 }
 
-function otherArguments(
-  { point, record, taskQueue }: Making,
-  call: PreparedCall,
-  args: JsonObject,
-): RemoteCall {
+function otherArguments(making: Making, call: PreparedCall, args: JsonObject): RemoteCall {
+  const { point } = making;
   if (!isSoundJson(args) || utf8Bytes(JSON.stringify(args)) > LIMITS.argumentsBytes)
     throw refused(`the arguments are no plain JSON of at most ${LIMITS.argumentsBytes} bytes`);
   const schema = isValid(call) ? point.step.schemas.get(call.toolDigest) : undefined;
@@ -85,7 +82,7 @@ function otherArguments(
     const told = issues.slice(0, 5).map(({ path, message }) => `${path || '(arguments)'}: ${message}`);
     throw refused(`the arguments do not fit ${call.tool}: ${told.join('; ')}`);
   }
-  return remote(call, { raw: JSON.stringify(args), taskQueue, ...again(record, call) });
+  return remote(making, call, JSON.stringify(args));
 }
 
 function otherDecision(
@@ -104,21 +101,25 @@ function otherDecision(
 }
 
 /** A call that goes its way in the fork: prepared anew, because tools, policy and files may have changed. */
-function asked({ record, taskQueue }: Making, call: PreparedCall): RemoteCall {
-  const raw =
-    call.kind === 'remote'
-      ? call.raw
-      : JSON.stringify(isValid(call) ? (call.proposed ?? call.arguments) : {});
-  return remote(call, { raw, taskQueue, ...again(record, call) });
+function asked(making: Making, call: PreparedCall): RemoteCall {
+  if (call.kind === 'remote') return remote(making, call, call.raw);
+  return remote(making, call, JSON.stringify(isValid(call) ? (call.proposed ?? call.arguments) : {}));
 }
 
-function remote(call: PreparedCall, how: Pick<RemoteCall, 'raw' | 'taskQueue' | 'askFirst'>): RemoteCall {
+function remote(making: Making, call: PreparedCall, raw: string): RemoteCall {
   const { callId, id, tool } = call;
   const queue = call.kind === 'remote' ? call.taskQueue : isValid(call) ? call.settings.taskQueue : undefined;
-  return { kind: 'remote', callId, id, tool, ...how, taskQueue: queue ?? how.taskQueue };
+  const taskQueue = queue ?? making.taskQueue;
+  return { kind: 'remote', callId, id, tool, raw, taskQueue, ...askedFirst(making, call) };
 }
 
-function again({ turn, events }: TurnRecord, { callId, kind }: PreparedCall): Pick<RemoteCall, 'askFirst'> {
+/** Only a live world can run anything a second time. */
+function askedFirst(
+  { record, request }: Making,
+  { callId, kind }: PreparedCall,
+): Pick<RemoteCall, 'askFirst'> {
+  const { turn, events } = record;
+  if (request.world !== 'live') return {};
   if (kind !== 'recorded' && !startedIn(events).has(callId)) return {};
   return { askFirst: `it was started once already, in ${turn}` };
 }
