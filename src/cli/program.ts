@@ -4,6 +4,7 @@ import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addFork } from './commands/fork';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addList } from './commands/list';
@@ -40,6 +41,7 @@ const COMMANDS = [
   addResolve,
   addList,
   addCancel,
+  addFork,
   addDoctor,
 ] as const;
 
