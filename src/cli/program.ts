@@ -8,6 +8,7 @@ import { addFork } from './commands/fork';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addList } from './commands/list';
+import { addReset } from './commands/reset';
 import { addResolve } from './commands/resolve';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
@@ -42,6 +43,7 @@ const COMMANDS = [
   addList,
   addCancel,
   addFork,
+  addReset,
   addDoctor,
 ] as const;
 

@@ -8,6 +8,7 @@ import { forkTurn } from './fork-turn';
 import { readInbox } from './inbox';
 import { listTurns } from './list';
 import { pendingActivities } from './pending';
+import { planTurnReset, resetTurn } from './reset-turn';
 import { startTurn } from './start-turn';
 import type { Countersign } from './types';
 
@@ -18,6 +19,8 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     namespace: desk.namespace,
     start: (request) => startTurn(desk, request),
     fork: (request) => forkTurn(desk, request),
+    planReset: (turn, before) => planTurnReset(desk, turn, before),
+    reset: (plan, reason = {}) => resetTurn(desk, plan, reason),
     find: (prefix) => findTurn(desk, prefix),
     decide: (turn, decision) => decideCall(desk, turn, decision),
     resolve: (turn, resolution) => resolveCall(desk, turn, resolution),

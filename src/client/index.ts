@@ -17,6 +17,7 @@ export type {
   ListQuery,
   Pending,
   PendingActivity,
+  ResetReason,
   StartedFork,
   StartedTurn,
   StartRequest,
@@ -33,5 +34,6 @@ export type {
 } from '../contract/decision';
 export type { TurnEvent } from '../history/events';
 export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
+export type { ResetCall, ResetFate, ResetPlan } from '../history/reset';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';
 export { turnEventsOfJson } from '../history/from-json';

@@ -4,6 +4,7 @@ import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../co
 import type { OpenItem, TurnState } from '../contract/turn';
 import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
+import type { ResetPlan } from '../history/reset';
 import type { TurnView } from '../history/view';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
@@ -54,6 +55,14 @@ export interface ForkTurnRequest extends ForkRequest {
   id?: string;
   /** Queue of the worker that has the agent. @default that of the turn */
   taskQueue?: string;
+}
+
+/** Why a turn is reset, and by whom; kept on record. */
+export interface ResetReason {
+  /** @default none */
+  reason?: string;
+  /** As claimed. @default somebody */
+  approver?: string;
 }
 
 /** A fork that was started. */
@@ -157,6 +166,17 @@ export interface Countersign {
    * Errors: `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`, and those of `start`.
    */
   fork(request: ForkTurnRequest): Promise<StartedFork>;
+  /**
+   * What a reset to before a call would do; changes nothing. Errors: `turn_not_found`, `call_not_found`, `reset_refused`,
+   * `bad_history`, `key_missing`.
+   */
+  planReset(turn: string, before: string): Promise<ResetPlan>;
+  /**
+   * Resets a turn as planned, open or closed. Decisions after that point are spent: no signal and no update is applied
+   * again, and an unsafe call that ran is never started again by us. Errors: `reset_refused` where the turn has changed
+   * since, `turn_not_found`, `server_failed`.
+   */
+  reset(plan: ResetPlan, reason?: ResetReason): Promise<StartedTurn>;
   /** The id of the one turn whose id starts with `prefix`. Errors: `turn_not_found`, `ambiguous_id`. */
   find(prefix: string): Promise<string>;
   /** Decides a request; a refusal is an answer, not an error. Errors: `turn_not_found`, `server_failed`. */

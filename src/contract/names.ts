@@ -67,6 +67,9 @@ export const FAILURES = {
   gate: 'countersign.gate',
 } as const;
 
+/** Changes of workflow code since its first release; each marks the histories that have it. */
+export const PATCHES = { replyKeys: 'reply-keys' } as const;
+
 /** Ids of activities in history, by what they are for. */
 export const activityIds = {
   think: (step: number) => `think-${step}`,

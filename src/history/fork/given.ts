@@ -15,7 +15,7 @@ import { denied, recorded, stillRunning, takeCall } from './taken';
 export interface Now {
   /** Milliseconds since 1970. */
   now: number;
-  /** Random; for a reply that no model gave. */
+  /** Random; of the step that the fork begins with. */
   replyId: string;
   /** The queue of the fork's own worker. */
   taskQueue: string;
@@ -43,7 +43,8 @@ export function givenStep(making: Making): ThinkOutput | undefined {
   }
   const { reply } = point.step;
   if (reply === undefined) throw refused(`step ${point.step.step} has no reply on record`);
-  return { ...reply, schemas: {}, calls: callsOfStep(making, point.call) };
+  // Keys of calls follow from a reply's id: the fork's are its own.
+  return { ...reply, replyId: making.replyId, schemas: {}, calls: callsOfStep(making, point.call) };
 }
 
 function callsOfStep(making: Making, target: PreparedCall): PreparedCall[] {
