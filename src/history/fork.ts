@@ -52,7 +52,8 @@ function carriedTo({ step }: Point): Carried {
     step: step.step - 1,
     transcript: dropOutputs(transcript, step.droppedBefore),
     droppedBefore: step.droppedBefore,
-    results: [...step.results],
+    // Their texts are in the transcript already.
+    results: step.results.map(({ text: _text, ...ref }) => ref),
     spent: [],
     counts: { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 },
     usage: {},
