@@ -6,7 +6,7 @@ import type { EventHead, TurnEvent } from '../events';
 import { summaryOf } from '../summary';
 import { closeByProof } from './closing';
 import { is } from './guards';
-import { NEVER_STARTED } from './results';
+import { ENDINGS } from '../../contract/endings';
 import { textAt } from './said';
 import { judgeSignals } from './signals';
 import { headOf, type CallFold, type FoldState } from './state';
@@ -92,17 +92,15 @@ function leaveRequest(state: FoldState, head: EventHead, { held, open }: Looked)
   if (open.items.has(callId)) return [];
   if (held.deadline !== null && held.deadline <= state.taskTime) {
     held.phase = 'closed';
-    held.fate = { code: 'expired', message: EXPIRED };
+    held.fate = ENDINGS.expired;
     return [{ ...headOf(head), type: 'request_expired', callId }];
   }
   if (!open.cut && !isBeingJudged(state, callId)) {
     held.phase = 'closed';
-    held.fate = NEVER_STARTED;
+    held.fate = ENDINGS.neverStarted;
   }
   return [];
 }
-
-const EXPIRED = 'Nobody decided on this call in time. It expired and counts as denied; nothing ran.';
 
 function lookIntoDoubt(state: FoldState, head: EventHead, { held, open }: Looked): TurnEvent[] {
   const { callId, tool } = held.call;
