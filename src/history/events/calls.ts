@@ -45,6 +45,8 @@ export interface RequestOpened extends EventHead {
   preview?: Preview;
   /** Why policy wants a decision, where it said. */
   policyReason?: string;
+  /** Set where the tool wants each of its requests decided on its own. */
+  noBatch?: boolean;
   /** ISO 8601, workflow time; null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */

@@ -23,6 +23,7 @@ const settings = z.looseObject({
   safety: z.string(),
   effect: z.enum(EFFECTS),
   requestExpiresMs: z.number().nullable(),
+  noBatch: z.boolean().optional(),
 });
 const ask = head.extend({
   kind: z.literal('ask'),

@@ -80,7 +80,8 @@ describe('cut at any byte', () => {
       if (offset < finished || end === 'destroy') expectRetried(outcome, offset);
       else expect(outcome).toMatchObject({ text: whole.text, toolCalls: whole.toolCalls });
     }
-  });
+    // Hundreds of requests: a busy machine takes its time.
+  }, 240_000);
 
   function expectRetried(outcome: unknown, offset: number): void {
     // The offset only shows in a failure.
