@@ -46,6 +46,11 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   key_missing: EXIT.failed,
   payload_refused: EXIT.failed,
   model_failed: EXIT.failed,
+  file_failed: EXIT.failed,
+  audit_invalid: EXIT.failed,
+  audit_broken: EXIT.failed,
+  audit_unsigned: EXIT.failed,
+  audit_key: EXIT.failed,
 };
 
 /** The one mapping from what was thrown to what the process ends with. */

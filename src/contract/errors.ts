@@ -33,6 +33,11 @@ export const ERROR_CODES = [
   'key_missing',
   'payload_refused',
   'model_failed',
+  'file_failed',
+  'audit_invalid',
+  'audit_broken',
+  'audit_unsigned',
+  'audit_key',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
