@@ -37,11 +37,20 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   no_tool_calls: EXIT.failed,
   outside_root: EXIT.failed,
   workspace: EXIT.failed,
+  point_not_found: EXIT.notFound,
   bad_history: EXIT.failed,
+  newer_version: EXIT.failed,
+  not_a_turn: EXIT.failed,
+  replay_failed: EXIT.failed,
   encryption_invalid: EXIT.usage,
   key_missing: EXIT.failed,
   payload_refused: EXIT.failed,
   model_failed: EXIT.failed,
+  file_failed: EXIT.failed,
+  audit_invalid: EXIT.failed,
+  audit_broken: EXIT.failed,
+  audit_unsigned: EXIT.failed,
+  audit_key: EXIT.failed,
 };
 
 /** The one mapping from what was thrown to what the process ends with. */

@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { addApprove } from './commands/approve';
+import { addAudit } from './commands/audit';
 import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
+import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
 import { addResolve } from './commands/resolve';
 import { addRun } from './commands/run';
@@ -40,6 +42,8 @@ const COMMANDS = [
   addResolve,
   addList,
   addCancel,
+  addAudit,
+  addKeys,
   addDoctor,
 ] as const;
 

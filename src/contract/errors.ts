@@ -24,11 +24,20 @@ export const ERROR_CODES = [
   'no_tool_calls',
   'outside_root',
   'workspace',
+  'point_not_found',
   'bad_history',
+  'newer_version',
+  'not_a_turn',
+  'replay_failed',
   'encryption_invalid',
   'key_missing',
   'payload_refused',
   'model_failed',
+  'file_failed',
+  'audit_invalid',
+  'audit_broken',
+  'audit_unsigned',
+  'audit_key',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 

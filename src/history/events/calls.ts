@@ -13,8 +13,12 @@ export interface ProposedCall {
   tool: string;
   /** `remote`: its own worker still has to prepare it; call_prepared follows. */
   kind: 'invalid' | 'run' | 'ask' | 'remote';
-  /** `{}` where they could not be parsed. */
+  /** With defaults; `{}` where they could not be parsed. */
   arguments: JsonObject;
+  /** What the model wrote, where defaults changed it. */
+  proposed?: JsonObject;
+  /** What the model wrote, where it is not parsed (yet). */
+  raw?: string;
   /** Why an invalid call cannot run. */
   error?: string;
 }
