@@ -16,11 +16,14 @@ import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
 import { createScreen, type Sink } from './print/screen';
+import type { Keyboard } from './terminal/terminal';
 
 /** What the program is given of its process. */
 export interface Streams {
   out: Sink;
   err: Sink;
+  /** Absent where nobody types. */
+  keyboard?: Keyboard;
   env: NodeJS.ProcessEnv;
 }
 
@@ -48,7 +51,7 @@ const COMMANDS = [
 ] as const;
 
 /** The program `countersign`. It throws what goes wrong: nothing in it ends the process. */
-export function createProgram({ out, err, env }: Streams): Command {
+export function createProgram({ out, err, env, keyboard }: Streams): Command {
   const program = new Command('countersign');
   const screen = createScreen(out, err, env);
   const helpWidth = Number.isFinite(screen.width) ? screen.width : 100;
@@ -75,7 +78,8 @@ export function createProgram({ out, err, env }: Streams): Command {
       writeErr: () => undefined,
       outputError: () => undefined,
     });
-  const context = createContext(screen, env, () => program.opts<GlobalOptions>());
+  const options = (): GlobalOptions => program.opts<GlobalOptions>();
+  const context = createContext({ screen, env, keyboard, options });
   for (const add of COMMANDS) add(program, context);
   return program;
 }
