@@ -8,6 +8,7 @@ import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addList } from './commands/list';
 import { addResolve } from './commands/resolve';
+import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
 import { addWorker } from './commands/worker';
@@ -40,6 +41,7 @@ const COMMANDS = [
   addShow,
   addApprove,
   addDeny,
+  addReview,
   addResolve,
   addList,
   addCancel,
