@@ -10,6 +10,7 @@ import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
 import { addResolve } from './commands/resolve';
+import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
 import { addWorker } from './commands/worker';
@@ -42,6 +43,7 @@ const COMMANDS = [
   addShow,
   addApprove,
   addDeny,
+  addReview,
   addResolve,
   addList,
   addCancel,

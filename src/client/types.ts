@@ -65,6 +65,8 @@ export interface InboxItem extends OpenItem {
 export interface InboxQuery {
   tool?: string;
   agent?: string;
+  /** Only what has waited for longer than this, in milliseconds. */
+  olderThanMs?: number;
   /** @default 100 */
   limit?: number;
 }
