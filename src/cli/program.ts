@@ -12,6 +12,7 @@ import { addList } from './commands/list';
 import { addResolve } from './commands/resolve';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
+import { addTimeline } from './commands/timeline';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -37,6 +38,7 @@ const COMMANDS = [
   addRun,
   addInbox,
   addShow,
+  addTimeline,
   addApprove,
   addDeny,
   addResolve,
