@@ -13,6 +13,7 @@ import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
+import { addTimeline } from './commands/timeline';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -41,6 +42,7 @@ const COMMANDS = [
   addRun,
   addInbox,
   addShow,
+  addTimeline,
   addApprove,
   addDeny,
   addReview,
