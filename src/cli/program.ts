@@ -12,6 +12,7 @@ import { addList } from './commands/list';
 import { addResolve } from './commands/resolve';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
+import { addStats } from './commands/stats';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -45,6 +46,7 @@ const COMMANDS = [
   addResolve,
   addList,
   addCancel,
+  addStats,
   addAudit,
   addKeys,
   addDoctor,
