@@ -1,6 +1,8 @@
+import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Usage } from '../contract/think';
+import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
 import type {
   DecisionMade,
@@ -92,6 +94,8 @@ export interface TurnView {
   agent: string;
   prompt: string;
   taskQueue: string;
+  /** Only of a fork: where it comes from, and the messages it goes on from. */
+  fork?: ForkOrigin & { taken: TranscriptEntry[] };
   status: TurnState | TurnEnd;
   startedAt: string;
   endedAt: string | null;

@@ -7,6 +7,7 @@ import type { TurnEnded, TurnEvent } from '../events';
 import { closeRest } from './closing';
 import { is } from './guards';
 import { headOf, makeState, type FoldState } from './state';
+import { stepTaken } from './think';
 
 /** A run starts: the first of a turn, or the next where one continued as new. Of a workflow that is no turn the type stands for the agent. */
 export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
@@ -16,21 +17,33 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
   const isFirst = state.turn === '';
   const messages = messagesIn(event.input);
-  const prompt = 'carried' in input ? state.prompt || firstWords(messages) : input.prompt;
+  const prompt = input.prompt || state.prompt || firstWords(messages);
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
   const { agent } = input;
-  return [
-    {
-      ...headOf(event),
-      type: 'turn_started',
-      turn,
-      runId,
-      agent,
-      prompt,
-      taskQueue,
-      ...defined({ continuedFrom, carried: isFirst ? messages : undefined }),
-    },
-  ];
+  const started: TurnEvent = {
+    ...headOf(event),
+    type: 'turn_started',
+    turn,
+    runId,
+    agent,
+    prompt,
+    taskQueue,
+    ...defined({ continuedFrom, carried: isFirst ? messages : undefined }),
+  };
+  return [started, ...forked(state, event)];
+}
+
+/** What a fork begins with. Its later runs tell only what holds for all of it. */
+function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
+  if (!is.turnInput(event.input) || !is.forkInput(event.input.fork)) return [];
+  const { carried, fork } = event.input;
+  const { given, ...origin } = fork;
+  state.fork = origin;
+  if (event.continuedFrom !== undefined) return [];
+  const told: TurnEvent = { ...headOf(event), type: 'forked', ...origin, taken: carried?.transcript ?? [] };
+  if (given === undefined) return [told];
+  state.step = (carried?.step ?? 0) + 1;
+  return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
 }
 
 /** What a run took along; nothing for the first run of a turn. */

@@ -1,5 +1,5 @@
 import { defined } from '../defined';
-import type { Step, Thinking, ThinkRetried, TurnEnded, TurnEvent, TurnStarted } from '../events';
+import type { Forked, Step, Thinking, ThinkRetried, TurnEnded, TurnEvent, TurnStarted } from '../events';
 import type { TurnView } from '../view-types';
 
 /** A turn of which nothing is known yet. */
@@ -28,6 +28,8 @@ export function viewRun(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'turn_started':
       return started(view, event);
+    case 'forked':
+      return forked(view, event);
     case 'reset':
       return reopened(view, event.newRunId);
     case 'thinking':
@@ -55,6 +57,11 @@ function started(view: TurnView, event: TurnStarted): void {
   const { turn, runId, agent, prompt, taskQueue } = event;
   Object.assign(view, { turn, runId, agent, prompt, taskQueue });
   if (view.startedAt === '') view.startedAt = event.at;
+}
+
+function forked(view: TurnView, event: Forked): void {
+  const { type: _type, eventId: _id, at: _at, ...fork } = event;
+  view.fork = fork;
 }
 
 function reopened(view: TurnView, runId: string): void {
