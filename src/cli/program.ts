@@ -14,6 +14,7 @@ import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
 import { addTimeline } from './commands/timeline';
+import { addStats } from './commands/stats';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -49,6 +50,7 @@ const COMMANDS = [
   addResolve,
   addList,
   addCancel,
+  addStats,
   addAudit,
   addKeys,
   addDoctor,
