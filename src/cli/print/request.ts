@@ -1,6 +1,7 @@
+import { leavesOf } from '../../contract/leaves';
 import type { Preview } from '../../contract/plan';
 import type { InDoubtOpened, RequestOpened } from '../../history/events';
-import { argumentLines, leavesOf } from './arguments';
+import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';

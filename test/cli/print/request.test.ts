@@ -1,4 +1,5 @@
-import { leavesOf, argumentLines } from '../../../src/cli/print/arguments';
+import { argumentLines } from '../../../src/cli/print/arguments';
+import { leavesOf } from '../../../src/contract/leaves';
 import { diffLines, previewLines } from '../../../src/cli/print/diff';
 import { doubtLines, hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
 import { createStyle } from '../../../src/cli/print/style';

@@ -1,0 +1,36 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A time of day on this machine's clock, `08:12:03`. */
+export function clock(iso: string): string {
+  const date = new Date(iso);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+}
+
+/** How long something took: `12 ms`, `3.4 s`, `5 min`, `2 h`, `7 days`. */
+export function span(ms: number): string {
+  if (ms < SECOND) return `${Math.round(ms)} ms`;
+  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
+  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;
+  if (ms < 2 * HOUR) return `${Math.round(ms / MINUTE)} min`;
+  if (ms < 2 * DAY) return `${Math.round(ms / HOUR)} h`;
+  return `${Math.round(ms / DAY)} days`;
+}
+
+/** How long ago, or in how long: `3 min ago`, `in 7 days`, `now`. */
+export function relative(iso: string, now: number): string {
+  const ms = new Date(iso).getTime() - now;
+  if (Math.abs(ms) < SECOND) return 'now';
+  return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
+}
+
+/** When a request expires: `in 7 days`, `expired 3 min ago`, `never`. */
+export function expiry(deadline: string | null, now: number): string {
+  if (deadline === null) return 'never';
+  const passed = new Date(deadline).getTime() <= now;
+  return passed ? `expired ${relative(deadline, now)}` : relative(deadline, now);
+}

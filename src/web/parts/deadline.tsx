@@ -1,0 +1,30 @@
+import type { JSX } from 'preact';
+import { expiry } from '../../contract/times';
+import { urgencyOf } from '../model/inbox';
+
+/** When a request expires, counting down; its moment is in the title. */
+export function Deadline({
+  of: deadline,
+  now,
+  label,
+}: {
+  of: string | null;
+  now: number;
+  label?: string;
+}): JSX.Element {
+  const words = deadline === null ? 'no deadline' : expiry(deadline, now);
+  return (
+    <time
+      class={`deadline ${urgencyOf(deadline, now)}`}
+      dateTime={deadline ?? undefined}
+      title={
+        deadline === null
+          ? 'It waits until somebody decides'
+          : `Expires ${new Date(deadline).toLocaleString()}`
+      }
+    >
+      {label !== undefined && `${label} `}
+      {words}
+    </time>
+  );
+}
