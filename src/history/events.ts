@@ -1,4 +1,5 @@
 import type { Usage } from '../contract/think';
+import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnResult } from '../contract/turn';
 import type {
   CallEnded,
@@ -28,12 +29,16 @@ export interface TurnStarted extends EventHead {
   prompt: string;
   taskQueue: string;
   continuedFrom?: string;
+  /** The messages so far, only where the runs that said them are not among these events. */
+  carried?: TranscriptEntry[];
 }
 
 /** The model is asked for step `step`: after turn_started, and after the last call of the step before. */
 export interface Thinking extends EventHead {
   type: 'thinking';
   step: number;
+  /** Tool outputs before this message of the transcript are dropped; absent where none are. */
+  droppedBefore?: number;
 }
 
 /** Asking the model took more than one attempt. Comes right before `step` or `think_failed`, not live. */
@@ -62,6 +67,8 @@ export interface Step extends EventHead {
   text: string;
   model: string;
   finishReason: string;
+  /** Names this reply in the transcript; absent where the reply could not be read. */
+  replyId?: string;
   usage?: Usage;
   calls: ProposedCall[];
 }

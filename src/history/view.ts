@@ -1,10 +1,11 @@
 import type { TurnEvent } from './events';
+import { withoutUndone } from './standing';
 import { viewCall } from './view/calls';
 import { viewDecision } from './view/decisions';
 import { makeView, viewRun } from './view/run';
 import type { TurnView } from './view-types';
 
-export type { CallPhase, CallView, StepView, TurnView } from './view-types';
+export type { CallPhase, CallView, StepView, ThinkingView, TurnView } from './view-types';
 
 /** A turn as it is after the events so far; grows with them. */
 export interface LiveView {
@@ -42,12 +43,6 @@ function viewAll(events: readonly TurnEvent[]): TurnView {
   const view = makeView();
   for (const event of events) apply(view, event);
   return view;
-}
-
-/** A reset takes back what its run did from the reset's event on; earlier runs of the chain stand. */
-function withoutUndone(events: readonly TurnEvent[], from: number): TurnEvent[] {
-  const start = events.findLastIndex((event) => event.type === 'turn_started');
-  return events.filter((event, index) => index < start || event.eventId < from);
 }
 
 function apply(view: TurnView, event: TurnEvent): void {

@@ -131,7 +131,7 @@ describe('whatever comes in', () => {
   });
 
   it('long texts take no long time', () => {
-    const texts = [' ', '\n', 'а', ' \n', '\u0301', 'aа'].map((unit) => unit.repeat(256 * 1024));
+    const texts = [' ', '\n', 'а', ' \n', '\u0301', 'aа'].map((unit) => unit.repeat(32 * 1024));
     for (const text of texts) {
       for (const layout of LAYOUTS) expect(original(segments(text, layout))).toHaveLength(text.length);
     }

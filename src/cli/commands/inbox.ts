@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { InboxItem, InboxQuery } from '../../client';
 import { defined } from '../../history/defined';
 import type { Context } from '../context';
-import { expiry, relative } from '../print/times';
+import { expiry, relative } from '../../contract/times';
 import { tableLines, type Cell } from '../print/table';
 import { visible } from '../print/visible';
 import type { Screen } from '../print/screen';

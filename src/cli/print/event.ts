@@ -3,7 +3,7 @@ import type { Screen } from './screen';
 import type { Style } from './style';
 import { tellCall, tellDoubt, tellRequest } from './tell-call';
 import { tellTurn } from './tell-turn';
-import { clock } from './times';
+import { clock } from '../../contract/times';
 import { visibleLines } from './visible';
 import { wrap } from './width';
 import type { Told } from './words';

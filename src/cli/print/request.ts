@@ -5,7 +5,7 @@ import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
-import { expiry } from './times';
+import { expiry } from '../../contract/times';
 import { countHidden, visible, visibleLines } from './visible';
 
 /** What is printed about something that waits for a person. */

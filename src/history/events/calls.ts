@@ -13,8 +13,12 @@ export interface ProposedCall {
   tool: string;
   /** `remote`: its own worker still has to prepare it; call_prepared follows. */
   kind: 'invalid' | 'run' | 'ask' | 'remote';
-  /** `{}` where they could not be parsed. */
+  /** With defaults; `{}` where they could not be parsed. */
   arguments: JsonObject;
+  /** What the model wrote, where defaults changed it. */
+  proposed?: JsonObject;
+  /** What the model wrote, where it is not parsed (yet). */
+  raw?: string;
   /** Why an invalid call cannot run. */
   error?: string;
 }
@@ -41,6 +45,8 @@ export interface RequestOpened extends EventHead {
   preview?: Preview;
   /** Why policy wants a decision, where it said. */
   policyReason?: string;
+  /** Set where the tool wants each of its requests decided on its own. */
+  noBatch?: boolean;
   /** ISO 8601, workflow time; null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */

@@ -1,4 +1,5 @@
-import type { CarriedTurn } from '../../contract/turn';
+import { isObject } from '../../contract/json';
+import type { TranscriptEntry } from '../../contract/transcript';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { defined } from '../defined';
@@ -13,7 +14,9 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
   const input = is.turnInput(event.input)
     ? event.input
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
-  const prompt = 'carried' in input ? state.prompt || firstWords(input.carried) : input.prompt;
+  const isFirst = state.turn === '';
+  const messages = messagesIn(event.input);
+  const prompt = 'carried' in input ? state.prompt || firstWords(messages) : input.prompt;
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
   const { agent } = input;
   return [
@@ -25,13 +28,19 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
       agent,
       prompt,
       taskQueue,
-      ...defined({ continuedFrom }),
+      ...defined({ continuedFrom, carried: isFirst ? messages : undefined }),
     },
   ];
 }
 
-function firstWords(carried: CarriedTurn | undefined): string {
-  const words = carried?.transcript.find((entry) => entry.kind === 'words');
+/** What a run took along; nothing for the first run of a turn. */
+function messagesIn(input: unknown): TranscriptEntry[] | undefined {
+  const carried = isObject(input) ? input['carried'] : undefined;
+  return is.carried(carried) ? carried.transcript : undefined;
+}
+
+function firstWords(messages: readonly TranscriptEntry[] = []): string {
+  const words = messages.find((entry) => entry.kind === 'words');
   return words?.kind === 'words' ? words.text : '';
 }
 

@@ -17,7 +17,12 @@ export function thinkScheduled(
   const refs = is.thinkInput(event.input) ? event.input.results : [];
   const ended = refs.flatMap((ref) => closeWithText(state, event, ref));
   state.step = step;
-  return [...ended, { ...headOf(event), type: 'thinking', step }];
+  return [...ended, { ...headOf(event), type: 'thinking', step, ...droppedIn(event.input) }];
+}
+
+function droppedIn(input: unknown): { droppedBefore?: number } {
+  const dropped = is.thinkInput(input) ? input.droppedBefore : 0;
+  return dropped > 0 ? { droppedBefore: dropped } : {};
 }
 
 /** The started event is written when the activity closes, so this tells of retries after the fact. */
@@ -34,7 +39,8 @@ export function thinkCompleted(
   event: EventOf<'activity_completed'>,
   step: number,
 ): TurnEvent[] {
-  const output = is.thinkOutput(event.result) ? event.result : UNREADABLE;
+  const read = is.thinkOutput(event.result) ? event.result : undefined;
+  const output = read ?? UNREADABLE;
   state.calls = new Map(output.calls.map((call) => [call.callId, newCall(call)]));
   const { text, model, finishReason, usage } = output;
   const calls = output.calls.map(proposedOf);
@@ -42,7 +48,7 @@ export function thinkCompleted(
     ...headOf(event),
     type: 'step',
     step,
-    ...defined({ text, model, finishReason, usage }),
+    ...defined({ text, model, finishReason, usage, replyId: read?.replyId }),
     calls,
   };
   return [told, ...endInvalid(state, event)];
@@ -78,7 +84,9 @@ export function argumentsOf(call: PreparedCall): CallFold['effective'] {
 export function proposedOf(call: PreparedCall): ProposedCall {
   const { callId, id, tool, kind } = call;
   const error = call.kind === 'invalid' ? call.result.content : undefined;
-  return { callId, id, tool, kind, arguments: argumentsOf(call), ...defined({ error }) };
+  const wrote =
+    call.kind === 'remote' || call.kind === 'invalid' ? { raw: call.raw } : { proposed: call.proposed };
+  return { callId, id, tool, kind, arguments: argumentsOf(call), ...defined({ error, ...wrote }) };
 }
 
 /** A call that cannot run brings its result along. */

@@ -1,0 +1,48 @@
+import type { Countersign, RunQuery, RunSummary } from '../../client';
+import { CountersignError } from '../../contract/errors';
+import type { TurnEvent } from '../../history/events';
+import { createRecorder } from '../../history/audit/records/recorder';
+import { mapOrdered } from '../ordered';
+import type { AuditFile } from './audit-file';
+
+/** Histories that are read at once: enough to hide the way to the server, few enough not to load it. */
+const AT_ONCE = 8;
+
+/** How far an export is. */
+export interface ExportProgress {
+  runs: number;
+  done: number;
+  /** Runs that the server deleted between listing and reading: their retention was over. */
+  gone: number;
+}
+
+/** The part of the client that an export reads with. */
+export type AuditSource = Pick<Countersign, 'runs' | 'runEvents'>;
+
+/** Appends what a file lacks of the runs that a query finds, oldest run first. Errors: of the client and the file. */
+export async function exportRuns(
+  source: AuditSource,
+  { query, file, progress }: { query: RunQuery; file: AuditFile; progress: ExportProgress },
+): Promise<void> {
+  const runs: RunSummary[] = [];
+  for await (const run of source.runs(query)) if (run.open || !file.known.hasWhole(run.runId)) runs.push(run);
+  progress.runs = runs.length;
+  const read = async (run: RunSummary) => ({ run, events: await eventsOf(source, run) });
+  for await (const { run, events } of mapOrdered(runs.reverse(), AT_ONCE, read)) {
+    progress.done += 1;
+    if (events === undefined) progress.gone += 1;
+    const recorder = createRecorder(run.turn);
+    for (const event of events ?? []) {
+      for (const record of recorder.push(event)) await file.add(record);
+    }
+  }
+}
+
+async function eventsOf(source: AuditSource, run: RunSummary): Promise<TurnEvent[] | undefined> {
+  try {
+    return await source.runEvents(run);
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
+    throw error;
+  }
+}

@@ -1,1 +1,0 @@
-export { clock, expiry, relative, span } from '../../contract/times';
