@@ -1,5 +1,5 @@
 import { diffWordsWithSpace } from 'diff';
-import { leavesOf } from '../../contract/leaves';
+import { changedLeaves } from '../../contract/leaves';
 import type { Json, JsonObject } from '../../contract/json';
 
 /** A piece of a text that was compared. */
@@ -20,21 +20,16 @@ const WORD_BY_WORD = 20_000;
 
 /** Every leaf that differs between two sets of arguments, text word by word. */
 export function changesOf(before: JsonObject, after: JsonObject): Change[] {
-  const old = new Map(leavesOf(before).map(({ path, value }) => [path, value]));
-  const now = new Map(leavesOf(after).map(({ path, value }) => [path, value]));
-  const paths = [...now.keys(), ...[...old.keys()].filter((path) => !now.has(path))];
-  return paths.flatMap((path) => changeAt(path, old.get(path), now.get(path)));
+  return changedLeaves(before, after).map(({ path, old, now }) => {
+    if (old === undefined) return { path, kind: 'added', parts: [{ kind: 'added', text: textOf(now) }] };
+    if (now === undefined) return { path, kind: 'removed', parts: [{ kind: 'removed', text: textOf(old) }] };
+    return { path, kind: 'changed', parts: leafParts(old, now) };
+  });
 }
 
-function changeAt(path: string, before: Json | undefined, after: Json | undefined): Change[] {
-  if (before === undefined) return [{ path, kind: 'added', parts: [{ kind: 'added', text: textOf(after) }] }];
-  if (after === undefined)
-    return [{ path, kind: 'removed', parts: [{ kind: 'removed', text: textOf(before) }] }];
-  if (JSON.stringify(before) === JSON.stringify(after)) return [];
-  if (typeof before === 'string' && typeof after === 'string') {
-    return [{ path, kind: 'changed', parts: wordParts(before, after) }];
-  }
-  return [{ path, kind: 'changed', parts: wholeParts(JSON.stringify(before), JSON.stringify(after)) }];
+function leafParts(old: Json, now: Json): Part[] {
+  if (typeof old === 'string' && typeof now === 'string') return wordParts(old, now);
+  return wholeParts(JSON.stringify(old), JSON.stringify(now));
 }
 
 /** Two texts, word by word. */
