@@ -9,21 +9,23 @@ export interface LiveInbox {
   connection: Connection;
 }
 
-/** The inbox as it is now. Each message is the whole, so what was missed while the connection was down does not matter. */
-export function useInbox(signedOut: () => void): LiveInbox {
+/**
+ * The inbox as it is now, while `isOpen`. Each message is the whole, so what was missed while the connection was down
+ * does not matter.
+ */
+export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
   const [snapshot, setSnapshot] = useState<InboxSnapshot>();
   const [connection, setConnection] = useState<Connection>('connecting');
-  useEffect(
-    () =>
-      listen('/api/inbox/events', {
-        on: { inbox: (data) => setSnapshot(JSON.parse(data)) },
-        connection: (state) => {
-          setConnection(state);
-          if (state === 'lost') void checkSession(signedOut);
-        },
-      }),
-    [],
-  );
+  useEffect(() => {
+    if (!isOpen) return;
+    return listen('/api/inbox/events', {
+      on: { inbox: (data) => setSnapshot(JSON.parse(data)) },
+      connection: (state) => {
+        setConnection(state);
+        if (state === 'lost') void checkSession(signedOut);
+      },
+    });
+  }, [isOpen, signedOut]);
   return { snapshot, connection };
 }
 

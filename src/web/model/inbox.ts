@@ -47,16 +47,6 @@ export function titleOf(count: number): string {
   return count === 0 ? 'Countersign' : `(${count}) Countersign`;
 }
 
-/** How near a deadline is: within a quarter of an hour it is `soon`. */
-export function urgencyOf(deadline: string | null, now: number): 'none' | 'soon' | 'past' {
-  if (deadline === null) return 'none';
-  const left = Date.parse(deadline) - now;
-  if (left <= 0) return 'past';
-  return left <= SOON_MS ? 'soon' : 'none';
-}
-
-const SOON_MS = 15 * 60 * 1000;
-
 /** The item to look at once the one with this key is done: the next, else the one before. */
 export function neighbour(items: readonly InboxItem[], key: string): InboxItem | undefined {
   const index = items.findIndex((item) => keyOf(item) === key);

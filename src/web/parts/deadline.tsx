@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
-import { expiry } from '../../contract/times';
-import { urgencyOf } from '../model/inbox';
+import { countdown, urgencyOf } from '../model/deadline';
 
 /** When a request expires, counting down; its moment is in the title. */
 export function Deadline({
@@ -12,7 +11,7 @@ export function Deadline({
   now: number;
   label?: string;
 }): JSX.Element {
-  const words = deadline === null ? 'no deadline' : expiry(deadline, now);
+  const words = countdown(deadline, now);
   return (
     <time
       class={`deadline ${urgencyOf(deadline, now)}`}

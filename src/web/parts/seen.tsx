@@ -7,45 +7,54 @@ import { Pieces } from './text';
 /** Knows which ends of blocks have been in sight. */
 interface Watcher {
   watch(end: Element): () => void;
-  /** The first end that has not been in sight, in the order of the page. */
-  next(): Element | undefined;
 }
 
 const Seen = createContext<Watcher | undefined>(undefined);
 
-/** Reports how many blocks inside it have not been in sight yet. */
+/** What has not been in sight yet: how many blocks, and the end of the first of them. */
+export interface Unseen {
+  count: number;
+  next: () => Element | undefined;
+}
+
+type Report = (unseen: Unseen) => void;
+
+/** Reports which blocks inside it have not been in sight yet. */
 export function WatchSeen({
   report,
   children,
 }: {
-  report: (unseen: number, next: () => Element | undefined) => void;
+  report: Report;
   children: ComponentChildren;
 }): JSX.Element {
-  const watcher = useMemo(() => createWatcher((unseen, next) => report(unseen, next)), []);
+  const watcher = useMemo(() => createWatcher(report), []);
   useEffect(() => watcher.stop, [watcher]);
   return <Seen.Provider value={watcher}>{children}</Seen.Provider>;
 }
 
-function createWatcher(
-  changed: (unseen: number, next: () => Element | undefined) => void,
-): Watcher & { stop(): void } {
+function createWatcher(report: Report): Watcher & { stop(): void } {
   const unseen = new Set<Element>();
   const next = (): Element | undefined => [...unseen].sort(byPlace)[0];
+  const tell = (): void => report({ count: unseen.size, next });
+  const observer = new IntersectionObserver((entries) => {
+    const seen = entries.filter(({ isIntersecting }) => isIntersecting);
+    for (const { target } of seen) forget(target);
+    if (seen.length > 0) tell();
+  });
   const forget = (end: Element): void => {
     observer.unobserve(end);
-    if (unseen.delete(end)) changed(unseen.size, next);
+    unseen.delete(end);
   };
-  const observer = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) forget(target);
-  });
   return {
     watch(end) {
       unseen.add(end);
       observer.observe(end);
-      changed(unseen.size, next);
-      return () => forget(end);
+      tell();
+      return () => {
+        forget(end);
+        tell();
+      };
     },
-    next,
     stop: () => observer.disconnect(),
   };
 }

@@ -16,14 +16,16 @@ import { TurnsScreen } from './turns/turns';
 
 interface ShellProps {
   session: Session;
+  /** False while a new sign-in is asked for. */
+  isOpen: boolean;
   signedOut: () => void;
   signOut: () => void;
 }
 
 /** Everything that a signed-in person sees. */
-export function Shell({ session, signedOut, signOut }: ShellProps): JSX.Element {
+export function Shell({ session, isOpen, signedOut, signOut }: ShellProps): JSX.Element {
   const route = useRoute();
-  const inbox = useInbox(signedOut);
+  const inbox = useInbox(isOpen, signedOut);
   const [notice, setNotice] = useState<Notice>();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const fail = useCallback((status: number, error: ApiError) => {

@@ -9,7 +9,8 @@ export function useKeys(keys: Keys): void {
   current.current = keys;
   useEffect(() => {
     const take = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.repeat || hasModifier(event) || isTyping(event.target)) return;
+      if (event.defaultPrevented || event.repeat || hasModifier(event)) return;
+      if (isTyping(event.target) || isPressing(event)) return;
       const act = Object.hasOwn(current.current, event.key) ? current.current[event.key] : undefined;
       if (act === undefined) return;
       event.preventDefault();
@@ -28,4 +29,9 @@ function isTyping(target: EventTarget | null): boolean {
   if (document.querySelector('dialog[open]') !== null) return true;
   if (!(target instanceof HTMLElement)) return false;
   return target.matches('textarea, select, input:not([type=checkbox]):not([type=radio])');
+}
+
+/** Enter on a button or a link is that button's or link's. */
+function isPressing({ key, target }: KeyboardEvent): boolean {
+  return key === 'Enter' && target instanceof HTMLElement && target.matches('a, button, input');
 }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { CallView } from '../../../history/view-types';
 import type { CallDetails } from '../../../server/api';
 import { ArgumentsView } from './arguments';
-import { Context } from './context';
+import { ModelSays, UserAsked } from './context';
 import { CallHead } from './head';
 import { Outcome } from './outcome';
 import { Refusal } from './refusal';
@@ -26,7 +26,8 @@ export function ClosedPanel({ details, call, refusal, next }: ClosedProps): JSX.
         <h3 id="ran-title">Arguments</h3>
         <ArgumentsView of={call.effective} />
       </section>
-      <Context details={details} call={call} />
+      <UserAsked view={details.view} />
+      <ModelSays view={details.view} call={call} />
       <p>
         <button class="button" type="button" onClick={next}>
           Next in the inbox

@@ -1,36 +1,29 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
+import type { Review } from './use-review';
+import type { Sending } from './use-send';
 
 interface BarProps {
-  /** Why approving has to wait. */
-  why: string | undefined;
-  unseen: number;
-  isEdited: boolean;
-  isSending: boolean;
-  hunks: readonly string[];
-  ticked: readonly string[];
+  review: Review;
+  sending: Sending;
   reason: string;
   setReason: (reason: string) => void;
-  startEdit: () => void;
-  showNext: () => void;
-  approve: () => void;
-  deny: () => void;
 }
 
 /** The answers, always in sight. */
 export function DecisionBar(props: BarProps): JSX.Element {
-  const { why, unseen, reason, setReason, showNext } = props;
+  const { review, sending, reason, setReason } = props;
   const field = useRef<HTMLTextAreaElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) props.deny();
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) sending.deny();
     if (event.key === 'Escape') field.current?.blur();
   };
   return (
     <footer class="decision-bar" aria-label="Decide">
       <p class="why" id="why" role="status">
-        {why}
-        {unseen > 0 && (
-          <button class="button plain" type="button" onClick={showNext}>
+        {review.why}
+        {review.unseen.count > 0 && (
+          <button class="button plain" type="button" onClick={review.showNext}>
             Show it <kbd>n</kbd>
           </button>
         )}
@@ -53,19 +46,19 @@ export function DecisionBar(props: BarProps): JSX.Element {
   );
 }
 
-function Buttons(props: BarProps & { askWhy: () => void }): JSX.Element {
-  const { why, isSending, reason, approve, askWhy } = props;
+function Buttons({ review, sending, reason, askWhy }: BarProps & { askWhy: () => void }): JSX.Element {
+  const { why } = review;
   const wasAsked = useRef(false);
   // The model reads the reason, so the first try to deny without one asks for it; the second does without.
   const deny = (): void => {
-    if (reason.trim() !== '' || wasAsked.current) return props.deny();
+    if (reason.trim() !== '' || wasAsked.current) return sending.deny();
     wasAsked.current = true;
     askWhy();
   };
-  const mayApprove = why === undefined && !isSending;
+  const mayApprove = why === undefined && !sending.isSending;
   return (
     <div class="buttons">
-      <button class="button danger" type="button" disabled={isSending} onClick={deny}>
+      <button class="button danger" type="button" disabled={sending.isSending} onClick={deny}>
         Deny <kbd>d</kbd>
       </button>
       <button
@@ -74,17 +67,16 @@ function Buttons(props: BarProps & { askWhy: () => void }): JSX.Element {
         type="button"
         aria-disabled={!mayApprove}
         aria-describedby="why"
-        onClick={() => (mayApprove ? approve() : undefined)}
+        onClick={() => (mayApprove ? sending.approve() : undefined)}
       >
-        {approveWords(props)} <kbd>a</kbd>
+        {sending.isSending ? 'Sending …' : approveWords(review)} <kbd>a</kbd>
       </button>
     </div>
   );
 }
 
-function approveWords({ isSending, isEdited, hunks, ticked }: BarProps): string {
-  if (isSending) return 'Sending …';
-  if (isEdited) return 'Approve with changes';
-  if (ticked.length === 0 || ticked.length === hunks.length) return 'Approve';
-  return `Approve ${ticked.length} of ${hunks.length} hunks`;
+function approveWords({ edit, hunks: { all, ticked } }: Review): string {
+  if (edit.isEdited) return 'Approve with changes';
+  if (ticked.length === 0 || ticked.length === all.length) return 'Approve';
+  return `Approve ${ticked.length} of ${all.length} hunks`;
 }

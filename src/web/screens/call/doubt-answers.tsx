@@ -45,42 +45,19 @@ export function Answers({ reason, setReason, isSending, resolve }: AnswersProps)
       <fieldset>
         <legend>What happened?</legend>
         {RESOLUTIONS.map((kind, index) => (
-          <label key={kind} class={`answer${chosen === kind ? ' chosen' : ''}`}>
-            <input
-              id={`answer-${kind}`}
-              type="radio"
-              name="resolution"
-              checked={chosen === kind}
-              onChange={() => setChosen(kind)}
-            />
-            <span>
-              <strong>{ANSWERS[kind].title}</strong> <kbd>{index + 1}</kbd>
-              <span class="does">{ANSWERS[kind].does}</span>
-            </span>
-          </label>
+          <Choice key={kind} {...{ kind, index, isChosen: chosen === kind, choose: () => setChosen(kind) }} />
         ))}
       </fieldset>
       {chosen === 'happened' && (
-        <div class="field">
-          <label for="content">What it returned, as far as you know</label>
-          <textarea
-            id="content"
-            rows={3}
-            value={content}
-            onInput={({ currentTarget }) => setContent(currentTarget.value)}
-          />
-        </div>
-      )}
-      <div class="field">
-        <label for="reason">How you know</label>
-        <textarea
-          id="reason"
-          rows={1}
-          maxLength={4_000}
-          value={reason}
-          onInput={({ currentTarget }) => setReason(currentTarget.value)}
+        <Lines
+          id="content"
+          label="What it returned, as far as you know"
+          rows={3}
+          text={content}
+          setText={setContent}
         />
-      </div>
+      )}
+      <Lines id="reason" label="How you know" rows={1} text={reason} setText={setReason} />
       <button
         class={`button ${chosen === 'run-again' ? 'danger' : 'primary'}`}
         type="submit"
@@ -89,6 +66,48 @@ export function Answers({ reason, setReason, isSending, resolve }: AnswersProps)
         {chosen === undefined ? 'Choose one' : ANSWERS[chosen].send}
       </button>
     </form>
+  );
+}
+
+interface ChoiceProps {
+  kind: ResolutionKind;
+  index: number;
+  isChosen: boolean;
+  choose: () => void;
+}
+
+function Choice({ kind, index, isChosen, choose: onChoose }: ChoiceProps): JSX.Element {
+  return (
+    <label class={`answer${isChosen ? ' chosen' : ''}`}>
+      <input id={`answer-${kind}`} type="radio" name="resolution" checked={isChosen} onChange={onChoose} />
+      <span>
+        <strong>{ANSWERS[kind].title}</strong> <kbd>{index + 1}</kbd>
+        <span class="does">{ANSWERS[kind].does}</span>
+      </span>
+    </label>
+  );
+}
+
+interface LinesProps {
+  id: string;
+  label: string;
+  rows: number;
+  text: string;
+  setText: (text: string) => void;
+}
+
+function Lines({ id, label, rows, text, setText }: LinesProps): JSX.Element {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        rows={rows}
+        maxLength={4_000}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+    </div>
   );
 }
 

@@ -10,7 +10,7 @@ import { useDesk } from '../../state/desk';
 import { useNow } from '../../state/use-now';
 import { ArgumentsView } from './arguments';
 import type { DecidingProps } from './call';
-import { Context } from './context';
+import { ModelSays, UserAsked } from './context';
 import { Answers } from './doubt-answers';
 import { CallHead } from './head';
 import { Refusal } from './refusal';
@@ -48,7 +48,8 @@ export function DoubtPanel(props: DoubtProps): JSX.Element {
         <h3 id="started-title">Started with</h3>
         <ArgumentsView of={call.effective} />
       </section>
-      <Context details={details} call={call} />
+      <UserAsked view={details.view} />
+      <ModelSays view={details.view} call={call} />
       <Answers {...props} {...resolve} />
     </article>
   );

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { CallView } from '../../../history/view-types';
 import type { CallDetails } from '../../../server/api';
 import { hrefOf } from '../../model/route';
@@ -19,6 +20,8 @@ export function CallHead({
 }): JSX.Element {
   const { view } = details;
   const [words, tone] = phaseWords(call.phase, call.result?.success);
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => (isFocusLost() ? title.current?.focus() : undefined), []);
   return (
     <header class="call-head">
       <p class="crumbs">
@@ -33,7 +36,7 @@ export function CallHead({
         </a>
         <span>call {call.callId}</span>
       </p>
-      <h2 class="call-title" tabIndex={-1}>
+      <h2 class="call-title" tabIndex={-1} ref={title}>
         <code>
           <Text of={call.tool} />
         </code>
@@ -41,5 +44,13 @@ export function CallHead({
       </h2>
       {children}
     </header>
+  );
+}
+
+/** Whoever opened this by a link that is hidden now, or decided the one before, would start from the top of the page. */
+function isFocusLost(): boolean {
+  const { activeElement } = document;
+  return (
+    activeElement === null || activeElement === document.body || activeElement.getClientRects().length === 0
   );
 }

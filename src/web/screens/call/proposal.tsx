@@ -6,66 +6,72 @@ import { ArgumentsView } from './arguments';
 import { Changes } from './changes';
 import { EditArguments } from './edit';
 import { PreviewView } from './preview';
-import type { RequestPanelState } from './request';
+import type { Review } from './use-review';
 
-type ProposalProps = { details: CallDetails; request: RequestOpened } & Omit<
-  RequestPanelState,
-  'bar' | 'report'
->;
+interface ProposalProps {
+  details: CallDetails;
+  request: RequestOpened;
+  review: Review;
+}
 
 /** What will run: what it does, its arguments, and what a person changes of them. */
-export function Proposal(props: ProposalProps): JSX.Element {
-  const { details, request, draft, edit, startEdit, issues, isEdited, ticked, toggle } = props;
-  const { preview } = request;
-  const isPlan = preview?.plan !== undefined && preview.plan.hunks.length > 0;
+export function Proposal({ details, request, review }: ProposalProps): JSX.Element {
+  const { edit, hunks } = review;
+  const { preview, proposed } = request;
   return (
     <>
-      <Deceiving {...props} />
+      <Deceiving review={review} />
       {preview !== undefined && (
         <section aria-labelledby="what-title">
           <h3 id="what-title">What it does</h3>
-          <PreviewView preview={preview} ticked={ticked} {...(isEdited ? {} : { toggle })} />
+          <PreviewView
+            preview={preview}
+            ticked={hunks.ticked}
+            {...(edit.isEdited ? {} : { toggle: hunks.toggle })}
+          />
         </section>
       )}
-      <section aria-labelledby="arguments-title">
-        <div class="section-head">
-          <h3 id="arguments-title">Arguments</h3>
-          {draft === undefined && (
-            <button class="button" type="button" onClick={startEdit}>
-              Change <kbd>e</kbd>
-            </button>
-          )}
-        </div>
-        <ArgumentsView of={request.arguments} />
-        {draft !== undefined && (
-          <EditArguments
-            {...{ draft, issues }}
-            schema={details.schema}
-            setDraft={edit}
-            close={() => edit(undefined)}
-          />
-        )}
-      </section>
-      {isEdited && draft !== undefined && (
+      <Arguments {...{ details, request, review }} />
+      {edit.isEdited && edit.draft !== undefined && (
         <section aria-labelledby="changes-title">
           <h3 id="changes-title">Your changes</h3>
-          <Changes before={request.arguments} after={draft.value} />
-          {isPlan && (
-            <p class="banner quiet">A changed proposal gets a new diff, which comes back for another look.</p>
+          <Changes before={request.arguments} after={edit.draft.value} />
+          {hunks.all.length > 0 && (
+            <p class="banner">A changed proposal gets a new diff, which comes back for another look.</p>
           )}
         </section>
       )}
-      {request.proposed !== undefined && (
+      {proposed !== undefined && (
         <section aria-labelledby="proposed-title">
           <h3 id="proposed-title">Against what the model asked for</h3>
-          <Changes before={request.proposed} after={request.arguments} />
+          <Changes before={proposed} after={request.arguments} />
         </section>
       )}
     </>
   );
 }
 
-function Deceiving({ deceiving, confirmed, setConfirmed }: ProposalProps): JSX.Element | null {
+function Arguments({ details, request, review: { edit } }: ProposalProps): JSX.Element {
+  const { draft, issues } = edit;
+  return (
+    <section aria-labelledby="arguments-title">
+      <div class="section-head">
+        <h3 id="arguments-title">Arguments</h3>
+        {draft === undefined && (
+          <button class="button" type="button" onClick={edit.start}>
+            Change <kbd>e</kbd>
+          </button>
+        )}
+      </div>
+      <ArgumentsView of={request.arguments} />
+      {draft !== undefined && (
+        <EditArguments {...{ draft, issues }} schema={details.schema} setDraft={edit.set} close={edit.drop} />
+      )}
+    </section>
+  );
+}
+
+function Deceiving({ review: { deceiving, isConfirmed, confirm } }: { review: Review }): JSX.Element | null {
   const words = deceivingWords(deceiving);
   if (words === '') return null;
   return (
@@ -77,8 +83,8 @@ function Deceiving({ deceiving, confirmed, setConfirmed }: ProposalProps): JSX.E
       <label>
         <input
           type="checkbox"
-          checked={confirmed}
-          onChange={({ currentTarget }) => setConfirmed(currentTarget.checked)}
+          checked={isConfirmed}
+          onChange={({ currentTarget }) => confirm(currentTarget.checked)}
         />
         I looked at the marked characters
       </label>

@@ -15,8 +15,15 @@ type SendProps = DecidingProps & {
   setRefused: (issues: readonly Issue[]) => void;
 };
 
+/** Decides; `isSending` while the answer is awaited. */
+export interface Sending {
+  isSending: boolean;
+  approve: () => void;
+  deny: () => void;
+}
+
 /** Sends a decision and does what its answer asks for. */
-export function useSend(props: SendProps): { isSending: boolean; approve: () => void; deny: () => void } {
+export function useSend(props: SendProps): Sending {
   const { details, request, choice, setReason, setRefused, setRefusal, refresh, decided } = props;
   const { tell, fail } = useDesk();
   const [isSending, setSending] = useState(false);

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { InboxItem } from '../../../server/api';
 import { applyFilter, keyOf, moveTo, neighbour, NO_FILTER, type InboxFilter } from '../../model/inbox';
 import { useDesk } from '../../state/desk';
@@ -67,8 +67,14 @@ function useCursor(items: readonly InboxItem[], open: OpenCall | undefined) {
     const item = items[index];
     if (item !== undefined) goTo({ at: 'call', ...item });
   };
+  const place = useRef(0);
+  if (index >= 0) place.current = index;
+  // It may have left the list before its answer came; then the next one is where it was.
   const decided = (): void => {
-    const next = current === undefined ? undefined : neighbour(items, current);
+    const next =
+      opened === undefined
+        ? items[Math.min(place.current, items.length - 1)]
+        : neighbour(items, keyOf(opened));
     goTo(next === undefined ? { at: 'inbox' } : { at: 'call', ...next });
   };
   useKeys({

@@ -36,7 +36,7 @@ export function Picture({ events, isOpen }: { events: readonly TurnEvent[]; isOp
       </ol>
       <div class="axis" aria-hidden="true">
         {ticks.map(({ at, iso }) => (
-          <span key={iso} style={{ left: `${at * 100}%` }}>
+          <span key={iso} class={at > 0.9 ? 'last' : undefined} style={{ left: `${at * 100}%` }}>
             {clock(iso)}
           </span>
         ))}
@@ -48,7 +48,7 @@ export function Picture({ events, isOpen }: { events: readonly TurnEvent[]; isOp
 
 function RowView({ row: { key, kind, label, stretches, moments } }: { row: Row }): JSX.Element {
   return (
-    <li class={`picture-row ${kind}`}>
+    <li class={`picture-row of-${kind}`}>
       <span class="picture-label">
         {kind === 'call' && <span class="quiet">{key} </span>}
         <Text of={label} />
