@@ -6,7 +6,7 @@ import { previewLines } from './diff';
 import { doubtLines, requestLines, saysLines, storyFacts, type Story, type WaitingPlace } from './request';
 import { stateCell } from './state';
 import { factLines, type Cell } from './table';
-import { relative, span } from './times';
+import { relative, span } from '../../contract/times';
 import { visible, visibleLines } from './visible';
 
 /** Where a turn is printed; the turn's id comes with it. */
