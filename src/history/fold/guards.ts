@@ -22,6 +22,7 @@ const settings = z.looseObject({
   safety: z.string(),
   effect: z.enum(EFFECTS),
   requestExpiresMs: z.number().nullable(),
+  timeoutMs: z.number().optional(),
 });
 const ask = head.extend({
   kind: z.literal('ask'),
@@ -55,8 +56,9 @@ const schemas = {
     calls: z.array(call),
     model: z.string(),
     finishReason: z.string(),
+    schemas: z.record(z.string(), object).optional(),
   }),
-  prepareOutput: z.looseObject({ call }),
+  prepareOutput: z.looseObject({ call, schema: object.optional() }),
   callInput: head.extend({
     callKey: z.string(),
     generation: z.number(),

@@ -16,13 +16,13 @@ export function prepareCompleted(
   const held = state.calls.get(callId);
   if (held === undefined) return [];
   if (!is.prepareOutput(event.result)) return unprepared(event, held, 'what was prepared cannot be read');
-  const { call } = event.result;
+  const { call, schema } = event.result;
   const told: TurnEvent = { ...headOf(event), type: 'call_prepared', call: proposedOf(call) };
   if (held.phase === 'replanning') {
     replan(held, call);
     return [told];
   }
-  state.calls.set(callId, newCall(call));
+  state.calls.set(callId, newCall(call, schema));
   return [told, ...endInvalid(state, event)];
 }
 
