@@ -42,6 +42,14 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   key_missing: EXIT.failed,
   payload_refused: EXIT.failed,
   model_failed: EXIT.failed,
+  users_invalid: EXIT.usage,
+  user_not_found: EXIT.notFound,
+  signed_out: EXIT.failed,
+  forbidden: EXIT.failed,
+  not_found: EXIT.notFound,
+  not_json: EXIT.failed,
+  too_large: EXIT.failed,
+  too_many_attempts: EXIT.failed,
 };
 
 /** The one mapping from what was thrown to what the process ends with. */

@@ -10,6 +10,7 @@ import { addList } from './commands/list';
 import { addResolve } from './commands/resolve';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
+import { addWeb } from './commands/web';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -32,6 +33,7 @@ const COMMANDS = [
   addInit,
   addDev,
   addWorker,
+  addWeb,
   addRun,
   addInbox,
   addShow,

@@ -29,6 +29,14 @@ export const ERROR_CODES = [
   'key_missing',
   'payload_refused',
   'model_failed',
+  'users_invalid',
+  'user_not_found',
+  'signed_out',
+  'forbidden',
+  'not_found',
+  'not_json',
+  'too_large',
+  'too_many_attempts',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
