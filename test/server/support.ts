@@ -42,6 +42,8 @@ export interface AskOptions {
   /** Sent as JSON. */
   json?: unknown;
   body?: string;
+  /** Headers that are left out. */
+  without?: string[];
 }
 
 /** An app over a desk, with a users file of its own. */
@@ -63,16 +65,20 @@ export async function testDesk(desk: Countersign): Promise<TestDesk & { remove()
   const app = createApp({
     ...{ desk, door, hosts, feed, tell, pageDir: directory, version: '1.2.3', closing: closing.signal },
   });
-  const ask: TestDesk['ask'] = async (path, { method, headers = {}, cookie, json, body } = {}) => {
+  const ask: TestDesk['ask'] = async (
+    path,
+    { method, headers = {}, cookie, json, body, without = [] } = {},
+  ) => {
     const sent = json === undefined ? body : JSON.stringify(json);
+    const all = {
+      ...{ host: HOST, origin: ORIGIN, 'sec-fetch-site': 'same-origin' },
+      ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(cookie === undefined ? {} : { cookie }),
+      ...headers,
+    };
     return app.request(`${ORIGIN}${path}`, {
       method: method ?? (sent === undefined ? 'GET' : 'POST'),
-      headers: {
-        ...{ host: HOST, origin: ORIGIN, 'sec-fetch-site': 'same-origin' },
-        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(cookie === undefined ? {} : { cookie }),
-        ...headers,
-      },
+      headers: Object.entries(all).filter(([name]) => !without.includes(name)),
       ...(sent === undefined ? {} : { body: sent }),
     });
   };
