@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Tell } from './failure';
 
 /** One server-sent event. */
@@ -80,12 +79,14 @@ async function* told(source: EventSource, signal: AbortSignal): AsyncGenerator<S
 
 /** The next event, or undefined when it takes long. */
 async function orBeat<T>(next: Promise<T>): Promise<T | undefined> {
-  const came = new AbortController();
-  const beat = delay(BEAT_MS, undefined, { signal: came.signal }).catch(() => undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const beat = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), BEAT_MS);
+  });
   try {
     return await Promise.race([next, beat]);
   } finally {
-    came.abort();
+    clearTimeout(timer);
   }
 }
 

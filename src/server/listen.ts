@@ -29,6 +29,7 @@ const TIMEOUTS = {
 const MOST_CONNECTIONS = 1_000;
 /** How long answers that are under way have when the server is stopped. */
 const DRAIN_MS = 2_000;
+const IDLE_CHECK_MS = 20;
 
 /** A server that listens and does not answer yet. */
 export interface Listening {
@@ -80,8 +81,10 @@ function cannotListen(place: string, why: string): CountersignError {
 
 async function close(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  // A stream that ends leaves its connection behind, idle.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const drained = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
-  clearTimeout(timer);
+  clearInterval(idle);
+  clearTimeout(drained);
 }

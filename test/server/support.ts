@@ -95,7 +95,7 @@ export async function offlineDesk(): Promise<TestDesk & { remove(): Promise<void
 }
 
 /** Whatever is asked of it fails. */
-function unreachable(): Countersign {
+export function unreachable(): Countersign {
   const refuse = (): never => {
     throw new Error('this test has no server');
   };
