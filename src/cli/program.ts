@@ -15,6 +15,7 @@ import { addRun } from './commands/run';
 import { addShow } from './commands/show';
 import { addTimeline } from './commands/timeline';
 import { addStats } from './commands/stats';
+import { addWeb } from './commands/web';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -40,6 +41,7 @@ const COMMANDS = [
   addInit,
   addDev,
   addWorker,
+  addWeb,
   addRun,
   addInbox,
   addShow,

@@ -93,6 +93,8 @@ export interface ListQuery {
   agent?: string;
   /** Only turns that are open, or ended at that time or later; ISO 8601. */
   since?: string;
+  /** Beginning of the id, or part of the prompt's head; for the prompt the newest 2,000 turns are looked at. */
+  search?: string;
   /** @default 50 */
   limit?: number;
 }
@@ -175,6 +177,8 @@ export interface Countersign {
   pendingActivities(turn: string): Promise<Pending>;
   /** Requests and calls in doubt of all turns, earliest deadline first. Needs no worker. */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
+  /** How many requests and calls in doubt wait in all turns. */
+  countWaiting(): Promise<number>;
   /** Turns, newest first. */
   list(query?: ListQuery): Promise<TurnSummary[]>;
   /** Runs of turns, newest first. */
