@@ -3,7 +3,10 @@ import { segments } from '../../../src/contract/visible';
 import { blocksOf } from '../../../src/web/model/blocks';
 
 const textOf = (blocks: ReturnType<typeof blocksOf>): string =>
-  blocks.flat().map((piece) => (piece.kind === 'text' ? piece.text : piece.original)).join('');
+  blocks
+    .flat()
+    .map((piece) => (piece.kind === 'text' ? piece.text : piece.original))
+    .join('');
 const sizes = (text: string): number[] =>
   blocksOf(segments(text, 'block')).map((block) => textOf([block]).length);
 

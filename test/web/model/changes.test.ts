@@ -3,7 +3,8 @@ import { changesOf, wordParts } from '../../../src/web/model/changes';
 
 const told = (before: object, after: object): string[] =>
   changesOf(JSON.parse(JSON.stringify(before)), JSON.parse(JSON.stringify(after))).map(
-    ({ path, kind, parts }) => `${path} ${kind}: ${parts.map(({ kind: k, text }) => `${{ same: '', removed: '-', added: '+' }[k]}${text}`).join('|')}`,
+    ({ path, kind, parts }) =>
+      `${path} ${kind}: ${parts.map(({ kind: k, text }) => `${{ same: '', removed: '-', added: '+' }[k]}${text}`).join('|')}`,
   );
 
 it.each([
@@ -28,7 +29,11 @@ it('holds both texts, whatever they are', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (before, after) => {
       const parts = wordParts(before, after);
-      const without = (kind: string): string => parts.filter((part) => part.kind !== kind).map(({ text }) => text).join('');
+      const without = (kind: string): string =>
+        parts
+          .filter((part) => part.kind !== kind)
+          .map(({ text }) => text)
+          .join('');
       expect(without('added')).toBe(before);
       expect(without('removed')).toBe(after);
     }),

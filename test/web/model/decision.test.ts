@@ -1,7 +1,14 @@
 import type { RequestOpened } from '../../../src/history/events';
 import { hunkIds, toDecision, whyNot, type Choice } from '../../../src/web/model/decision';
 
-const hunk = (id: string) => ({ id, oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ['-a', '+b'] });
+const hunk = (id: string) => ({
+  id,
+  oldStart: 1,
+  oldLines: 1,
+  newStart: 1,
+  newLines: 1,
+  lines: ['-a', '+b'],
+});
 
 const request = (hunks: string[] = []): RequestOpened => ({
   ...{ type: 'request_opened', eventId: 7, at: '', callId: '1.1', callKey: 'key', tool: 'edit', summary: '' },
@@ -17,11 +24,41 @@ const choice = (extra: Partial<Choice> = {}): Choice => ({ hunks: [], reason: ''
 
 it.each([
   ['approves', 'approve', [], choice(), { decision: 'approved' }],
-  ['approves with a reason', 'approve', [], choice({ reason: ' fine ' }), { decision: 'approved', reason: 'fine' }],
-  ['names no hunks when all are ticked', 'approve', ['1', '2'], choice({ hunks: ['2', '1'] }), { decision: 'approved' }],
-  ['names the ticked hunks in order', 'approve', ['1', '2', '3'], choice({ hunks: ['3', '1'] }), { decision: 'approved', hunks: ['1', '3'] }],
-  ['sends the whole edit, and no hunks with it', 'approve', ['1', '2'], choice({ edited: { a: 2 }, hunks: ['1'] }), { decision: 'modified', arguments: { a: 2 } }],
-  ['denies, whatever else was chosen', 'deny', ['1', '2'], choice({ edited: { a: 2 }, hunks: ['1'], reason: 'no' }), { decision: 'denied', reason: 'no' }],
+  [
+    'approves with a reason',
+    'approve',
+    [],
+    choice({ reason: ' fine ' }),
+    { decision: 'approved', reason: 'fine' },
+  ],
+  [
+    'names no hunks when all are ticked',
+    'approve',
+    ['1', '2'],
+    choice({ hunks: ['2', '1'] }),
+    { decision: 'approved' },
+  ],
+  [
+    'names the ticked hunks in order',
+    'approve',
+    ['1', '2', '3'],
+    choice({ hunks: ['3', '1'] }),
+    { decision: 'approved', hunks: ['1', '3'] },
+  ],
+  [
+    'sends the whole edit, and no hunks with it',
+    'approve',
+    ['1', '2'],
+    choice({ edited: { a: 2 }, hunks: ['1'] }),
+    { decision: 'modified', arguments: { a: 2 } },
+  ],
+  [
+    'denies, whatever else was chosen',
+    'deny',
+    ['1', '2'],
+    choice({ edited: { a: 2 }, hunks: ['1'], reason: 'no' }),
+    { decision: 'denied', reason: 'no' },
+  ],
   ['leaves out a reason of blanks', 'deny', [], choice({ reason: ' \n' }), { decision: 'denied' }],
 ] as const)('%s', (_, kind, hunks, chosen, sent) => {
   expect(toDecision(request([...hunks]), kind, chosen)).toEqual({ ...SHOWN, ...sent });

@@ -1,11 +1,28 @@
 import type { InboxItem } from '../../../src/server/api';
-import { applyFilter, countBy, keyOf, moveTo, neighbour, NO_FILTER, titleOf } from '../../../src/web/model/inbox';
+import {
+  applyFilter,
+  countBy,
+  keyOf,
+  moveTo,
+  neighbour,
+  NO_FILTER,
+  titleOf,
+} from '../../../src/web/model/inbox';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const at = (minutes: number): string => new Date(NOW + minutes * 60_000).toISOString();
 
 const item = (turn: string, extra: Partial<InboxItem> = {}): InboxItem => ({
-  ...{ turn, callId: '1.1', callKey: 'k', kind: 'request', tool: 'refund', agent: 'support', summary: '', prompt: '' },
+  ...{
+    turn,
+    callId: '1.1',
+    callKey: 'k',
+    kind: 'request',
+    tool: 'refund',
+    agent: 'support',
+    summary: '',
+    prompt: '',
+  },
   ...{ since: at(-1), deadline: at(10) },
   ...extra,
 });
@@ -55,14 +72,21 @@ describe('a filter', () => {
 });
 
 it('stays quick with thousands', () => {
-  const many = Array.from({ length: 10_000 }, (_, n) => item(String(n), { deadline: at((n * 7919) % 10_000) }));
+  const many = Array.from({ length: 10_000 }, (_, n) =>
+    item(String(n), { deadline: at((n * 7919) % 10_000) }),
+  );
   const sorted = applyFilter(many, NO_FILTER, NOW);
   expect(sorted).toHaveLength(10_000);
   expect(sorted[0]?.turn).toBe('0');
 });
 
 it('counts by tool, most first, then by name', () => {
-  const items = [item('1', { tool: 'b' }), item('2', { tool: 'a' }), item('3', { tool: 'c' }), item('4', { tool: 'c' })];
+  const items = [
+    item('1', { tool: 'b' }),
+    item('2', { tool: 'a' }),
+    item('3', { tool: 'c' }),
+    item('4', { tool: 'c' }),
+  ];
   expect(countBy(items, 'tool')).toEqual([
     ['c', 2],
     ['a', 1],

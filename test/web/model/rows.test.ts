@@ -17,15 +17,20 @@ it.each([
 it('draws every row in sight, few others, and keeps the height of all', () => {
   const nat = (max: number) => fc.integer({ min: 0, max });
   fc.assert(
-    fc.property(nat(20_000), nat(2_000_000), fc.integer({ min: 1, max: 3_000 }), (count, scrollTop, height) => {
-      const { from, to, before, after } = rowWindow({ count, rowHeight: 80, scrollTop, height });
-      expect(before + (to - from) * 80 + after).toBe(count * 80);
-      expect(to - from).toBeLessThanOrEqual(Math.ceil(height / 80) + 18);
-      const firstInSight = Math.floor(scrollTop / 80);
-      const lastInSight = Math.min(count, Math.ceil((scrollTop + height) / 80)) - 1;
-      if (firstInSight < count) expect(from).toBeLessThanOrEqual(firstInSight);
-      if (lastInSight >= firstInSight) expect(to).toBeGreaterThan(lastInSight);
-    }),
+    fc.property(
+      nat(20_000),
+      nat(2_000_000),
+      fc.integer({ min: 1, max: 3_000 }),
+      (count, scrollTop, height) => {
+        const { from, to, before, after } = rowWindow({ count, rowHeight: 80, scrollTop, height });
+        expect(before + (to - from) * 80 + after).toBe(count * 80);
+        expect(to - from).toBeLessThanOrEqual(Math.ceil(height / 80) + 18);
+        const firstInSight = Math.floor(scrollTop / 80);
+        const lastInSight = Math.min(count, Math.ceil((scrollTop + height) / 80)) - 1;
+        if (firstInSight < count) expect(from).toBeLessThanOrEqual(firstInSight);
+        if (lastInSight >= firstInSight) expect(to).toBeGreaterThan(lastInSight);
+      },
+    ),
   );
 });
 

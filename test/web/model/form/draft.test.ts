@@ -111,7 +111,10 @@ describe('mistakes', () => {
     properties: {
       order: { type: 'string' },
       amount: { type: 'number', maximum: 500 },
-      lines: { type: 'array', items: { type: 'object', required: ['a/b'], properties: { 'a/b': { type: 'integer' } } } },
+      lines: {
+        type: 'array',
+        items: { type: 'object', required: ['a/b'], properties: { 'a/b': { type: 'integer' } } },
+      },
     },
   };
 

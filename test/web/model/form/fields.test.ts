@@ -42,7 +42,11 @@ it('takes label, help and need from the schema', () => {
 });
 
 it('starts a new object with what it needs', () => {
-  const item = { type: 'object', required: ['sku'], properties: { sku: { type: 'string' }, note: { type: 'string' } } };
+  const item = {
+    type: 'object',
+    required: ['sku'],
+    properties: { sku: { type: 'string' }, note: { type: 'string' } },
+  };
   expect(of({ type: 'array', items: item })?.item?.initial).toEqual({ sku: '' });
 });
 
