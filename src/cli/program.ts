@@ -9,6 +9,7 @@ import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
+import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
@@ -39,6 +40,7 @@ const COMMANDS = [
   addInbox,
   addShow,
   addTimeline,
+  addReplay,
   addApprove,
   addDeny,
   addResolve,
