@@ -3,7 +3,7 @@ import type { EncryptionOptions } from '../encryption/settings';
 import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
 import type { OpenItem, TurnState } from '../contract/turn';
 import type { TurnEvent } from '../history/events';
-import type { History } from '../history/read-histories';
+import type { RunHistory } from '../history/exported';
 import type { TurnView } from '../history/view';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
@@ -180,7 +180,7 @@ export interface Countersign {
   /** Every event of one run so far, alone. Errors: `turn_not_found`. */
   runEvents(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<TurnEvent[]>;
   /** The history of each run of a turn, first one first, as the server keeps it. Errors: `turn_not_found`. */
-  histories(turn: string): Promise<History[]>;
+  histories(turn: string): Promise<RunHistory[]>;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;
 }

@@ -1,12 +1,10 @@
-import type { temporal } from '@temporalio/proto';
 import { readChain } from './chain';
+import type { HistoryEvent } from './decode';
 import type { TurnEvent } from './events';
+import type { RunHistory } from './exported';
 import { createFold } from './fold';
 import type { HistorySource } from './read';
 import { readRun, type HistoryServer } from './read-run';
-
-/** A history as the server keeps it: payloads are not decoded. */
-export type History = temporal.api.history.v1.IHistory;
 
 /** A run of a turn, by its ids. */
 export interface RunIds {
@@ -25,10 +23,10 @@ export async function readRunEvents(source: HistorySource, { turn, runId }: RunI
 }
 
 /** The histories of a turn's runs, first one first. Errors: as `readTurn`. */
-export async function readHistories(server: HistoryServer, turn: string): Promise<History[]> {
-  const histories: History[] = [];
+export async function readHistories(server: HistoryServer, turn: string): Promise<RunHistory[]> {
+  const histories: RunHistory[] = [];
   for (const runId of await readChain(server, turn)) {
-    const events: NonNullable<History['events']> = [];
+    const events: HistoryEvent[] = [];
     for await (const raw of wholeRun(server, { turn, runId })) events.push(raw);
     histories.push({ events });
   }
