@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
 import { planFork, recordOf } from '../history/fork';
-import { decodeJson } from '../history/from-json';
-import { readRuns, type Runs } from '../history/read-record';
+import { parseExport } from '../history/exported';
+import { readHistories, type History } from '../history/read-histories';
+import { decodeRuns } from '../history/read-record';
 import type { Desk } from './desk';
 import { startWorkflow } from './start-turn';
 import { checkTurnId, drawTurnId } from './turn-id';
@@ -12,15 +13,15 @@ import type { ForkTurnRequest, StartedFork } from './types';
 export async function forkTurn(desk: Desk, request: ForkTurnRequest): Promise<StartedFork> {
   const { id, taskQueue: queue } = request;
   const turn = id === undefined ? drawTurnId() : checkTurnId(id);
-  const record = recordOf(await runsOf(desk, request));
+  const record = recordOf(await decodeRuns(desk.source, await historiesOf(desk, request)));
   const taskQueue = queue ?? record.taskQueue;
   const input = planFork(record, request, { now: Date.now(), replyId: randomUUID(), taskQueue });
   const started = await startWorkflow(desk, { turn, taskQueue, prompt: record.prompt, input });
   return { ...started, of: record.turn, events: record.events };
 }
 
-async function runsOf({ source }: Desk, { turn, history }: ForkTurnRequest): Promise<Runs> {
-  if (turn !== undefined && history === undefined) return readRuns(source, turn);
-  if (turn === undefined && history !== undefined) return [await decodeJson(history, source)];
+async function historiesOf({ source }: Desk, { turn, history }: ForkTurnRequest): Promise<History[]> {
+  if (turn !== undefined && history === undefined) return readHistories(source, turn);
+  if (turn === undefined && history !== undefined) return parseExport(history);
   throw new CountersignError('usage', 'a fork is of a turn or of an exported history, one of them');
 }

@@ -19,6 +19,8 @@ export type {
   PendingActivity,
   ResetReason,
   StartedFork,
+  RunQuery,
+  RunSummary,
   StartedTurn,
   StartRequest,
   TurnSummary,

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import { CountersignError } from '../contract/errors';
 import { toNumber } from '../history/decode/time';
-import { readRuns } from '../history/read-record';
+import { readHistories } from '../history/read-histories';
+import { decodeRuns } from '../history/read-record';
 import { planReset, type ResetPlan } from '../history/reset';
 import { turnNotFound } from '../history/server-errors';
 import { ask, type Desk } from './desk';
@@ -14,7 +15,7 @@ const { ResetReapplyExcludeType } = temporal.api.enums.v1;
 
 /** Reads the record and plans; nothing is changed. */
 export async function planTurnReset(desk: Desk, turn: string, before: string): Promise<ResetPlan> {
-  return planReset(await readRuns(desk.source, turn), before);
+  return planReset(await decodeRuns(desk.source, await readHistories(desk.source, turn)), before);
 }
 
 /** Does what was planned, if the turn is still as it was then. */

@@ -26,6 +26,8 @@ export interface CallSettings {
   /** Null: the request never expires. */
   requestExpiresMs: number | null;
   startWithinMs: number;
+  /** Its requests are decided one by one only. Absent: no. */
+  noBatch?: boolean;
 }
 
 /** A call that cannot run: its result is ready and says why. */

@@ -67,7 +67,10 @@ export const FAILURES = {
   gate: 'countersign.gate',
 } as const;
 
-/** Changes of workflow code since its first release; each marks the histories that have it. */
+/**
+ * Every `patched()` that our turn has or ever had: an id that is not here is of a newer version. Ids are never taken out,
+ * because histories keep them.
+ */
 export const PATCHES = { replyKeys: 'reply-keys' } as const;
 
 /** Ids of activities in history, by what they are for. */

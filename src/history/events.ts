@@ -30,6 +30,8 @@ export interface TurnStarted extends EventHead {
   prompt: string;
   taskQueue: string;
   continuedFrom?: string;
+  /** The messages so far, only where the runs that said them are not among these events. */
+  carried?: TranscriptEntry[];
 }
 
 /**
@@ -46,6 +48,8 @@ export interface Forked extends EventHead, ForkOrigin {
 export interface Thinking extends EventHead {
   type: 'thinking';
   step: number;
+  /** Tool outputs before this message of the transcript are dropped; absent where none are. */
+  droppedBefore?: number;
 }
 
 /** Asking the model took more than one attempt. Comes right before `step` or `think_failed`, not live. */
@@ -74,6 +78,8 @@ export interface Step extends EventHead {
   text: string;
   model: string;
   finishReason: string;
+  /** Names this reply in the transcript; absent where the reply could not be read. */
+  replyId?: string;
   usage?: Usage;
   calls: ProposedCall[];
   /** Only in a fork: the step it begins with; no model of this turn said it. */

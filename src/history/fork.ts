@@ -7,6 +7,7 @@ import { givenStep, type Now } from './fork/given';
 import { findPoint, type Point } from './fork/point';
 import type { TurnRecord } from './fork/record';
 import type { ForkRequest } from './fork/request';
+import { transcriptOf } from './transcript';
 
 export { recordOf, type TurnRecord } from './fork/record';
 export type { ForkChange, ForkRequest, GivenReply } from './fork/request';
@@ -21,7 +22,7 @@ export type { ForkChange, ForkRequest, GivenReply } from './fork/request';
 export function planFork(record: TurnRecord, request: ForkRequest, now: Now): TurnInput {
   const point = findPoint(record, request.at);
   const given = givenStep({ record, point, request, ...now });
-  const carried = carriedTo(point);
+  const carried = carriedTo(record, point);
   const input: TurnInput = {
     agent: record.agent,
     prompt: carried.transcript.length === 0 ? record.prompt : '',
@@ -44,8 +45,8 @@ function originOf({ turn }: TurnRecord, { at, world = 'dry', change, model }: Fo
 type Carried = NonNullable<TurnInput['carried']>;
 
 /** What the model was asked with for this step. Counts and tokens begin anew: they are of what the fork itself does. */
-function carriedTo({ step }: Point): Carried {
-  const entries = step.entries.slice(0, step.count);
+function carriedTo(record: TurnRecord, { step }: Point): Carried {
+  const { entries } = transcriptOf(record.events.slice(0, step.at));
   // The words of the first step come with the prompt.
   const transcript = entries.some(({ kind }) => kind === 'reply') ? entries : [];
   return {

@@ -1,24 +1,27 @@
-import { readChain } from './chain';
 import type { DecodedEvent } from './decode/events';
+import { refuseNewer } from './from-json';
 import type { HistorySource } from './read';
-import { readRun } from './read-run';
+import type { History } from './read-histories';
+import { turnIdOf } from './turn-id-of';
 
 /** The decoded events of each run of a turn, first one first. What a reset took back is not among them. */
 export type Runs = readonly (readonly DecodedEvent[])[];
 
 /**
- * Reads the record of a turn as it is now, run by run.
+ * Decodes the runs of a turn, as the server has them or as they were exported.
  *
- * @throws CountersignError `turn_not_found`, `no_server`, `server_failed`, `key_missing`.
+ * @throws CountersignError `key_missing`, `newer_version`.
  */
-export async function readRuns(source: HistorySource, turn: string): Promise<Runs> {
-  const owner = { type: 'workflow', namespace: source.namespace, workflowId: turn } as const;
-  const { signal } = new AbortController();
+export async function decodeRuns(
+  { decode, namespace }: Pick<HistorySource, 'decode' | 'namespace'>,
+  histories: readonly History[],
+): Promise<Runs> {
   const runs: DecodedEvent[][] = [];
-  for (const runId of await readChain(source, turn)) {
+  for (const history of histories) {
+    refuseNewer(history);
+    const owner = { type: 'workflow', namespace, workflowId: turnIdOf(history).turn } as const;
     const events: DecodedEvent[] = [];
-    for await (const raw of readRun(source, { turn, runId, live: false, signal }))
-      events.push(await source.decode(raw, owner));
+    for (const raw of history.events ?? []) events.push(await decode(raw, owner));
     runs.push(events);
   }
   return runs;

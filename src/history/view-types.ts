@@ -39,6 +39,10 @@ export interface CallView {
   phase: CallPhase;
   /** What the model asked for, with defaults. */
   arguments: JsonObject;
+  /** What the model wrote, where defaults changed it. */
+  proposed?: JsonObject;
+  /** What a person approved; absent where nobody did. */
+  approved?: JsonObject;
   /** What ran or is to run. */
   effective: JsonObject;
   generation: number;
@@ -61,8 +65,25 @@ export interface StepView {
   step: number;
   text: string;
   model: string;
+  finishReason: string;
   usage?: Usage;
   callIds: string[];
+  /** When the model was asked, and when its reply was recorded; ISO 8601. */
+  askedAt: string;
+  repliedAt: string;
+  /** How often it was asked; counts from 1. */
+  attempts: number;
+  /** Why the attempt before the last failed, where the server still knew. */
+  lastFailure?: string;
+}
+
+/** The model is being asked, or was asked in vain. */
+export interface ThinkingView {
+  step: number;
+  /** ISO 8601. */
+  askedAt: string;
+  attempts: number;
+  lastFailure?: string;
 }
 
 /** A turn as it is after the events so far. */
@@ -79,6 +100,8 @@ export interface TurnView {
   startedAt: string;
   endedAt: string | null;
   steps: StepView[];
+  /** The step whose reply is not there (yet). */
+  thinking?: ThinkingView;
   /** In order of proposal. */
   calls: CallView[];
   /** Requests that wait for a decision, in order. */

@@ -1,5 +1,6 @@
 import { scheduleActivity, type ActivityOptions, type CancellationScope } from '@temporalio/workflow';
 import type { InvalidCall, PreparedCall, RemoteCall } from '../contract/call';
+import { unprepared } from '../contract/endings';
 import { askFirst } from '../contract/fork';
 import { TIMES } from '../contract/limits';
 import { makeFailure } from '../contract/make-result';
@@ -52,7 +53,7 @@ async function prepare(
     if (schema !== undefined && call.kind === 'ask') turn.approvals.schemas.set(call.toolDigest, schema);
     return call;
   } catch (error) {
-    return unprepared(input, error);
+    return withoutWorker(input, error);
   }
 }
 
@@ -68,12 +69,11 @@ function optionsOf(input: PrepareInput, taskQueue: string | undefined): Activity
 }
 
 /** No worker could prepare it: an error result, nothing ran. */
-function unprepared(input: PrepareInput, error: unknown): InvalidCall {
+function withoutWorker(input: PrepareInput, error: unknown): InvalidCall {
   const { callId, id, tool } = input;
   const why =
     error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
-  const message = `The worker that has ${tool} could not prepare this call: ${why}. Nothing ran.`;
   const facts = { timestamp: new Date(Date.now()).toISOString() };
-  const result = makeFailure({ id, callId, tool, arguments: {} }, { code: 'transport', message }, facts);
+  const result = makeFailure({ id, callId, tool, arguments: {} }, unprepared(tool, why), facts);
   return { kind: 'invalid', callId, id, tool, proposed: {}, result };
 }

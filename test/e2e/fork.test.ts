@@ -267,7 +267,7 @@ test.each<[string, ForkTurnRequest, string]>([
   [
     'another application',
     { history: histories('approved').replaceAll('agentTurn', 'orderWorkflow'), at: '1.1' },
-    'bad_history',
+    'not_a_turn',
   ],
 ])('%s is refused: %#', async (_, request, code) => {
   await expect(desk.fork(request)).rejects.toMatchObject({ code });

@@ -2,7 +2,7 @@ import type { DecisionKind } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
 import type { Preview } from '../../contract/plan';
 import type { ToolResult } from '../../contract/result';
-import type { Effect, Safety } from '../../contract/tool';
+import type { Effect, JsonSchema, Safety } from '../../contract/tool';
 import type { EventHead } from './head';
 
 /** One call as a step proposes it, in short. */
@@ -13,8 +13,12 @@ export interface ProposedCall {
   tool: string;
   /** `remote`: its own worker still has to prepare it; call_prepared follows. `recorded`: a fork took its result over. */
   kind: 'invalid' | 'run' | 'ask' | 'remote' | 'recorded';
-  /** `{}` where they could not be parsed. */
+  /** With defaults; `{}` where they could not be parsed. */
   arguments: JsonObject;
+  /** What the model wrote, where defaults changed it. */
+  proposed?: JsonObject;
+  /** What the model wrote, where it is not parsed (yet). */
+  raw?: string;
   /** Why an invalid call cannot run. */
   error?: string;
 }
@@ -41,6 +45,12 @@ export interface RequestOpened extends EventHead {
   preview?: Preview;
   /** Why policy wants a decision, where it said. */
   policyReason?: string;
+  /** Set where the tool wants each of its requests decided on its own. */
+  noBatch?: boolean;
+  /** What changed arguments have to fit; absent where the record has none. */
+  schema?: JsonSchema;
+  /** Milliseconds after which the handler is ended; absent where the record has none. */
+  timeoutMs?: number;
   /** ISO 8601, workflow time; null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */

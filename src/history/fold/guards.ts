@@ -5,6 +5,7 @@ import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '
 import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
+import type { TranscriptEntry } from '../../contract/transcript';
 import type { OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 
 /**
@@ -23,6 +24,8 @@ const settings = z.looseObject({
   safety: z.string(),
   effect: z.enum(EFFECTS),
   requestExpiresMs: z.number().nullable(),
+  noBatch: z.boolean().optional(),
+  timeoutMs: z.number().optional(),
 });
 const ask = head.extend({
   kind: z.literal('ask'),
@@ -40,6 +43,7 @@ const thinkOutput = z.looseObject({
   calls: z.array(call),
   model: z.string(),
   finishReason: z.string(),
+  schemas: z.record(z.string(), object).optional(),
 });
 const resultRef = z.looseObject({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
 const inDoubt = z.looseObject({ message: z.string(), partial: z.string().optional() });
@@ -52,7 +56,14 @@ const openItem = z.looseObject({
   deadline: z.string().nullable(),
 });
 
+const message = z.discriminatedUnion('kind', [
+  z.looseObject({ kind: z.literal('words'), text: z.string() }),
+  z.looseObject({ kind: z.literal('reply'), replyId: z.string(), text: z.string(), calls: z.array(head) }),
+  head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
+]);
+
 const schemas = {
+  carried: z.looseObject({ transcript: z.array(message) }),
   turnInput: z.looseObject({ agent: z.string(), prompt: z.string() }),
   turnResult: z.looseObject({ status: z.enum(['answered', 'step_limit']), answer: z.string() }),
   gatedCall: ask,
@@ -64,7 +75,7 @@ const schemas = {
     given: thinkOutput.optional(),
   }),
   thinkOutput,
-  prepareOutput: z.looseObject({ call }),
+  prepareOutput: z.looseObject({ call, schema: object.optional() }),
   callInput: head.extend({
     callKey: z.string(),
     generation: z.number(),
@@ -96,6 +107,7 @@ function fits(schema: z.ZodType, value: unknown): boolean {
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
   turnInput: (value: unknown): value is TurnInput => fits(schemas.turnInput, value),
+  carried: (value: unknown): value is { transcript: TranscriptEntry[] } => fits(schemas.carried, value),
   turnResult: (value: unknown): value is TurnResult => fits(schemas.turnResult, value),
   gatedCall: (value: unknown): value is ValidCall => fits(schemas.gatedCall, value),
   forkInput: (value: unknown): value is ForkInput => fits(schemas.forkInput, value),

@@ -4,7 +4,8 @@ import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
 import type { EventHead, TurnEvent } from '../events';
 import { is } from './guards';
-import { failureResult, NEVER_STARTED } from './results';
+import { ENDINGS, unprepared } from '../../contract/endings';
+import { failureResult } from './results';
 import { endCall, headOf, type CallFold, type FoldState } from './state';
 import { endUnrun, newCall, proposedOf } from './think';
 
@@ -16,14 +17,16 @@ export function prepareCompleted(
 ): TurnEvent[] {
   const held = state.calls.get(callId);
   if (held === undefined) return [];
-  if (!is.prepareOutput(event.result)) return unprepared(event, held, 'what was prepared cannot be read');
+  if (!is.prepareOutput(event.result))
+    return closeUnprepared(event, held, 'what was prepared cannot be read');
   const call = preparedAs(held.call, event.result.call);
+  const { schema } = event.result;
   const told: TurnEvent = { ...headOf(event), type: 'call_prepared', call: proposedOf(call) };
   if (held.phase === 'replanning') {
     replan(held, call);
     return [told];
   }
-  state.calls.set(callId, newCall(call));
+  state.calls.set(callId, newCall(call, schema));
   return [told, ...endUnrun(state, event)];
 }
 
@@ -55,19 +58,18 @@ export function prepareFailed(
   if (held === undefined) return [];
   const root = rootOf(event.failure);
   if (root.kind === 'canceled') {
-    held.fate = NEVER_STARTED;
+    held.fate = ENDINGS.neverStarted;
     return [];
   }
-  return unprepared(event, held, root.message);
+  return closeUnprepared(event, held, root.message);
 }
 
-function unprepared(head: EventHead, held: CallFold, why: string): TurnEvent[] {
+function closeUnprepared(head: EventHead, held: CallFold, why: string): TurnEvent[] {
   if (held.phase === 'replanning') {
     held.planned = true;
     if (held.call.kind === 'ask') held.effective = held.call.arguments;
     return [];
   }
-  const message = `The worker that has ${held.call.tool} could not prepare this call: ${why}. Nothing ran.`;
-  const result = failureResult(held, { code: 'transport', message }, head.at);
+  const result = failureResult(held, unprepared(held.call.tool, why), head.at);
   return endCall(head, held, { result, durationMs: null, attempts: 0, origin: 'turn' });
 }

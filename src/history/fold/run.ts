@@ -1,5 +1,6 @@
 import { originOf } from '../../contract/fork';
-import type { CarriedTurn } from '../../contract/turn';
+import { isObject } from '../../contract/json';
+import type { TranscriptEntry } from '../../contract/transcript';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { defined } from '../defined';
@@ -15,7 +16,9 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
   const input = is.turnInput(event.input)
     ? event.input
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
-  const prompt = input.prompt || state.prompt || firstWords('carried' in input ? input.carried : undefined);
+  const isNext = continuedFrom !== undefined && continuedFrom === state.runId;
+  const messages = messagesIn(event.input);
+  const prompt = input.prompt || state.prompt || firstWords(messages);
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
   const { agent } = input;
   const started: TurnEvent = {
@@ -26,7 +29,7 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
     agent,
     prompt,
     taskQueue,
-    ...defined({ continuedFrom }),
+    ...defined({ continuedFrom, carried: isNext ? undefined : messages }),
   };
   return [started, ...forked(state, event)];
 }
@@ -45,8 +48,14 @@ function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
 }
 
-function firstWords(carried: CarriedTurn | undefined): string {
-  const words = carried?.transcript.find((entry) => entry.kind === 'words');
+/** What a run took along; nothing for the first run of a turn, and for a fork of the first step. */
+function messagesIn(input: unknown): TranscriptEntry[] | undefined {
+  const carried = isObject(input) ? input['carried'] : undefined;
+  return is.carried(carried) && carried.transcript.length > 0 ? carried.transcript : undefined;
+}
+
+function firstWords(messages: readonly TranscriptEntry[] = []): string {
+  const words = messages.find((entry) => entry.kind === 'words');
   return words?.kind === 'words' ? words.text : '';
 }
 

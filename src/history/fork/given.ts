@@ -60,7 +60,7 @@ function callsOfStep(making: Making, target: PreparedCall): PreparedCall[] {
 
 /** Started, and nobody knows yet what became of it. */
 function isOpen(record: TurnRecord, callId: string): boolean {
-  return startedIn(record.events).has(callId) && record.contents.result(callId) === undefined;
+  return startedIn(record.events).has(callId) && record.results.get(callId) === undefined;
 }
 
 /** The call that a fork is about, with what is made otherwise. */

@@ -1,23 +1,21 @@
 import type { PreparedCall } from '../../contract/call';
 import { CountersignError } from '../../contract/errors';
-import type { JsonSchema } from '../../contract/tool';
 import { WORKFLOWS } from '../../contract/names';
+import type { ToolResult } from '../../contract/result';
 import type { ResultRef, ThinkOutput } from '../../contract/think';
-import { replyEntry, resultEntry, type TranscriptEntry } from '../../contract/transcript';
+import type { JsonSchema } from '../../contract/tool';
 import type { DecodedEvent, EventOf } from '../decode/events';
-import { foldAll } from '../fold';
+import type { TurnEvent } from '../events';
+import { createFold } from '../fold';
 import { purposeOf } from '../fold/activities';
 import { is } from '../fold/guards';
-import type { TurnEvent } from '../events';
 import type { Runs } from '../read-record';
-import { Contents } from './contents';
 
 /** One step of a turn, as it is on record. */
 export interface RecordedStep {
   step: number;
-  /** The messages of its run; the first `count` of them are those the model was asked with. */
-  entries: readonly TranscriptEntry[];
-  count: number;
+  /** How many events of the turn came before its reply. */
+  at: number;
   /** Outputs before this message were dropped. */
   droppedBefore: number;
   /** Results of the step before, as the model was told of them. */
@@ -30,43 +28,54 @@ export interface RecordedStep {
   schemas: Map<string, JsonSchema>;
 }
 
-/** A turn as a fork needs it: all that models and calls said, and when. */
+/** A turn as a fork needs it: what models and calls said in full, and when. */
 export interface TurnRecord {
   turn: string;
   agent: string;
   prompt: string;
   taskQueue: string;
   steps: ReadonlyMap<number, RecordedStep>;
-  /** Texts that models read of results. */
-  contents: Contents;
+  /** By call. */
+  results: ReadonlyMap<string, ToolResult>;
   events: readonly TurnEvent[];
 }
 
 /**
  * Reads the runs of a turn. Runs at the beginning may be missing: each later one brings its messages along.
  *
- * @throws CountersignError `bad_history` for what is no turn, is cut at its beginning, or cannot be read.
+ * @throws CountersignError `not_a_turn`; `bad_history` for what is cut at its beginning or cannot be read.
  */
 export function recordOf(runs: Runs): TurnRecord {
-  const events = foldAll(runs.flat());
-  const contents = new Contents(events);
-  const steps = new Map<number, RecordedStep>();
-  for (const run of runs) readRunSteps(run, { steps, contents });
+  const fold = createFold();
+  const reading: Reading = { events: [], steps: new Map() };
+  for (const run of runs) {
+    const state: RunReading = { ...reading, thinking: new Map(), preparing: new Map() };
+    checkFirst(run[0]);
+    for (const event of run) {
+      reading.events.push(...fold.push(event));
+      readEvent(state, event);
+    }
+  }
+  const { events, steps } = reading;
   const started = events.find((event) => event.type === 'turn_started');
   if (started === undefined) throw badHistory('it has no events');
   const { turn, agent, prompt, taskQueue } = started;
-  return { turn, agent, prompt, taskQueue, steps, contents, events };
+  return { turn, agent, prompt, taskQueue, steps, results: resultsIn(events), events };
+}
+
+function resultsIn(events: readonly TurnEvent[]): Map<string, ToolResult> {
+  return new Map(
+    events.flatMap((event) => (event.type === 'call_ended' ? [[event.callId, event.result] as const] : [])),
+  );
 }
 
 interface Reading {
+  events: TurnEvent[];
   steps: Map<number, RecordedStep>;
-  contents: Contents;
 }
 
 /** What is known while one run is read. */
 interface RunReading extends Reading {
-  entries: TranscriptEntry[];
-  prompt: string;
   /** Steps by the event that scheduled their `think`. */
   thinking: Map<number, RecordedStep>;
   /** Calls by the event that scheduled their `prepare`. */
@@ -74,80 +83,54 @@ interface RunReading extends Reading {
   last?: RecordedStep;
 }
 
-function readRunSteps(run: readonly DecodedEvent[], reading: Reading): void {
-  const [first] = run;
+function checkFirst(first: DecodedEvent | undefined): void {
   if (first?.kind !== 'started') throw badHistory('its beginning is missing');
-  const state: RunReading = {
-    ...reading,
-    entries: [],
-    prompt: '',
-    thinking: new Map(),
-    preparing: new Map(),
-  };
-  started(state, first);
-  for (const event of run) {
-    if (event.kind === 'activity_scheduled') scheduled(state, event);
-    else if (event.kind === 'activity_completed') completed(state, event);
-    else if (event.kind === 'local_activity') state.contents.keep(event.result);
-  }
-}
-
-function started(state: RunReading, { workflowType, input }: EventOf<'started'>): void {
-  if (workflowType !== undefined && workflowType !== WORKFLOWS.turn)
-    throw badHistory(`it is of the workflow ${workflowType}, which is no turn`);
+  const { workflowType = WORKFLOWS.turn, input } = first;
+  if (workflowType !== WORKFLOWS.turn) throw notATurn(workflowType);
   if (!is.turnInput(input)) throw badHistory('its first event cannot be read; is it encrypted?');
-  const { carried, fork, prompt } = input;
-  state.prompt = prompt;
-  state.entries.push(...(carried?.transcript ?? []));
-  const given = is.forkInput(fork) ? fork.given : undefined;
-  if (given === undefined) return;
-  const step = (carried?.step ?? 0) + 1;
-  addWords(state);
-  const { droppedBefore = 0, results = [] } = carried ?? {};
-  replied(state, addStep(state, { step, droppedBefore, results }), given);
 }
 
-function addWords(state: RunReading): void {
-  if (state.entries.length === 0) state.entries.push({ kind: 'words', text: state.prompt });
+function readEvent(state: RunReading, event: DecodedEvent): void {
+  if (event.kind === 'started') given(state, event);
+  else if (event.kind === 'activity_scheduled') scheduled(state, event);
+  else if (event.kind === 'activity_completed') completed(state, event);
+}
+
+/** The step that a fork began with. */
+function given(state: RunReading, { input }: EventOf<'started'>): void {
+  if (!is.turnInput(input) || !is.forkInput(input.fork) || input.fork.given === undefined) return;
+  const { step = 0, droppedBefore = 0, results = [] } = input.carried ?? {};
+  const at = state.events.findLastIndex((event) => event.type === 'forked') + 1;
+  replied(addStep(state, { step: step + 1, at, droppedBefore, results }), input.fork.given);
 }
 
 function addStep(
   state: RunReading,
-  facts: Pick<RecordedStep, 'step' | 'droppedBefore' | 'results'>,
+  facts: Pick<RecordedStep, 'step' | 'at' | 'droppedBefore' | 'results'>,
 ): RecordedStep {
-  const { entries } = state;
-  const step = { ...facts, entries, count: entries.length, prepared: new Map(), schemas: new Map() };
+  const step = { ...facts, prepared: new Map(), schemas: new Map() };
   state.steps.set(facts.step, step);
   state.last = step;
   return step;
 }
 
-function replied(state: RunReading, step: RecordedStep, output: ThinkOutput): void {
+function replied(step: RecordedStep, output: ThinkOutput): void {
   step.reply = output;
   for (const [digest, schema] of Object.entries(output.schemas ?? {})) step.schemas.set(digest, schema);
-  for (const call of output.calls) if (call.kind === 'recorded') state.contents.keep({ result: call.result });
-  state.entries.push(replyEntry(output));
 }
 
 function scheduled(state: RunReading, event: EventOf<'activity_scheduled'>): void {
   const purpose = purposeOf(event);
   if (purpose?.what === 'prepare') state.preparing.set(event.eventId, purpose.callId);
   if (purpose?.what !== 'think' || !is.thinkInput(event.input)) return;
-  const { step, results, words, droppedBefore } = event.input;
-  const calls = state.last?.reply?.calls ?? [];
-  for (const ref of results) {
-    const call = calls.find(({ callId }) => callId === ref.callId);
-    const content = state.contents.of(ref);
-    if (call !== undefined) state.entries.push(resultEntry(call, { content, success: ref.success }));
-  }
-  state.entries.push(...words.map((text): TranscriptEntry => ({ kind: 'words', text })));
-  state.thinking.set(event.eventId, addStep(state, { step, results, droppedBefore }));
+  const { step, results, droppedBefore } = event.input;
+  const at = state.events.length;
+  state.thinking.set(event.eventId, addStep(state, { step, at, results, droppedBefore }));
 }
 
 function completed(state: RunReading, { scheduledEventId, result }: EventOf<'activity_completed'>): void {
-  state.contents.keep(result);
   const step = state.thinking.get(scheduledEventId);
-  if (step !== undefined && is.thinkOutput(result)) replied(state, step, result);
+  if (step !== undefined && is.thinkOutput(result)) replied(step, result);
   const callId = state.preparing.get(scheduledEventId);
   if (callId !== undefined && is.prepareOutput(result)) prepared(state, callId, result);
 }
@@ -165,6 +148,17 @@ function prepared(
 }
 
 function badHistory(why: string): CountersignError {
-  const hint = 'Only a turn of Countersign can be forked: name one, or export its history whole.';
+  const hint = 'name a turn, or export its history whole';
   return new CountersignError('bad_history', `this is no record of a turn: ${why}`, { hint });
+}
+
+function notATurn(workflowType: string): CountersignError {
+  const hint = 'only turns can be forked; countersign list shows them';
+  return new CountersignError(
+    'not_a_turn',
+    `this is of the workflow ${JSON.stringify(workflowType)}, not a turn`,
+    {
+      hint,
+    },
+  );
 }

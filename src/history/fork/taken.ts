@@ -1,11 +1,10 @@
 import type { PreparedCall, RecordedCall } from '../../contract/call';
+import { denied as denial, ENDINGS } from '../../contract/endings';
 import { CountersignError } from '../../contract/errors';
 import { makeFailure } from '../../contract/make-result';
 import type { ToolFailure, ToolResult } from '../../contract/result';
-import { EXPIRED } from '../fold/results';
 import { argumentsOf } from '../fold/think';
 import type { DecisionMade } from '../events';
-import { denialOf } from '../fold/effects';
 import type { TurnRecord } from './record';
 
 /** A call with the result it has in the record. */
@@ -31,10 +30,10 @@ export function failed(call: PreparedCall, failure: ToolFailure, now: number): R
  */
 export function takeCall(record: TurnRecord, call: PreparedCall, now: number): RecordedCall {
   const { callId } = call;
-  const result = record.contents.result(callId);
+  const result = record.results.get(callId);
   if (result !== undefined) return recorded(call, result);
   const fate = record.events.findLast((event) => 'callId' in event && event.callId === callId);
-  if (fate?.type === 'request_expired') return failed(call, { code: 'expired', message: EXPIRED }, now);
+  if (fate?.type === 'request_expired') return failed(call, ENDINGS.expired, now);
   if (fate?.type === 'decision') return denied(call, fate, now);
   throw stillRunning(record, callId);
 }
@@ -45,7 +44,7 @@ export function denied(
   said: Pick<DecisionMade, 'approver' | 'reason'>,
   now: number,
 ): RecordedCall {
-  return failed(call, denialOf(said), now);
+  return failed(call, denial(said), now);
 }
 
 /** The refusal of a fork whose record is not complete yet. */
