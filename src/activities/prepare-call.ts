@@ -98,6 +98,7 @@ function settingsOf(tool: Tool): CallSettings {
     startWithinMs: tool.startWithinMs,
     ...(tool.taskQueue === undefined ? {} : { taskQueue: tool.taskQueue }),
     ...(tool.local ? { local: true } : {}),
+    ...(tool.noBatch ? { noBatch: true } : {}),
   };
 }
 

@@ -1,3 +1,4 @@
+import { readHistories, readRunEvents } from '../history/read-histories';
 import { readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn } from './cancel-turn';
@@ -8,6 +9,7 @@ import { findTurn } from './find-turn';
 import { readInbox } from './inbox';
 import { listTurns } from './list';
 import { pendingActivities } from './pending';
+import { listRuns } from './runs';
 import { startTurn } from './start-turn';
 import type { Countersign } from './types';
 
@@ -29,6 +31,9 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     inbox: (query = {}) => readInbox(desk, query),
     countWaiting: () => countWaiting(desk),
     list: (query = {}) => listTurns(desk, query),
+    runs: (query = {}) => listRuns(desk, query),
+    runEvents: (run) => readRunEvents(desk.source, run),
+    histories: (turn) => readHistories(desk.source, turn),
     close,
   };
 }

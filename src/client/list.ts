@@ -3,6 +3,7 @@ import { MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { TURN_STATES } from '../contract/turn';
 import { ask, type Desk } from './desk';
 import { quoted } from './query';
+import { activeSince } from './runs';
 import { isTurnId } from './turn-id';
 import type { ListQuery, TurnSummary } from './types';
 
@@ -45,12 +46,13 @@ async function collectTurns(
   return [...turns.values()];
 }
 
-function queryOf({ state, agent }: ListQuery): string {
+function queryOf({ state, agent, since }: ListQuery): string {
   const parts = [
     `WorkflowType = '${WORKFLOWS.turn}'`,
     `ExecutionStatus != 'ContinuedAsNew'`,
     ...(state === undefined ? [] : [stateFilter(state)]),
     ...(agent === undefined ? [] : [`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`]),
+    ...(since === undefined ? [] : [activeSince(since)]),
   ];
   return parts.join(' AND ');
 }

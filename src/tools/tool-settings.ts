@@ -41,6 +41,7 @@ export function settleSettings(options: ToolOptions): ToolSettings {
     local,
     requestExpiresMs: given.requestExpires === undefined ? TIMES.requestExpires : given.requestExpires,
     startWithinMs: given.startWithin ?? TIMES.startWithin,
+    noBatch: given.noBatch ?? false,
     outputLimit: given.outputLimit ?? LIMITS.outputBytes,
   };
   assertRules(settings, given.retry !== undefined);
@@ -125,6 +126,7 @@ const optionsSchema = z.strictObject({
   local: z.boolean().optional(),
   requestExpires: z.union([z.literal('never').transform(() => null), duration(1)]).optional(),
   startWithin: duration(1).optional(),
+  noBatch: z.boolean().optional(),
   outputLimit: z.int().min(LEAST_OUTPUT_BYTES).max(LIMITS.outputBytesMost).optional(),
   preview: callable.optional(),
   verify: callable.optional(),

@@ -73,6 +73,8 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   requestExpires?: Duration | 'never';
   /** An approved call has to start within this. @default 1 hour */
   startWithin?: Duration;
+  /** Its requests are decided one by one only, never with others by one answer. @default false */
+  noBatch?: boolean;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
   /** What the approver is shown beside the arguments. May throw: the call is then an error result for the model. */
@@ -101,6 +103,7 @@ export interface Tool {
   readonly local: boolean;
   readonly requestExpiresMs: number | null;
   readonly startWithinMs: number;
+  readonly noBatch: boolean;
   readonly outputLimit: number;
   /** `local`, or the name of an MCP server. */
   readonly server: string;

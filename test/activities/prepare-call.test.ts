@@ -30,6 +30,7 @@ const edit = defineTool({
   description: 'Edits.',
   parameters,
   safety: 'dangerous',
+  noBatch: true,
   preview: ({ path }) => {
     if (path === 'missing') throw new ToolError('there is no file missing');
     return path === 'large' ? 'x'.repeat(LIMITS.previewBytes) : `would edit ${path}`;
@@ -94,6 +95,12 @@ it.each([
     result: { success: false, error: { code } },
   });
   if (call.kind === 'invalid') expect(call.result.content.length).toBeLessThan(10_000);
+});
+
+it('carries on that a tool wants each request decided on its own, and nothing where it does not', async () => {
+  expect(await prepare('edit', '{"path":"a"}')).toMatchObject({ settings: { noBatch: true } });
+  const plain = await prepare('pay', '{"path":"a"}');
+  expect(plain.kind === 'ask' && plain.settings).not.toHaveProperty('noBatch');
 });
 
 it('names the tools there are for one that is not', async () => {

@@ -51,6 +51,7 @@ describe('defaults', () => {
       local: false,
       requestExpiresMs: TIMES.requestExpires,
       startWithinMs: TIMES.startWithin,
+      noBatch: false,
       outputLimit: LIMITS.outputBytes,
       server: 'local',
       preview: undefined,

@@ -3,7 +3,7 @@ import { createUsers, type Users } from '../../server/auth/users';
 import { defined } from '../../history/defined';
 import type { Context } from '../context';
 import { defaultUsersFile, readPort, withOpenDesk } from '../open-desk';
-import { relative } from '../print/times';
+import { relative } from '../../contract/times';
 import { tableLines } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
 

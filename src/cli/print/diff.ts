@@ -14,7 +14,7 @@ export function diffLines(text: string, style: Style): string[] {
   return text
     .replace(/\n$/, '')
     .split('\n')
-    .map((line) => paintDiff(showEnds(visibleLine(line, style.mark), style), style));
+    .map((line) => paintDiff(visibleLine(line, style.mark), style));
 }
 
 function planLines(plan: FilePlan, style: Style): string[] {
@@ -27,17 +27,12 @@ function planLines(plan: FilePlan, style: Style): string[] {
   ];
 }
 
-function hunkLines(hunk: Hunk, style: Style): string[] {
+/** One hunk with its number, coloured. */
+export function hunkLines(hunk: Hunk, style: Style): string[] {
   const range = `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`;
   const head = `${style.link(range)} ${style.quiet(`hunk ${hunk.id}`)}`;
-  const lines = hunk.lines.map((line) => showEnds(visibleLine(line, style.mark), style));
+  const lines = hunk.lines.map((line) => visibleLine(line, style.mark));
   return [head, ...lines.map((line) => paintDiff(line, style))];
-}
-
-/** Blanks at the end of a changed line are the change, often. */
-function showEnds(line: string, { mark }: Style): string {
-  if (!/^[+-]/.test(line)) return line;
-  return line.replace(/(?<=.) +$/, (blanks) => mark('·'.repeat(blanks.length)));
 }
 
 function paintDiff(line: string, style: Style): string {

@@ -54,7 +54,7 @@ function checkArguments({ tool, arguments: args, schema }: GateRequest): void {
 }
 
 /** What runs an allowed call is the workflow's own business: only the expiry has an effect. */
-function settingsOf({ effect = 'unsafe', expiresIn }: GateRequest): ValidCall['settings'] {
+function settingsOf({ effect = 'unsafe', expiresIn, noBatch = false }: GateRequest): ValidCall['settings'] {
   return {
     safety: 'dangerous',
     effect,
@@ -63,6 +63,7 @@ function settingsOf({ effect = 'unsafe', expiresIn }: GateRequest): ValidCall['s
     retry: { maximumAttempts: 1, initialIntervalMs: 1000, backoffCoefficient: 2 },
     requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires),
     startWithinMs: TIMES.startWithin,
+    ...(noBatch ? { noBatch } : {}),
   };
 }
 

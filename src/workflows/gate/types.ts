@@ -33,6 +33,8 @@ export interface GateRequest<A extends JsonObject = JsonObject> {
   effect?: Effect;
   /** How long the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
   expiresIn?: Duration | 'never';
+  /** Decided on its own only, never with others by one answer. @default false */
+  noBatch?: boolean;
   /** Unique in this workflow: letters, digits, `.`, `_`, `-`, at most 64. @default `1.<n>`, n counting from 1 */
   callId?: string;
 }

@@ -44,6 +44,14 @@ test('a request tells the timeout of its call, and the schema of its tool where 
   }
 });
 
+test('a request tells that its tool wants each of them decided on its own', () => {
+  const calls = [ask('1.1', {}, { noBatch: true }), ask('1.2')];
+  const requests = asked(calls)
+    .open([item('1.1'), item('1.2')])
+    .told('request_opened');
+  expect(requests.map(({ noBatch }) => noBatch)).toEqual([true, undefined]);
+});
+
 test('calls that need nobody are no requests', () => {
   expect(
     asked([run('1.1')])
