@@ -9,6 +9,7 @@ import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
+import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
@@ -46,6 +47,7 @@ const COMMANDS = [
   addInbox,
   addShow,
   addTimeline,
+  addReplay,
   addApprove,
   addDeny,
   addReview,
