@@ -11,6 +11,7 @@ import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
+import { addWatch } from './commands/watch';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -38,6 +39,7 @@ const COMMANDS = [
   addWorker,
   addRun,
   addInbox,
+  addWatch,
   addShow,
   addApprove,
   addDeny,

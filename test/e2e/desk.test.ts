@@ -1,16 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect, type Countersign } from '../../src/client';
 import { createWorkspaceTools } from '../../src/tools/workspace';
 import { defineAgent } from '../../src/tools/define-agent';
 import { TransportError } from '../../src/tools/errors';
-import { runCli, type Ended } from '../cli/process';
+import { runCli, startCli, type Ended } from '../cli/process';
 import { typed, type Typed } from '../cli/typed';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
 import { scratchDirectory, writeScript } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
 import { decide, waitFor } from '../support/turns';
-import { startBench, type TestBench, type TurnHandle } from '../support/worker';
+import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
 
 jest.setTimeout(120_000);
 
@@ -18,6 +19,7 @@ const root = scratchDirectory();
 const effects = useEffects();
 const book = scriptBook();
 let bench: TestBench;
+let starter: Countersign;
 /** Each test sees only its own turns. */
 let agent: string;
 let tests = 0;
@@ -26,6 +28,11 @@ let tests = 0;
 const text = (first: string, last: string): string =>
   [first, ...Array.from({ length: 20 }, (_, n) => `line ${n}`), last, ''].join('\n');
 const file = (): string => join(root(), 'notes.txt');
+
+beforeAll(async () => {
+  starter = await connect({ address: testAddress() });
+});
+afterAll(() => starter.close());
 
 beforeEach(async () => {
   writeFileSync(file(), text('first', 'last'));
@@ -55,8 +62,14 @@ afterEach(() => bench.stop());
 /** A turn that waits with one call. */
 const waiting = async (name: string, args: object): Promise<TurnHandle> => {
   const call = { name, arguments: JSON.parse(JSON.stringify(args)) };
-  const handle = await bench.start(agent, book.add({ text: 'I will do it.', toolCalls: [call] }, readBack));
+  const prompt = book.add({ text: 'I will do it.', toolCalls: [call] }, readBack);
+  const { turn } = await starter.start({ agent, prompt, taskQueue: bench.taskQueue });
+  const handle = bench.client.workflow.getHandle(turn);
   await waitFor(handle, '1.1');
+  // Visibility comes a moment after the turn.
+  await until('it in the inbox', async () =>
+    (await starter.inbox({ agent })).some((item) => item.turn === turn),
+  );
   return handle;
 };
 const proposal = (): Promise<TurnHandle> =>
@@ -332,7 +345,10 @@ describe('inbox', () => {
     const handle = await waiting('pay', { tag: 'drawn' });
     await desk.sees(/1 waiting, live[^]*pay tag=drawn/);
     await decide(handle, { callId: '1.1', decision: 'denied' });
-    await until('the inbox to be empty', () => desk.shown().lastIndexOf('0 waiting') > desk.shown().lastIndexOf('1 waiting'));
+    await until(
+      'the inbox to be empty',
+      () => desk.shown().lastIndexOf('0 waiting') > desk.shown().lastIndexOf('1 waiting'),
+    );
     desk.type('\x03');
     expect(await desk.ended).toBe(0);
     expect(desk.raw()).toMatch(/\x1b\[\?1049h\x1b\[\?25l[^]*\x1b\[\?25h\x1b\[\?1049l/);
@@ -362,13 +378,18 @@ describe('inbox', () => {
 
 describe('many at once', () => {
   it('decides what the condition chose, after one question, and leaves the rest', async () => {
-    const small = [await waiting('pay', { tag: 'a', amount: 5 }), await waiting('pay', { tag: 'b', amount: 7 })];
+    const small = [
+      await waiting('pay', { tag: 'a', amount: 5 }),
+      await waiting('pay', { tag: 'b', amount: 7 }),
+    ];
     const big = await waiting('pay', { tag: 'c', amount: 500 });
     const sly = await waiting('pay', { tag: 'd\u202e', amount: 1 });
     const desk = cli(['approve', '--all', '--tool', 'pay', '--agent', agent, '--where', 'args.amount<50']);
     await desk.answer('Approve these 2? [y/N] ', 'y');
     expect(await desk.ended).toBe(0);
-    expect(desk.shown()).toContain(`left out: ${sly.workflowId}/1.1: it holds characters that deceive the eye`);
+    expect(desk.shown()).toContain(
+      `left out: ${sly.workflowId}/1.1: it holds characters that deceive the eye`,
+    );
     for (const handle of small) expect(await handle.result()).toMatchObject({ status: 'answered' });
     for (const handle of [big, sly]) {
       expect(await decide(handle, { callId: '1.1', decision: 'denied' })).toMatchObject({ accepted: true });
@@ -388,19 +409,44 @@ describe('many at once', () => {
   it('is for scripts, with --yes and --json; never for a tool that is marked noBatch', async () => {
     const handle = await waiting('pay', { tag: 'script' });
     const wired = await waiting('wire', { tag: 'wired' });
-    const all = (tool: string) => piped(['approve', '--all', '--tool', tool, '--agent', agent, '--yes', '--json']);
+    const all = (tool: string) =>
+      piped(['approve', '--all', '--tool', tool, '--agent', agent, '--yes', '--json']);
     const { code, out } = await all('pay');
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject([{ turn: handle.workflowId, callId: '1.1', answer: { status: 'accepted' } }]);
-    expect(await all('wire')).toMatchObject({ code: 0, out: '[]\n', err: expect.stringContaining('decided on its own') });
-    const denied = await piped(['deny', '--all', '--tool', 'wire', '--agent', agent, '--yes', '--reason', 'no wires']);
+    expect(JSON.parse(out)).toMatchObject([
+      { turn: handle.workflowId, callId: '1.1', answer: { status: 'accepted' } },
+    ]);
+    expect(await all('wire')).toMatchObject({
+      code: 0,
+      out: '[]\n',
+      err: expect.stringContaining('decided on its own'),
+    });
+    const denied = await piped([
+      'deny',
+      '--all',
+      '--tool',
+      'wire',
+      '--agent',
+      agent,
+      '--yes',
+      '--reason',
+      'no wires',
+    ]);
     expect(denied).toMatchObject({ code: 0, out: expect.stringContaining(`${wired.workflowId}/1.1 denied`) });
     expect(await wired.result()).toMatchObject({ counts: { denied: 1 } });
   });
 
   it('never takes a call with several hunks', async () => {
     const handle = await proposal();
-    const { out } = await piped(['approve', '--all', '--tool', 'propose_file_edit', '--agent', agent, '--yes']);
+    const { out } = await piped([
+      'approve',
+      '--all',
+      '--tool',
+      'propose_file_edit',
+      '--agent',
+      agent,
+      '--yes',
+    ]);
     expect(out).toContain('it has 2 hunks to choose from');
     expect(await decide(handle, { callId: '1.1', decision: 'denied' })).toMatchObject({ accepted: true });
   });
