@@ -12,9 +12,11 @@ export interface Ended {
 /** A command that runs. */
 export interface RunningCommand {
   /** Ends it as Ctrl-C does, or as an operator does. */
-  signal(signal: 'SIGINT' | 'SIGTERM'): void;
+  signal(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
   /** What it has printed to stdout so far. */
   out(): string;
+  /** The same of stderr. */
+  err(): string;
   ended: Promise<Ended>;
 }
 
@@ -49,7 +51,7 @@ export function startNode(
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, out, err }));
   });
-  return { signal: (signal) => void child.kill(signal), out: () => out, ended };
+  return { signal: (signal) => void child.kill(signal), out: () => out, err: () => err, ended };
 }
 
 function bareEnv(): NodeJS.ProcessEnv {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { shellWord } from '../../src/cli/context';
 import { root } from '../support/build';
@@ -20,10 +20,21 @@ export interface Typed {
   ended: Promise<number | null>;
 }
 
+const running = new Set<ChildProcess>();
+
+/** Ends what a test that failed has left at its terminal. */
+export function endTyped(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
 /** Types `countersign …` at a real pseudo-terminal, which util-linux's `script` makes. */
 export function typed(args: readonly string[], env: NodeJS.ProcessEnv): Typed {
-  const command = [process.execPath, join(root, 'bin', 'countersign.js'), ...args].map(shellWord).join(' ');
+  // Without exec the shell between would tell of the Ctrl-C that it got too, not of how the command ended.
+  const command = ['exec', process.execPath, join(root, 'bin', 'countersign.js'), ...args]
+    .map(shellWord)
+    .join(' ');
   const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], { env: { TERM: 'xterm', ...env } });
+  running.add(child);
   let raw = '';
   let read = 0;
   let isOver = false;
@@ -31,6 +42,7 @@ export function typed(args: readonly string[], env: NodeJS.ProcessEnv): Typed {
   const ended = new Promise<number | null>((resolve) => {
     child.once('close', (code) => {
       isOver = true;
+      running.delete(child);
       resolve(code);
     });
   });

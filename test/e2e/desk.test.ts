@@ -5,7 +5,7 @@ import { createWorkspaceTools } from '../../src/tools/workspace';
 import { defineAgent } from '../../src/tools/define-agent';
 import { TransportError } from '../../src/tools/errors';
 import { runCli, startCli, type Ended } from '../cli/process';
-import { typed, type Typed } from '../cli/typed';
+import { endTyped, typed, type Typed } from '../cli/typed';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
 import { scratchDirectory, writeScript } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
@@ -57,7 +57,10 @@ beforeEach(async () => {
     ],
   });
 });
-afterEach(() => bench.stop());
+afterEach(async () => {
+  endTyped();
+  await bench.stop();
+});
 
 /** A turn that waits with one call. */
 const waiting = async (name: string, args: object): Promise<TurnHandle> => {
@@ -240,8 +243,8 @@ describe('review', () => {
     const denied = await waiting('pay', { tag: 'denied' });
     const left = await waiting('pay', { tag: 'left' });
     const desk = cli(['review', '--agent', agent, '--as', 'ann']);
-    await desk.sees(`request    ${paid.workflowId}/1.1  pay`);
-    expect(desk.shown()).toMatch(/1 of 3[^]*agent {6}clerk[^]*the model says:\n {2}I will do it\./);
+    await desk.sees(`request  ${paid.workflowId}/1.1  pay`);
+    expect(desk.shown()).toMatch(/1 of 3[^]*agent {4}clerk[^]*the model says:\n {2}I will do it\./);
     await desk.answer('Your decision [a,e,d,n,b,v,q,?]? ', 'a');
     await desk.answer(`Approve ${paid.workflowId}/1.1 pay as it is? [y/N] `, 'y');
     await desk.sees('1.1 approved by ann');
