@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
+import type { RunningServer } from '../../src/engine';
 import { defineAgent } from '../../src/tools/define-agent';
 import { startPostServer, type PostServer } from '../cli/notify/receiver';
 import { runCli, startCli, type RunningCommand } from '../cli/process';
@@ -127,44 +128,45 @@ it('runs a command with the notice on stdin, once a notice, for cron', async () 
   expect(await once(`cat > ${out}`)).toMatchObject({ code: 0, err: '' });
 });
 
-it('outlives a restart of the Temporal server', async () => {
-  const dbFile = join(directory(), 'temporal.db');
-  const own = await startOwnServer({ dbFile });
-  const port = Number(own.address.split(':')[1]);
-  const there = await startBench({
-    address: own.address,
-    agents: [
-      defineAgent({
-        name: agent,
-        instructions: 'do',
-        model: book.model,
-        tools: [recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA })],
-      }),
-    ],
+describe('a Temporal server that goes away', () => {
+  let own: RunningServer;
+  let there: TestBench;
+  let starter: Countersign;
+  const dbFile = (): string => join(directory(), 'temporal.db');
+
+  beforeEach(async () => {
+    own = await startOwnServer({ dbFile: dbFile() });
+    const pay = recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA });
+    const agents = [defineAgent({ name: agent, instructions: 'do', model: book.model, tools: [pay] })];
+    there = await startBench({ address: own.address, agents });
+    starter = await connect({ address: own.address });
   });
-  const starter = await connect({ address: own.address });
+  afterEach(async () => {
+    await starter.close();
+    await there.stop();
+    await own.stop();
+  });
+
   const start = async (): Promise<void> => {
     const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag: 'x' } }] }, readBack);
     await starter.start({ agent, prompt, taskQueue: there.taskQueue });
   };
-  const inbox = startCli(['inbox', '--watch', '--json'], { env: env(own.address) });
-  const notices = startCli(args(), { env: env(own.address) });
-  watching.push(inbox, notices);
-  await start();
-  await until('the first', () => server.posts.length === 1 && inbox.out().split('\n').length === 2);
-  process.kill(own.pid, 'SIGKILL');
-  await own.exited;
-  await until(
-    'both to notice',
-    () => notices.err().includes('does not answer') && inbox.err().includes('does not answer'),
-  );
-  const back = await startOwnServer({ dbFile, port });
-  await until('both to be back', () => notices.err().includes('is back') && inbox.err().includes('is back'));
-  await start();
-  await until('the second', () => server.posts.length === 2 && inbox.out().split('\n').length === 3);
-  await starter.close();
-  await there.stop();
-  await back.stop();
+
+  it('is waited for by both watchers, which go on where they were', async () => {
+    const inbox = startCli(['inbox', '--watch', '--json'], { env: env(own.address) });
+    const notices = startCli(args(), { env: env(own.address) });
+    watching.push(inbox, notices);
+    const both = (text: string): boolean => [notices, inbox].every((one) => one.err().includes(text));
+    await start();
+    await until('the first', () => server.posts.length === 1 && inbox.out().split('\n').length === 2);
+    process.kill(own.pid, 'SIGKILL');
+    await own.exited;
+    await until('both to notice', () => both('does not answer'));
+    own = await startOwnServer({ dbFile: dbFile(), port: Number(own.address.split(':')[1]) });
+    await until('both to be back', () => both('is back'));
+    await start();
+    await until('the second', () => server.posts.length === 2 && inbox.out().split('\n').length === 3);
+  });
 });
 
 it.each([

@@ -12,7 +12,7 @@ import { createOutbox } from '../notify/outbox';
 import type { Receiver } from '../notify/receiver';
 import { readSecret } from '../notify/secret';
 import { sendForever, sendOnce } from '../notify/send';
-import { openSent } from '../notify/sent';
+import { makeFolder, openSent } from '../notify/sent';
 import { createWebhook } from '../notify/webhook';
 import { visible } from '../print/visible';
 import { readTime } from '../read-value';
@@ -49,8 +49,9 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
   const { signal, release } = takeStopSignals(() => undefined);
   const tell = (text: string): void => context.screen.note(visible(text));
   try {
-    await context.withDesk((desk) => {
+    await context.withDesk(async (desk) => {
       const file = options.state ?? stateFile(options, desk, context);
+      await makeFolder(file);
       return withLock(`${file}.lock`, { progress: tell, what: 'these notices are sent' }, async () => {
         const outbox = createOutbox({ receiver, sent: await openSent(file), tell, signal });
         const plan = { desk, query, beforeMs, outbox, tell, signal };

@@ -16,12 +16,11 @@ const fileSchema = z.object({ version: z.literal(1), sent: z.record(z.string(), 
 const KEEP_MS = 180 * 24 * 3600 * 1000;
 
 /**
- * Opens the file of what was delivered; it is made where it is not there yet.
+ * Opens the file of what was delivered, in a folder that is there; it is made with the first delivery.
  *
  * @throws CountersignError `config_invalid` for a file that is something else.
  */
 export async function openSent(file: string): Promise<Sent> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const sent = await readSent(file);
   return {
     has: (id) => sent.has(id),
@@ -31,6 +30,21 @@ export async function openSent(file: string): Promise<Sent> {
       await writeSynced(file, { version: 1, sent: Object.fromEntries(sent) });
     },
   };
+}
+
+/**
+ * Makes the folder of the file.
+ *
+ * @throws CountersignError `config_invalid` where it cannot be made.
+ */
+export async function makeFolder(file: string): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const hint = 'Name a file in a folder of your own with --state.';
+    throw new CountersignError('config_invalid', `nothing can be kept in ${file}: ${why}`, { hint, cause });
+  }
 }
 
 async function readSent(file: string): Promise<Map<string, number>> {

@@ -1,11 +1,13 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSent } from '../../../src/cli/notify/sent';
+import { makeFolder, openSent } from '../../../src/cli/notify/sent';
 import { scratchDirectory } from '../../support/scratch';
 import { NOW } from '../support';
 
 const directory = scratchDirectory();
 const file = (): string => join(directory(), 'deep', 'notices.json');
+
+beforeEach(() => makeFolder(file()));
 
 describe('the record of what was told', () => {
   it('is on disk before anything else happens, for its owner only', async () => {
@@ -36,11 +38,17 @@ describe('the record of what was told', () => {
   });
 
   it.each(['', 'no JSON', '[]', '{"version":2,"sent":{}}'])('is never guessed from %j', async (text) => {
-    await openSent(file());
     writeFileSync(file(), text);
     await expect(openSent(file())).rejects.toMatchObject({
       code: 'config_invalid',
       hint: expect.any(String),
+    });
+  });
+
+  it('needs a folder', async () => {
+    writeFileSync(join(directory(), 'file'), '');
+    await expect(makeFolder(join(directory(), 'file', 'notices.json'))).rejects.toMatchObject({
+      code: 'config_invalid',
     });
   });
 });
