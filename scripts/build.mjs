@@ -1,6 +1,8 @@
-/** Builds lib/: compiles src/, then bundles the workflows so that a worker starts without webpack. */
+/** Builds lib/: compiles src/, builds the desk's page, then bundles the workflows so that a worker starts without webpack. */
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { buildWeb } from './build-web.mjs';
 import { withLock } from './lock.mjs';
 import { at, say } from './root.mjs';
 import { runQuiet } from './run.mjs';
@@ -25,6 +27,7 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
+  await buildWeb(join(staging, 'web'));
   swap(staging);
   await bundle();
   chmodSync(at('bin', 'countersign.js'), 0o755);
@@ -61,16 +64,22 @@ const bundle = async () => {
   writeFileSync(at('lib', 'workflow-bundle.js'), await withoutComments(code));
 };
 
-/** Half of the bundle is comments and blanks, most of them the SDK's. Names and structure stay, and the source map is led on. */
+/**
+ * A third of the bundle is comments, most of them the SDK's. Names, structure and lines stay: an error in the sandbox prints
+ * the line it is on, and a debugger stops on it. The source map is led on, its paths relative to the bundle.
+ */
 const withoutComments = async (bundled) => {
-  const { minify } = await import('@swc/core');
-  const [source, map] = bundled.split(SOURCE_MAP);
-  const { code, map: newMap } = await minify(source, {
-    ...{ compress: false, mangle: false, format: { comments: false } },
-    sourceMap: { content: Buffer.from(map, 'base64').toString() },
-    inlineSourcesContent: true,
-  });
-  return `${code}${SOURCE_MAP}${Buffer.from(newMap).toString('base64')}`;
+  const { transform } = await import('esbuild');
+  const options = { legalComments: 'none', sourcemap: 'external', charset: 'utf8' };
+  const { code, map } = await transform(bundled, options);
+  return `${code.trimEnd()}${SOURCE_MAP}${Buffer.from(withRelativeSources(map)).toString('base64')}`;
+};
+
+const withRelativeSources = (text) => {
+  const map = JSON.parse(text);
+  const sources = map.sources.map((source) => (isAbsolute(source) ? relative(at('lib'), source) : source));
+  // A worker that is given the code and no path takes the name from here.
+  return JSON.stringify({ ...map, file: 'workflow-bundle.js', sources });
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

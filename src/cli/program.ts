@@ -1,17 +1,24 @@
 import { Command } from 'commander';
 import { addApprove } from './commands/approve';
+import { addAudit } from './commands/audit';
 import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addExport } from './commands/export';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
+import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
+import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
+import { addTimeline } from './commands/timeline';
+import { addStats } from './commands/stats';
+import { addWeb } from './commands/web';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -37,16 +44,23 @@ const COMMANDS = [
   addInit,
   addDev,
   addWorker,
+  addWeb,
   addRun,
   addInbox,
   addWatch,
   addShow,
+  addTimeline,
+  addReplay,
   addApprove,
   addDeny,
   addReview,
   addResolve,
   addList,
   addCancel,
+  addStats,
+  addExport,
+  addAudit,
+  addKeys,
   addDoctor,
 ] as const;
 

@@ -1,12 +1,15 @@
+import { readHistories, readHistory, readRunEvents } from '../history/read-histories';
 import { readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn } from './cancel-turn';
+import { countWaiting } from './count-waiting';
 import { decideCall, resolveCall } from './decide';
 import type { Desk } from './desk';
 import { findTurn } from './find-turn';
 import { readInbox } from './inbox';
 import { listTurns } from './list';
 import { pendingActivities } from './pending';
+import { listRuns } from './runs';
 import { startTurn } from './start-turn';
 import type { Countersign } from './types';
 
@@ -26,7 +29,12 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     view: async (turn) => viewOf(await readTimeline(desk.source, turn)),
     pendingActivities: (turn) => pendingActivities(desk, turn),
     inbox: (query = {}) => readInbox(desk, query),
+    countWaiting: () => countWaiting(desk),
     list: (query = {}) => listTurns(desk, query),
+    runs: (query = {}) => listRuns(desk, query),
+    runEvents: (run) => readRunEvents(desk.source, run),
+    history: (run) => readHistory(desk.source, run),
+    histories: (turn) => readHistories(desk.source, turn),
     close,
   };
 }

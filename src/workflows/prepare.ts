@@ -1,5 +1,7 @@
 import { scheduleActivity, type ActivityOptions, type CancellationScope } from '@temporalio/workflow';
 import type { InvalidCall, PreparedCall, RemoteCall } from '../contract/call';
+import { unprepared } from '../contract/endings';
+import { askFirst } from '../contract/fork';
 import { TIMES } from '../contract/limits';
 import { makeFailure } from '../contract/make-result';
 import { ACTIVITIES, activityIds } from '../contract/names';
@@ -22,7 +24,11 @@ export async function prepareRemote(
 
 async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
   const { callId, id, tool, raw, taskQueue } = call;
-  return prepare(turn, { agent: turn.agent, callId, id, tool, raw }, taskQueue);
+  const prepared = await prepare(turn, { agent: turn.agent, callId, id, tool, raw }, taskQueue);
+  // Whoever made up the call did not know which queue has its tool; the turn's own worker does.
+  if (prepared.kind === 'remote' && prepared.taskQueue !== taskQueue)
+    return remote(turn, { ...call, taskQueue: prepared.taskQueue });
+  return askFirst(call, prepared);
 }
 
 /** Prepares a call anew with the arguments a person gave it. Never throws. */
@@ -47,7 +53,7 @@ async function prepare(
     if (schema !== undefined && call.kind === 'ask') turn.approvals.schemas.set(call.toolDigest, schema);
     return call;
   } catch (error) {
-    return unprepared(input, error);
+    return withoutWorker(input, error);
   }
 }
 
@@ -63,12 +69,11 @@ function optionsOf(input: PrepareInput, taskQueue: string | undefined): Activity
 }
 
 /** No worker could prepare it: an error result, nothing ran. */
-function unprepared(input: PrepareInput, error: unknown): InvalidCall {
+function withoutWorker(input: PrepareInput, error: unknown): InvalidCall {
   const { callId, id, tool } = input;
   const why =
     error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
-  const message = `The worker that has ${tool} could not prepare this call: ${why}. Nothing ran.`;
   const facts = { timestamp: new Date(Date.now()).toISOString() };
-  const result = makeFailure({ id, callId, tool, arguments: {} }, { code: 'transport', message }, facts);
+  const result = makeFailure({ id, callId, tool, arguments: {} }, unprepared(tool, why), facts);
   return { kind: 'invalid', callId, id, tool, proposed: {}, result };
 }

@@ -110,9 +110,8 @@ describe('approve --edit', () => {
     );
     const desk = cli(['approve', '-e', `${handle.workflowId}/1.1`, '--as', 'ann'], rounds);
     await desk.answer('Approve with these changes [y,n,e,?]? ', 'y');
-    await desk.answer('Approve with these changes [y,n,e,?]? ', 'y');
     expect(await desk.ended).toBe(0);
-    expect(desk.shown()).toMatch(/what changed:\s+amount: 10 → 1000000/);
+    expect(desk.shown()).not.toContain('1000000');
     expect(desk.shown()).toMatch(/what changed:\s+amount: 10 → 7/);
     expect(desk.shown()).toContain('1.1 modified by ann');
     expect(seenBy(1)).not.toContain('does not fit');

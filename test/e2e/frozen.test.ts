@@ -9,15 +9,25 @@ jest.setTimeout(120_000);
 const newBench = useFaultBenches();
 const newProxy = useFaultProxies();
 
+interface Frozen {
+  handle: TurnHandle;
+  frozen: ProcessWorker;
+  other: ProcessWorker;
+}
+
+const frozenInside = (bench: FaultBench, ...asked: string[]): Promise<Frozen> =>
+  frozenOnce(bench, asked, () => bench.effectsOf('t', 1));
+
 /** Freezes a worker inside a call, past its heartbeat timeout, while another machine takes over. */
-const frozenInside = async (
+const frozenOnce = async (
   bench: FaultBench,
-  ...asked: string[]
-): Promise<{ handle: TurnHandle; frozen: ProcessWorker; other: ProcessWorker }> => {
+  asked: readonly string[],
+  isInside: () => Promise<unknown>,
+): Promise<Frozen> => {
   const proxy = await newProxy();
   const frozen = await bench.worker({ address: proxy.address });
   const handle = await bench.start(calls(...asked));
-  await bench.effectsOf('t', 1);
+  await isInside();
   frozen.signal('SIGSTOP');
   await frozen.stopped();
   proxy.cut();
@@ -80,7 +90,7 @@ test.concurrent(
 
 test.concurrent('F3: the process group of a call that was given up is killed', async () => {
   const bench = await newBench();
-  const { handle, frozen } = await frozenInside(bench, 'group:t');
+  const { handle, frozen } = await frozenOnce(bench, ['group:t'], () => groupOf(bench, 't'));
   const group = await groupOf(bench, 't');
   await waitFor(handle, '1.1', 'in_doubt');
   expect(isAlive(-group)).toBe(true);

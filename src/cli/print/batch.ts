@@ -4,7 +4,7 @@ import { withoutId } from './inbox';
 import type { Screen } from './screen';
 import type { Style } from './style';
 import { tableLines } from './table';
-import { relative } from './times';
+import { relative } from '../../contract/times';
 import { visible } from './visible';
 
 /** What a batch would decide as a table, and what it leaves out and why. */

@@ -3,7 +3,7 @@ import type { Context } from '../context';
 import type { InboxChange } from '../live/watch-inbox';
 import type { Screen } from './screen';
 import { tableLines, type Cell } from './table';
-import { clock, expiry, relative } from './times';
+import { clock, expiry, relative } from '../../contract/times';
 import { visible } from './visible';
 
 /** The inbox as a table, and what to type next. */

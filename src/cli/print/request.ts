@@ -1,11 +1,12 @@
+import { leavesOf } from '../../contract/leaves';
 import type { Preview } from '../../contract/plan';
 import { countDeceiving } from '../../contract/visible';
 import type { InDoubtOpened, RequestOpened } from '../../history/events';
-import { argumentLines, leavesOf } from './arguments';
+import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
-import { expiry } from './times';
+import { expiry } from '../../contract/times';
 import { countHidden, visible, visibleLines } from './visible';
 
 /** What is printed about something that waits for a person. */

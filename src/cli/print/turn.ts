@@ -1,12 +1,12 @@
 import type { TurnEvent } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
-import { argumentLines } from './arguments';
+import { recordLines } from './call-records';
 import { eventLines } from './event';
 import { previewLines } from './diff';
 import { doubtLines, requestLines, saysLines, storyFacts, type Story, type WaitingPlace } from './request';
 import { stateCell } from './state';
 import { factLines, type Cell } from './table';
-import { relative, span } from './times';
+import { relative, span } from '../../contract/times';
 import { visible, visibleLines } from './visible';
 
 /** Where a turn is printed; the turn's id comes with it. */
@@ -44,10 +44,7 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
   const { screen } = place;
   return [
     ...factLines(callFacts(call, place), { width: screen.width, quiet: screen.style.quiet }),
-    ...block('proposed', argumentLines(call.arguments, screen), place),
-    ...(sameJson(call.arguments, call.effective)
-      ? []
-      : block('effective', argumentLines(call.effective, screen), place)),
+    ...recordLines(call, screen),
     ...(call.request?.preview === undefined
       ? []
       : block('preview', previewLines(call.request.preview, screen.style), place)),
@@ -64,7 +61,8 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
   ];
 }
 
-function turnFacts(view: TurnView, { screen, now }: TurnPlace): [string, Cell][] {
+/** What a turn is, and how far. */
+export function turnFacts(view: TurnView, { screen, now }: TurnPlace): [string, Cell][] {
   const ended: [string, Cell][] =
     view.endedAt === null ? [] : [['ended', { text: `${relative(view.endedAt, now)} (took ${took(view)})` }]];
   const unjudged: [string, Cell][] =
@@ -113,8 +111,4 @@ function block(name: string, lines: readonly string[], { screen }: WaitingPlace)
   return lines.length === 0
     ? []
     : [screen.style.quiet(`${name}:`), ...lines.map((line) => `  ${line}`.trimEnd())];
-}
-
-function sameJson(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }

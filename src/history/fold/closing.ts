@@ -1,7 +1,8 @@
+import { ENDINGS } from '../../contract/endings';
 import type { ToolFailure, ToolResult } from '../../contract/result';
 import type { ResultRef } from '../../contract/think';
 import type { CallEnded, EventHead } from '../events';
-import { CANCELLED, NEVER_STARTED, failureResult, successResult, withText } from './results';
+import { failureResult, successResult, withText } from './results';
 import { endCall, type CallFold, type FoldState } from './state';
 
 /** Ends a call that the turn itself closed, with the words that go to the model where history has them. */
@@ -44,7 +45,7 @@ function unknownFate(ref: ResultRef): NonNullable<CallFold['fate']> {
 }
 
 function fateOfCancelled(held: CallFold): ToolFailure {
-  if (held.phase === 'running') return CANCELLED;
-  if (held.phase !== 'lost') return NEVER_STARTED;
+  if (held.phase === 'running') return ENDINGS.cancelled;
+  if (held.phase !== 'lost') return ENDINGS.neverStarted;
   return { code: 'in_doubt', message: 'Unresolved: the turn ended with this call in doubt.' };
 }

@@ -1,4 +1,4 @@
-import type { ToolFailure } from '../../contract/result';
+import { denied, didNot, happened } from '../../contract/endings';
 import type { DecisionMade, Resolved, TurnEvent } from '../events';
 import type { CallFold, FoldState } from './state';
 
@@ -48,8 +48,7 @@ function askAgain(held: CallFold): void {
 
 function deny(held: CallFold, { approver, reason }: DecisionMade): void {
   held.phase = 'closed';
-  const why = reason === undefined || reason === '' ? 'no reason was given' : reason;
-  held.fate = { code: 'denied', message: `${approver} denied this call: ${why}. Nothing ran.` };
+  held.fate = denied({ approver, reason });
 }
 
 function applyResolution(state: FoldState, event: Resolved): void {
@@ -60,17 +59,5 @@ function applyResolution(state: FoldState, event: Resolved): void {
     held.approved = true;
     return;
   }
-  held.fate = event.resolution === 'happened' ? vouchedFor(event) : didNot(event);
-}
-
-function vouchedFor({ approver, reason, content }: Resolved): { content: string } {
-  const why = reason === undefined ? '' : ` Reason: ${reason}`;
-  const note = `The call was interrupted. ${approver} found that it did take effect.${why}`;
-  return { content: content === undefined ? note : `${note}\n\n${content}` };
-}
-
-function didNot({ approver, reason }: Resolved): ToolFailure {
-  const why = reason === undefined ? '' : ` Reason: ${reason}`;
-  const message = `The call was interrupted. ${approver} found that it did not take effect.${why}`;
-  return { code: 'transport', message };
+  held.fate = event.resolution === 'happened' ? { content: happened(event, event.content) } : didNot(event);
 }

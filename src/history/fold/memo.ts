@@ -6,7 +6,7 @@ import type { EventHead, TurnEvent } from '../events';
 import { summaryOf } from '../summary';
 import { closeByProof } from './closing';
 import { is } from './guards';
-import { NEVER_STARTED } from './results';
+import { ENDINGS } from '../../contract/endings';
 import { textAt } from './said';
 import { judgeSignals } from './signals';
 import { headOf, type CallFold, type FoldState } from './state';
@@ -69,7 +69,7 @@ function openRequest(state: FoldState, head: EventHead, { held, open }: Looked):
   if (item === undefined && !unnamed) return [];
   held.phase = 'requested';
   held.callKey = `${open.key}:${call.callId}`;
-  const { requestExpiresMs, safety, effect, noBatch } = call.settings;
+  const { requestExpiresMs, timeoutMs, safety, effect, noBatch } = call.settings;
   const computed = requestExpiresMs === null ? null : state.taskTime + requestExpiresMs;
   held.deadline = item === undefined ? computed : item.deadline === null ? null : Date.parse(item.deadline);
   const proposed = held.original ?? call.proposed;
@@ -81,7 +81,7 @@ function openRequest(state: FoldState, head: EventHead, { held, open }: Looked):
       ...{ callId, callKey: held.callKey, tool, safety, effect, arguments: held.effective, argsDigest },
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
       summary: item?.summary ?? summaryOf({ callId, tool, arguments: held.effective }),
-      ...defined({ proposed, preview, policyReason, noBatch }),
+      ...defined({ proposed, preview, policyReason, noBatch, schema: held.schema, timeoutMs }),
     },
   ];
 }
@@ -92,17 +92,15 @@ function leaveRequest(state: FoldState, head: EventHead, { held, open }: Looked)
   if (open.items.has(callId)) return [];
   if (held.deadline !== null && held.deadline <= state.taskTime) {
     held.phase = 'closed';
-    held.fate = { code: 'expired', message: EXPIRED };
+    held.fate = ENDINGS.expired;
     return [{ ...headOf(head), type: 'request_expired', callId }];
   }
   if (!open.cut && !isBeingJudged(state, callId)) {
     held.phase = 'closed';
-    held.fate = NEVER_STARTED;
+    held.fate = ENDINGS.neverStarted;
   }
   return [];
 }
-
-const EXPIRED = 'Nobody decided on this call in time. It expired and counts as denied; nothing ran.';
 
 function lookIntoDoubt(state: FoldState, head: EventHead, { held, open }: Looked): TurnEvent[] {
   const { callId, tool } = held.call;

@@ -1,3 +1,4 @@
+import { doubt, lost, unstarted } from '../../contract/endings';
 import { makeFailure, makeSuccess } from '../../contract/make-result';
 import { FAILURES } from '../../contract/names';
 import type { ToolFailure, ToolResult } from '../../contract/result';
@@ -36,49 +37,10 @@ export type Settled = { result: ToolResult } | { failure: ToolFailure } | { doub
 /** As the workflow judges it: some failures prove that the call never started, others leave an unsafe call in doubt. */
 export function settleFailure(failure: DecodedFailure, unsafe: boolean): Settled {
   const root = rootOf(failure);
-  const proven = neverStarted(root);
+  const activity = { ...root, cancelled: root.kind === 'canceled' };
+  const proven = unstarted(activity);
   if (proven !== undefined) return { failure: proven };
-  if (unsafe) return { doubt: doubtOf(root) };
+  if (unsafe) return { doubt: doubt(activity) };
   const [last] = root.type === FAILURES.retry ? root.details : [];
-  return is.toolResult(last) ? { result: last } : { failure: lostFailure(root) };
-}
-
-function neverStarted(root: DecodedFailure): ToolFailure | undefined {
-  if (root.kind === 'canceled') return CANCELLED;
-  if (root.timeout === 'SCHEDULE_TO_START') {
-    return { code: 'expired', message: 'No worker started this call in time. Nothing ran.' };
-  }
-  if (root.type === FAILURES.notRegistered) {
-    return {
-      code: 'tool_not_found',
-      message: 'The worker that took this call does not have the tool. Nothing ran.',
-    };
-  }
-  return undefined;
-}
-
-/** The result of a call that never started because its turn was cancelled. */
-export const NEVER_STARTED: ToolFailure = {
-  code: 'cancelled',
-  message: 'The turn was cancelled before this call started. Nothing ran.',
-};
-
-/** The result of a call that was cancelled with its turn. */
-export const CANCELLED: ToolFailure = {
-  code: 'cancelled',
-  message: 'The turn was cancelled. This call did not finish.',
-};
-
-function doubtOf(root: DecodedFailure): string {
-  if (root.kind !== 'timeout') return `the call failed on its way back: ${root.message}`;
-  return root.timeout === 'HEARTBEAT'
-    ? 'the worker stopped answering while the call ran'
-    : 'the call was not heard of again after it started';
-}
-
-function lostFailure(root: DecodedFailure): ToolFailure {
-  if (root.kind !== 'timeout') return { code: 'unknown', message: root.message || 'The call failed.' };
-  return root.timeout === 'HEARTBEAT'
-    ? { code: 'transport', message: 'Every worker that ran this call was lost. It may run again safely.' }
-    : { code: 'timeout', message: 'The call did not end in time, at any attempt.' };
+  return is.toolResult(last) ? { result: last } : { failure: lost(activity) };
 }

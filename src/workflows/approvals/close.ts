@@ -1,4 +1,5 @@
 import { withDecisionNote } from '../../contract/decision-note';
+import { denied } from '../../contract/endings';
 import { makeFailure, makeSuccess, type ResultFacts, type ResultHead } from '../../contract/make-result';
 import type { ToolFailure, ToolResult } from '../../contract/result';
 import type { Approvals, CallState } from './state';
@@ -25,9 +26,7 @@ export function closeCall(
 
 /** The result of a call that a person said no to. */
 export function denialOf(state: CallState, denial: Denial): ToolResult {
-  const reason = denial.reason === undefined || denial.reason === '' ? 'no reason was given' : denial.reason;
-  const message = `${denial.approver} denied this call: ${reason}. Nothing ran.`;
-  return failureOf(state, { code: 'denied', message }, Date.parse(denial.at));
+  return failureOf(state, denied(denial), Date.parse(denial.at));
 }
 
 /** An error result made by the workflow at workflow time `now` (ms). */

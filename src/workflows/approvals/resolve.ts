@@ -1,4 +1,5 @@
 import type { Accepted, Refused, Resolution } from '../../contract/decision';
+import { didNot, happened } from '../../contract/endings';
 import { LIMITS } from '../../contract/limits';
 import { utf8Bytes } from '../../contract/transcript';
 import { closeCall, failureOf, successOf } from './close';
@@ -85,14 +86,9 @@ export function takeResolution(
 }
 
 function resolvedResult(state: CallState, resolution: Resolution, now: number) {
-  const approver = resolution.approver ?? 'somebody';
-  const reason = resolution.reason === undefined ? '' : ` Reason: ${resolution.reason}`;
-  if (resolution.resolution === 'did-not') {
-    const message = `The call was interrupted. ${approver} found that it did not take effect.${reason}`;
-    return failureOf(state, { code: 'transport', message }, now);
-  }
-  const note = `The call was interrupted. ${approver} found that it did take effect.${reason}`;
-  return successOf(state, resolution.content === undefined ? note : `${note}\n\n${resolution.content}`, now);
+  const said = { approver: resolution.approver ?? 'somebody', reason: resolution.reason };
+  if (resolution.resolution === 'did-not') return failureOf(state, didNot(said), now);
+  return successOf(state, happened(said, resolution.content), now);
 }
 
 /** A new decision for a new generation: the idempotency key changes, the call does not. */

@@ -1,4 +1,5 @@
 import type { OutcomeReport, SpentDecision, ValidCall } from '../../contract/call';
+import { ENDINGS } from '../../contract/endings';
 import type { ToolResult } from '../../contract/result';
 import { closeCall, failureOf, noted } from './close';
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
@@ -81,11 +82,7 @@ export function handOver(approvals: Approvals, state: CallState): SpentDecision 
 /** Takes back one request that nobody has decided, at workflow time `now` (ms). */
 export function withdraw(approvals: Approvals, state: CallState, now: number): void {
   if (state.phase !== 'request') return;
-  const message = 'The request was withdrawn before anybody decided. Nothing ran.';
-  closeCall(approvals, state, {
-    why: 'cancelled',
-    result: failureOf(state, { code: 'cancelled', message }, now),
-  });
+  closeCall(approvals, state, { why: 'cancelled', result: failureOf(state, ENDINGS.withdrawn, now) });
 }
 
 /** What the activity of a running call came to. */
@@ -129,11 +126,7 @@ export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
 export function expire(approvals: Approvals, now: number): void {
   for (const state of approvals.calls.values()) {
     if (state.phase !== 'request' || state.deadline === null || now < state.deadline) continue;
-    const message = 'Nobody decided on this call in time. It expired and counts as denied; nothing ran.';
-    closeCall(approvals, state, {
-      why: 'expired',
-      result: failureOf(state, { code: 'expired', message }, now),
-    });
+    closeCall(approvals, state, { why: 'expired', result: failureOf(state, ENDINGS.expired, now) });
   }
 }
 
@@ -142,11 +135,7 @@ export function cancelAll(approvals: Approvals, now: number): void {
   approvals.cancelled = true;
   for (const state of approvals.calls.values()) {
     if (!['request', 'replanning', 'ready'].includes(state.phase)) continue;
-    const message = 'The turn was cancelled before this call started. Nothing ran.';
-    closeCall(approvals, state, {
-      why: 'cancelled',
-      result: failureOf(state, { code: 'cancelled', message }, now),
-    });
+    closeCall(approvals, state, { why: 'cancelled', result: failureOf(state, ENDINGS.neverStarted, now) });
   }
 }
 
