@@ -90,11 +90,13 @@ test('the switch overrides the system, and stays', async () => {
   const light = await ground();
   const theme = page.getByRole('button', { name: /^Theme/ });
   await theme.click();
+  await page.locator('html[data-theme=light]').waitFor();
   expect(await ground()).toBe(light);
   await theme.click();
+  await page.locator('html[data-theme=dark]').waitFor();
   expect(await ground()).not.toBe(light);
   await page.reload();
-  await page.getByRole('button', { name: 'Theme: dark. Switch to system' }).waitFor();
+  await page.locator('html[data-theme=dark]').waitFor();
   expect(await ground()).not.toBe(light);
 });
 
