@@ -5,10 +5,12 @@ import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addExport } from './commands/export';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
+import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
@@ -46,6 +48,7 @@ const COMMANDS = [
   addInbox,
   addShow,
   addTimeline,
+  addReplay,
   addApprove,
   addDeny,
   addReview,
@@ -53,6 +56,7 @@ const COMMANDS = [
   addList,
   addCancel,
   addStats,
+  addExport,
   addAudit,
   addKeys,
   addDoctor,

@@ -1,4 +1,4 @@
-import { readHistories, readRunEvents } from '../history/read-histories';
+import { readHistories, readHistory, readRunEvents } from '../history/read-histories';
 import { readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn } from './cancel-turn';
@@ -33,6 +33,7 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     list: (query = {}) => listTurns(desk, query),
     runs: (query = {}) => listRuns(desk, query),
     runEvents: (run) => readRunEvents(desk.source, run),
+    history: (run) => readHistory(desk.source, run),
     histories: (turn) => readHistories(desk.source, turn),
     close,
   };

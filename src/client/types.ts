@@ -101,6 +101,8 @@ export interface ListQuery {
 
 /** Which runs to list; without anything, all of them. */
 export interface RunQuery {
+  /** A visibility query of your own; nothing else has an effect then. */
+  query?: string;
   /** The whole id of a turn. */
   turn?: string;
   agent?: string;
@@ -185,6 +187,8 @@ export interface Countersign {
   runs(query?: RunQuery): AsyncIterable<RunSummary>;
   /** Every event of one run so far, alone. Errors: `turn_not_found`. */
   runEvents(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<TurnEvent[]>;
+  /** The history of one run, as the server keeps it. Errors: `turn_not_found`. */
+  history(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<History>;
   /** The history of each run of a turn, first one first, as the server keeps it. Errors: `turn_not_found`. */
   histories(turn: string): Promise<History[]>;
   /** Closes the connection, unless it was given. */

@@ -35,11 +35,16 @@ export function runCli(args: readonly string[], options: RunOptions = {}): Promi
 }
 
 /** Starts a Node program with an environment of its own. */
-export function startNode(
-  args: readonly string[],
+export function startNode(args: readonly string[], options: RunOptions = {}): RunningCommand {
+  return startProgram([process.execPath, ...args], options);
+}
+
+/** Starts any program with an environment of its own. */
+export function startProgram(
+  [program = '', ...args]: readonly string[],
   { env = {}, cwd = root, input = '' }: RunOptions = {},
 ): RunningCommand {
-  const child = spawn(process.execPath, args, { cwd, env: { ...bareEnv(), ...env } });
+  const child = spawn(program, args, { cwd, env: { ...bareEnv(), ...env } });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk) => (out += String(chunk)));
