@@ -136,7 +136,7 @@ test('a long text has to be shown to its end before it can be approved', async (
   await page.keyboard.press('Enter');
   expect((await desk.client.view(handle.workflowId)).requests).toHaveLength(1);
   // Jumping to the end does not show the middle.
-  await page.locator('.detail-pane').evaluate('(pane) => pane.scrollTo(0, pane.scrollHeight)');
+  await page.locator('.detail-pane').evaluate((pane) => pane.scrollTo(0, pane.scrollHeight));
   expect(await isHeld(page)).toBe(true);
   await lookAtAll(page);
   expect(await isHeld(page)).toBe(false);

@@ -28,7 +28,10 @@ export function InboxScreen({ open }: { open?: OpenCall }): JSX.Element {
         {inbox.snapshot === undefined ? (
           <p class="empty">Reading the inbox …</p>
         ) : (
-          <InboxList {...{ items, current, now, isFiltered: all.length > 0 }} />
+          <InboxList
+            {...{ items, current, now, isFiltered: all.length > 0 }}
+            more={filter === NO_FILTER ? inbox.snapshot.total - all.length : 0}
+          />
         )}
       </section>
       <section class="pane detail-pane" aria-label="Request">
