@@ -76,7 +76,8 @@ const withoutComments = async (bundled) => {
 const withRelativeSources = (text) => {
   const map = JSON.parse(text);
   const sources = map.sources.map((source) => (isAbsolute(source) ? relative(at('lib'), source) : source));
-  return JSON.stringify({ ...map, sources });
+  // The SDK wants a name for code that it is given as text.
+  return JSON.stringify({ ...map, file: 'workflow-bundle.js', sources });
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
