@@ -3,7 +3,7 @@ import type { Judgement, Said } from '../../history/events';
 import type { Style } from './style';
 import { span } from '../../contract/times';
 import { visible } from './visible';
-import { because, callText, head, speaker, who, type Of, type Told } from './words';
+import { callText, head, speaker, who, type Of, type Told } from './words';
 
 /** Events of a request. */
 export type RequestEvent = Of<'request_opened' | 'signal_recorded' | 'decision' | 'request_expired'>;
