@@ -1,7 +1,8 @@
 import type { LoadedDataConverter } from '@temporalio/common';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { rewriteEvent, type Rewriter } from './bundle/rewrite';
-import { EXPORT_FORMAT, type RunHistory } from './exported';
+import { EXPORT_FORMAT } from './exported';
+import type { History } from './read-histories';
 
 export type { Rewriter } from './bundle/rewrite';
 
@@ -32,7 +33,7 @@ export interface BundleOptions {
  * @throws CountersignError `key_missing` where payloads of the turn's own cannot be opened.
  */
 export async function makeBundle(
-  runs: readonly RunHistory[],
+  runs: readonly History[],
   options: BundleOptions,
 ): Promise<Omit<Bundle, 'redacted'>> {
   const { namespace, turn: workflowId, version } = options;

@@ -1,10 +1,12 @@
+import type { temporal } from '@temporalio/proto';
 import { readChain } from './chain';
-import type { HistoryEvent } from './decode';
 import type { TurnEvent } from './events';
-import type { RunHistory } from './exported';
 import { createFold } from './fold';
 import type { HistorySource } from './read';
 import { readRun, type HistoryServer } from './read-run';
+
+/** A history as the server keeps it: payloads are not decoded. */
+export type History = temporal.api.history.v1.IHistory;
 
 /** A run of a turn, by its ids. */
 export interface RunIds {
@@ -23,14 +25,18 @@ export async function readRunEvents(source: HistorySource, { turn, runId }: RunI
 }
 
 /** The histories of a turn's runs, first one first. Errors: as `readTurn`. */
-export async function readHistories(server: HistoryServer, turn: string): Promise<RunHistory[]> {
-  const histories: RunHistory[] = [];
-  for (const runId of await readChain(server, turn)) {
-    const events: HistoryEvent[] = [];
-    for await (const raw of wholeRun(server, { turn, runId })) events.push(raw);
-    histories.push({ events });
-  }
+export async function readHistories(server: HistoryServer, turn: string): Promise<History[]> {
+  const histories: History[] = [];
+  for (const runId of await readChain(server, turn))
+    histories.push(await readHistory(server, { turn, runId }));
   return histories;
+}
+
+/** The history of one run. Errors: as `readTurn`. */
+export async function readHistory(server: HistoryServer, run: RunIds): Promise<History> {
+  const events: NonNullable<History['events']> = [];
+  for await (const raw of wholeRun(server, run)) events.push(raw);
+  return { events };
 }
 
 function wholeRun(server: HistoryServer, run: RunIds) {

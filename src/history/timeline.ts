@@ -62,8 +62,8 @@ function groupSteps(events: readonly TurnEvent[]): StepGroup[] {
   for (const event of events) {
     if (event.type === 'turn_started') continue;
     if (event.type === 'thinking' || groups.length === 0) groups.push(makeGroup(event));
-    const group = groups.at(-1);
-    if (group !== undefined) addTo(group, event);
+    const last = groups.at(-1);
+    if (last !== undefined) addTo(groupOf(groups, event) ?? last, event);
   }
   return groups;
 }
@@ -74,7 +74,14 @@ function makeGroup(event: TurnEvent): StepGroup {
   return { step, all: [], calls: new Map(), others: [] };
 }
 
-/** Anybody can name any call id; what names no call of the step is told beside them. */
+/** The step of the call that an event is about: what the tool's own check finds may come when the turn is further. */
+function groupOf(groups: readonly StepGroup[], event: TurnEvent): StepGroup | undefined {
+  const callId = callIdOf(event);
+  if (callId === undefined || event.type === 'call_prepared') return undefined;
+  return groups.findLast(({ calls }) => calls.has(callId));
+}
+
+/** Anybody can name any call id; what names no call of the turn is told beside them. */
 function addTo(group: StepGroup, event: TurnEvent): void {
   group.all.push(event);
   if (event.type === 'step') for (const { callId } of event.calls) group.calls.set(callId, []);
@@ -85,11 +92,17 @@ function addTo(group: StepGroup, event: TurnEvent): void {
   (own ?? group.others).push(event);
 }
 
+/** A step that is gone is told as it was when the reset came. */
 function viewBeforeReset(events: readonly TurnEvent[], { all }: StepGroup): TurnView {
-  const last = all.at(-1);
-  const from = last === undefined ? 0 : events.indexOf(last);
-  const reset = events.findIndex((event, index) => index > from && event.type === 'reset');
-  return viewOf(events.slice(0, reset === -1 ? events.length : reset));
+  const last = all.findLast((event) => event.type !== 'reset');
+  const reset = events.findIndex(
+    (event, index) =>
+      event.type === 'reset' &&
+      last !== undefined &&
+      events.indexOf(last) < index &&
+      !standingEvents(events.slice(0, index + 1)).includes(last),
+  );
+  return viewOf(events.slice(0, reset));
 }
 
 function toStep(

@@ -49,11 +49,20 @@ function apply(view: TurnView, event: TurnEvent): void {
   viewRun(view, event);
   viewCall(view, event);
   viewDecision(view, event);
+  if (opens(event) || view.requests.length + view.inDoubt.length > 0) findOpen(view);
+  if (view.endedAt === null) view.status = statusOf(view);
+}
+
+/** Only these open something; looking through every call after every event would take the square of a long turn. */
+function opens({ type }: TurnEvent): boolean {
+  return type === 'request_opened' || type === 'in_doubt';
+}
+
+function findOpen(view: TurnView): void {
   view.requests = view.calls.flatMap(({ phase, request }) =>
     phase === 'requested' && request ? [request] : [],
   );
   view.inDoubt = view.calls.flatMap(({ phase, doubt }) => (phase === 'in_doubt' && doubt ? [doubt] : []));
-  if (view.endedAt === null) view.status = statusOf(view);
 }
 
 function statusOf(view: TurnView): TurnView['status'] {

@@ -5,8 +5,9 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { makeBundle, type BundleOptions } from '../../src/history/bundle';
 import { CountersignError } from '../../src/contract/errors';
 import { createRedactor, keepAll } from '../../src/cli/export/redactor';
-import { parseExport, type RunHistory } from '../../src/history/exported';
+import { parseExport } from '../../src/history/exported';
 import { turnEventsOfJson } from '../../src/history/from-json';
+import type { History } from '../../src/history/read-histories';
 import { recordedFiles } from './audit/sample';
 
 const histories = join(__dirname, '..', 'histories');
@@ -23,7 +24,7 @@ const options: BundleOptions = {
   converter: { payloadCodecs: [] },
   rewriter: keepAll,
 };
-const read = (path: string): RunHistory[] => parseExport(readFileSync(path, 'utf8'));
+const read = (path: string): History[] => parseExport(readFileSync(path, 'utf8'));
 
 it.each(files)('%s: comes back as it was where nothing is taken out', async (_name, path) => {
   const runs = read(path);
@@ -48,7 +49,7 @@ const SECRET = 'sk-0123456789abcdef0123';
 const time = { seconds: 1, nanos: 0 };
 
 /** A history with the same secret in every place where words can be. */
-const secretive = (): RunHistory => {
+const secretive = (): History => {
   const list = { payloads: [json({ text: SECRET, password: 'hunter2' })] };
   const failure = {
     message: SECRET,
@@ -116,7 +117,7 @@ const coded = (code: 'key_missing' | 'payload_refused'): PayloadCodec => ({
     throw new CountersignError(code, 'no');
   },
 });
-const only = (attributes: string): RunHistory => ({
+const only = (attributes: string): History => ({
   events: secretive().events?.filter((event) => attributes in event && Reflect.get(event, attributes)) ?? [],
 });
 

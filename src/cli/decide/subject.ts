@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
 import type { Decision } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
@@ -29,12 +30,13 @@ export function requestOf({ call }: Subject): RequestOpened {
   throw new CountersignError('usage', `${call.callId} does not wait for a decision`, { hint });
 }
 
-/** Decides with what the person saw sent along. */
+/** Decides with what the person saw sent along, under one id: sent twice it is taken once. */
 export function decide(
   { desk, turn, call, said }: Subject,
-  decision: Omit<Decision, 'callId' | 'argsDigest' | 'callKey' | 'approver' | 'channel'>,
+  decision: Omit<Decision, 'callId' | 'argsDigest' | 'callKey' | 'approver' | 'channel' | 'decisionId'>,
 ): Promise<Answer> {
-  return desk.decide(turn, { callId: call.callId, ...seen(call), ...said, channel: 'cli', ...decision });
+  const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli', decisionId: randomUUID() };
+  return desk.decide(turn, { ...head, ...decision });
 }
 
 /** The person left things as they are; not an error of the program, and no decision. */

@@ -1,27 +1,16 @@
 import { structuredPatch } from 'diff';
 import type { Json, JsonObject } from '../../contract/json';
-import { leavesOf } from './arguments';
+import { changedLeaves, type ChangedLeaf } from '../../contract/leaves';
 import { diffLines } from './diff';
 import type { Style } from './style';
 import { visible } from './visible';
 
 /** What differs between two sets of arguments: each leaf as `path: before → after`, text of several lines as a diff. */
 export function changeLines(before: JsonObject, after: JsonObject, style: Style): string[] {
-  const old = new Map(leavesOf(before).map(({ path, value }) => [path, value]));
-  const now = new Map(leavesOf(after).map(({ path, value }) => [path, value]));
-  const paths = [...new Set([...old.keys(), ...now.keys()])];
-  return paths
-    .filter((path) => JSON.stringify(old.get(path)) !== JSON.stringify(now.get(path)))
-    .flatMap((path) => leafChange({ path, old: old.get(path), now: now.get(path) }, style));
+  return changedLeaves(before, after).flatMap((leaf) => leafChange(leaf, style));
 }
 
-interface Change {
-  path: string;
-  old: Json | undefined;
-  now: Json | undefined;
-}
-
-function leafChange({ path, old, now }: Change, style: Style): string[] {
+function leafChange({ path, old, now }: ChangedLeaf, style: Style): string[] {
   const name = visible(path);
   if (isLines(old) || isLines(now)) return [`${name}:`, ...textChange(textOf(old), textOf(now), style)];
   const show = (value: Json | undefined): string =>

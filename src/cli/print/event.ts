@@ -4,7 +4,7 @@ import type { Style } from './style';
 import { tellCall, tellDoubt, tellRequest } from './tell-call';
 import { takenLines } from './tell-fork';
 import { tellTurn } from './tell-turn';
-import { clock } from './times';
+import { clock } from '../../contract/times';
 import { visibleLines } from './visible';
 import { wrap } from './width';
 import type { Told } from './words';

@@ -3,7 +3,7 @@ import { barOf } from './bar';
 import { bytes, count } from './numbers';
 import type { Screen } from './screen';
 import { factLines, tableLines, type Cell, type Table } from './table';
-import { span } from './times';
+import { span } from '../../contract/times';
 import { visible } from './visible';
 
 type Look = Pick<Screen, 'width' | 'style'>;

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/json';
 import type { ToolResult } from '../../contract/result';
 import type { Judgement, Said } from '../../history/events';
 import type { Style } from './style';
-import { span } from './times';
+import { span } from '../../contract/times';
 import { visible } from './visible';
 import { because, head, who, type Of, type Told } from './words';
 

@@ -4,7 +4,13 @@ import { CountersignError } from '../../contract/errors';
 /** Where a person types, and where what they type appears. */
 export interface Keyboard {
   input: NodeJS.ReadableStream & { isTTY?: boolean | undefined };
-  output: NodeJS.WritableStream & { isTTY?: boolean | undefined };
+  output: NodeJS.WritableStream & Size & { isTTY?: boolean | undefined };
+}
+
+/** Columns and rows, where they are known; they change when the window does. */
+interface Size {
+  columns?: number | undefined;
+  rows?: number | undefined;
 }
 
 /** The person left: Ctrl-C, or the end of the input. */

@@ -38,7 +38,7 @@ export function withCall(
   { callId, tool = '' }: { callId: string; tool?: string },
   change: (call: CallView) => void,
 ): void {
-  const known = view.calls.find((call) => call.callId === callId);
+  const known = view.calls.findLast((call) => call.callId === callId);
   if (known !== undefined) return change(known);
   const made = callView(
     { callId, id: callId, tool, kind: 'run', arguments: {} },
