@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from '../support/build';
 
@@ -39,7 +39,11 @@ export function startNode(
   args: readonly string[],
   { env = {}, cwd = root, input = '' }: RunOptions = {},
 ): RunningCommand {
-  const child = spawn(process.execPath, args, { cwd, env: { ...bareEnv(), ...env } });
+  return collect(spawn(process.execPath, args, { cwd, env: { ...bareEnv(), ...env } }), input);
+}
+
+/** Gathers what a process prints. */
+export function collect(child: ChildProcessWithoutNullStreams, input = ''): RunningCommand {
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk) => (out += String(chunk)));
