@@ -31,7 +31,7 @@ const forbid = (regex, message, allowTypeImports = false) => ({ regex, message, 
 
 /** What one folder may not import: other folders of ours, and packages. */
 const boundary = ({ from, folders, packages, types = [], message }) => ({
-  files: [`src/${from}/**/*.ts`],
+  files: [`src/${from}/**/*.{ts,tsx}`],
   rules: {
     '@typescript-eslint/no-restricted-imports': [
       'error',
@@ -122,6 +122,14 @@ const boundaries = [
     packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'The engine runs outside the sandbox.')],
     message: 'The engine finds or starts a server and knows nothing of turns.',
   }),
+  boundary({
+    from: 'web',
+    folders: ['contract', 'history'],
+    // What the page and its server say to each other is types.
+    types: ['server', 'client'],
+    packages: [forbid(packagesExcept(['preact', 'diff']), 'The page loads preact and diff only.')],
+    message: 'The page runs in a browser: contract, history, and only types of server and client.',
+  }),
 ];
 
 export default tseslint.config(
@@ -137,10 +145,13 @@ export default tseslint.config(
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.base],
     languageOptions: {
-      parserOptions: { project: './tsconfig.test.json', tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: ['./tsconfig.test.json', './src/web/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       '@typescript-eslint/no-floating-promises': 'error',

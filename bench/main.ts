@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: each figure beside its baseline, measured in the same run, alternating, on a server of its own.
- * `-- --json` prints one line a figure; `-- --only step,inbox` measures those. Exit code 1 where a figure does not hold.
+ * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts all
+ * into docs/performance.md. Exit code 1 where a figure does not hold.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,12 +17,17 @@ import { replay } from './figures/replay';
 import { start } from './figures/start';
 import { step, throughput } from './figures/step';
 import { printFigure, printHead } from './print';
+import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
 
 const MEASUREMENTS: readonly Measurement[] = [start, step, throughput, history, decision, replay, inbox];
 
 const { values } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, only: { type: 'string' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
 });
 const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
 
@@ -75,6 +81,7 @@ async function main(): Promise<number> {
   const measurements = chosen();
   printHead(values.json);
   const figures = await withServer((server) => measureAll(measurements, server));
+  if (values.write) writeReport(figures, new Date().toISOString().slice(0, 10));
   return figures.every(({ ok }) => ok) ? 0 : 1;
 }
 

@@ -2,6 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Countersign } from '../client';
 import { readTime } from './read-value';
 import type { Screen } from './print/screen';
+import type { Keyboard } from './terminal/terminal';
 
 /** Options of every command: where the Temporal server is. */
 export interface GlobalOptions {
@@ -16,6 +17,8 @@ export interface GlobalOptions {
 export interface Context {
   readonly screen: Screen;
   readonly env: NodeJS.ProcessEnv;
+  /** Where a person types; absent where nobody does. */
+  readonly keyboard: Keyboard | undefined;
   /** Known once the command line is parsed. */
   options(): GlobalOptions;
   /** Connects, does something, and closes the connection whatever happens. */
@@ -24,12 +27,14 @@ export interface Context {
   command(args: string): string;
 }
 
+/** What a context is made of. */
+export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options'>;
+
 /** The context of one process. */
-export function createContext(screen: Screen, env: NodeJS.ProcessEnv, options: () => GlobalOptions): Context {
+export function createContext(parts: ContextParts): Context {
+  const { options } = parts;
   return {
-    screen,
-    env,
-    options,
+    ...parts,
     command: (args) => ['countersign', args, ...flagsOf(options())].join(' '),
     withDesk: async (use) => {
       // Loaded here, so that `--help` does not wait for gRPC.

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { CountersignError, type ErrorCode } from '../contract/errors';
+import { Interrupted } from './terminal/terminal';
 
 /** What a command ends with. Scripts rely on these. */
 export const EXIT = {
@@ -34,18 +35,31 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   still_waiting: EXIT.waiting,
   attributes_missing: EXIT.failed,
   turn_failed: EXIT.failed,
+  given_up: EXIT.failed,
+  editor_failed: EXIT.failed,
+  notify_failed: EXIT.failed,
   no_tool_calls: EXIT.failed,
   outside_root: EXIT.failed,
   workspace: EXIT.failed,
+  point_not_found: EXIT.notFound,
   bad_history: EXIT.failed,
+  newer_version: EXIT.failed,
+  not_a_turn: EXIT.failed,
+  replay_failed: EXIT.failed,
   encryption_invalid: EXIT.usage,
   key_missing: EXIT.failed,
   payload_refused: EXIT.failed,
   model_failed: EXIT.failed,
+  file_failed: EXIT.failed,
+  audit_invalid: EXIT.failed,
+  audit_broken: EXIT.failed,
+  audit_unsigned: EXIT.failed,
+  audit_key: EXIT.failed,
 };
 
 /** The one mapping from what was thrown to what the process ends with. */
 export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof CountersignError) return BY_CODE[error.code];
   // Commander throws these for help and version too, with 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;

@@ -37,6 +37,17 @@ export function readTime(value: string, option: string): number {
   }
 }
 
+/** A moment: ISO 8601 (`2026-11-21`, `2026-11-21T08:00:00Z`), or how long ago (`7d`, `24h`). As ISO 8601. */
+export function readMoment(value: string, option: string, now: number): string {
+  const ago = /^\d+ ?[a-z]+$/i.test(value) ? now - readTime(value, option) : NaN;
+  const iso = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(value) ? Date.parse(value) : ago;
+  const moment = new Date(iso);
+  if (!Number.isNaN(moment.getTime())) return moment.toISOString();
+  throw new CountersignError('usage', `${option} ${value}: this is no time`, {
+    hint: 'Write a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or how long ago: 24h, 7d.',
+  });
+}
+
 /** A whole number of at least `least`. */
 export function readCount(value: string, option: string, least = 1): number {
   const count = /^\d+$/.test(value) ? Number(value) : NaN;

@@ -1,3 +1,4 @@
+import { readHistories, readRunEvents } from '../history/read-histories';
 import { readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn } from './cancel-turn';
@@ -7,6 +8,7 @@ import { findTurn } from './find-turn';
 import { readInbox } from './inbox';
 import { listTurns } from './list';
 import { pendingActivities } from './pending';
+import { listRuns } from './runs';
 import { startTurn } from './start-turn';
 import type { Countersign } from './types';
 
@@ -27,6 +29,9 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     pendingActivities: (turn) => pendingActivities(desk, turn),
     inbox: (query = {}) => readInbox(desk, query),
     list: (query = {}) => listTurns(desk, query),
+    runs: (query = {}) => listRuns(desk, query),
+    runEvents: (run) => readRunEvents(desk.source, run),
+    histories: (turn) => readHistories(desk.source, turn),
     close,
   };
 }

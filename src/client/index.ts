@@ -16,6 +16,8 @@ export type {
   ListQuery,
   Pending,
   PendingActivity,
+  RunQuery,
+  RunSummary,
   StartedTurn,
   StartRequest,
   TurnSummary,

@@ -3,6 +3,7 @@ import { MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { TURN_STATES } from '../contract/turn';
 import { ask, type Desk } from './desk';
 import { quoted } from './query';
+import { activeSince } from './runs';
 import type { ListQuery, TurnSummary } from './types';
 
 const LIMIT = 50;
@@ -21,12 +22,13 @@ export async function listTurns(desk: Desk, query: ListQuery): Promise<TurnSumma
   });
 }
 
-function queryOf({ state, agent }: ListQuery): string {
+function queryOf({ state, agent, since }: ListQuery): string {
   const parts = [
     `WorkflowType = '${WORKFLOWS.turn}'`,
     `ExecutionStatus != 'ContinuedAsNew'`,
     ...(state === undefined ? [] : [stateFilter(state)]),
     ...(agent === undefined ? [] : [`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`]),
+    ...(since === undefined ? [] : [activeSince(since)]),
   ];
   return parts.join(' AND ');
 }

@@ -3,6 +3,7 @@ import type { EncryptionOptions } from '../encryption/settings';
 import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
 import type { OpenItem, TurnState } from '../contract/turn';
 import type { TurnEvent } from '../history/events';
+import type { History } from '../history/read-histories';
 import type { TurnView } from '../history/view';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
@@ -64,6 +65,8 @@ export interface InboxItem extends OpenItem {
 export interface InboxQuery {
   tool?: string;
   agent?: string;
+  /** Only what has waited for longer than this, in milliseconds. */
+  olderThanMs?: number;
   /** @default 100 */
   limit?: number;
 }
@@ -88,8 +91,30 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
+  /** Only turns that are open, or ended at that time or later; ISO 8601. */
+  since?: string;
   /** @default 50 */
   limit?: number;
+}
+
+/** Which runs to list; without anything, all of them. */
+export interface RunQuery {
+  /** The whole id of a turn. */
+  turn?: string;
+  agent?: string;
+  /** Only runs that are open, or closed at that time or later; ISO 8601. */
+  since?: string;
+  /** Only runs that started before; ISO 8601. */
+  until?: string;
+}
+
+/** One run of a turn: it has several where it continued as new or was reset. */
+export interface RunSummary {
+  turn: string;
+  runId: string;
+  /** ISO 8601. */
+  startedAt: string;
+  open: boolean;
 }
 
 /** One activity that is not closed yet. Shown, never kept: history has it only when it closes. */
@@ -152,6 +177,12 @@ export interface Countersign {
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
   /** Turns, newest first. */
   list(query?: ListQuery): Promise<TurnSummary[]>;
+  /** Runs of turns, newest first. */
+  runs(query?: RunQuery): AsyncIterable<RunSummary>;
+  /** Every event of one run so far, alone. Errors: `turn_not_found`. */
+  runEvents(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<TurnEvent[]>;
+  /** The history of each run of a turn, first one first, as the server keeps it. Errors: `turn_not_found`. */
+  histories(turn: string): Promise<History[]>;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;
 }

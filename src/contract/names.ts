@@ -67,6 +67,12 @@ export const FAILURES = {
   gate: 'countersign.gate',
 } as const;
 
+/**
+ * Every `patched()` that our turn has or ever had: an id that is not here is of a newer version. Ids are never taken out,
+ * because histories keep them.
+ */
+export const PATCHES: readonly string[] = [];
+
 /** Ids of activities in history, by what they are for. */
 export const activityIds = {
   think: (step: number) => `think-${step}`,

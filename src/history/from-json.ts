@@ -1,28 +1,68 @@
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { CountersignError } from '../contract/errors';
-import { makeDecode, type Decode } from './decode';
+import { isObject } from '../contract/json';
+import { PATCHES, WORKFLOWS } from '../contract/names';
+import { makeDecode, type Decode, type HistoryEvent } from './decode';
 import type { TurnEvent } from './events';
+import { newerVersion, parseExport, type RunHistory } from './exported';
 import { createFold } from './fold';
 
 /**
- * The turn events of an exported history: what `temporal workflow show --output json` or the UI's download gives,
- * as text or parsed. More than one run: give them one after the other to one fold instead.
+ * The turn events of an exported file: see `parseExport`.
  *
- * @throws CountersignError `bad_history` for what is no exported history.
+ * @throws CountersignError `bad_history`, `newer_version`, `not_a_turn`, or `key_missing` where it is encrypted.
  */
 export async function turnEventsOfJson(json: unknown, decode: Decode = makeDecode()): Promise<TurnEvent[]> {
+  return turnEventsOfRuns(parseExport(json), decode);
+}
+
+/** The turn events of the runs of a turn, first one first. Errors: as `turnEventsOfJson`. */
+export async function turnEventsOfRuns(
+  runs: readonly RunHistory[],
+  decode: Decode = makeDecode(),
+): Promise<TurnEvent[]> {
+  for (const run of runs) refuseNewer(run);
   const fold = createFold();
   const events: TurnEvent[] = [];
-  for (const raw of parseHistory(json).events ?? []) events.push(...fold.push(await decode(raw)));
+  for (const run of runs) for (const raw of run.events ?? []) events.push(...fold.push(await decode(raw)));
+  refuseOthers(runs, events);
   return events;
 }
 
-function parseHistory(json: unknown): ReturnType<typeof historyFromJSON> {
-  try {
-    return historyFromJSON(typeof json === 'string' ? JSON.parse(json) : json);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const hint = 'export one with: temporal workflow show --workflow-id <id> --output json';
-    throw new CountersignError('bad_history', `this is no exported history: ${why}`, { hint, cause });
-  }
+const PATCH = 'core_patch';
+
+/**
+ * A change to our workflow that older code cannot know leaves a marker with the id of its patch.
+ *
+ * @throws CountersignError `newer_version`.
+ */
+export function refuseNewer(run: RunHistory): void {
+  if (typeOf(run) !== WORKFLOWS.turn) return;
+  const unknown = run.events?.flatMap(patchIn).find((id) => !PATCHES.includes(id));
+  if (unknown !== undefined)
+    throw newerVersion(`the turn has the change ${JSON.stringify(unknown)}, which is not known here`);
+}
+
+function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent): string[] {
+  const [payload] = marker?.markerName === PATCH ? (marker.details?.['patch-data']?.payloads ?? []) : [];
+  const data: unknown = payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
+  return isObject(data) && typeof data['id'] === 'string' ? [data['id']] : [];
+}
+
+/** A workflow of somebody's own has calls in it if it is any business of ours. */
+function refuseOthers([first]: readonly RunHistory[], events: readonly TurnEvent[]): void {
+  const type = first === undefined ? '' : typeOf(first);
+  if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
+  throw new CountersignError(
+    'not_a_turn',
+    `this is a history of the workflow ${JSON.stringify(type)}, not of a turn`,
+    {
+      hint: 'export the history of a turn; countersign list shows the turns there are',
+    },
+  );
+}
+
+/** The type of a run's workflow. */
+export function typeOf(run: RunHistory): string {
+  return run.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 }

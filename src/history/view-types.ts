@@ -1,6 +1,8 @@
+import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Usage } from '../contract/think';
+import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
 import type {
   DecisionMade,
@@ -37,6 +39,10 @@ export interface CallView {
   phase: CallPhase;
   /** What the model asked for, with defaults. */
   arguments: JsonObject;
+  /** What the model wrote, where defaults changed it. */
+  proposed?: JsonObject;
+  /** What a person approved; absent where nobody did. */
+  approved?: JsonObject;
   /** What ran or is to run. */
   effective: JsonObject;
   generation: number;
@@ -59,8 +65,25 @@ export interface StepView {
   step: number;
   text: string;
   model: string;
+  finishReason: string;
   usage?: Usage;
   callIds: string[];
+  /** When the model was asked, and when its reply was recorded; ISO 8601. */
+  askedAt: string;
+  repliedAt: string;
+  /** How often it was asked; counts from 1. */
+  attempts: number;
+  /** Why the attempt before the last failed, where the server still knew. */
+  lastFailure?: string;
+}
+
+/** The model is being asked, or was asked in vain. */
+export interface ThinkingView {
+  step: number;
+  /** ISO 8601. */
+  askedAt: string;
+  attempts: number;
+  lastFailure?: string;
 }
 
 /** A turn as it is after the events so far. */
@@ -71,10 +94,14 @@ export interface TurnView {
   agent: string;
   prompt: string;
   taskQueue: string;
+  /** Only of a fork: where it comes from, and the messages it goes on from. */
+  fork?: ForkOrigin & { taken: TranscriptEntry[] };
   status: TurnState | TurnEnd;
   startedAt: string;
   endedAt: string | null;
   steps: StepView[];
+  /** The step whose reply is not there (yet). */
+  thinking?: ThinkingView;
   /** In order of proposal. */
   calls: CallView[];
   /** Requests that wait for a decision, in order. */

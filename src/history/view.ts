@@ -1,10 +1,11 @@
 import type { TurnEvent } from './events';
+import { withoutUndone } from './standing';
 import { viewCall } from './view/calls';
 import { viewDecision } from './view/decisions';
 import { makeView, viewRun } from './view/run';
 import type { TurnView } from './view-types';
 
-export type { CallPhase, CallView, StepView, TurnView } from './view-types';
+export type { CallPhase, CallView, StepView, ThinkingView, TurnView } from './view-types';
 
 /** A turn as it is after the events so far; grows with them. */
 export interface LiveView {
@@ -44,21 +45,24 @@ function viewAll(events: readonly TurnEvent[]): TurnView {
   return view;
 }
 
-/** A reset takes back what its run did from the reset's event on; earlier runs of the chain stand. */
-function withoutUndone(events: readonly TurnEvent[], from: number): TurnEvent[] {
-  const start = events.findLastIndex((event) => event.type === 'turn_started');
-  return events.filter((event, index) => index < start || event.eventId < from);
-}
-
 function apply(view: TurnView, event: TurnEvent): void {
   viewRun(view, event);
   viewCall(view, event);
   viewDecision(view, event);
+  if (opens(event) || view.requests.length + view.inDoubt.length > 0) findOpen(view);
+  if (view.endedAt === null) view.status = statusOf(view);
+}
+
+/** Only these open something; looking through every call after every event would take the square of a long turn. */
+function opens({ type }: TurnEvent): boolean {
+  return type === 'request_opened' || type === 'in_doubt';
+}
+
+function findOpen(view: TurnView): void {
   view.requests = view.calls.flatMap(({ phase, request }) =>
     phase === 'requested' && request ? [request] : [],
   );
   view.inDoubt = view.calls.flatMap(({ phase, doubt }) => (phase === 'in_doubt' && doubt ? [doubt] : []));
-  if (view.endedAt === null) view.status = statusOf(view);
 }
 
 function statusOf(view: TurnView): TurnView['status'] {

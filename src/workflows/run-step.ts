@@ -1,5 +1,5 @@
 import { CancellationScope, condition, isCancellation, uuid4 } from '@temporalio/workflow';
-import type { InvalidCall, PreparedCall } from '../contract/call';
+import type { PreparedCall } from '../contract/call';
 import type { ThinkOutput } from '../contract/think';
 import type { ToolResult } from '../contract/result';
 import { Alarm } from './alarm';
@@ -15,6 +15,7 @@ import {
   start,
   sweepAbandoned,
 } from './approvals/transitions';
+import { closeDry } from './fork';
 import { touch } from './gated';
 import { nextToStart } from './order';
 import { prepareCall, prepareRemote } from './prepare';
@@ -59,6 +60,7 @@ function openStep(turn: Turn, calls: readonly PreparedCall[]): void {
     if (call.kind !== 'run' && call.kind !== 'ask') continue;
     register(turn.approvals, call, { callKey: `${turn.stepKey}:${call.callId}`, now });
   }
+  closeDry(turn, now);
   if (turn.approvals.cancelled) cancelAll(turn.approvals, now);
   touch(turn);
 }
@@ -138,14 +140,16 @@ function nextDeadline(turn: Turn): number | null {
 
 function finished(turn: Turn, call: PreparedCall): FinishedCall {
   const state = turn.approvals.calls.get(call.callId);
-  if (state?.result === undefined) return { call, result: invalidResult(call), ours: false };
+  if (state?.result === undefined) return { call, result: ownResult(call), ours: false };
   const { result, contentDigest } = state;
   return contentDigest === undefined
     ? { call, result, ours: true }
     : { call, result, contentDigest, ours: false };
 }
 
-function invalidResult(call: PreparedCall): InvalidCall['result'] {
-  if (call.kind !== 'invalid') throw new Error(`call ${call.callId} ended without a result`);
+/** Of a call that brought its result along. */
+function ownResult(call: PreparedCall): ToolResult {
+  if (call.kind !== 'invalid' && call.kind !== 'recorded')
+    throw new Error(`call ${call.callId} ended without a result`);
   return call.result;
 }

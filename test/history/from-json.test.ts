@@ -1,15 +1,17 @@
 import { turnEventsOfJson } from '../../src/history/from-json';
 
-test.each([['not JSON'], ['{}'], ['[]'], ['null'], [7], [{ events: [{}] }], [{ events: 'x' }]])(
-  '%j is no history, and the error says how to export one',
-  async (json) => {
-    await expect(turnEventsOfJson(json)).rejects.toMatchObject({
-      code: 'bad_history',
-      hint: expect.stringContaining('temporal workflow show'),
-    });
-  },
-);
-
-test('a history with no events has no turn events', async () => {
-  expect(await turnEventsOfJson({ events: [] })).toEqual([]);
+test.each([
+  ['not JSON'],
+  ['{}'],
+  ['[]'],
+  ['null'],
+  [7],
+  [{ events: [{}] }],
+  [{ events: 'x' }],
+  [{ events: [] }],
+])('%j is no history, and the error says how to export one', async (json) => {
+  await expect(turnEventsOfJson(json)).rejects.toMatchObject({
+    code: 'bad_history',
+    hint: expect.stringContaining('temporal workflow show'),
+  });
 });

@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../contract/json';
 import type { ToolResult } from '../../contract/result';
 import type { Judgement, Said } from '../../history/events';
 import type { Style } from './style';
-import { span } from './times';
+import { span } from '../../contract/times';
 import { visible } from './visible';
 import { because, head, who, type Of, type Told } from './words';
 
@@ -45,15 +46,18 @@ export function tellCall(event: CallEvent, style: Style): Told {
     case 'call_started': {
       const again = event.generation > 0 ? ' once more' : '';
       // What was approved as proposed was shown a moment ago.
-      const args = event.decision?.decision === 'approved' ? [] : Object.entries(event.arguments);
-      const told = args.map(([name, value]) => `${name}=${oneLine(value)}`);
-      return [event.callId, `runs${again}: ${visible(head(`${event.tool} ${told.join(' ')}`.trim()))}`];
+      const args = event.decision?.decision === 'approved' ? {} : event.arguments;
+      return [event.callId, `runs${again}: ${callText(event.tool, args)}`];
     }
     case 'call_ended': {
-      const { result, durationMs } = event;
+      const { result, durationMs, origin } = event;
+      const { dry } = result.metadata;
+      if (dry !== undefined)
+        return [event.callId, `${DRY[dry]}: ${callText(event.tool, result.arguments)}`, style.warn];
+      const source = origin === 'record' ? 'from the record: ' : '';
       const took = durationMs === null ? '' : ` (${span(durationMs)})`;
       const paint = result.success ? style.good : style.bad;
-      return [event.callId, `${outcome(result)}${took}`, paint];
+      return [event.callId, `${source}${outcome(result)}${took}`, paint];
     }
   }
 }
@@ -82,6 +86,16 @@ export function tellDoubt(event: DoubtEvent, { warn, good, bad }: Style): Told {
       return [callId, `${late}: ${outcome(event.result)}`];
     }
   }
+}
+
+const DRY = {
+  would_run: 'would run',
+  would_ask: 'would ask a person, then run',
+} as const;
+
+function callText(tool: string, args: JsonObject): string {
+  const told = Object.entries(args).map(([name, value]) => `${name}=${oneLine(value)}`);
+  return visible(head(`${tool} ${told.join(' ')}`.trim()));
 }
 
 const VERIFIED = {

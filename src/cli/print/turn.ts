@@ -1,12 +1,12 @@
 import type { TurnEvent } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
-import { argumentLines } from './arguments';
+import { recordLines } from './call-records';
 import { eventLines } from './event';
 import { previewLines } from './diff';
-import { doubtLines, requestLines, type WaitingPlace } from './request';
+import { doubtLines, requestLines, saysLines, storyFacts, type Story, type WaitingPlace } from './request';
 import { stateCell } from './state';
 import { factLines, type Cell } from './table';
-import { relative, span } from './times';
+import { relative, span } from '../../contract/times';
 import { visible, visibleLines } from './visible';
 
 /** Where a turn is printed; the turn's id comes with it. */
@@ -32,19 +32,23 @@ export function openLines(view: TurnView, place: TurnPlace): string[] {
   ];
 }
 
+/** What led to a call, from the record of its turn. */
+export function storyOf({ agent, prompt, steps }: TurnView, { step }: CallView): Story {
+  const says = steps.findLast((one) => one.step === step)?.text ?? '';
+  return { agent, asked: prompt, says };
+}
+
 /** One call: what waits, or what became of it. */
 export function callLines(call: CallView, place: WaitingPlace): string[] {
   if (call.phase === 'requested' && call.request !== undefined) return requestLines(call.request, place);
   const { screen } = place;
   return [
     ...factLines(callFacts(call, place), { width: screen.width, quiet: screen.style.quiet }),
-    ...block('proposed', argumentLines(call.arguments, screen), place),
-    ...(sameJson(call.arguments, call.effective)
-      ? []
-      : block('effective', argumentLines(call.effective, screen), place)),
+    ...recordLines(call, screen),
     ...(call.request?.preview === undefined
       ? []
       : block('preview', previewLines(call.request.preview, screen.style), place)),
+    ...saysLines(place),
     ...block(
       'on record',
       [...call.decisions, ...call.resolutions].flatMap((event) => eventLines(event, screen)),
@@ -57,7 +61,8 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
   ];
 }
 
-function turnFacts(view: TurnView, { screen, now }: TurnPlace): [string, Cell][] {
+/** What a turn is, and how far. */
+export function turnFacts(view: TurnView, { screen, now }: TurnPlace): [string, Cell][] {
   const ended: [string, Cell][] =
     view.endedAt === null ? [] : [['ended', { text: `${relative(view.endedAt, now)} (took ${took(view)})` }]];
   const unjudged: [string, Cell][] =
@@ -77,7 +82,8 @@ function took({ startedAt, endedAt }: TurnView): string {
   return span(new Date(endedAt ?? startedAt).getTime() - new Date(startedAt).getTime());
 }
 
-function callFacts(call: CallView, { turn, screen }: WaitingPlace): [string, Cell][] {
+function callFacts(call: CallView, place: WaitingPlace): [string, Cell][] {
+  const { turn, screen } = place;
   const { result, attempts, durationMs } = call;
   const code: [string, Cell][] =
     result?.error === undefined ? [] : [['error', { text: result.error.code, paint: screen.style.bad }]];
@@ -94,6 +100,7 @@ function callFacts(call: CallView, { turn, screen }: WaitingPlace): [string, Cel
         ];
   return [
     ['call', { text: `${turn}/${call.callId}  ${visible(call.tool)}`, paint: screen.style.strong }],
+    ...storyFacts(place),
     ['state', { text: call.phase.replaceAll('_', ' ') }],
     ...code,
     ...ran,
@@ -104,8 +111,4 @@ function block(name: string, lines: readonly string[], { screen }: WaitingPlace)
   return lines.length === 0
     ? []
     : [screen.style.quiet(`${name}:`), ...lines.map((line) => `  ${line}`.trimEnd())];
-}
-
-function sameJson(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -11,10 +11,14 @@ export interface ProposedCall {
   /** The model's own id. */
   id: string;
   tool: string;
-  /** `remote`: its own worker still has to prepare it; call_prepared follows. */
-  kind: 'invalid' | 'run' | 'ask' | 'remote';
-  /** `{}` where they could not be parsed. */
+  /** `remote`: its own worker still has to prepare it; call_prepared follows. `recorded`: a fork took its result over. */
+  kind: 'invalid' | 'run' | 'ask' | 'remote' | 'recorded';
+  /** With defaults; `{}` where they could not be parsed. */
   arguments: JsonObject;
+  /** What the model wrote, where defaults changed it. */
+  proposed?: JsonObject;
+  /** What the model wrote, where it is not parsed (yet). */
+  raw?: string;
   /** Why an invalid call cannot run. */
   error?: string;
 }
@@ -81,9 +85,10 @@ export interface CallEnded extends EventHead {
   attempts: number;
   /**
    * `handler`: reported by the call itself; `failure`: derived from how its activity failed;
-   * `turn`: the turn made the result (denied, expired, resolved, …) and this is what the model reads.
+   * `turn`: the turn made the result (denied, expired, resolved, …) and this is what the model reads;
+   * `record`: a fork took it over from the turn it was forked from, where it happened.
    */
-  origin: 'handler' | 'failure' | 'turn';
+  origin: 'handler' | 'failure' | 'turn' | 'record';
 }
 
 /** A call was started and nobody knows its outcome. Next: verifying, or in_doubt. */

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { CallInput, CallOutput, OutcomeReport, ValidCall, VerifyOutput } from '../../contract/call';
+import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
 import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
+import type { TranscriptEntry } from '../../contract/transcript';
 import type { OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 
 /**
@@ -31,10 +33,16 @@ const ask = head.extend({
   settings,
 });
 const call = z.union([
-  head.extend({ kind: z.literal('invalid'), proposed: object, result }),
+  head.extend({ kind: z.enum(['invalid', 'recorded']), proposed: object, result }),
   head.extend({ kind: z.enum(['run', 'ask']), arguments: object, argsDigest: z.string(), settings }),
   head.extend({ kind: z.literal('remote'), raw: z.string() }),
 ]);
+const thinkOutput = z.looseObject({
+  text: z.string(),
+  calls: z.array(call),
+  model: z.string(),
+  finishReason: z.string(),
+});
 const resultRef = z.looseObject({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
 const inDoubt = z.looseObject({ message: z.string(), partial: z.string().optional() });
 const openItem = z.looseObject({
@@ -46,17 +54,25 @@ const openItem = z.looseObject({
   deadline: z.string().nullable(),
 });
 
+const message = z.discriminatedUnion('kind', [
+  z.looseObject({ kind: z.literal('words'), text: z.string() }),
+  z.looseObject({ kind: z.literal('reply'), replyId: z.string(), text: z.string(), calls: z.array(head) }),
+  head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
+]);
+
 const schemas = {
+  carried: z.looseObject({ transcript: z.array(message) }),
   turnInput: z.looseObject({ agent: z.string(), prompt: z.string() }),
   turnResult: z.looseObject({ status: z.enum(['answered', 'step_limit']), answer: z.string() }),
   gatedCall: ask,
   thinkInput: z.looseObject({ step: z.number(), results: z.array(resultRef) }),
-  thinkOutput: z.looseObject({
-    text: z.string(),
-    calls: z.array(call),
-    model: z.string(),
-    finishReason: z.string(),
+  forkInput: z.looseObject({
+    of: z.string(),
+    from: z.string(),
+    world: z.enum(WORLDS),
+    given: thinkOutput.optional(),
   }),
+  thinkOutput,
   prepareOutput: z.looseObject({ call }),
   callInput: head.extend({
     callKey: z.string(),
@@ -89,8 +105,10 @@ function fits(schema: z.ZodType, value: unknown): boolean {
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
   turnInput: (value: unknown): value is TurnInput => fits(schemas.turnInput, value),
+  carried: (value: unknown): value is { transcript: TranscriptEntry[] } => fits(schemas.carried, value),
   turnResult: (value: unknown): value is TurnResult => fits(schemas.turnResult, value),
   gatedCall: (value: unknown): value is ValidCall => fits(schemas.gatedCall, value),
+  forkInput: (value: unknown): value is ForkInput => fits(schemas.forkInput, value),
   thinkInput: (value: unknown): value is ThinkInput => fits(schemas.thinkInput, value),
   thinkOutput: (value: unknown): value is ThinkOutput => fits(schemas.thinkOutput, value),
   prepareOutput: (value: unknown): value is PrepareOutput => fits(schemas.prepareOutput, value),

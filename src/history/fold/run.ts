@@ -1,4 +1,5 @@
-import type { CarriedTurn } from '../../contract/turn';
+import { isObject } from '../../contract/json';
+import type { TranscriptEntry } from '../../contract/transcript';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { defined } from '../defined';
@@ -6,6 +7,7 @@ import type { TurnEnded, TurnEvent } from '../events';
 import { closeRest } from './closing';
 import { is } from './guards';
 import { headOf, makeState, type FoldState } from './state';
+import { stepTaken } from './think';
 
 /** A run starts: the first of a turn, or the next where one continued as new. Of a workflow that is no turn the type stands for the agent. */
 export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
@@ -13,25 +15,45 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
   const input = is.turnInput(event.input)
     ? event.input
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
-  const prompt = 'carried' in input ? state.prompt || firstWords(input.carried) : input.prompt;
+  const isFirst = state.turn === '';
+  const messages = messagesIn(event.input);
+  const prompt = input.prompt || state.prompt || firstWords(messages);
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
   const { agent } = input;
-  return [
-    {
-      ...headOf(event),
-      type: 'turn_started',
-      turn,
-      runId,
-      agent,
-      prompt,
-      taskQueue,
-      ...defined({ continuedFrom }),
-    },
-  ];
+  const started: TurnEvent = {
+    ...headOf(event),
+    type: 'turn_started',
+    turn,
+    runId,
+    agent,
+    prompt,
+    taskQueue,
+    ...defined({ continuedFrom, carried: isFirst ? messages : undefined }),
+  };
+  return [started, ...forked(state, event)];
 }
 
-function firstWords(carried: CarriedTurn | undefined): string {
-  const words = carried?.transcript.find((entry) => entry.kind === 'words');
+/** What a fork begins with. Its later runs tell only what holds for all of it. */
+function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
+  if (!is.turnInput(event.input) || !is.forkInput(event.input.fork)) return [];
+  const { carried, fork } = event.input;
+  const { given, ...origin } = fork;
+  state.fork = origin;
+  if (event.continuedFrom !== undefined) return [];
+  const told: TurnEvent = { ...headOf(event), type: 'forked', ...origin, taken: carried?.transcript ?? [] };
+  if (given === undefined) return [told];
+  state.step = (carried?.step ?? 0) + 1;
+  return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
+}
+
+/** What a run took along; nothing for the first run of a turn. */
+function messagesIn(input: unknown): TranscriptEntry[] | undefined {
+  const carried = isObject(input) ? input['carried'] : undefined;
+  return is.carried(carried) ? carried.transcript : undefined;
+}
+
+function firstWords(messages: readonly TranscriptEntry[] = []): string {
+  const words = messages.find((entry) => entry.kind === 'words');
   return words?.kind === 'words' ? words.text : '';
 }
 

@@ -1,4 +1,5 @@
 import type { InDoubt, PreparedCall } from '../../contract/call';
+import type { ForkOrigin } from '../../contract/fork';
 import type { JsonObject } from '../../contract/json';
 import type { ToolFailure, ToolResult } from '../../contract/result';
 import type { CallEnded, EventHead } from '../events';
@@ -64,6 +65,8 @@ export interface FoldState {
   runId: string;
   agent: string;
   prompt: string;
+  /** Only of a fork. */
+  fork?: ForkOrigin;
   step: number;
   /** Workflow time in ms of the current workflow task. */
   taskTime: number;

@@ -1,9 +1,11 @@
 import type { PreparedCall } from '../../contract/call';
+import { dryKindOf, dryResult } from '../../contract/dry';
+import type { ToolResult } from '../../contract/result';
 import type { ThinkOutput } from '../../contract/think';
 import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
 import { defined } from '../defined';
-import type { CallEnded, ProposedCall, TurnEvent } from '../events';
+import type { CallEnded, EventHead, ProposedCall, TurnEvent } from '../events';
 import { is } from './guards';
 import { closeWithText } from './closing';
 import { endCall, headOf, type CallFold, type FoldState } from './state';
@@ -17,7 +19,12 @@ export function thinkScheduled(
   const refs = is.thinkInput(event.input) ? event.input.results : [];
   const ended = refs.flatMap((ref) => closeWithText(state, event, ref));
   state.step = step;
-  return [...ended, { ...headOf(event), type: 'thinking', step }];
+  return [...ended, { ...headOf(event), type: 'thinking', step, ...droppedIn(event.input) }];
+}
+
+function droppedIn(input: unknown): { droppedBefore?: number } {
+  const dropped = is.thinkInput(input) ? input.droppedBefore : 0;
+  return dropped > 0 ? { droppedBefore: dropped } : {};
 }
 
 /** The started event is written when the activity closes, so this tells of retries after the fact. */
@@ -34,18 +41,30 @@ export function thinkCompleted(
   event: EventOf<'activity_completed'>,
   step: number,
 ): TurnEvent[] {
-  const output = is.thinkOutput(event.result) ? event.result : UNREADABLE;
+  return stepTaken(state, event, { step, output: is.thinkOutput(event.result) ? event.result : UNREADABLE });
+}
+
+/** What the fold reads of a reply. */
+type Reply = Pick<ThinkOutput, 'text' | 'model' | 'finishReason' | 'calls' | 'usage'> &
+  Partial<Pick<ThinkOutput, 'replyId'>>;
+
+/** A step with its calls, by a model or, at the beginning of a fork, given. */
+export function stepTaken(
+  state: FoldState,
+  event: EventHead,
+  { step, output, given }: { step: number; output: Reply; given?: true },
+): TurnEvent[] {
   state.calls = new Map(output.calls.map((call) => [call.callId, newCall(call)]));
-  const { text, model, finishReason, usage } = output;
+  const { text, model, finishReason, usage, replyId } = output;
   const calls = output.calls.map(proposedOf);
   const told: TurnEvent = {
     ...headOf(event),
     type: 'step',
     step,
-    ...defined({ text, model, finishReason, usage }),
+    ...defined({ text, model, finishReason, usage, given, replyId }),
     calls,
   };
-  return [told, ...endInvalid(state, event)];
+  return [told, ...endUnrun(state, event)];
 }
 
 export function thinkFailed(event: EventOf<'activity_failed'>, step: number): TurnEvent[] {
@@ -54,7 +73,7 @@ export function thinkFailed(event: EventOf<'activity_failed'>, step: number): Tu
 }
 
 /** A reply whose payload nobody here can decode; what follows it is told as far as it can be. */
-const UNREADABLE: Pick<ThinkOutput, 'text' | 'model' | 'finishReason' | 'calls' | 'usage'> = {
+const UNREADABLE: Reply = {
   text: '[cannot be read without its codec]',
   model: '',
   finishReason: '',
@@ -71,20 +90,31 @@ export function newCall(call: PreparedCall): CallFold {
 /** What the model asked for, as far as it could be parsed. */
 export function argumentsOf(call: PreparedCall): CallFold['effective'] {
   if (call.kind === 'remote') return {};
-  return call.kind === 'invalid' ? call.proposed : call.arguments;
+  return call.kind === 'invalid' || call.kind === 'recorded' ? call.proposed : call.arguments;
 }
 
 /** A call in short, for events. */
 export function proposedOf(call: PreparedCall): ProposedCall {
   const { callId, id, tool, kind } = call;
   const error = call.kind === 'invalid' ? call.result.content : undefined;
-  return { callId, id, tool, kind, arguments: argumentsOf(call), ...defined({ error }) };
+  const wrote =
+    call.kind === 'remote' || call.kind === 'invalid' ? { raw: call.raw } : { proposed: call.proposed };
+  return { callId, id, tool, kind, arguments: argumentsOf(call), ...defined({ error, ...wrote }) };
 }
 
-/** A call that cannot run brings its result along. */
-export function endInvalid(state: FoldState, event: { eventId: number; at: string }): CallEnded[] {
+/** Ends the calls that will never run: those that brought a result along, and in a dry world those with an effect. */
+export function endUnrun(state: FoldState, event: EventHead): CallEnded[] {
   return [...state.calls.values()].flatMap((held) => {
-    if (held.call.kind !== 'invalid') return [];
-    return endCall(event, held, { result: held.call.result, durationMs: null, attempts: 0, origin: 'turn' });
+    const result = unrunResult(state, held, event.at);
+    if (result === undefined) return [];
+    const origin = held.call.kind === 'recorded' ? 'record' : 'turn';
+    return endCall(event, held, { result, durationMs: null, attempts: 0, origin });
   });
+}
+
+function unrunResult({ fork }: FoldState, { call }: CallFold, at: string): ToolResult | undefined {
+  if (call.kind === 'remote') return undefined;
+  if (call.kind === 'invalid' || call.kind === 'recorded') return call.result;
+  const dry = fork?.world === 'dry' ? dryKindOf(call) : undefined;
+  return dry === undefined ? undefined : dryResult(call, dry, at);
 }

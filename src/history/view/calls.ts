@@ -1,3 +1,4 @@
+import { defined } from '../defined';
 import type {
   CallEnded,
   CallStarted,
@@ -37,7 +38,7 @@ export function withCall(
   { callId, tool = '' }: { callId: string; tool?: string },
   change: (call: CallView) => void,
 ): void {
-  const known = view.calls.find((call) => call.callId === callId);
+  const known = view.calls.findLast((call) => call.callId === callId);
   if (known !== undefined) return change(known);
   const made = callView(
     { callId, id: callId, tool, kind: 'run', arguments: {} },
@@ -48,9 +49,10 @@ export function withCall(
 }
 
 function callView(call: ProposedCall, step: number): CallView {
-  const { callId, tool, arguments: args } = call;
+  const { callId, tool, arguments: args, proposed } = call;
   const lists = { decisions: [], resolutions: [], late: [] };
-  return { callId, step, tool, phase: 'proposed', arguments: args, effective: args, generation: 0, ...lists };
+  const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
+  return { ...made, phase: 'proposed', ...defined({ proposed }) };
 }
 
 function prepared(view: TurnView, proposed: ProposedCall): void {

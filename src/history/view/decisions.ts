@@ -30,8 +30,12 @@ function decided(call: CallView, event: DecisionMade): void {
   call.decisions.push(event);
   if (event.judgement.accepted !== true || call.phase !== 'requested') return;
   if (event.arguments !== undefined) call.effective = event.arguments;
-  if (isDenial(event)) call.phase = 'denied';
-  else call.phase = asksAgain(call, event) ? 'replanning' : 'approved';
+  if (isDenial(event)) {
+    call.phase = 'denied';
+    return;
+  }
+  call.approved = call.effective;
+  call.phase = asksAgain(call, event) ? 'replanning' : 'approved';
 }
 
 function asksAgain(call: CallView, event: DecisionMade): boolean {

@@ -1,5 +1,5 @@
 import { defined } from '../defined';
-import type { Step, TurnEnded, TurnEvent, TurnStarted } from '../events';
+import type { Forked, Step, Thinking, ThinkRetried, TurnEnded, TurnEvent, TurnStarted } from '../events';
 import type { TurnView } from '../view-types';
 
 /** A turn of which nothing is known yet. */
@@ -28,8 +28,14 @@ export function viewRun(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'turn_started':
       return started(view, event);
+    case 'forked':
+      return forked(view, event);
     case 'reset':
       return reopened(view, event.newRunId);
+    case 'thinking':
+      return asked(view, event);
+    case 'think_retried':
+      return askedAgain(view, event);
     case 'step':
       return stepped(view, event);
     case 'cancel_requested':
@@ -53,6 +59,11 @@ function started(view: TurnView, event: TurnStarted): void {
   if (view.startedAt === '') view.startedAt = event.at;
 }
 
+function forked(view: TurnView, event: Forked): void {
+  const { type: _type, eventId: _id, at: _at, ...fork } = event;
+  view.fork = fork;
+}
+
 function reopened(view: TurnView, runId: string): void {
   view.runId = runId;
   view.endedAt = null;
@@ -60,9 +71,22 @@ function reopened(view: TurnView, runId: string): void {
   delete view.error;
 }
 
+function asked(view: TurnView, { step, at }: Thinking): void {
+  view.thinking = { step, askedAt: at, attempts: 1 };
+}
+
+function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: ThinkRetried): void {
+  if (thinking?.step !== step) return;
+  Object.assign(thinking, defined({ attempts: attempt, lastFailure }));
+}
+
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, usage, calls } = event;
-  view.steps.push({ step, text, model, callIds: calls.map((call) => call.callId), ...defined({ usage }) });
+  const { step, text, model, finishReason, usage, calls, at } = event;
+  const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
+  const callIds = calls.map((call) => call.callId);
+  const reply = { step, text, model, finishReason, callIds };
+  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure }) });
+  delete view.thinking;
 }
 
 function ended(view: TurnView, event: TurnEnded): void {

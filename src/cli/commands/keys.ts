@@ -1,0 +1,38 @@
+import { rm } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { makeKeys } from '../../history/audit/keys';
+import { KEY_FILE } from '../audit/key-files';
+import type { Context } from '../context';
+import { writeNewFile } from '../files';
+import { visible } from '../print/visible';
+
+/** `keys [file]`. */
+export function addKeys(program: Command, context: Context): void {
+  program
+    .command('keys [file]')
+    .description('make the keys that sign audit files')
+    .option('--json', 'print JSON')
+    .action((file: string | undefined, { json = false }: { json?: boolean }) =>
+      keys(file ?? KEY_FILE, json, context),
+    );
+}
+
+async function keys(file: string, json: boolean, { screen }: Context): Promise<void> {
+  const made = makeKeys();
+  const publicFile = `${file}.pub`;
+  await writeNewFile(file, made.privatePem);
+  try {
+    await writeNewFile(publicFile, made.publicPem, 0o644);
+  } catch (error) {
+    // Without its other half nobody could use it, and it would be in the way next time.
+    await rm(file, { force: true });
+    throw error;
+  }
+  if (json) return screen.json({ key: made.id, privateFile: file, publicFile });
+  const { good, quiet } = screen.style;
+  screen.lines([
+    good(`wrote ${visible(file)} and ${visible(publicFile)}`),
+    `${quiet('public key')}  ${made.id}`,
+    'Keep the first file to yourself; give the public key to everyone who verifies, and let them pin it.',
+  ]);
+}

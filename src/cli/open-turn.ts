@@ -1,0 +1,36 @@
+import { statSync } from 'node:fs';
+import type { Decode } from '../history/decode';
+import type { TurnEvent } from '../history/events';
+import type { Context } from './context';
+import { readTextFile } from './files';
+
+/** Whether a person named a file: one that is there, or something that can only be one. */
+export function isFile(named: string): boolean {
+  const found = statSync(named, { throwIfNoEntry: false });
+  return found === undefined ? /[/\\]|\.json$/.test(named) : found.isFile();
+}
+
+/**
+ * Every event of a turn on the server, or of an exported file without any server.
+ *
+ * @throws CountersignError `turn_not_found`, `file_failed`, `bad_history`, `newer_version`, `not_a_turn`, `key_missing`.
+ */
+export async function readTurnEvents(named: string, context: Context): Promise<TurnEvent[]> {
+  if (!isFile(named)) return context.withDesk(async (desk) => desk.timeline(await desk.find(named)));
+  const { turnEventsOfJson } = await import('../history/from-json.js');
+  return turnEventsOfJson(await readTextFile(named), await fileDecode(context));
+}
+
+/** Decodes what is in a file, with the keys of this process; which workflow it was bound to is not compared. */
+async function fileDecode(context: Context): Promise<Decode> {
+  const { loadDataConverter } = await import('@temporalio/common/lib/internal-non-workflow/index.js');
+  const { makeDecode } = await import('../history/decode.js');
+  return makeDecode(loadDataConverter((await encryptionOf(context)).replay()));
+}
+
+/** The keys of this process. */
+export async function encryptionOf(context: Context) {
+  const { loadEncryption } = await import('../encryption/load.js');
+  const { encryptionKeyFile: keyFile } = context.options();
+  return loadEncryption(keyFile === undefined ? {} : { keyFile }, context.env);
+}

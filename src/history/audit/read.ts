@@ -1,0 +1,123 @@
+import { sha256 } from './format';
+
+/** A line that is a record by its form; whether it is in its place, the chain decides. */
+export interface ReadLine {
+  n: number;
+  prev: string;
+  type: string;
+  /** ISO 8601. */
+  at: string;
+  /** As the line says; `body` has to have it. */
+  hash: string;
+  /** What the hash is over: frame and sealed hashes, without the closing brace. */
+  body: string;
+  /** Hashes of the fields that can be taken out, by name. */
+  sealed: Map<string, string>;
+  /** `["salt","value"]` of those that are there, as they stand in the line. */
+  open: Map<string, string>;
+  /** Of a head only; in hex. */
+  sig?: string;
+}
+
+const HASH = ',"hash":"';
+const SEALED = ',"sealed":{';
+const HEX = 64;
+const START = /^\{"n":(0|[1-9]\d{0,15}),"prev":"([0-9a-f]{64})","type":"([a-z_]+)","at":"([^"\\]{1,40})"/;
+const SIG = /^","sig":"([0-9a-f]{128})"\}$/;
+const SEALED_FIELD = /"([a-z]+)":"([0-9a-f]{64})"(?:,(?=")|$)/y;
+/** Up to where a value starts, its quote included. */
+const OPEN_FIELD = /"([a-z]+)":\["[0-9a-f]{32}","/y;
+
+/**
+ * Reads a line. Exactly the bytes that are written are accepted: JSON has many ways to say one thing, and each other
+ * one would be a change that nobody finds.
+ *
+ * @returns what is wrong, in words, where it is no line of an audit file.
+ */
+export function readLine(line: string): ReadLine | string {
+  const [, n, prev, type, at] = START.exec(line) ?? [];
+  const end = line.indexOf(HASH);
+  if (prev === undefined || type === undefined || at === undefined || end === -1) return 'it is no record';
+  const hashed = end + HASH.length;
+  const hash = line.slice(hashed, hashed + HEX);
+  const read = { n: Number(n), prev, type, at, hash, body: line.slice(0, end) };
+  const rest = line.slice(hashed + HEX);
+  return type === 'head' ? readHead(read, rest) : readSealed(read, rest);
+}
+
+type Start = Pick<ReadLine, 'n' | 'prev' | 'type' | 'at' | 'hash' | 'body'>;
+
+function readHead(read: Start, rest: string): ReadLine | string {
+  const [, sig] = SIG.exec(rest) ?? [];
+  if (sig === undefined) return 'its signature has not the form of one';
+  return { ...read, sealed: new Map(), open: new Map(), sig };
+}
+
+function readSealed(read: Start, rest: string): ReadLine | string {
+  const sealedAt = read.body.indexOf(SEALED);
+  const sealed =
+    sealedAt === -1 || !read.body.endsWith('}')
+      ? undefined
+      : sealedFields(read.body.slice(sealedAt + SEALED.length, -1));
+  const open = openFields(rest);
+  if (sealed === undefined || open === undefined) return 'its fields have not the form of fields';
+  return { ...read, sealed, open };
+}
+
+function sealedFields(text: string): ReadLine['sealed'] | undefined {
+  const fields = new Map<string, string>();
+  SEALED_FIELD.lastIndex = 0;
+  for (let at = 0; at < text.length; at = SEALED_FIELD.lastIndex) {
+    const [, name, hash] = SEALED_FIELD.exec(text) ?? [];
+    if (name === undefined || hash === undefined || fields.has(name)) return undefined;
+    fields.set(name, hash);
+  }
+  return fields;
+}
+
+const OPENS = '","open":{';
+
+function openFields(text: string): ReadLine['open'] | undefined {
+  if (!text.startsWith(OPENS) || !text.endsWith('}}')) return undefined;
+  const fields = new Map<string, string>();
+  const last = text.length - 2;
+  for (let at = OPENS.length; at < last;) {
+    OPEN_FIELD.lastIndex = at;
+    const [start, name] = OPEN_FIELD.exec(text) ?? [];
+    if (start === undefined || name === undefined || fields.has(name)) return undefined;
+    const end = closingQuote(text, at + start.length);
+    if (text[end + 1] !== ']') return undefined;
+    fields.set(name, text.slice(at + name.length + 3, end + 2));
+    at = end + 2;
+    if (at === last) break;
+    if (text[at] !== ',' || ++at === last) return undefined;
+  }
+  return fields;
+}
+
+/** The quote that ends a JSON string: one with an even number of backslashes before it. -2 where there is none. */
+function closingQuote(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text[at - 1 - slashes] === '\\') slashes++;
+    if (slashes % 2 === 0) return at;
+  }
+  return -2;
+}
+
+/** Why the values of a line are not what was sealed; undefined where they are. */
+export function wrongValue({ sealed, open }: ReadLine): string | undefined {
+  for (const [name, pair] of open) {
+    const hash = sealed.get(name);
+    if (hash === undefined) return `it has a value of ${name} that was never sealed`;
+    if (sha256(pair) !== hash) return `the value of ${name} is not what was sealed`;
+  }
+  return undefined;
+}
+
+/** The value of a field that is there. */
+export function valueOf(pair: string): string {
+  const parsed: unknown = JSON.parse(pair);
+  const value: unknown = Array.isArray(parsed) ? parsed[1] : undefined;
+  return typeof value === 'string' ? value : '';
+}

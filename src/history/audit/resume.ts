@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { AuditRecord } from './format';
+import type { ReadLine } from './read';
+
+/** How far each run is in a file. */
+export interface Known {
+  /** Takes note of a line of the file. */
+  note(line: ReadLine): void;
+  /** Whether the file has a record already; if not, it counts as there from now on. */
+  take(record: AuditRecord): boolean;
+  /** Whether a run is in the file to its end. */
+  hasWhole(run: string): boolean;
+}
+
+/** Histories only grow, and their events come in order, so the last record of a run tells which ones are there. */
+interface Reached {
+  event: number;
+  part: number;
+  over: boolean;
+}
+
+const frame = z.object({ run: z.string(), event: z.number(), part: z.number() });
+
+/** Records after which a run has no more. */
+const LAST: readonly string[] = ['turn_ended', 'continued'];
+
+/** Knows nothing yet. */
+export function createKnown(): Known {
+  const runs = new Map<string, Reached>();
+  const put = (run: string, at: Omit<Reached, 'over'>, type: string) =>
+    runs.set(run, { event: at.event, part: at.part, over: LAST.includes(type) });
+  return {
+    note: ({ type, body }) => {
+      const parsed = frame.safeParse(JSON.parse(`${body}}`));
+      if (parsed.success) put(parsed.data.run, parsed.data, type);
+    },
+    take: (record) => {
+      const reached = runs.get(record.run);
+      if (reached !== undefined && !isAfter(record, reached)) return true;
+      put(record.run, record, record.type);
+      return false;
+    },
+    hasWhole: (run) => runs.get(run)?.over === true,
+  };
+}
+
+function isAfter(record: AuditRecord, { event, part }: Reached): boolean {
+  return record.event > event || (record.event === event && record.part > part);
+}

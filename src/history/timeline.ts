@@ -1,0 +1,149 @@
+import type { Usage } from '../contract/think';
+import type { TurnEvent } from './events';
+import { callIdOf } from './events/call-id';
+import { standingEvents } from './standing';
+import { viewOf, type CallView, type StepView, type TurnView } from './view';
+
+/** A call with everything that happened to it, in order. */
+export interface TimelineCall extends CallView {
+  /** How long its requests and doubts waited for a person, in milliseconds; absent where nobody had to look. */
+  waitedMs?: number;
+  events: TurnEvent[];
+}
+
+/** A step: what the model replied, the calls of it, and what happened to the turn meanwhile. */
+export interface TimelineStep {
+  /** 0 for what happened where no model is asked. */
+  step: number;
+  /** A reset took it back, or the end of it. */
+  undone: boolean;
+  /** Absent while the model is asked, or where it failed. */
+  reply?: StepView;
+  calls: TimelineCall[];
+  /** What happened meanwhile and belongs to no call. */
+  events: TurnEvent[];
+}
+
+/** A turn told step by step. */
+export interface Timeline {
+  view: TurnView;
+  /** Ids of its runs, first one first; more than one where it continued as new. */
+  runs: string[];
+  /** Tokens of all replies, as far as the provider counted them. */
+  usage: Usage;
+  steps: TimelineStep[];
+}
+
+/** Tells the events of a turn step by step, with what a reset took back where it was. */
+export function timelineOf(events: readonly TurnEvent[]): Timeline {
+  const view = viewOf(events);
+  const standing = new Set(standingEvents(events));
+  return {
+    view,
+    runs: events.flatMap((event) => (event.type === 'turn_started' ? [event.runId] : [])),
+    usage: sumUsage(view.steps),
+    steps: groupSteps(events).map((group) => {
+      const undone = !group.all.every((event) => standing.has(event));
+      return toStep(group, { undone, view: undone ? viewBeforeReset(events, group) : view });
+    }),
+  };
+}
+
+/** The events of one step: all of them, those of each call, and the others. */
+interface StepGroup {
+  step: number;
+  all: TurnEvent[];
+  calls: Map<string, TurnEvent[]>;
+  others: TurnEvent[];
+}
+
+function groupSteps(events: readonly TurnEvent[]): StepGroup[] {
+  const groups: StepGroup[] = [];
+  for (const event of events) {
+    if (event.type === 'turn_started') continue;
+    if (event.type === 'thinking' || groups.length === 0) groups.push(makeGroup(event));
+    const last = groups.at(-1);
+    if (last !== undefined) addTo(groupOf(groups, event) ?? last, event);
+  }
+  return groups;
+}
+
+/** Step 0 is what happens where no model is asked, as in a workflow of somebody's own. */
+function makeGroup(event: TurnEvent): StepGroup {
+  const step = event.type === 'thinking' ? event.step : 0;
+  return { step, all: [], calls: new Map(), others: [] };
+}
+
+/** The step of the call that an event is about: what the tool's own check finds may come when the turn is further. */
+function groupOf(groups: readonly StepGroup[], event: TurnEvent): StepGroup | undefined {
+  const callId = callIdOf(event);
+  if (callId === undefined || event.type === 'call_prepared') return undefined;
+  return groups.findLast(({ calls }) => calls.has(callId));
+}
+
+/** Anybody can name any call id; what names no call of the turn is told beside them. */
+function addTo(group: StepGroup, event: TurnEvent): void {
+  group.all.push(event);
+  if (event.type === 'step') for (const { callId } of event.calls) group.calls.set(callId, []);
+  if (event.type === 'call_prepared' && !group.calls.has(event.call.callId))
+    group.calls.set(event.call.callId, []);
+  const callId = callIdOf(event);
+  const own = callId === undefined ? undefined : group.calls.get(callId);
+  (own ?? group.others).push(event);
+}
+
+function viewBeforeReset(events: readonly TurnEvent[], { all }: StepGroup): TurnView {
+  const last = all.at(-1);
+  const from = last === undefined ? 0 : events.indexOf(last);
+  const reset = events.findIndex((event, index) => index > from && event.type === 'reset');
+  return viewOf(events.slice(0, reset === -1 ? events.length : reset));
+}
+
+function toStep(
+  { step, calls, others }: StepGroup,
+  { undone, view }: { undone: boolean; view: TurnView },
+): TimelineStep {
+  const reply = view.steps.find((one) => one.step === step);
+  return {
+    step,
+    undone,
+    ...(reply === undefined ? {} : { reply }),
+    calls: [...calls].flatMap(([callId, events]) => {
+      const call = view.calls.find((one) => one.callId === callId);
+      return call === undefined ? [] : [{ ...call, ...waitOf(events), events }];
+    }),
+    events: others,
+  };
+}
+
+/** From each request or doubt to what closed it. */
+function waitOf(events: readonly TurnEvent[]): { waitedMs?: number } {
+  if (!events.some(opens)) return {};
+  let waitedMs = 0;
+  let since: number | undefined;
+  for (const event of events) {
+    if (opens(event)) since ??= Date.parse(event.at);
+    else if (since !== undefined && closes(event)) {
+      waitedMs += Date.parse(event.at) - since;
+      since = undefined;
+    }
+  }
+  return { waitedMs };
+}
+
+function opens({ type }: TurnEvent): boolean {
+  return type === 'request_opened' || type === 'in_doubt';
+}
+
+function closes(event: TurnEvent): boolean {
+  if (event.type === 'decision' || event.type === 'resolved') return event.judgement.accepted === true;
+  return ['request_expired', 'call_started', 'call_ended'].includes(event.type);
+}
+
+function sumUsage(steps: readonly StepView[]): Usage {
+  const sum: Usage = {};
+  for (const { usage = {} } of steps)
+    for (const key of ['inputTokens', 'outputTokens', 'totalTokens'] as const)
+      if (usage[key] !== undefined) sum[key] = (sum[key] ?? 0) + usage[key];
+  return sum;
+}

@@ -1,0 +1,157 @@
+import { digestJson } from '../../../src/contract/digest';
+import type { AuditRecord } from '../../../src/history/audit/format';
+import { sha256 } from '../../../src/history/audit/format';
+import { createRecorder } from '../../../src/history/audit/records/recorder';
+import type { TurnEvent } from '../../../src/history/events';
+import { accepted, ask, item, result, run, Script } from '../script';
+import { recordedFiles, recordsOfFile } from './sample';
+
+const recordsOf = (events: readonly TurnEvent[]): AuditRecord[] => {
+  const recorder = createRecorder('t');
+  return events.flatMap((event) => recorder.push(event));
+};
+const typed = (records: readonly AuditRecord[], type: string) => records.filter((one) => one.type === type);
+
+const PREVIEW = { text: 'pay 1' };
+
+describe('a call that was edited', () => {
+  const script = new Script()
+    .started('pay ann')
+    .task()
+    .think(1, [ask('1.1', { preview: PREVIEW })])
+    .open([item('1.1')])
+    .update(
+      'decide',
+      {
+        callId: '1.1',
+        decision: 'modified',
+        arguments: { n: 2 },
+        approver: 'ann',
+        channel: 'web',
+        reason: 'less',
+      },
+      accepted('1.1', 'modified'),
+    )
+    .open([]);
+  const started = script.call(ask('1.1', { arguments: { n: 2 } }), { decision: accepted('1.1', 'modified') });
+  script.done(started, { result: result('1.1', { content: 'paid' }), contentDigest: 'x' });
+  const records = recordsOf(script.fold());
+
+  it('has a record of each thing that happened', () => {
+    expect(records.map(({ type }) => type)).toEqual([
+      'turn_started',
+      'proposal',
+      'request',
+      'decision',
+      'start',
+      'outcome',
+    ]);
+  });
+
+  it('says what the approver was shown, how it came and who is claimed to have said it', () => {
+    const shown = { argsDigest: 'd1', previewDigest: sha256('pay 1') };
+    expect(typed(records, 'request')).toMatchObject([{ facts: { call: '1.1', tool: 'pay', ...shown } }]);
+    expect(typed(records, 'decision')).toMatchObject([
+      {
+        turn: 't',
+        run: 'r',
+        facts: {
+          call: '1.1',
+          decision: 'modified',
+          verdict: 'accepted',
+          door: 'update',
+          proof: 'claimed',
+          ...shown,
+          newArgsDigest: digestJson({ n: 2 }),
+        },
+        sealed: {
+          approver: 'ann',
+          channel: 'web',
+          reason: 'less',
+          identity: 'web@host',
+          arguments: '{"n":2}',
+        },
+      },
+    ]);
+  });
+
+  it('ties what started to what was decided, and says what came of it without its text', () => {
+    expect(typed(records, 'start')).toMatchObject([
+      { facts: { spends: 'modified', argsDigest: digestJson({ n: 2 }), generation: 0, effect: 'unsafe' } },
+    ]);
+    expect(typed(records, 'outcome')).toMatchObject([
+      { facts: { success: true, resultDigest: sha256('paid'), resultBytes: 4, attempts: 1 }, sealed: {} },
+    ]);
+    expect(JSON.stringify(records)).not.toContain('paid');
+  });
+});
+
+it.each([
+  ['a refused signal', 'stale_args', 'refusal', 'stale_args'],
+  ['an accepted one', 'accepted', 'decision', 'accepted'],
+])('%s is a record with its verdict', (_what, verdict, type, expected) => {
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [ask('1.1')])
+    .open([item('1.1')])
+    .signal('approval', { callId: '1.1', decision: 'denied', decisionId: 'd' })
+    .verdicts([{ callId: '1.1', verdict, decisionId: 'd', at: 'x' }]);
+  expect(recordsOf(script.fold()).at(-1)).toMatchObject({
+    type,
+    facts: { verdict: expected, of: 'decision', door: 'signal', argsDigest: 'd1' },
+    sealed: { approver: 'somebody', channel: 'signal' },
+  });
+});
+
+it('keeps what a stranger sends out of the open facts, or short', () => {
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [run('1.1')]);
+  script.signal('approval', { callId: 'x'.repeat(9999), decision: 'approved', channel: 'y'.repeat(9999) });
+  script.verdicts([{ callId: 'x', verdict: 'unknown_call', decisionId: 'd', at: 'x' }]);
+  const [refusal] = typed(recordsOf(script.fold()), 'refusal');
+  expect(JSON.stringify(refusal?.facts).length).toBeLessThan(600);
+  expect(refusal?.sealed.channel).toHaveLength(9999);
+});
+
+describe.each(recordedFiles)('of a real server, %s', (_name, path) => {
+  it('each event has a place of its own, in order', async () => {
+    const records = await recordsOfFile(path);
+    const places = records.map(({ run: of, event, part }) => `${of} ${event} ${part}`);
+    expect(new Set(places).size).toBe(records.length);
+    expect(records.map(({ event }) => event)).toEqual(
+      records.map(({ event }) => event).toSorted((a, b) => a - b),
+    );
+  });
+
+  it('each dangerous start comes after a decision that was accepted', async () => {
+    const decided = new Set<unknown>();
+    for (const { type, facts } of await recordsOfFile(path)) {
+      if (['decision', 'resolution'].includes(type)) decided.add(facts['call']);
+      if (type === 'start' && facts['spends'] !== undefined) expect(decided).toContain(facts['call']);
+    }
+  });
+
+  it('no record has more text in the open than ids, names and digests', async () => {
+    for (const { facts } of await recordsOfFile(path)) {
+      for (const value of Object.values(facts)) expect(String(value)).toMatch(/^[\w.:,@-]*$/);
+    }
+  });
+});
+
+it('a run that came from a reset names the run before it up to there', async () => {
+  const [, path = ''] = recordedFiles.find(([name]) => name === 'reset') ?? [];
+  const records = await recordsOfFile(path);
+  const at = records.findIndex(({ type }) => type === 'reset');
+  const [before, after] = [records.slice(0, at), records.slice(at)].map(
+    (some) => new Set(some.map((one) => one.run)),
+  );
+  expect(before?.size).toBe(1);
+  expect(after?.size).toBe(1);
+  expect(before).not.toEqual(after);
+  expect(records[at]).toMatchObject({
+    facts: { baseRun: [...(before ?? [])][0], newRun: [...(after ?? [])][0] },
+  });
+});
