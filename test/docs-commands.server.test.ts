@@ -17,10 +17,16 @@ beforeAll(async () => {
 
 afterAll(() => place.stop());
 
-/** Lines that are not run here, why, and what a reader's shell would be told all the same. */
+const BENCH = 'it measures for minutes and wants the machine for itself';
+
+/** Lines that are not run here, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
   'npm run test:cluster': 'builds a cluster for minutes; it has a run of its own',
+  'npm run bench': BENCH,
+  'npm run bench -- --only step,decision': BENCH,
+  'npm run bench -- --json': BENCH,
+  'npm run bench -- --write': BENCH,
   'docker compose up --build --detach': 'needs Docker; compose.test.ts compares the file with the code',
 };
 
@@ -239,8 +245,19 @@ describe('what is not run', () => {
   const scripts: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
 
   it.each(Object.keys(NOT_RUN).filter((line) => line.startsWith('npm ')))('%s is a script', (line) => {
-    expect(scripts).toHaveProperty([line.replace(/^npm (run )?/, '')]);
+    expect(scripts).toHaveProperty([line.replace(/^npm (run )?/, '').replace(/ -- .*/, '')]);
   });
+
+  it.each(Object.keys(NOT_RUN).flatMap((line) => line.match(/ -- (--.*)/)?.[1] ?? []))(
+    'npm run bench -- %s is understood',
+    (words) => {
+      const [flag = '', figures] = words.replace('--', '').split(' ');
+      const bench = readFileSync(join(root, 'bench', 'main.ts'), 'utf8');
+      expect(bench).toMatch(new RegExp(`^ +${flag}: \\{ type: `, 'm'));
+      const known = /MEASUREMENTS.* = \[(.*)\]/.exec(bench)?.[1]?.split(', ');
+      if (figures !== undefined) expect(known).toEqual(expect.arrayContaining(figures.split(',')));
+    },
+  );
 
   it('takes no flag that Docker does not know', () => {
     const flags = Object.keys(NOT_RUN).flatMap((line) =>
