@@ -83,6 +83,14 @@ const boundaries = [
     message: "An approver's machine has no worker, tools or models.",
   }),
   boundary({
+    from: 'server',
+    folders: ['client', 'contract', 'history'],
+    packages: [
+      forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'The desk runs without a native module.'),
+    ],
+    message: "The desk is an approver's: it knows what a client knows.",
+  }),
+  boundary({
     from: 'encryption',
     folders: ['contract'],
     packages: [

@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { Countersign } from '../client';
+import { defined } from '../history/defined';
 import { readTime } from './read-value';
 import type { Screen } from './print/screen';
 import type { Keyboard } from './terminal/terminal';
@@ -13,6 +14,9 @@ export interface GlobalOptions {
   encryptionKeyFile?: string;
 }
 
+/** A server by address and namespace. */
+export type ServerAt = Pick<GlobalOptions, 'address' | 'namespace'>;
+
 /** What a command is given beside its own arguments. */
 export interface Context {
   readonly screen: Screen;
@@ -21,8 +25,8 @@ export interface Context {
   readonly keyboard: Keyboard | undefined;
   /** Known once the command line is parsed. */
   options(): GlobalOptions;
-  /** Connects, does something, and closes the connection whatever happens. */
-  withDesk<T>(use: (desk: Countersign) => Promise<T>): Promise<T>;
+  /** Connects, does something, and closes the connection whatever happens. `at`: another place than the options say. */
+  withDesk<T>(use: (desk: Countersign) => Promise<T>, at?: ServerAt): Promise<T>;
   /** A command of ours as it has to be typed to reach the same server. */
   command(args: string): string;
 }
@@ -36,7 +40,7 @@ export function createContext(parts: ContextParts): Context {
   return {
     ...parts,
     command: (args) => ['countersign', args, ...flagsOf(options())].join(' '),
-    withDesk: async (use) => {
+    withDesk: async (use, at) => {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, ...place } = options();
@@ -44,6 +48,7 @@ export function createContext(parts: ContextParts): Context {
       const timeoutMs = timeout === undefined ? {} : { timeoutMs: readTime(timeout, '--timeout') };
       const desk = await connect({
         ...place,
+        ...defined({ address: at?.address, namespace: at?.namespace }),
         ...timeoutMs,
         ...encryption,
         identity: `${osUser()}@${hostname()}`,

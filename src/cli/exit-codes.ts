@@ -55,6 +55,14 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   audit_broken: EXIT.failed,
   audit_unsigned: EXIT.failed,
   audit_key: EXIT.failed,
+  users_invalid: EXIT.usage,
+  user_not_found: EXIT.notFound,
+  signed_out: EXIT.failed,
+  forbidden: EXIT.failed,
+  not_found: EXIT.notFound,
+  not_json: EXIT.failed,
+  too_large: EXIT.failed,
+  too_many_attempts: EXIT.failed,
 };
 
 /** The one mapping from what was thrown to what the process ends with. */

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Decode } from '../history/decode';
 import type { TurnEvent } from '../history/events';
+import type { History } from '../history/read-histories';
 import type { Context } from './context';
 import { readTextFile } from './files';
 
@@ -21,8 +22,19 @@ export async function readTurnEvents(named: string, context: Context): Promise<T
   return turnEventsOfJson(await readTextFile(named), await fileDecode(context));
 }
 
+/**
+ * The history of each run of a turn on the server, or in an exported file.
+ *
+ * @throws CountersignError `turn_not_found`, `file_failed`, `bad_history`, `newer_version`.
+ */
+export async function readTurnRuns(named: string, context: Context): Promise<History[]> {
+  if (!isFile(named)) return context.withDesk(async (desk) => desk.histories(await desk.find(named)));
+  const { parseExport } = await import('../history/exported.js');
+  return parseExport(await readTextFile(named));
+}
+
 /** Decodes what is in a file, with the keys of this process; which workflow it was bound to is not compared. */
-async function fileDecode(context: Context): Promise<Decode> {
+export async function fileDecode(context: Context): Promise<Decode> {
   const { loadDataConverter } = await import('@temporalio/common/lib/internal-non-workflow/index.js');
   const { makeDecode } = await import('../history/decode.js');
   return makeDecode(loadDataConverter((await encryptionOf(context)).replay()));

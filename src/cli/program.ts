@@ -9,12 +9,14 @@ import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
+import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
 import { addTimeline } from './commands/timeline';
 import { addStats } from './commands/stats';
+import { addWeb } from './commands/web';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
@@ -40,10 +42,12 @@ const COMMANDS = [
   addInit,
   addDev,
   addWorker,
+  addWeb,
   addRun,
   addInbox,
   addShow,
   addTimeline,
+  addReplay,
   addApprove,
   addDeny,
   addReview,

@@ -1,7 +1,8 @@
-import { readHistories, readRunEvents } from '../history/read-histories';
+import { readHistories, readHistory, readRunEvents } from '../history/read-histories';
 import { readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn } from './cancel-turn';
+import { countWaiting } from './count-waiting';
 import { decideCall, resolveCall } from './decide';
 import type { Desk } from './desk';
 import { findTurn } from './find-turn';
@@ -28,9 +29,11 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     view: async (turn) => viewOf(await readTimeline(desk.source, turn)),
     pendingActivities: (turn) => pendingActivities(desk, turn),
     inbox: (query = {}) => readInbox(desk, query),
+    countWaiting: () => countWaiting(desk),
     list: (query = {}) => listTurns(desk, query),
     runs: (query = {}) => listRuns(desk, query),
     runEvents: (run) => readRunEvents(desk.source, run),
+    history: (run) => readHistory(desk.source, run),
     histories: (turn) => readHistories(desk.source, turn),
     close,
   };

@@ -21,7 +21,8 @@ export async function* listRuns(desk: Desk, query: RunQuery): AsyncGenerator<Run
   }
 }
 
-function queryOf({ turn, agent, since, until }: RunQuery): string {
+function queryOf({ query, turn, agent, since, until }: RunQuery): string {
+  if (query !== undefined) return query;
   const { agent: agentAttribute } = SEARCH_ATTRIBUTES;
   const filters = defined({
     turn: turn && `WorkflowId = ${quoted(turn)}`,

@@ -93,12 +93,16 @@ export interface ListQuery {
   agent?: string;
   /** Only turns that are open, or ended at that time or later; ISO 8601. */
   since?: string;
+  /** Beginning of the id, or part of the prompt's head; for the prompt the newest 2,000 turns are looked at. */
+  search?: string;
   /** @default 50 */
   limit?: number;
 }
 
 /** Which runs to list; without anything, all of them. */
 export interface RunQuery {
+  /** A visibility query of your own; nothing else has an effect then. */
+  query?: string;
   /** The whole id of a turn. */
   turn?: string;
   agent?: string;
@@ -175,12 +179,16 @@ export interface Countersign {
   pendingActivities(turn: string): Promise<Pending>;
   /** Requests and calls in doubt of all turns, earliest deadline first. Needs no worker. */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
+  /** How many requests and calls in doubt wait in all turns. */
+  countWaiting(): Promise<number>;
   /** Turns, newest first. */
   list(query?: ListQuery): Promise<TurnSummary[]>;
   /** Runs of turns, newest first. */
   runs(query?: RunQuery): AsyncIterable<RunSummary>;
   /** Every event of one run so far, alone. Errors: `turn_not_found`. */
   runEvents(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<TurnEvent[]>;
+  /** The history of one run, as the server keeps it. Errors: `turn_not_found`. */
+  history(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<History>;
   /** The history of each run of a turn, first one first, as the server keeps it. Errors: `turn_not_found`. */
   histories(turn: string): Promise<History[]>;
   /** Closes the connection, unless it was given. */

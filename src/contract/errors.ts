@@ -41,6 +41,14 @@ export const ERROR_CODES = [
   'audit_broken',
   'audit_unsigned',
   'audit_key',
+  'users_invalid',
+  'user_not_found',
+  'signed_out',
+  'forbidden',
+  'not_found',
+  'not_json',
+  'too_large',
+  'too_many_attempts',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 

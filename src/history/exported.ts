@@ -1,12 +1,9 @@
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
-import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { toNumber } from './decode/time';
-
-/** The history of one run as the SDK takes it. */
-export type RunHistory = temporal.api.history.v1.IHistory;
+import type { History } from './read-histories';
 
 /** The newest format of a file that `countersign export` writes. */
 export const EXPORT_FORMAT = 1;
@@ -20,7 +17,7 @@ const bundleSchema = z.looseObject({ countersign: z.number(), runs: z.array(z.un
  *
  * @throws CountersignError `bad_history` for what is none or is cut, `newer_version` for a format of a later release.
  */
-export function parseExport(json: unknown): RunHistory[] {
+export function parseExport(json: unknown): History[] {
   const parsed = typeof json === 'string' ? parseText(json) : json;
   const histories = isObject(parsed) && 'countersign' in parsed ? runsOfBundle(parsed) : [parsed];
   return histories.map((history, index) => {
@@ -47,7 +44,7 @@ function runsOfBundle(parsed: Record<string, unknown>): unknown[] {
   return bundle.data.runs;
 }
 
-function toHistory(json: unknown): RunHistory {
+function toHistory(json: unknown): History {
   try {
     return historyFromJSON(json);
   } catch (cause) {
@@ -57,7 +54,7 @@ function toHistory(json: unknown): RunHistory {
 }
 
 /** Events of a run are numbered from 1 without a gap. */
-function checkWhole({ events }: RunHistory, where: string): void {
+function checkWhole({ events }: History, where: string): void {
   if (!events || events.length === 0) throw badHistory(`there are no events${where}`);
   const gap = events.findIndex((event, index) => toNumber(event.eventId) !== index + 1);
   if (gap !== -1) throw badHistory(`event ${gap + 1}${where} is missing: the history was cut`);

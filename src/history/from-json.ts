@@ -1,11 +1,11 @@
-import { defaultPayloadConverter } from '@temporalio/common';
 import { CountersignError } from '../contract/errors';
-import { isObject } from '../contract/json';
 import { PATCHES, WORKFLOWS } from '../contract/names';
+import { patchOf } from './decode/patch';
 import { makeDecode, type Decode, type HistoryEvent } from './decode';
 import type { TurnEvent } from './events';
-import { newerVersion, parseExport, type RunHistory } from './exported';
+import { newerVersion, parseExport } from './exported';
 import { createFold } from './fold';
+import type { History } from './read-histories';
 
 /**
  * The turn events of an exported file: see `parseExport`.
@@ -18,7 +18,7 @@ export async function turnEventsOfJson(json: unknown, decode: Decode = makeDecod
 
 /** The turn events of the runs of a turn, first one first. Errors: as `turnEventsOfJson`. */
 export async function turnEventsOfRuns(
-  runs: readonly RunHistory[],
+  runs: readonly History[],
   decode: Decode = makeDecode(),
 ): Promise<TurnEvent[]> {
   for (const run of runs) refuseNewer(run);
@@ -29,14 +29,12 @@ export async function turnEventsOfRuns(
   return events;
 }
 
-const PATCH = 'core_patch';
-
 /**
  * A change to our workflow that older code cannot know leaves a marker with the id of its patch.
  *
  * @throws CountersignError `newer_version`.
  */
-export function refuseNewer(run: RunHistory): void {
+export function refuseNewer(run: History): void {
   if (typeOf(run) !== WORKFLOWS.turn) return;
   const unknown = run.events?.flatMap(patchIn).find((id) => !PATCHES.includes(id));
   if (unknown !== undefined)
@@ -44,13 +42,12 @@ export function refuseNewer(run: RunHistory): void {
 }
 
 function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent): string[] {
-  const [payload] = marker?.markerName === PATCH ? (marker.details?.['patch-data']?.payloads ?? []) : [];
-  const data: unknown = payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
-  return isObject(data) && typeof data['id'] === 'string' ? [data['id']] : [];
+  const id = marker && patchOf(marker);
+  return id === undefined || id === null ? [] : [id];
 }
 
 /** A workflow of somebody's own has calls in it if it is any business of ours. */
-function refuseOthers([first]: readonly RunHistory[], events: readonly TurnEvent[]): void {
+function refuseOthers([first]: readonly History[], events: readonly TurnEvent[]): void {
   const type = first === undefined ? '' : typeOf(first);
   if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
   throw new CountersignError(
@@ -63,6 +60,6 @@ function refuseOthers([first]: readonly RunHistory[], events: readonly TurnEvent
 }
 
 /** The type of a run's workflow. */
-export function typeOf(run: RunHistory): string {
+export function typeOf(run: History): string {
   return run.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 }

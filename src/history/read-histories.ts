@@ -27,12 +27,16 @@ export async function readRunEvents(source: HistorySource, { turn, runId }: RunI
 /** The histories of a turn's runs, first one first. Errors: as `readTurn`. */
 export async function readHistories(server: HistoryServer, turn: string): Promise<History[]> {
   const histories: History[] = [];
-  for (const runId of await readChain(server, turn)) {
-    const events: NonNullable<History['events']> = [];
-    for await (const raw of wholeRun(server, { turn, runId })) events.push(raw);
-    histories.push({ events });
-  }
+  for (const runId of await readChain(server, turn))
+    histories.push(await readHistory(server, { turn, runId }));
   return histories;
+}
+
+/** The history of one run. Errors: as `readTurn`. */
+export async function readHistory(server: HistoryServer, run: RunIds): Promise<History> {
+  const events: NonNullable<History['events']> = [];
+  for await (const raw of wholeRun(server, run)) events.push(raw);
+  return { events };
 }
 
 function wholeRun(server: HistoryServer, run: RunIds) {

@@ -92,11 +92,17 @@ function addTo(group: StepGroup, event: TurnEvent): void {
   (own ?? group.others).push(event);
 }
 
+/** A step that is gone is told as it was when the reset came. */
 function viewBeforeReset(events: readonly TurnEvent[], { all }: StepGroup): TurnView {
-  const last = all.at(-1);
-  const from = last === undefined ? 0 : events.indexOf(last);
-  const reset = events.findIndex((event, index) => index > from && event.type === 'reset');
-  return viewOf(events.slice(0, reset === -1 ? events.length : reset));
+  const last = all.findLast((event) => event.type !== 'reset');
+  const reset = events.findIndex(
+    (event, index) =>
+      event.type === 'reset' &&
+      last !== undefined &&
+      events.indexOf(last) < index &&
+      !standingEvents(events.slice(0, index + 1)).includes(last),
+  );
+  return viewOf(events.slice(0, reset));
 }
 
 function toStep(

@@ -2,7 +2,7 @@ import type { DecisionKind } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
 import type { Preview } from '../../contract/plan';
 import type { ToolResult } from '../../contract/result';
-import type { Effect, Safety } from '../../contract/tool';
+import type { Effect, JsonSchema, Safety } from '../../contract/tool';
 import type { EventHead } from './head';
 
 /** One call as a step proposes it, in short. */
@@ -47,6 +47,10 @@ export interface RequestOpened extends EventHead {
   policyReason?: string;
   /** Set where the tool wants each of its requests decided on its own. */
   noBatch?: boolean;
+  /** What changed arguments have to fit; absent where the record has none. */
+  schema?: JsonSchema;
+  /** Milliseconds after which the handler is ended; absent where the record has none. */
+  timeoutMs?: number;
   /** ISO 8601, workflow time; null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */

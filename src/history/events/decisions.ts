@@ -30,6 +30,8 @@ export interface Said {
   approver: string;
   reason?: string;
   channel: string;
+  /** The channel says that the approver was signed in there. */
+  authenticated?: true;
   door: Door;
   /** Temporal's own identity of the caller. */
   identity: string;

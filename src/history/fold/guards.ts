@@ -25,6 +25,7 @@ const settings = z.looseObject({
   effect: z.enum(EFFECTS),
   requestExpiresMs: z.number().nullable(),
   noBatch: z.boolean().optional(),
+  timeoutMs: z.number().optional(),
 });
 const ask = head.extend({
   kind: z.literal('ask'),
@@ -42,6 +43,7 @@ const thinkOutput = z.looseObject({
   calls: z.array(call),
   model: z.string(),
   finishReason: z.string(),
+  schemas: z.record(z.string(), object).optional(),
 });
 const resultRef = z.looseObject({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
 const inDoubt = z.looseObject({ message: z.string(), partial: z.string().optional() });
@@ -73,7 +75,7 @@ const schemas = {
     given: thinkOutput.optional(),
   }),
   thinkOutput,
-  prepareOutput: z.looseObject({ call }),
+  prepareOutput: z.looseObject({ call, schema: object.optional() }),
   callInput: head.extend({
     callKey: z.string(),
     generation: z.number(),

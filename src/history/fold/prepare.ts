@@ -20,12 +20,13 @@ export function prepareCompleted(
   if (!is.prepareOutput(event.result))
     return closeUnprepared(event, held, 'what was prepared cannot be read');
   const call = preparedAs(held.call, event.result.call);
+  const { schema } = event.result;
   const told: TurnEvent = { ...headOf(event), type: 'call_prepared', call: proposedOf(call) };
   if (held.phase === 'replanning') {
     replan(held, call);
     return [told];
   }
-  state.calls.set(callId, newCall(call));
+  state.calls.set(callId, newCall(call, schema));
   return [told, ...endUnrun(state, event)];
 }
 

@@ -15,7 +15,7 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
   const input = is.turnInput(event.input)
     ? event.input
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
-  const isFirst = state.turn === '';
+  const isNext = continuedFrom !== undefined && continuedFrom === state.runId;
   const messages = messagesIn(event.input);
   const prompt = input.prompt || state.prompt || firstWords(messages);
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
@@ -28,7 +28,7 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
     agent,
     prompt,
     taskQueue,
-    ...defined({ continuedFrom, carried: isFirst ? messages : undefined }),
+    ...defined({ continuedFrom, carried: isNext ? undefined : messages }),
   };
   return [started, ...forked(state, event)];
 }

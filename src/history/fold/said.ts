@@ -59,6 +59,7 @@ export function saidOf({ input, identity, door, verdict }: Omit<Judged, 'judgeme
     door,
     identity,
     ...defined({
+      authenticated: valueAt(input, 'authenticated') === true ? (true as const) : undefined,
       reason: textAt(input, 'reason'),
       decisionId: verdict?.decisionId ?? textAt(input, 'decisionId'),
     }),

@@ -2,6 +2,7 @@ import type { InDoubt, PreparedCall } from '../../contract/call';
 import type { ForkOrigin } from '../../contract/fork';
 import type { JsonObject } from '../../contract/json';
 import type { ToolFailure, ToolResult } from '../../contract/result';
+import type { JsonSchema } from '../../contract/tool';
 import type { CallEnded, EventHead } from '../events';
 
 /** What an activity that was scheduled is for. */
@@ -21,6 +22,8 @@ export interface ActivityFold {
 /** One call as far as the events so far tell. */
 export interface CallFold {
   call: PreparedCall;
+  /** Of its tool, where the record has it. */
+  schema?: JsonSchema;
   /** Known once a memo of its step named the key. */
   callKey?: string;
   phase: 'proposed' | 'requested' | 'replanning' | 'decided' | 'running' | 'lost' | 'closed' | 'ended';

@@ -2,6 +2,7 @@ import type { PreparedCall } from '../../contract/call';
 import { dryKindOf, dryResult } from '../../contract/dry';
 import type { ToolResult } from '../../contract/result';
 import type { ThinkOutput } from '../../contract/think';
+import type { JsonSchema } from '../../contract/tool';
 import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
 import { defined } from '../defined';
@@ -45,7 +46,7 @@ export function thinkCompleted(
 }
 
 /** What the fold reads of a reply. */
-type Reply = Pick<ThinkOutput, 'text' | 'model' | 'finishReason' | 'calls' | 'usage'> &
+type Reply = Pick<ThinkOutput, 'text' | 'model' | 'finishReason' | 'calls' | 'usage' | 'schemas'> &
   Partial<Pick<ThinkOutput, 'replyId'>>;
 
 /** A step with its calls, by a model or, at the beginning of a fork, given. */
@@ -54,7 +55,9 @@ export function stepTaken(
   event: EventHead,
   { step, output, given }: { step: number; output: Reply; given?: true },
 ): TurnEvent[] {
-  state.calls = new Map(output.calls.map((call) => [call.callId, newCall(call)]));
+  state.calls = new Map(
+    output.calls.map((call) => [call.callId, newCall(call, schemaOf(call, output.schemas))]),
+  );
   const { text, model, finishReason, usage, replyId } = output;
   const calls = output.calls.map(proposedOf);
   const told: TurnEvent = {
@@ -75,16 +78,22 @@ export function thinkFailed(event: EventOf<'activity_failed'>, step: number): Tu
 /** A reply whose payload nobody here can decode; what follows it is told as far as it can be. */
 const UNREADABLE: Reply = {
   text: '[cannot be read without its codec]',
+  schemas: {},
   model: '',
   finishReason: '',
   calls: [],
 };
 
-/** A call as `think` or `prepare` made it. */
-export function newCall(call: PreparedCall): CallFold {
+/** A call as `think` or `prepare` made it, and the schema of its tool. */
+export function newCall(call: PreparedCall, schema?: JsonSchema): CallFold {
   const effective = argumentsOf(call);
   const facts = { generation: 0, deadline: null, approved: false, asked: false };
-  return { call, phase: 'proposed', effective, ...facts };
+  return { call, phase: 'proposed', effective, ...facts, ...defined({ schema }) };
+}
+
+/** Only calls that wait for a decision have one on record; other releases may record none at all. */
+function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefined): JsonSchema | undefined {
+  return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
 }
 
 /** What the model asked for, as far as it could be parsed. */

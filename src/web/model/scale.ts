@@ -1,14 +1,15 @@
 /** Maps moments to places between 0 and 1. */
 export interface Scale {
   place(ms: number): number;
-  /** A few moments to name on the axis, at most seven, well apart. */
+  /** A few moments to name on the axis, at most six, well apart: the first and the last are among them. */
   ticks(): { at: number; iso: string }[];
 }
 
 /** A gap this long still takes room of its own. Milliseconds. */
 const UNIT_MS = 50;
-/** Ticks nearer to each other than this would run into one another. */
-const APART = 0.14;
+/** Ticks nearer to each other than this would run into one another on a phone; the last one stands left of its place. */
+const APART = 0.2;
+const LAST_APART = 0.32;
 
 /**
  * A scale that keeps order, not proportion: a gap takes the logarithm of its length. A turn that ran for a second and
@@ -39,9 +40,11 @@ function between(stops: readonly number[], at: (index: number) => number, ms: nu
 }
 
 function apart(ticks: { at: number; iso: string }[]): { at: number; iso: string }[] {
+  const last = ticks.at(-1);
   const kept: typeof ticks = [];
-  for (const tick of ticks) {
+  for (const tick of ticks.slice(0, -1)) {
+    if (tick.at > 1 - LAST_APART && kept.length > 0) break;
     if (tick.at - (kept.at(-1)?.at ?? -1) >= APART) kept.push(tick);
   }
-  return kept;
+  return last === undefined ? kept : [...kept, last];
 }

@@ -53,10 +53,18 @@ export function timelineOf(events: readonly TurnEvent[], now: number): Timeline 
   const last = events.at(-1)?.at;
   const end = ended && last !== undefined ? Date.parse(last) : now;
   const scale = createScale([...events.map(({ at }) => Date.parse(at)), end]);
-  return { rows: lines.map((line) => toRow(line, scale, end)), ticks: scale.ticks() };
+  return { rows: lines.map((line) => toRow(line, { scale, end, ended })), ticks: scale.ticks() };
 }
 
-function toRow({ key, kind, label, spans, marks }: Line, scale: Scale, end: number): Row {
+interface Frame {
+  scale: Scale;
+  /** Milliseconds since 1970. */
+  end: number;
+  /** Whether the turn ended there; nothing is open then. */
+  ended: boolean;
+}
+
+function toRow({ key, kind, label, spans, marks }: Line, { scale, end, ended }: Frame): Row {
   return {
     key,
     kind,
@@ -70,7 +78,7 @@ function toRow({ key, kind, label, spans, marks }: Line, scale: Scale, end: numb
         left,
         width: scale.place(stop) - left,
         ms: stop - start,
-        open: to === undefined,
+        open: to === undefined && !ended,
         failed,
       };
     }),

@@ -26,7 +26,9 @@ export function recordsOfTurn(event: TurnLevelEvent): Draft[] {
       return [draft('turn_started', { agent, taskQueue, continuedFrom }, { prompt })];
     }
     case 'forked':
-      return [draft('forked', { of: event.of, from: event.from, world: event.world, changed: event.changed })];
+      return [
+        draft('forked', { of: event.of, from: event.from, world: event.world, changed: event.changed }),
+      ];
     case 'step':
       return event.calls.map(proposal);
     case 'cancel_requested':

@@ -1,0 +1,137 @@
+import type { Command } from 'commander';
+import type { RunQuery } from '../../client';
+import { CountersignError } from '../../contract/errors';
+import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
+import type { Context } from '../context';
+import { fileDecode, encryptionOf, readTurnRuns } from '../open-turn';
+import { findingLines, replayProgressLine, sumLine, type ReplaySum } from '../print/replay';
+import { withProgress } from '../progress';
+import { readCount } from '../read-value';
+import type { Judged, NamedRun, Replaying } from '../replay/judge';
+import type { ReplayProgress } from '../replay/runs';
+
+interface ReplayOptions {
+  last?: string;
+  query?: string;
+  workflows?: string;
+  json?: boolean;
+}
+
+/** `replay [turn|file]`. */
+export function addReplay(program: Command, context: Context): void {
+  program
+    .command('replay [turn|file.json]')
+    .description(
+      'run recorded turns through this code, and tell what it would do otherwise; a gate before a deploy',
+    )
+    .option('--last <count>', 'the newest runs, at most so many')
+    .option('--query <query>', 'the runs that a visibility query of Temporal finds')
+    .option(
+      '--workflows <path>',
+      'workflows of your own instead of the turn: what your worker has as workflowsPath',
+    )
+    .option('--json', 'print JSON')
+    .action((named: string | undefined, options: ReplayOptions) => replay(named, options, context));
+}
+
+async function replay(named: string | undefined, options: ReplayOptions, context: Context): Promise<void> {
+  const batch = options.last !== undefined || options.query !== undefined;
+  if (batch === (named !== undefined))
+    throw new CountersignError(
+      'usage',
+      batch ? 'a turn goes without --last and --query' : 'nothing is named to replay',
+      {
+        hint: 'name a turn or an exported file, or say --last 200.',
+      },
+    );
+  const progress: ReplayProgress = { runs: 0, done: 0, gone: 0 };
+  const replaying = await prepare(options, context);
+  const judged = await withProgress(
+    context.screen,
+    () => replayProgressLine(progress),
+    () =>
+      named === undefined
+        ? judgeBatch(options, { replaying, progress }, context)
+        : judgeTurn(named, { replaying, progress }, context),
+  );
+  tell(judged, { progress, json: options.json === true }, context);
+}
+
+/** Loaded here, because it brings the SDK's native worker along. */
+async function prepare({ workflows }: ReplayOptions, context: Context): Promise<Replaying> {
+  const { codeToReplay } = await import('../replay/code.js');
+  const converter = (await encryptionOf(context)).replay();
+  return { options: await codeToReplay(workflows, converter), decode: await fileDecode(context) };
+}
+
+interface Work {
+  replaying: Replaying;
+  progress: ReplayProgress;
+}
+
+async function judgeTurn(named: string, work: Work, context: Context): Promise<Done> {
+  const { namedRuns } = await import('../replay/runs.js');
+  const histories = await readTurnRuns(named, context);
+  work.progress.runs = histories.length;
+  return judgeAll(namedRuns(histories), work);
+}
+
+/** Unless `--last` says so; enough for a gate, few enough to wait for. */
+const MOST = 200;
+
+function judgeBatch({ last, query, workflows }: ReplayOptions, work: Work, context: Context): Promise<Done> {
+  const most = last === undefined ? MOST : readCount(last, '--last');
+  return context.withDesk(async (desk) => {
+    const { fetchRuns, newestRuns } = await import('../replay/runs.js');
+    const runs = await newestRuns(desk, queryFor(query, workflows), most);
+    work.progress.runs = runs.length;
+    return judgeAll(fetchRuns(desk, runs, work.progress), work);
+  });
+}
+
+/** Code of one's own has no turn, and ours has nothing else. */
+function queryFor(query: string | undefined, workflows: string | undefined): RunQuery {
+  const turn = `WorkflowType = '${WORKFLOWS.turn}'`;
+  const own = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL AND WorkflowType != '${WORKFLOWS.turn}'`;
+  return { query: query ?? (workflows === undefined ? turn : own) };
+}
+
+interface Done {
+  judged: Judged[];
+  ms: number;
+}
+
+async function judgeAll(runs: AsyncIterable<NamedRun>, { replaying, progress }: Work): Promise<Done> {
+  const { judgeRuns } = await import('../replay/judge.js');
+  const judged: Judged[] = [];
+  const started = performance.now();
+  for await (const one of judgeRuns(replaying, runs)) {
+    judged.push(one);
+    progress.done += 1;
+  }
+  return { judged, ms: performance.now() - started };
+}
+
+function tell(
+  { judged, ms }: Done,
+  { progress, json }: { progress: ReplayProgress; json: boolean },
+  { screen }: Context,
+): void {
+  const failed = judged.filter(({ finding }) => finding !== undefined);
+  const events = judged.reduce((sum, one) => sum + one.events, 0);
+  const counts = { replayed: judged.length - failed.length, failed: failed.length, gone: progress.gone };
+  const sum: ReplaySum = { ...counts, events, ms: Math.round(ms) };
+  if (json) screen.json({ ...sum, runs: judged });
+  else screen.lines([...failed.flatMap((one) => findingLines(one, screen)), sumLine(sum, screen)]);
+  if (failed.length === 0) return;
+  const hint = 'A worker with this code would get stuck on them: do not deploy it while they are open.';
+  const turns = [...new Set(failed.map(({ turn }) => turn))];
+  throw new CountersignError(
+    'replay_failed',
+    `${turns.length === 1 ? 'a turn does' : `${turns.length} turns do`} not replay`,
+    {
+      hint,
+      data: { failed: turns },
+    },
+  );
+}
