@@ -78,7 +78,8 @@ const withoutComments = async (bundled) => {
 const withRelativeSources = (text) => {
   const map = JSON.parse(text);
   const sources = map.sources.map((source) => (isAbsolute(source) ? relative(at('lib'), source) : source));
-  return JSON.stringify({ ...map, sources });
+  // A worker that is given the code and no path takes the name from here.
+  return JSON.stringify({ ...map, file: 'workflow-bundle.js', sources });
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

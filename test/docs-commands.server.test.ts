@@ -92,6 +92,27 @@ const onFreePorts = async (line: string): Promise<string> => {
   return `unset TEMPORAL_ADDRESS; ${line} --port ${port} --ui-port ${uiPort} --data-dir ${join(place.folder, String(port))}`;
 };
 
+const onFreePort = async (line: string): Promise<string> => {
+  const [port = 0] = await freePorts(1);
+  const local = line.replace('--host 192.0.2.10', '--host 127.0.0.1').replace(/ --port \d+/, '');
+  return `${local} --port ${port}`;
+};
+
+/** Asks a desk that is open, with the token of somebody who may sign in. */
+const askDesk = async (line: string): Promise<Ended> => {
+  const [port = 0] = await freePorts(1);
+  const added = await place.type('npx countersign web user add cleo --json').ended;
+  const desk = place.type(`exec npx countersign web --port ${port}`);
+  await listens(desk);
+  const { token }: { token: string } = JSON.parse(added.out);
+  const answer = await place.type(
+    `TOKEN=${token}; ${line.replace('7243', String(port))} --silent --show-error`,
+  ).ended;
+  desk.signal('SIGINT');
+  await desk.ended;
+  return answer;
+};
+
 const here = (line: string): string => line.replace(/TEMPORAL_ADDRESS=\S+ /, '');
 
 const decision = (view: TurnView): unknown => view.calls[0]?.decisions.map((one) => one.decision);
@@ -185,6 +206,9 @@ const RULES: readonly Rule[] = [
     then: decision,
     leaves: ['denied'],
   },
+  { line: /^npx countersign web user (add|list|remove)/, says: /ann/ },
+  { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
+  { line: /^curl .*\/api\/inbox$/, turn: pay, run: askDesk, says: (turn) => turn },
   { line: /^openssl rand -base64 32$/, says: /^[A-Za-z0-9+/]{43}=\n$/ },
   { line: /^chmod 600 countersign\.keys$/, fill: (line) => `touch countersign.keys && ${line}`, says: /^$/ },
 ];

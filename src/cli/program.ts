@@ -5,6 +5,7 @@ import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addExport } from './commands/export';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
@@ -55,6 +56,7 @@ const COMMANDS = [
   addList,
   addCancel,
   addStats,
+  addExport,
   addAudit,
   addKeys,
   addDoctor,

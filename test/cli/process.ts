@@ -1,4 +1,4 @@
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from '../support/build';
 
@@ -35,15 +35,16 @@ export function runCli(args: readonly string[], options: RunOptions = {}): Promi
 }
 
 /** Starts a Node program with an environment of its own. */
-export function startNode(
-  args: readonly string[],
-  { env = {}, cwd = root, input = '' }: RunOptions = {},
-): RunningCommand {
-  return collect(spawn(process.execPath, args, { cwd, env: { ...bareEnv(), ...env } }), input);
+export function startNode(args: readonly string[], options: RunOptions = {}): RunningCommand {
+  return startProgram([process.execPath, ...args], options);
 }
 
-/** Gathers what a process prints. */
-export function collect(child: ChildProcessWithoutNullStreams, input = ''): RunningCommand {
+/** Starts any program with an environment of its own. */
+export function startProgram(
+  [program = '', ...args]: readonly string[],
+  { env = {}, cwd = root, input = '' }: RunOptions = {},
+): RunningCommand {
+  const child = spawn(program, args, { cwd, env: { ...bareEnv(), ...env } });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk) => (out += String(chunk)));

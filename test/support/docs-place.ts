@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { connect, type Countersign } from '../../src/client';
 import type { TurnView } from '../../src/history/view';
-import { collect, runCli, startCli, type RunningCommand } from '../cli/process';
+import { runCli, startCli, startProgram, type RunningCommand } from '../cli/process';
 import { root } from './build';
 import { snippetsOf } from './docs';
 import { writeScript } from './scratch';
@@ -147,7 +146,5 @@ async function makeFolder(): Promise<string> {
 
 /** `npm` is typed in the checkout, everything else where the reader's agents are. */
 function typeIn(line: string, env: NodeJS.ProcessEnv, folder: string): RunningCommand {
-  const cwd = line.startsWith('npm ') ? root : folder;
-  const { HOME, COUNTERSIGN_TEMPORAL_CLI } = process.env;
-  return collect(spawn('sh', ['-c', line], { cwd, env: { HOME, COUNTERSIGN_TEMPORAL_CLI, ...env } }));
+  return startProgram(['sh', '-c', line], { env, cwd: line.startsWith('npm ') ? root : folder });
 }

@@ -1,9 +1,9 @@
-import { span } from '../../contract/times';
 import type { Finding } from '../../history/replay/explain';
 import type { Judged } from '../replay/judge';
 import type { ReplayProgress } from '../replay/runs';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
+import { span } from '../../contract/times';
 import { visible } from './visible';
 
 type Look = Pick<Screen, 'width' | 'style'>;
