@@ -110,7 +110,7 @@ describe('mistakes', () => {
   });
 
   it('ends by itself where something listens that never answers', async () => {
-    const silent = createServer();
+    const silent = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const at = silent.address();
     const address = `127.0.0.1:${isBound(at) ? at.port : 1}`;
