@@ -11,6 +11,7 @@ import { Client, Connection } from '@temporalio/client';
 import { resolveEngine, startServer, type RunningServer } from '../src/engine';
 import type { Figure, Measurement } from './figure';
 import { decision } from './figures/decision';
+import { desk } from './figures/desk';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
 import { replay } from './figures/replay';
@@ -20,7 +21,16 @@ import { printFigure, printHead } from './print';
 import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
 
-const MEASUREMENTS: readonly Measurement[] = [start, step, throughput, history, decision, replay, inbox];
+const MEASUREMENTS: readonly Measurement[] = [
+  start,
+  step,
+  throughput,
+  history,
+  decision,
+  desk,
+  replay,
+  inbox,
+];
 
 const { values } = parseArgs({
   options: {
