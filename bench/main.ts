@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { resolveEngine, startServer, type RunningServer } from '../src/engine';
 import type { Figure, Measurement } from './figure';
+import { audit } from './figures/audit';
 import { decision } from './figures/decision';
 import { desk } from './figures/desk';
 import { history } from './figures/history';
@@ -30,6 +31,9 @@ const MEASUREMENTS: readonly Measurement[] = [
   desk,
   replay,
   inbox,
+  replay,
+  inbox,
+  audit,
 ];
 
 const { values } = parseArgs({

@@ -1,10 +1,9 @@
-import type { JsonObject } from '../../contract/json';
 import type { ToolResult } from '../../contract/result';
 import type { Judgement, Said } from '../../history/events';
 import type { Style } from './style';
 import { span } from '../../contract/times';
 import { visible } from './visible';
-import { head, speaker, who, type Of, type Told } from './words';
+import { callText, head, speaker, who, type Of, type Told } from './words';
 
 /** Events of a request. */
 export type RequestEvent = Of<'request_opened' | 'signal_recorded' | 'decision' | 'request_expired'>;
@@ -54,7 +53,7 @@ export function tellCall(event: CallEvent, style: Style): Told {
       const { dry } = result.metadata;
       if (dry !== undefined)
         return [event.callId, `${DRY[dry]}: ${callText(event.tool, result.arguments)}`, style.warn];
-      const source = origin === 'record' ? 'from the record: ' : '';
+      const source = origin === 'record' ? 'given: ' : '';
       const took = durationMs === null ? '' : ` (${span(durationMs)})`;
       const paint = result.success ? style.good : style.bad;
       return [event.callId, `${source}${outcome(result)}${took}`, paint];
@@ -93,11 +92,6 @@ const DRY = {
   would_ask: 'would ask a person, then run',
 } as const;
 
-function callText(tool: string, args: JsonObject): string {
-  const told = Object.entries(args).map(([name, value]) => `${name}=${oneLine(value)}`);
-  return visible(head(`${tool} ${told.join(' ')}`.trim()));
-}
-
 const VERIFIED = {
   happened: 'the tool says that it happened',
   did_not: 'the tool says that it did not happen',
@@ -125,8 +119,4 @@ function outcome({ success, content, error }: ToolResult): string {
 
 function dropId({ summary, callId }: Of<'request_opened'>): string {
   return summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : summary;
-}
-
-function oneLine(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

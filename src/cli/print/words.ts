@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../contract/json';
 import type { Said, TurnEvent } from '../../history/events';
 import { visible } from './visible';
 
@@ -23,6 +24,16 @@ export function speaker({ approver, authenticated }: Pick<Said, 'approver' | 'au
 /** A reason in brackets, where there is one. */
 export function because(reason: string | undefined): string {
   return reason === undefined || reason === '' ? '' : ` (${visible(head(reason))})`;
+}
+
+/** A call in one line: its tool and its arguments. */
+export function callText(tool: string, args: JsonObject): string {
+  const told = Object.entries(args).map(([name, value]) => `${name}=${oneLine(value)}`);
+  return visible(head(`${tool} ${told.join(' ')}`.trim()));
+}
+
+function oneLine(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The beginning of a text, cut between characters. */
