@@ -5,11 +5,13 @@ import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
+import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
@@ -57,6 +59,8 @@ const COMMANDS = [
   addResolve,
   addList,
   addCancel,
+  addFork,
+  addReset,
   addStats,
   addExport,
   addAudit,
