@@ -109,6 +109,17 @@ describe('mistakes', () => {
     );
   });
 
+  it('ends by itself where something listens that never answers', async () => {
+    const silent = createServer((socket) => socket.resume());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const at = silent.address();
+    const address = `127.0.0.1:${isBound(at) ? at.port : 1}`;
+    const { code, err } = await runCli(['inbox', '--address', address, '--timeout', '1']);
+    expect(code).toBe(5);
+    expect(err).toMatch(/no Temporal server answers at .*\n.*TEMPORAL_ADDRESS.*\n\[no_server\]\n$/);
+    await new Promise((resolve) => silent.close(resolve));
+  });
+
   it('doctor says what to do without a server', async () => {
     const { code, out } = await runCli([
       'doctor',
