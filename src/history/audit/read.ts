@@ -115,6 +115,15 @@ export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   return undefined;
 }
 
+/** What a line says openly; undefined where its body is no JSON, which only a forger writes. */
+export function frameOf(body: string): unknown {
+  try {
+    return JSON.parse(`${body}}`);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value of a field that is there. */
 export function valueOf(pair: string): string {
   const parsed: unknown = JSON.parse(pair);
