@@ -123,10 +123,3 @@ export function frameOf(body: string): unknown {
     return undefined;
   }
 }
-
-/** The value of a field that is there. */
-export function valueOf(pair: string): string {
-  const parsed: unknown = JSON.parse(pair);
-  const value: unknown = Array.isArray(parsed) ? parsed[1] : undefined;
-  return typeof value === 'string' ? value : '';
-}
