@@ -211,6 +211,18 @@ describe('says what to do, without a stack', () => {
     }
   });
 
+  it('where a package is missing that only some commands need', async () => {
+    const worker = join(installed.app, 'node_modules', '@temporalio', 'worker');
+    renameSync(worker, `${worker}-gone`);
+    try {
+      const ran = await installed.countersign('worker', 'my-agent.ts');
+      expectToSay(ran, '@temporalio/worker is not installed', 'Run `npm install` again', '[not_installed]');
+      expect((await installed.countersign('inbox', '--help')).code).toBe(0);
+    } finally {
+      renameSync(`${worker}-gone`, worker);
+    }
+  });
+
   it('where a config imports what is not installed', async () => {
     writeFileSync(join(installed.app, 'missing.ts'), `import x from 'no-such-package';\nexport default x;\n`);
     expectToSay(
