@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { resolveEngine, startServer, type RunningServer } from '../src/engine';
 import type { Figure, Measurement } from './figure';
+import { audit } from './figures/audit';
 import { decision } from './figures/decision';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
@@ -20,7 +21,16 @@ import { printFigure, printHead } from './print';
 import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
 
-const MEASUREMENTS: readonly Measurement[] = [start, step, throughput, history, decision, replay, inbox];
+const MEASUREMENTS: readonly Measurement[] = [
+  start,
+  step,
+  throughput,
+  history,
+  decision,
+  replay,
+  inbox,
+  audit,
+];
 
 const { values } = parseArgs({
   options: {

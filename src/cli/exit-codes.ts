@@ -24,6 +24,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   ambiguous_id: EXIT.usage,
   turn_exists: EXIT.usage,
   decision_refused: EXIT.refused,
+  fork_refused: EXIT.refused,
+  reset_refused: EXIT.refused,
   config_not_found: EXIT.notFound,
   agent_not_found: EXIT.notFound,
   turn_not_found: EXIT.notFound,

@@ -55,9 +55,9 @@ export function defaultUsersFile(env: NodeJS.ProcessEnv): string {
   return join(userStateDir(env), 'users.json');
 }
 
-/** Reads the port of the desk. */
+/** Reads the port of the desk; 0 is any that is free. */
 export function readPort(port: string | undefined, option: string): { port?: number } {
-  return port === undefined ? {} : { port: readCount(port, option) };
+  return port === undefined ? {} : { port: readCount(port, option, 0) };
 }
 
 /** The link stands on a line of its own and is never broken: it is copied. */

@@ -5,16 +5,19 @@ import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
+import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
+import { addWatch } from './commands/watch';
 import { addTimeline } from './commands/timeline';
 import { addStats } from './commands/stats';
 import { addWeb } from './commands/web';
@@ -46,6 +49,7 @@ const COMMANDS = [
   addWeb,
   addRun,
   addInbox,
+  addWatch,
   addShow,
   addTimeline,
   addReplay,
@@ -55,6 +59,8 @@ const COMMANDS = [
   addResolve,
   addList,
   addCancel,
+  addFork,
+  addReset,
   addStats,
   addExport,
   addAudit,

@@ -6,9 +6,11 @@ import { countWaiting } from './count-waiting';
 import { decideCall, resolveCall } from './decide';
 import type { Desk } from './desk';
 import { findTurn } from './find-turn';
+import { forkTurn } from './fork-turn';
 import { readInbox } from './inbox';
 import { listTurns } from './list';
 import { pendingActivities } from './pending';
+import { planTurnReset, resetTurn } from './reset-turn';
 import { listRuns } from './runs';
 import { startTurn } from './start-turn';
 import type { Countersign } from './types';
@@ -19,6 +21,9 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     client: desk.client,
     namespace: desk.namespace,
     start: (request) => startTurn(desk, request),
+    fork: (request) => forkTurn(desk, request),
+    planReset: (turn, before) => planTurnReset(desk, turn, before),
+    reset: (plan, reason = {}) => resetTurn(desk, plan, reason),
     find: (prefix) => findTurn(desk, prefix),
     decide: (turn, decision) => decideCall(desk, turn, decision),
     resolve: (turn, resolution) => resolveCall(desk, turn, resolution),

@@ -83,7 +83,7 @@ export type PreparedCall = InvalidCall | ValidCall | RemoteCall | RecordedCall;
 /** Input of a tool's activity. */
 export interface CallInput extends CallHead {
   agent: string;
-  /** Unique to this call; a call asked anew after a reset has another. */
+  /** Unique to this call of this reply; it stays when a reset keeps the reply. */
   callKey: string;
   /** 0, and one more with each `run-again`. */
   generation: number;

@@ -20,6 +20,8 @@ export const ERROR_CODES = [
   'not_ready',
   'attributes_missing',
   'decision_refused',
+  'fork_refused',
+  'reset_refused',
   'given_up',
   'editor_failed',
   'notify_failed',

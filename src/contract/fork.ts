@@ -24,6 +24,12 @@ export interface ForkInput extends ForkOrigin {
   given?: ThinkOutput;
 }
 
+/** What holds for all runs of a fork. */
+export function originOf(fork: ForkInput): ForkOrigin {
+  const { given: _given, ...origin } = fork;
+  return origin;
+}
+
 /**
  * A call as prepared anew. One that was started already in the turn that this is a fork of never runs a second time
  * without a person, whatever safety and policy say.

@@ -1,5 +1,6 @@
-import { CancellationScope, condition, isCancellation, uuid4 } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, patched, uuid4 } from '@temporalio/workflow';
 import type { PreparedCall } from '../contract/call';
+import { PATCHES } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { ToolResult } from '../contract/result';
 import { Alarm } from './alarm';
@@ -38,7 +39,7 @@ export async function runStep(
   output: ThinkOutput,
   work: CancellationScope,
 ): Promise<FinishedCall[]> {
-  turn.stepKey = uuid4();
+  turn.stepKey = stepKeyOf(output);
   const calls = await prepareRemote(turn, output, work);
   openStep(turn, calls);
   const alarm = new Alarm(() => touch(turn));
@@ -51,6 +52,14 @@ export async function runStep(
   }
   alarm.set(null, '');
   return calls.map((call) => finished(turn, call));
+}
+
+/**
+ * The keys of a step's calls follow from its reply: a reset that keeps the reply keeps them, and what had started under
+ * one is known by it; a model that is asked anew gives new ones. Turns of the first release drew them, and still do.
+ */
+function stepKeyOf({ replyId }: ThinkOutput): string {
+  return patched(PATCHES.replyKeys) ? replyId : uuid4();
 }
 
 function openStep(turn: Turn, calls: readonly PreparedCall[]): void {

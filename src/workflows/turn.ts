@@ -1,5 +1,5 @@
 import { LIMITS } from '../contract/limits';
-import type { ForkOrigin } from '../contract/fork';
+import { originOf, type ForkOrigin } from '../contract/fork';
 import type { Order } from '../contract/tool';
 import type { ResultRef, ThinkOutput, Usage } from '../contract/think';
 import type { TurnCounts, TurnInput } from '../contract/turn';
@@ -51,8 +51,8 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
 
 function forkOf({ fork }: TurnInput): Pick<Turn, 'fork' | 'given'> {
   if (fork === undefined) return {};
-  const { given, ...origin } = fork;
-  return { fork: origin, ...(given === undefined ? {} : { given }) };
+  const { given } = fork;
+  return { fork: originOf(fork), ...(given === undefined ? {} : { given }) };
 }
 
 /** Counts of a turn that has done nothing yet. */

@@ -1,4 +1,5 @@
 import type { Answer } from '../../client';
+import { checkSchema } from '../../contract/schema';
 import { countDeceiving } from '../../contract/visible';
 import { draftOf, type Draft } from '../edit/document';
 import { editArguments, type EditOutcome } from '../edit/edit-arguments';
@@ -8,24 +9,25 @@ import type { Terminal } from '../terminal/terminal';
 import { decide, givenUp, idOf, requestOf, type Subject } from './subject';
 
 /**
- * Lets a person change the arguments in their editor, shows what changed, asks, and decides. What the turn refuses
- * because it does not fit the schema goes back to the editor with the reasons, until it fits or is given up.
+ * Lets a person change the arguments in their editor, shows what changed, asks, and decides. What does not fit the
+ * schema, or what the turn refuses because of it, goes back to the editor with the reasons, until it fits or is given up.
  *
  * @throws CountersignError `given_up`, `editor_failed`. Interrupted.
  */
 export async function decideByEditor(subject: Subject, terminal: Terminal | undefined): Promise<Answer> {
-  const { arguments: before, tool } = requestOf(subject);
+  const { arguments: before, tool, schema } = requestOf(subject);
   const { screen, env } = subject.context;
   let draft: Draft = draftOf(before);
   for (;;) {
     terminal?.release();
     const edited = await editArguments(draft, { id: idOf(subject), tool, before, env });
     if (typeof edited === 'string') throw givenUp(WHY[edited]);
+    draft = { body: edited.body, issues: schema === undefined ? [] : checkSchema(schema, edited.arguments) };
+    if (draft.issues.length > 0) continue;
     screen.lines([
       'what changed:',
       ...changeLines(before, edited.arguments, screen.style).map((line) => `  ${line}`),
     ]);
-    draft = { body: edited.body, issues: [] };
     if (terminal !== undefined && (await wantsMore(edited, subject, terminal))) continue;
     const answer = await decide(subject, { decision: 'modified', arguments: edited.arguments });
     if (answer.status !== 'refused' || answer.verdict.code !== 'invalid_arguments') return answer;

@@ -90,7 +90,7 @@ export interface CallEnded extends EventHead {
   /**
    * `handler`: reported by the call itself; `failure`: derived from how its activity failed;
    * `turn`: the turn made the result (denied, expired, resolved, …) and this is what the model reads;
-   * `record`: a fork took it over from the turn it was forked from, where it happened.
+   * `record`: a fork began with it; it happened in the turn that was forked, or was given as a what-if.
    */
   origin: 'handler' | 'failure' | 'turn' | 'record';
 }

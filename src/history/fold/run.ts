@@ -1,3 +1,4 @@
+import { originOf } from '../../contract/fork';
 import { isObject } from '../../contract/json';
 import type { TranscriptEntry } from '../../contract/transcript';
 import type { DecodedEvent, EventOf } from '../decode/events';
@@ -37,7 +38,8 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
 function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   if (!is.turnInput(event.input) || !is.forkInput(event.input.fork)) return [];
   const { carried, fork } = event.input;
-  const { given, ...origin } = fork;
+  const { given } = fork;
+  const origin = originOf(fork);
   state.fork = origin;
   if (event.continuedFrom !== undefined) return [];
   const told: TurnEvent = { ...headOf(event), type: 'forked', ...origin, taken: carried?.transcript ?? [] };
@@ -46,10 +48,10 @@ function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
 }
 
-/** What a run took along; nothing for the first run of a turn. */
+/** What a run took along; nothing for the first run of a turn, and for a fork of the first step. */
 function messagesIn(input: unknown): TranscriptEntry[] | undefined {
   const carried = isObject(input) ? input['carried'] : undefined;
-  return is.carried(carried) ? carried.transcript : undefined;
+  return is.carried(carried) && carried.transcript.length > 0 ? carried.transcript : undefined;
 }
 
 function firstWords(messages: readonly TranscriptEntry[] = []): string {
