@@ -2,7 +2,7 @@ import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import { turnIdOf } from '../../history/turn-id-of';
 import type { History } from '../../history/read-histories';
-import { mapOrdered } from '../ordered';
+import { mapOrdered } from '../../client/ordered';
 import type { NamedRun } from './judge';
 
 /** Histories that are read at once while others are replayed. */
