@@ -37,6 +37,7 @@ export async function openDesk(): Promise<WebDesk> {
   const start = (port: number): Promise<RunningWeb> =>
     startWeb({
       ...{ desk: client, usersFile, port, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
+      refusalsFile: join(directory, 'refusals.jsonl'),
       onLink: () => undefined,
       report: (error) => void complaints.push(String(error)),
     });
