@@ -12,6 +12,7 @@ import { resolveEngine, startServer, type RunningServer } from '../src/engine';
 import type { Figure, Measurement } from './figure';
 import { audit } from './figures/audit';
 import { decision } from './figures/decision';
+import { desk } from './figures/desk';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
 import { replay } from './figures/replay';
@@ -27,6 +28,9 @@ const MEASUREMENTS: readonly Measurement[] = [
   throughput,
   history,
   decision,
+  desk,
+  replay,
+  inbox,
   replay,
   inbox,
   audit,

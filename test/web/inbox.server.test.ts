@@ -87,6 +87,18 @@ test('after a decision the next one is open', async () => {
   await handles[1]?.terminate();
 });
 
+test('eight tabs of one browser share one stream, and go on when the one that has it is closed', async () => {
+  const first = await desk.tab();
+  const others = await Promise.all(Array.from({ length: 7 }, () => first.context().newPage()));
+  await Promise.all(others.map((page) => page.goto(desk.url)));
+  const handles = [await start('inbox_soon', 'for all tabs')];
+  for (const page of [first, ...others]) await page.locator('.row', { hasText: 'for all tabs' }).waitFor();
+  await first.close();
+  handles.push(await start('inbox_soon', 'for those left'));
+  for (const page of others) await page.locator('.row', { hasText: 'for those left' }).waitFor();
+  await Promise.all(handles.map((handle) => handle.terminate()));
+});
+
 const many = (count: number): InboxSnapshot => ({
   items: Array.from({ length: count }, (_, n): InboxItem => ({
     ...{ turn: `t-${n}`, callId: '1.1', callKey: 'k', kind: 'request', tool: 'pay', agent: 'a' },
