@@ -12,13 +12,24 @@ import type { Figure, Measurement } from './figure';
 import { decision } from './figures/decision';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
-import { replay } from './figures/replay';
+import { replay, replayBatch } from './figures/replay';
 import { start } from './figures/start';
 import { step, throughput } from './figures/step';
+import { timeline } from './figures/timeline';
 import { printFigure, printHead } from './print';
 import { startBaseline, startOurs } from './subjects';
 
-const MEASUREMENTS: readonly Measurement[] = [start, step, throughput, history, decision, replay, inbox];
+const MEASUREMENTS: readonly Measurement[] = [
+  start,
+  step,
+  throughput,
+  history,
+  decision,
+  replay,
+  replayBatch,
+  timeline,
+  inbox,
+];
 
 const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, only: { type: 'string' } },
