@@ -31,7 +31,7 @@ const forbid = (regex, message, allowTypeImports = false) => ({ regex, message, 
 
 /** What one folder may not import: other folders of ours, and packages. */
 const boundary = ({ from, folders, packages, types = [], message }) => ({
-  files: [`src/${from}/**/*.ts`],
+  files: [`src/${from}/**/*.{ts,tsx}`],
   rules: {
     '@typescript-eslint/no-restricted-imports': [
       'error',
@@ -83,6 +83,14 @@ const boundaries = [
     message: "An approver's machine has no worker, tools or models.",
   }),
   boundary({
+    from: 'server',
+    folders: ['client', 'contract', 'history'],
+    packages: [
+      forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'The desk runs without a native module.'),
+    ],
+    message: "The desk is an approver's: it knows what a client knows.",
+  }),
+  boundary({
     from: 'encryption',
     folders: ['contract'],
     packages: [
@@ -122,6 +130,14 @@ const boundaries = [
     packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'The engine runs outside the sandbox.')],
     message: 'The engine finds or starts a server and knows nothing of turns.',
   }),
+  boundary({
+    from: 'web',
+    folders: ['contract', 'history'],
+    // What the page and its server say to each other is types.
+    types: ['server', 'client'],
+    packages: [forbid(packagesExcept(['preact', 'diff']), 'The page loads preact and diff only.')],
+    message: 'The page runs in a browser: contract, history, and only types of server and client.',
+  }),
 ];
 
 export default tseslint.config(
@@ -137,10 +153,13 @@ export default tseslint.config(
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.base],
     languageOptions: {
-      parserOptions: { project: './tsconfig.test.json', tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: ['./tsconfig.test.json', './src/web/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       '@typescript-eslint/no-floating-promises': 'error',

@@ -18,6 +18,8 @@ export interface Figure {
   limit: string;
   ok: boolean;
   unit: string;
+  /** How much of the limit is used up; over 1 it does not hold. */
+  share: number;
 }
 
 /** One measurement, which may give several figures. */
@@ -73,7 +75,7 @@ export function relative(
     baseline: median(measured.baselines),
     ratio,
     limit: hold.most === undefined ? `≥ ${hold.least ?? 0}×` : `≤ ${hold.most}×`,
-    ok: ratio <= (hold.most ?? Infinity) && ratio >= (hold.least ?? -Infinity),
+    ...judged(ratio, hold),
     unit: measured.unit,
   };
 }
@@ -90,7 +92,12 @@ export function absolute(
     baseline: null,
     ratio: null,
     limit: hold.most === undefined ? `≥ ${hold.least ?? 0} ${hold.unit}` : `≤ ${hold.most} ${hold.unit}`,
-    ok: value <= (hold.most ?? Infinity) && value >= (hold.least ?? -Infinity),
+    ...judged(value, hold),
     unit: hold.unit,
   };
+}
+
+function judged(number: number, { most, least = 0 }: { most?: number; least?: number }) {
+  const share = Math.max(0, most === undefined ? least / number : number / most);
+  return { ok: share <= 1, share };
 }

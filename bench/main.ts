@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: each figure beside its baseline, measured in the same run, alternating, on a server of its own.
- * `-- --json` prints one line a figure; `-- --only step,inbox` measures those. Exit code 1 where a figure does not hold.
+ * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts all
+ * into docs/performance.md. Exit code 1 where a figure does not hold.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,9 @@ import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { resolveEngine, startServer, type RunningServer } from '../src/engine';
 import type { Figure, Measurement } from './figure';
+import { audit } from './figures/audit';
 import { decision } from './figures/decision';
+import { desk } from './figures/desk';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
 import { replay, replayBatch } from './figures/replay';
@@ -17,6 +20,7 @@ import { start } from './figures/start';
 import { step, throughput } from './figures/step';
 import { timeline } from './figures/timeline';
 import { printFigure, printHead } from './print';
+import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
 
 const MEASUREMENTS: readonly Measurement[] = [
@@ -29,10 +33,20 @@ const MEASUREMENTS: readonly Measurement[] = [
   replayBatch,
   timeline,
   inbox,
+  desk,
+  replay,
+  inbox,
+  replay,
+  inbox,
+  audit,
 ];
 
 const { values } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, only: { type: 'string' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
 });
 const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
 
@@ -86,6 +100,7 @@ async function main(): Promise<number> {
   const measurements = chosen();
   printHead(values.json);
   const figures = await withServer((server) => measureAll(measurements, server));
+  if (values.write) writeReport(figures, new Date().toISOString().slice(0, 10));
   return figures.every(({ ok }) => ok) ? 0 : 1;
 }
 

@@ -1,4 +1,6 @@
 import { cpus } from 'node:os';
+import sdk from '@temporalio/client/package.json';
+import { CLI_VERSION } from '../src/engine/version';
 import type { Figure } from './figure';
 
 const WIDTHS = [50, 10, 10, 8, 18, 4] as const;
@@ -6,12 +8,17 @@ const WIDTHS = [50, 10, 10, 8, 18, 4] as const;
 /** What the figures were measured on, with the durability of the server's store. */
 export function printHead(json: boolean): void {
   if (json) return;
-  const [cpu] = cpus();
-  console.log(`${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}`);
-  console.log(
-    'Temporal dev server, SQLite file, WAL, synchronous=FULL: what it acknowledged survives a power cut',
-  );
+  for (const line of machine()) console.log(line);
   console.log(row(['figure', 'value', 'baseline', 'ratio', 'to hold', '']));
+}
+
+/** Machine, versions, and the durability of the server's store. */
+export function machine(): string[] {
+  const [cpu] = cpus();
+  return [
+    `${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}, SDK ${sdk.version}`,
+    `Temporal dev server (CLI ${CLI_VERSION}), SQLite file, WAL, synchronous=FULL: what it acknowledged survives a power cut`,
+  ];
 }
 
 /** One figure, as a row or as a line of JSON. */
@@ -24,7 +31,8 @@ function cells({ figure, value, baseline, ratio, limit, ok, unit }: Figure): str
   return [figure, `${short(value)} ${unit}`, short(baseline), short(ratio), limit, ok ? 'ok' : 'NO'];
 }
 
-function short(value: number | null): string {
+/** Three digits are what these figures carry. */
+export function short(value: number | null): string {
   return value === null ? '-' : String(Number(value.toPrecision(3)));
 }
 

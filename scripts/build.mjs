@@ -1,7 +1,8 @@
-/** Builds lib/: compiles src/, then bundles the workflows so that a worker starts without webpack. */
+/** Builds lib/: compiles src/, builds the desk's page, then bundles the workflows so that a worker starts without webpack. */
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { isAbsolute, relative } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { buildWeb } from './build-web.mjs';
 import { withLock } from './lock.mjs';
 import { at, say } from './root.mjs';
 import { runQuiet } from './run.mjs';
@@ -26,6 +27,7 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
+  await buildWeb(join(staging, 'web'));
   swap(staging);
   await bundle();
   chmodSync(at('bin', 'countersign.js'), 0o755);
@@ -76,7 +78,7 @@ const withoutComments = async (bundled) => {
 const withRelativeSources = (text) => {
   const map = JSON.parse(text);
   const sources = map.sources.map((source) => (isAbsolute(source) ? relative(at('lib'), source) : source));
-  // The SDK wants a name for code that it is given as text.
+  // A worker that is given the code and no path takes the name from here.
   return JSON.stringify({ ...map, file: 'workflow-bundle.js', sources });
 };
 

@@ -11,6 +11,11 @@ const steps = [
   },
   { name: 'lint', file: tool('eslint', 'bin', 'eslint.js'), args: ['--max-warnings', '0', '.'] },
   { name: 'types', file: tool('typescript', 'bin', 'tsc'), args: ['--noEmit', '-p', 'tsconfig.test.json'] },
+  {
+    name: 'page',
+    file: tool('typescript', 'bin', 'tsc'),
+    args: ['--noEmit', '-p', 'src/web/tsconfig.json'],
+  },
   { name: 'boundaries', file: tool('jest', 'bin', 'jest.js'), args: ['test/boundaries.test.ts'] },
 ];
 

@@ -9,6 +9,7 @@ const inputs = () => [
   at('tsconfig.json'),
   at('package-lock.json'),
   at('scripts', 'build.mjs'),
+  at('scripts', 'build-web.mjs'),
 ];
 
 /** A digest of names and contents of everything lib/ is made from. */

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { DefaultLogger, Runtime, Worker, type LogLevel, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
@@ -12,6 +11,7 @@ import { ENCODES_FAILURES } from './encryption/sandbox-switch';
 import { existingServer } from './engine/existing';
 import { requireNamespace } from './engine/require-namespace';
 import { ensureAttributes } from './engine/search-attributes';
+import { userStateDir } from './state-dir';
 import type { Config } from './tools/define-config';
 import { createCallLog, type LineLogger } from './tools/call-log';
 import { createExecutor } from './tools/executor';
@@ -115,16 +115,11 @@ async function makeShared({
   stateDir,
   logLevel,
 }: WorkerSettings): Promise<Omit<Shared, 'queue' | 'encryption'>> {
-  const journal = createJournal(join(stateDir ?? config.stateDir ?? defaultStateDir(), 'journal'));
+  // One place for all workers of a user: a second start has to be seen wherever the first one was made.
+  const journal = createJournal(join(stateDir ?? config.stateDir ?? userStateDir(), 'journal'));
   await journal.prune();
   const callLogger = new DefaultLogger(logLevel ?? 'INFO');
   return { memory: createMemory(), journal, log: Runtime.instance().logger, callLogger };
-}
-
-/** One place for all workers of a user on this machine: a second start has to be seen wherever the first one was made. */
-function defaultStateDir(): string {
-  const base = process.env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state');
-  return join(base, 'countersign');
 }
 
 function workerOptions(settings: WorkerSettings, place: NativePlace, shared: Shared): WorkerOptions {

@@ -60,6 +60,15 @@ describe('the client', () => {
   });
 });
 
+describe('the desk in the browser', () => {
+  it('loads no native module and nothing of a worker', () => {
+    const files = loadedBy(lib('server', 'index.js'));
+    const strangers = ['activities', 'engine', 'tools', 'models', 'workflows'];
+    expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
+    expect(files.filter((file) => strangers.includes(folderOf(file)))).toEqual([]);
+  });
+});
+
 describe('contract', () => {
   it('requires nothing but itself and pure libraries', () => {
     const required = filesOf(lib('contract')).flatMap(requiresOf);
@@ -100,6 +109,7 @@ describe('the rooms of lib', () => {
     ['activities', ['contract', 'tools', 'models', 'history']],
     ['client', ['contract', 'history', 'encryption']],
     ['encryption', ['contract']],
+    ['server', ['client', 'contract', 'history']],
   ])('%s requires only %j', (folder, allowed) => {
     expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
   });

@@ -45,7 +45,7 @@ function excessOf(call: PreparedCall, used: Used): string | undefined {
 
 function argumentBytes(call: PreparedCall): number {
   if (call.kind === 'remote') return utf8Bytes(call.raw);
-  return bytesOf(call.kind === 'invalid' ? call.proposed : call.arguments);
+  return bytesOf(call.kind === 'invalid' || call.kind === 'recorded' ? call.proposed : call.arguments);
 }
 
 function bytesOf(value: unknown): number {

@@ -3,7 +3,8 @@ import { constants } from 'node:fs';
 import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isObject } from '../contract/json';
+import { digestJson } from '../contract/digest';
+import { isObject, type JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 
 /** How long entries are kept: longer than any reset of a turn is likely to look back. */
@@ -24,6 +25,11 @@ export interface Journal {
   end(key: string, result: ToolResult): Promise<void>;
   /** Removes entries that are older than 90 days. */
   prune(): Promise<void>;
+}
+
+/** Whether an outcome is of this call: after a reset a person may have changed the arguments of what had run already. */
+export function isOutcomeOf(outcome: ToolResult, call: { arguments: JsonObject }): boolean {
+  return digestJson(outcome.arguments) === digestJson(call.arguments);
 }
 
 /** A journal of one file a call in `directory`. Keys are hashed: file names tell nothing. */

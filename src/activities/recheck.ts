@@ -9,7 +9,7 @@ export type Rechecked = { ok: true; value: unknown } | { ok: false; failure: Too
 
 /**
  * The last look before the handler: tool and arguments are those that were approved, the arguments still fit, the
- * policy still holds, and a call that needs a decision has one. Nothing has run yet, so saying no is always safe.
+ * policy still holds, a call that needs a decision has one, and one of a dry world changes nothing. Nothing has run yet, so saying no is always safe.
  */
 export async function recheck(question: PolicyQuestion, input: CallInput): Promise<Rechecked> {
   const { tool } = question;
@@ -18,6 +18,8 @@ export async function recheck(question: PolicyQuestion, input: CallInput): Promi
   }
   if (digestJson(input.arguments) !== input.argsDigest)
     return refused('the arguments are not those that were approved');
+  if (input.dry === true && (tool.effect !== 'pure' || input.decision !== undefined))
+    return refused('its turn is a fork in a dry world');
   const parsed = tool.parse(input.arguments);
   if (!parsed.ok) return { ok: false, failure: validationFailure(parsed.issues) };
   const { decision, reason } = await askAgentPolicy(question, input.arguments);

@@ -5,6 +5,7 @@ import { earlierStart } from './earlier-start';
 import { execute, known, notRun, withNote, type Execution } from './execution';
 import { isGivenUp } from './given-up';
 import { outcomeSignal, writeOutcome } from './late-outcome';
+import { isOutcomeOf } from './journal';
 import { describeLoss, takeLease, type Lease, type Loss } from './lease';
 
 /** An unsafe call: started at most once per decision. Whatever cannot be proven is reported, never run again. */
@@ -24,7 +25,11 @@ export async function runUnsafe(execution: Execution): Promise<CallOutput> {
 async function startedBefore(execution: Execution): Promise<CallOutput | undefined> {
   const entry = await journalled(execution, () => execution.deps.journal.read(execution.key));
   if ('output' in entry) return entry.output;
-  if (entry.value.state === 'ended') return known(execution.deps, entry.value.result);
+  if (entry.value.state === 'ended') {
+    const { result } = entry.value;
+    if (isOutcomeOf(result, execution.input)) return known(execution.deps, result);
+    return inDoubt('this machine had run it with other arguments before');
+  }
   if (entry.value.state === 'started') return inDoubt('this machine had started it before');
   const earlier = await earlierStart(execution.input);
   return earlier === undefined ? undefined : inDoubt(earlier);

@@ -3,7 +3,7 @@ import type { PreparedCall } from '../contract/call';
 import { replyEntry, utf8Bytes, type TranscriptEntry } from '../contract/transcript';
 import type { ThinkInput, ThinkOutput } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
-import { ModelError, type ModelReply } from '../models/model';
+import { ModelError, type Model, type ModelReply } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { uniqueIds } from '../tools/parse-calls';
@@ -22,11 +22,12 @@ const TEXT_BYTES = 512 * 1024;
 /** Asks the model for one step and prepares what it asked for. The result is all that replay will ever need of it. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
+  const model = modelOf(agent, input.model);
   const lease = takeLease();
   try {
     const entries = await conversationOf(input, deps.memory);
-    const reply = await askModel(agent, entries, lease);
-    const output = await prepareStep(deps, { agent, input, reply });
+    const reply = await askModel({ agent, model }, entries, lease);
+    const output = await prepareStep(deps, { agent, model, input, reply });
     rememberStep(deps.memory, entries, output);
     return output;
   } finally {
@@ -42,14 +43,29 @@ export function agentOf(deps: ActivityDeps, name: string): Agent {
   throw setupFailure(`this worker has no agent "${name}"; it has: ${names}`);
 }
 
+/** The model of a step: the agent's own, or the one that a fork names. */
+function modelOf({ name, model, models }: Agent, named: string | undefined): Model {
+  if (named === undefined) return model;
+  const found = models.get(named);
+  if (found !== undefined) return found;
+  const names = [...models.keys()].join(', ') || 'none';
+  throw setupFailure(`agent "${name}" has no model "${named}" here; its models: ${names}`);
+}
+
+/** Who is asked: an agent, and the model that answers for it. */
+interface Asked {
+  agent: Agent;
+  model: Model;
+}
+
 async function askModel(
-  agent: Agent,
+  { agent, model }: Asked,
   entries: readonly TranscriptEntry[],
   lease: Lease,
 ): Promise<ModelReply> {
   const timeout = AbortSignal.timeout(agent.modelTimeoutMs);
   try {
-    const reply = await agent.model.generate({
+    const reply = await model.generate({
       instructions: agent.instructions,
       messages: toMessages(entries),
       tools: agent.registry.functions(),
@@ -78,7 +94,7 @@ function lostOr(lease: Lease, error: unknown): unknown {
 
 async function prepareStep(
   deps: ActivityDeps,
-  { agent, input, reply }: { agent: Agent; input: ThinkInput; reply: ModelReply },
+  { agent, model, input, reply }: Asked & { input: ThinkInput; reply: ModelReply },
 ): Promise<ThinkOutput> {
   const text = cutOutput(reply.text, TEXT_BYTES);
   const prepared = await Promise.all(
@@ -90,7 +106,7 @@ async function prepareStep(
     text,
     calls,
     schemas: schemasOf(agent, calls),
-    model: agent.model.id,
+    model: model.id,
     finishReason: reply.finishReason,
     order: agent.order,
     maxSteps: agent.maxSteps,

@@ -1,6 +1,7 @@
 import type { VerifyInput, VerifyOutput } from '../contract/call';
 import { makeSuccess } from '../contract/make-result';
 import type { Tool, Verification } from '../tools/types';
+import { isOutcomeOf } from './journal';
 import type { ActivityDeps } from './deps';
 import { takeLease, type Lease } from './lease';
 import { rejectOn } from './preview';
@@ -8,7 +9,10 @@ import { rejectOn } from './preview';
 /** Finds out whether a call in doubt took effect: first this machine's journal, then the tool's own `verify`. Changes nothing. */
 export async function verify(deps: ActivityDeps, input: VerifyInput): Promise<VerifyOutput> {
   const entry = await deps.journal.read(`${input.callKey}:${input.generation}`);
-  if (entry.state === 'ended') return { outcome: 'happened', result: entry.result };
+  if (entry.state === 'ended')
+    return isOutcomeOf(entry.result, input)
+      ? { outcome: 'happened', result: entry.result }
+      : cannotTell('it ran with other arguments before');
   const tool = deps.agents.get(input.agent)?.registry.get(input.tool);
   if (tool?.verify === undefined) return cannotTell('the tool has no verify');
   const lease = takeLease();

@@ -59,7 +59,7 @@ function checkKind({ phase, callId }: CallView): void {
 }
 
 /** What a person cannot have seen right is approved only by naming its digest, which `show` prints beside the marks. */
-function checkSight(request: RequestOpened, saw: string | undefined): void {
+export function checkSight(request: RequestOpened, saw: string | undefined): void {
   if (saw !== undefined && !(saw.length >= 8 && request.argsDigest.startsWith(saw))) {
     throw new CountersignError(
       'decision_refused',

@@ -1,7 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import type { Countersign } from '../client';
+import { defined } from '../history/defined';
 import { readTime } from './read-value';
 import type { Screen } from './print/screen';
+import type { Keyboard } from './terminal/terminal';
 
 /** Options of every command: where the Temporal server is. */
 export interface GlobalOptions {
@@ -12,26 +14,33 @@ export interface GlobalOptions {
   encryptionKeyFile?: string;
 }
 
+/** A server by address and namespace. */
+export type ServerAt = Pick<GlobalOptions, 'address' | 'namespace'>;
+
 /** What a command is given beside its own arguments. */
 export interface Context {
   readonly screen: Screen;
   readonly env: NodeJS.ProcessEnv;
+  /** Where a person types; absent where nobody does. */
+  readonly keyboard: Keyboard | undefined;
   /** Known once the command line is parsed. */
   options(): GlobalOptions;
-  /** Connects, does something, and closes the connection whatever happens. */
-  withDesk<T>(use: (desk: Countersign) => Promise<T>): Promise<T>;
+  /** Connects, does something, and closes the connection whatever happens. `at`: another place than the options say. */
+  withDesk<T>(use: (desk: Countersign) => Promise<T>, at?: ServerAt): Promise<T>;
   /** A command of ours as it has to be typed to reach the same server. */
   command(args: string): string;
 }
 
+/** What a context is made of. */
+export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options'>;
+
 /** The context of one process. */
-export function createContext(screen: Screen, env: NodeJS.ProcessEnv, options: () => GlobalOptions): Context {
+export function createContext(parts: ContextParts): Context {
+  const { options } = parts;
   return {
-    screen,
-    env,
-    options,
+    ...parts,
     command: (args) => ['countersign', args, ...flagsOf(options())].join(' '),
-    withDesk: async (use) => {
+    withDesk: async (use, at) => {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, ...place } = options();
@@ -39,6 +48,7 @@ export function createContext(screen: Screen, env: NodeJS.ProcessEnv, options: (
       const timeoutMs = timeout === undefined ? {} : { timeoutMs: readTime(timeout, '--timeout') };
       const desk = await connect({
         ...place,
+        ...defined({ address: at?.address, namespace: at?.namespace }),
         ...timeoutMs,
         ...encryption,
         identity: `${osUser()}@${hostname()}`,

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { CountersignError, type ErrorCode } from '../contract/errors';
+import { Interrupted } from './terminal/terminal';
 
 /** What a command ends with. Scripts rely on these. */
 export const EXIT = {
@@ -23,6 +24,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   ambiguous_id: EXIT.usage,
   turn_exists: EXIT.usage,
   decision_refused: EXIT.refused,
+  fork_refused: EXIT.refused,
+  reset_refused: EXIT.refused,
   config_not_found: EXIT.notFound,
   agent_not_found: EXIT.notFound,
   turn_not_found: EXIT.notFound,
@@ -33,7 +36,11 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   not_ready: EXIT.noServer,
   still_waiting: EXIT.waiting,
   attributes_missing: EXIT.failed,
+  not_installed: EXIT.failed,
   turn_failed: EXIT.failed,
+  given_up: EXIT.failed,
+  editor_failed: EXIT.failed,
+  notify_failed: EXIT.failed,
   no_tool_calls: EXIT.failed,
   outside_root: EXIT.failed,
   workspace: EXIT.failed,
@@ -51,10 +58,19 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   audit_broken: EXIT.failed,
   audit_unsigned: EXIT.failed,
   audit_key: EXIT.failed,
+  users_invalid: EXIT.usage,
+  user_not_found: EXIT.notFound,
+  signed_out: EXIT.failed,
+  forbidden: EXIT.failed,
+  not_found: EXIT.notFound,
+  not_json: EXIT.failed,
+  too_large: EXIT.failed,
+  too_many_attempts: EXIT.failed,
 };
 
 /** The one mapping from what was thrown to what the process ends with. */
 export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof CountersignError) return BY_CODE[error.code];
   // Commander throws these for help and version too, with 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;

@@ -1,4 +1,5 @@
 /** The command `countersign`: loading this file runs it. */
+import type { Streams } from './program';
 import { runProgram } from './run-program';
 
 /** A reader that has seen enough, such as `head`, is no error. */
@@ -7,8 +8,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-void runProgram(process.argv.slice(2), { out: process.stdout, err: process.stderr, env: process.env }).then(
-  (code) => {
-    process.exitCode ??= code;
-  },
-);
+const streams: Streams = {
+  out: process.stdout,
+  err: process.stderr,
+  keyboard: { input: process.stdin, output: process.stdout },
+  env: process.env,
+};
+
+void runProgram(process.argv.slice(2), streams).then((code) => {
+  process.exitCode ??= code;
+});

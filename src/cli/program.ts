@@ -5,24 +5,34 @@ import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addFork } from './commands/fork';
+import { addExport } from './commands/export';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addList } from './commands/list';
+import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
+import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
+import { addWatch } from './commands/watch';
 import { addTimeline } from './commands/timeline';
+import { addStats } from './commands/stats';
+import { addWeb } from './commands/web';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
 import { createScreen, type Sink } from './print/screen';
+import type { Keyboard } from './terminal/terminal';
 
 /** What the program is given of its process. */
 export interface Streams {
   out: Sink;
   err: Sink;
+  /** Absent where nobody types. */
+  keyboard?: Keyboard;
   env: NodeJS.ProcessEnv;
 }
 
@@ -36,23 +46,30 @@ const COMMANDS = [
   addInit,
   addDev,
   addWorker,
+  addWeb,
   addRun,
   addInbox,
+  addWatch,
   addShow,
   addTimeline,
   addReplay,
   addApprove,
   addDeny,
+  addReview,
   addResolve,
   addList,
   addCancel,
+  addFork,
+  addReset,
+  addStats,
+  addExport,
   addAudit,
   addKeys,
   addDoctor,
 ] as const;
 
 /** The program `countersign`. It throws what goes wrong: nothing in it ends the process. */
-export function createProgram({ out, err, env }: Streams): Command {
+export function createProgram({ out, err, env, keyboard }: Streams): Command {
   const program = new Command('countersign');
   const screen = createScreen(out, err, env);
   const helpWidth = Number.isFinite(screen.width) ? screen.width : 100;
@@ -79,7 +96,8 @@ export function createProgram({ out, err, env }: Streams): Command {
       writeErr: () => undefined,
       outputError: () => undefined,
     });
-  const context = createContext(screen, env, () => program.opts<GlobalOptions>());
+  const options = (): GlobalOptions => program.opts<GlobalOptions>();
+  const context = createContext({ screen, env, keyboard, options });
   for (const add of COMMANDS) add(program, context);
   return program;
 }

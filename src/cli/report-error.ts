@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { CountersignError } from '../contract/errors';
 import type { Style } from './print/style';
 import { visibleLines } from './print/visible';
+import { Interrupted } from './terminal/terminal';
 
 /** How an error is told. */
 export interface ReportOptions {
@@ -13,6 +14,7 @@ export interface ReportOptions {
 /** An error as lines for stderr: what happened, what to do, its code. Nothing for a help text, which was printed already. */
 export function errorLines(error: unknown, { style, debug }: ReportOptions): string[] {
   if (error instanceof CommanderError && error.exitCode === 0) return [];
+  if (error instanceof Interrupted) return ['', error.message];
   const { message, hint, code } = describe(error);
   const told = [
     ...visibleLines(message, style.mark).map((line, at) => (at === 0 ? style.bad(line) : line)),

@@ -2,12 +2,15 @@ import { readHistories, readHistory, readRunEvents } from '../history/read-histo
 import { readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn } from './cancel-turn';
+import { countWaiting } from './count-waiting';
 import { decideCall, resolveCall } from './decide';
 import type { Desk } from './desk';
 import { findTurn } from './find-turn';
+import { forkTurn } from './fork-turn';
 import { readInbox } from './inbox';
 import { listTurns } from './list';
 import { pendingActivities } from './pending';
+import { planTurnReset, resetTurn } from './reset-turn';
 import { listRuns } from './runs';
 import { startTurn } from './start-turn';
 import type { Countersign } from './types';
@@ -18,6 +21,9 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     client: desk.client,
     namespace: desk.namespace,
     start: (request) => startTurn(desk, request),
+    fork: (request) => forkTurn(desk, request),
+    planReset: (turn, before) => planTurnReset(desk, turn, before),
+    reset: (plan, reason = {}) => resetTurn(desk, plan, reason),
     find: (prefix) => findTurn(desk, prefix),
     decide: (turn, decision) => decideCall(desk, turn, decision),
     resolve: (turn, resolution) => resolveCall(desk, turn, resolution),
@@ -28,6 +34,7 @@ export function makeCountersign(desk: Desk, close: () => Promise<void>): Counter
     view: async (turn) => viewOf(await readTimeline(desk.source, turn)),
     pendingActivities: (turn) => pendingActivities(desk, turn),
     inbox: (query = {}) => readInbox(desk, query),
+    countWaiting: () => countWaiting(desk),
     list: (query = {}) => listTurns(desk, query),
     runs: (query = {}) => listRuns(desk, query),
     runEvents: (run) => readRunEvents(desk.source, run),

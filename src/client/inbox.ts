@@ -17,16 +17,22 @@ const LIMIT = 100;
  */
 export async function readInbox(desk: Desk, query: InboxQuery): Promise<InboxItem[]> {
   const limit = query.limit ?? LIMIT;
-  const turns = await earliestTurns(desk, filterOf(query), limit);
+  const { tool, olderThanMs } = query;
+  const before = olderThanMs === undefined ? undefined : new Date(Date.now() - olderThanMs).toISOString();
+  const turns = await earliestTurns(desk, filterOf(query, before), limit);
   const items = await Promise.all(turns.map((turn) => itemsOf(desk, turn)));
-  const wanted = items.flat().filter((item) => query.tool === undefined || item.tool === query.tool);
+  const wanted = items.flat().filter((item) => {
+    return (tool === undefined || item.tool === tool) && (before === undefined || item.since < before);
+  });
   return wanted.sort(byDeadline).slice(0, limit);
 }
 
-function filterOf({ tool, agent }: InboxQuery): string {
+/** `before`: what waits since then began in a run that was there already. */
+function filterOf({ tool, agent }: InboxQuery, before: string | undefined): string {
   const parts = [
     `ExecutionStatus = 'Running'`,
     `${SEARCH_ATTRIBUTES.pending} > 0`,
+    ...(before === undefined ? [] : [`StartTime < '${before}'`]),
     ...(tool === undefined ? [] : [`${SEARCH_ATTRIBUTES.tools} = ${quoted(tool)}`]),
     ...(agent === undefined ? [] : [`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`]),
   ];

@@ -11,11 +11,14 @@ export type {
   ConnectOptions,
   Countersign,
   FollowOptions,
+  ForkTurnRequest,
   InboxItem,
   InboxQuery,
   ListQuery,
   Pending,
   PendingActivity,
+  ResetReason,
+  StartedFork,
   RunQuery,
   RunSummary,
   StartedTurn,
@@ -32,5 +35,7 @@ export type {
   Verdict,
 } from '../contract/decision';
 export type { TurnEvent } from '../history/events';
+export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
+export type { ResetCall, ResetFate, ResetPlan } from '../history/reset';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';
 export { turnEventsOfJson } from '../history/from-json';

@@ -4,22 +4,46 @@ import { TURN_STATES } from '../contract/turn';
 import { ask, type Desk } from './desk';
 import { quoted } from './query';
 import { activeSince } from './runs';
+import { isTurnId } from './turn-id';
 import type { ListQuery, TurnSummary } from './types';
 
 const LIMIT = 50;
 
+/** How many turns are looked at for words of a prompt: visibility cannot search them. */
+const MOST_SEARCHED = 2_000;
+
 /** Turns, newest first; of a turn with more than one run the newest one. Works with every worker down. */
 export async function listTurns(desk: Desk, query: ListQuery): Promise<TurnSummary[]> {
-  const limit = query.limit ?? LIMIT;
+  const { limit = LIMIT, search } = query;
   return ask(desk, 'listing turns', async () => {
-    const turns = new Map<string, TurnSummary>();
-    const listed = desk.lister.workflow.list({ query: queryOf(query), pageSize: Math.min(limit + 1, 1000) });
-    for await (const info of listed) {
-      if (!turns.has(info.workflowId)) turns.set(info.workflowId, summaryOf(info));
-      if (turns.size >= limit) break;
-    }
-    return [...turns.values()];
+    if (search === undefined) return collectTurns(desk, queryOf(query), { limit });
+    const byId = isTurnId(search)
+      ? await collectTurns(desk, `${queryOf(query)} AND WorkflowId STARTS_WITH '${search}'`, { limit })
+      : [];
+    const byPrompt = await collectTurns(desk, queryOf(query), { limit, words: search.toLowerCase() });
+    const found = new Map([...byId, ...byPrompt].map((turn) => [turn.turn, turn]));
+    return [...found.values()].sort(newestFirst).slice(0, limit);
   });
+}
+
+function newestFirst(a: TurnSummary, b: TurnSummary): number {
+  return a.startedAt < b.startedAt ? 1 : -1;
+}
+
+async function collectTurns(
+  desk: Desk,
+  query: string,
+  { limit, words = '' }: { limit: number; words?: string },
+): Promise<TurnSummary[]> {
+  const turns = new Map<string, TurnSummary>();
+  let seen = 0;
+  const pageSize = Math.min(words === '' ? limit + 1 : MOST_SEARCHED, 1000);
+  for await (const info of desk.lister.workflow.list({ query, pageSize })) {
+    const turn = summaryOf(info);
+    if (!turns.has(turn.turn) && turn.prompt.toLowerCase().includes(words)) turns.set(turn.turn, turn);
+    if (turns.size >= limit || (words !== '' && ++seen >= MOST_SEARCHED)) break;
+  }
+  return [...turns.values()];
 }
 
 function queryOf({ state, agent, since }: ListQuery): string {

@@ -6,6 +6,7 @@ import {
   type SearchAttributePair,
 } from '@temporalio/common';
 import { CountersignError } from '../contract/errors';
+import { originOf } from '../contract/fork';
 import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes } from '../contract/transcript';
 import type { TurnInput } from '../contract/turn';
@@ -32,10 +33,26 @@ const KEYS = {
 /** Starts a turn. Waits while the namespace does not know our search attributes yet: a worker registers them. */
 export async function startTurn(desk: Desk, request: StartRequest): Promise<StartedTurn> {
   const turn = checkRequest(request);
+  const { agent, prompt, taskQueue = TASK_QUEUE } = request;
+  return startWorkflow(desk, { turn, taskQueue, prompt, input: { agent, prompt } });
+}
+
+/** A turn that is ready to start. */
+export interface ReadyTurn {
+  turn: string;
+  taskQueue: string;
+  /** What was asked, for lists. */
+  prompt: string;
+  input: TurnInput;
+}
+
+/** Starts a turn whose input is made. Errors: as `startTurn`. */
+export async function startWorkflow(desk: Desk, ready: ReadyTurn): Promise<StartedTurn> {
+  const { turn } = ready;
   const until = Date.now() + desk.readyMs;
   for (;;) {
     try {
-      return { turn, runId: await startOnce(desk, request, turn) };
+      return { turn, runId: await startOnce(desk, ready) };
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) throw turnExists(turn);
       if (!isNotReady(error)) throw toCountersignError(error, `starting turn ${turn}`);
@@ -58,9 +75,8 @@ function checkRequest({ agent, prompt, id }: StartRequest): string {
   return id === undefined ? drawTurnId() : checkTurnId(id);
 }
 
-async function startOnce(desk: Desk, request: StartRequest, turn: string): Promise<string> {
-  const { agent, prompt, taskQueue = TASK_QUEUE } = request;
-  const input: TurnInput = { agent, prompt };
+async function startOnce(desk: Desk, { turn, taskQueue, prompt, input }: ReadyTurn): Promise<string> {
+  const { agent, fork } = input;
   const start = () =>
     desk.client.workflow.start(WORKFLOWS.turn, {
       args: [input],
@@ -70,11 +86,19 @@ async function startOnce(desk: Desk, request: StartRequest, turn: string): Promi
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
       typedSearchAttributes: attributesOf(agent),
-      memo: { [MEMO.prompt]: prompt.slice(0, MEMO_CHARS) },
-      staticSummary: `${agent}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`,
+      memo: {
+        [MEMO.prompt]: prompt.slice(0, MEMO_CHARS),
+        ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
+      },
+      staticSummary: summaryOf(agent, prompt, fork?.of),
     });
   const handle = await desk.connection.withDeadline(Date.now() + START_MS, start);
   return handle.firstExecutionRunId;
+}
+
+function summaryOf(agent: string, prompt: string, forkOf: string | undefined): string {
+  const who = forkOf === undefined ? agent : `${agent} (a fork of ${forkOf})`;
+  return `${who}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`;
 }
 
 function attributesOf(agent: string): SearchAttributePair[] {

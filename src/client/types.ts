@@ -2,7 +2,9 @@ import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/settings';
 import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
 import type { OpenItem, TurnState } from '../contract/turn';
+import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
+import type { ResetPlan } from '../history/reset';
 import type { History } from '../history/read-histories';
 import type { TurnView } from '../history/view';
 
@@ -44,6 +46,34 @@ export interface StartedTurn {
   runId: string;
 }
 
+/** A fork to start: from a turn on this server, or from an exported history. */
+export interface ForkTurnRequest extends ForkRequest {
+  /** The turn to fork. Exactly one of this and `history`. */
+  turn?: string;
+  /** An exported history, as text or parsed: the turn need not be on this server. */
+  history?: unknown;
+  /** The id of the fork. @default as for `start` */
+  id?: string;
+  /** Queue of the worker that has the agent. @default that of the turn */
+  taskQueue?: string;
+}
+
+/** Why a turn is reset, and by whom; kept on record. */
+export interface ResetReason {
+  /** @default none */
+  reason?: string;
+  /** As claimed. @default somebody */
+  approver?: string;
+}
+
+/** A fork that was started. */
+export interface StartedFork extends StartedTurn {
+  /** The turn it was forked from. */
+  of: string;
+  /** Every event of that turn so far, to compare with. */
+  events: readonly TurnEvent[];
+}
+
 /**
  * What became of a decision or resolution.
  * `recorded`: no worker answered in time; it is durable and takes effect when a worker returns.
@@ -65,6 +95,8 @@ export interface InboxItem extends OpenItem {
 export interface InboxQuery {
   tool?: string;
   agent?: string;
+  /** Only what has waited for longer than this, in milliseconds. */
+  olderThanMs?: number;
   /** @default 100 */
   limit?: number;
 }
@@ -91,6 +123,8 @@ export interface ListQuery {
   agent?: string;
   /** Only turns that are open, or ended at that time or later; ISO 8601. */
   since?: string;
+  /** Beginning of the id, or part of the prompt's head; for the prompt the newest 2,000 turns are looked at. */
+  search?: string;
   /** @default 50 */
   limit?: number;
 }
@@ -155,6 +189,23 @@ export interface Countersign {
   readonly namespace: string;
   /** Starts a turn. Errors: `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
+  /**
+   * Starts a turn that takes everything before a call from the record of another one and goes on from there. Nothing that
+   * happened is executed again; in a dry world (the default) nothing with an effect runs at all.
+   * Errors: `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`, and those of `start`.
+   */
+  fork(request: ForkTurnRequest): Promise<StartedFork>;
+  /**
+   * What a reset to before a call would do; changes nothing. Errors: `turn_not_found`, `call_not_found`, `reset_refused`,
+   * `bad_history`, `key_missing`.
+   */
+  planReset(turn: string, before: string): Promise<ResetPlan>;
+  /**
+   * Resets a turn as planned, open or closed. Decisions after that point are spent: no signal and no update is applied
+   * again, and an unsafe call that ran is never started again by us. Errors: `reset_refused` where the turn has changed
+   * since, `turn_not_found`, `server_failed`.
+   */
+  reset(plan: ResetPlan, reason?: ResetReason): Promise<StartedTurn>;
   /** The id of the one turn whose id starts with `prefix`. Errors: `turn_not_found`, `ambiguous_id`. */
   find(prefix: string): Promise<string>;
   /** Decides a request; a refusal is an answer, not an error. Errors: `turn_not_found`, `server_failed`. */
@@ -175,6 +226,8 @@ export interface Countersign {
   pendingActivities(turn: string): Promise<Pending>;
   /** Requests and calls in doubt of all turns, earliest deadline first. Needs no worker. */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
+  /** How many requests and calls in doubt wait in all turns. */
+  countWaiting(): Promise<number>;
   /** Turns, newest first. */
   list(query?: ListQuery): Promise<TurnSummary[]>;
   /** Runs of turns, newest first. */

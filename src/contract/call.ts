@@ -64,14 +64,26 @@ export interface RemoteCall extends CallHead {
   taskQueue: string;
   /** Arguments as the model wrote them. */
   raw: string;
+  /** Only in a fork: why a person has to decide on it, even where safety and policy would let it run. */
+  askFirst?: string;
 }
 
-export type PreparedCall = InvalidCall | ValidCall | RemoteCall;
+/** Only in a fork: a call whose result is taken from the record of the turn it was forked from. It never runs. */
+export interface RecordedCall extends CallHead {
+  kind: 'recorded';
+  /** What the model wrote where it could not be parsed. */
+  raw?: string;
+  /** What the model asked for. */
+  proposed: JsonObject;
+  result: ToolResult;
+}
+
+export type PreparedCall = InvalidCall | ValidCall | RemoteCall | RecordedCall;
 
 /** Input of a tool's activity. */
 export interface CallInput extends CallHead {
   agent: string;
-  /** Unique to this call; a call asked anew after a reset has another. */
+  /** Unique to this call of this reply; it stays when a reset keeps the reply. */
   callKey: string;
   /** 0, and one more with each `run-again`. */
   generation: number;
@@ -86,6 +98,8 @@ export interface CallInput extends CallHead {
   proposed?: JsonObject;
   /** The approved file plan. */
   plan?: FilePlan;
+  /** The turn is a fork in a dry world: nothing but a pure call that needs no decision may reach its handler. */
+  dry?: true;
   /** The run that first held this workflow: another one means that an operator reset it. */
   originalRunId: string;
 }

@@ -17,6 +17,8 @@ export interface Decision {
   approver?: string;
   /** `cli`, `web`, …; `signal` where nothing is said. */
   channel?: string;
+  /** The approver was signed in at the channel. Like the name, the word of whoever may signal. */
+  authenticated?: true;
   /** Of the arguments the person saw. */
   argsDigest?: string;
   /** Of the call the person saw. */
@@ -37,6 +39,8 @@ export interface Resolution {
   content?: string;
   approver?: string;
   channel?: string;
+  /** As in a decision. */
+  authenticated?: true;
   callKey?: string;
   decisionId?: string;
 }

@@ -4,6 +4,7 @@
  */
 export const ERROR_CODES = [
   'usage',
+  'not_installed',
   'config_not_found',
   'config_invalid',
   'tool_invalid',
@@ -19,6 +20,11 @@ export const ERROR_CODES = [
   'not_ready',
   'attributes_missing',
   'decision_refused',
+  'fork_refused',
+  'reset_refused',
+  'given_up',
+  'editor_failed',
+  'notify_failed',
   'turn_failed',
   'still_waiting',
   'no_tool_calls',
@@ -38,6 +44,14 @@ export const ERROR_CODES = [
   'audit_broken',
   'audit_unsigned',
   'audit_key',
+  'users_invalid',
+  'user_not_found',
+  'signed_out',
+  'forbidden',
+  'not_found',
+  'not_json',
+  'too_large',
+  'too_many_attempts',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 

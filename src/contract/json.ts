@@ -16,10 +16,10 @@ const MOST_LEVELS = 100;
 
 /**
  * Whether a decoded value is JSON that everything of ours can take: numbers that JSON can write (`1e999` is read as
- * Infinity), no key `__proto__`, at most 100 levels. Never throws, whatever the depth.
+ * Infinity), no key `__proto__`, at most 100 levels, or fewer. Never throws, whatever the depth.
  */
-export function isSoundJson(value: unknown): boolean {
-  return isSound(value, MOST_LEVELS);
+export function isSoundJson(value: unknown, levels = MOST_LEVELS): boolean {
+  return isSound(value, levels);
 }
 
 function isSound(value: unknown, levels: number): boolean {

@@ -30,6 +30,8 @@ export const LIMITS = {
   outputBytesMost: 1 * MIB,
   /** The transcript of a turn: it has to fit one payload when the turn continues as new. */
   transcriptBytes: 1.5 * 1000 * 1000,
+  /** What a fork is started with: transcript and first step in one payload, with room for encryption. */
+  forkInputBytes: 1.75 * MIB,
   /** One page of the `transcript` query: half the payload limit. */
   transcriptPageBytes: 1 * MIB,
   /** What the worker keeps of transcripts and results in memory, least recently used out first. */

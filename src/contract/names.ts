@@ -38,8 +38,8 @@ export const SEARCH_ATTRIBUTES = {
   agent: 'CountersignAgent',
 } as const;
 
-/** Memo keys. `prompt`: the head of what was asked; `open`: an OpenMemo; `verdicts`: SignalVerdict[]. */
-export const MEMO = { prompt: 'prompt', open: 'open', verdicts: 'verdicts' } as const;
+/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `open`: an OpenMemo; `verdicts`: SignalVerdict[]. */
+export const MEMO = { prompt: 'prompt', fork: 'fork', open: 'open', verdicts: 'verdicts' } as const;
 
 /** Memo key of one call that is gated in somebody's own workflow; it holds a ValidCall while the request is open. */
 export const gatedMemo = (callId: string): string => `gated.${callId}`;
@@ -71,7 +71,7 @@ export const FAILURES = {
  * Every `patched()` that our turn has or ever had: an id that is not here is of a newer version. Ids are never taken out,
  * because histories keep them.
  */
-export const PATCHES: readonly string[] = [];
+export const PATCHES = { replyKeys: 'reply-keys' } as const;
 
 /** Ids of activities in history, by what they are for. */
 export const activityIds = {

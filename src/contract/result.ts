@@ -40,6 +40,9 @@ export interface ToolFailure {
   stack?: string;
 }
 
+/** What a call of a dry world is recorded as: it would have run, or a person would have been asked first. */
+export type DryKind = 'would_run' | 'would_ask';
+
 /** Facts about one execution. */
 export interface ResultMetadata {
   execution_time_ms: number;
@@ -47,6 +50,8 @@ export interface ResultMetadata {
   /** True when a person approved or modified this call; false when it needed nobody or nobody did. */
   approved: boolean;
   attempt: number;
+  /** Set where nothing ran, because the turn is a fork in a dry world. */
+  dry?: DryKind;
   /** When it ended; ISO 8601. */
   timestamp: string;
 }

@@ -4,6 +4,8 @@ import type { JsonSchema, Order } from './tool';
 /** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
 export interface ThinkInput {
   agent: string;
+  /** One of the agent's `models`, by name; absent: its own. */
+  model?: string;
   /** Counts from 1. */
   step: number;
   /** The reply that the conversation so far ends with, and how many entries that makes. Absent in the first step. */

@@ -74,7 +74,7 @@ export function replyEntry(output: Pick<ThinkOutput, 'replyId' | 'text' | 'calls
 function transcriptCall(call: PreparedCall): TranscriptCall {
   const head = { callId: call.callId, id: call.id, tool: call.tool };
   if (call.kind === 'remote') return { ...head, arguments: {}, raw: call.raw };
-  if (call.kind === 'invalid') {
+  if (call.kind === 'invalid' || call.kind === 'recorded') {
     return { ...head, arguments: call.proposed, ...(call.raw === undefined ? {} : { raw: call.raw }) };
   }
   return { ...head, arguments: call.proposed ?? call.arguments };

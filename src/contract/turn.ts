@@ -1,4 +1,5 @@
 import type { SignalVerdict, Verdict } from './decision';
+import type { ForkInput } from './fork';
 import type { ResultRef, Usage } from './think';
 import type { TranscriptEntry } from './transcript';
 
@@ -6,8 +7,10 @@ import type { TranscriptEntry } from './transcript';
 export interface TurnInput {
   agent: string;
   prompt: string;
-  /** Only by continue-as-new. */
+  /** By continue-as-new, and in a fork: what the turn goes on from. */
   carried?: CarriedTurn;
+  /** Only in a fork, in all its runs. */
+  fork?: ForkInput;
 }
 
 /** What a turn takes along when it continues as new. */

@@ -1,5 +1,6 @@
-import type { Usage } from '../contract/think';
+import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
+import type { Usage } from '../contract/think';
 import type { TurnResult } from '../contract/turn';
 import type {
   CallEnded,
@@ -31,6 +32,16 @@ export interface TurnStarted extends EventHead {
   continuedFrom?: string;
   /** The messages so far, only where the runs that said them are not among these events. */
   carried?: TranscriptEntry[];
+}
+
+/**
+ * The turn is a fork. Comes right after its first turn_started; where it begins with a step from the record, that step
+ * and the results taken with it follow.
+ */
+export interface Forked extends EventHead, ForkOrigin {
+  type: 'forked';
+  /** The messages it goes on from, as the model sees them; what came of them happened in the other turn. Empty at the first step. */
+  taken: TranscriptEntry[];
 }
 
 /** The model is asked for step `step`: after turn_started, and after the last call of the step before. */
@@ -71,6 +82,8 @@ export interface Step extends EventHead {
   replyId?: string;
   usage?: Usage;
   calls: ProposedCall[];
+  /** Only in a fork: the step it begins with; no model of this turn said it. */
+  given?: true;
 }
 
 /** Someone asked to cancel the turn: requests are closed, running calls are cancelled and waited for. */
@@ -132,13 +145,14 @@ export interface TurnEnded extends EventHead {
 
 /**
  * Everything that happens in a turn. One turn's life:
- * turn_started, then for each step thinking → (think_retried) → step, its calls, and at last turn_ended.
+ * turn_started, (forked,) then for each step thinking → (think_retried) → step, its calls, and at last turn_ended.
  * One call's life: (call_prepared) → (request_opened → decision | request_expired) → call_started →
  * call_ended | call_lost → (verifying → verified) → (in_doubt → resolved) → call_ended.
  * The screens, replay and audit read this and nothing else.
  */
 export type TurnEvent =
   | TurnStarted
+  | Forked
   | Thinking
   | ThinkRetried
   | ThinkFailed

@@ -36,7 +36,7 @@ export async function turnEventsOfRuns(
  */
 export function refuseNewer(run: History): void {
   if (typeOf(run) !== WORKFLOWS.turn) return;
-  const unknown = run.events?.flatMap(patchIn).find((id) => !PATCHES.includes(id));
+  const unknown = run.events?.flatMap(patchIn).find((id) => !Object.values<string>(PATCHES).includes(id));
   if (unknown !== undefined)
     throw newerVersion(`the turn has the change ${JSON.stringify(unknown)}, which is not known here`);
 }

@@ -1,6 +1,8 @@
+import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Usage } from '../contract/think';
+import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
 import type {
   DecisionMade,
@@ -51,6 +53,8 @@ export interface CallView {
   doubt?: InDoubtOpened;
   resolutions: Resolved[];
   result?: ToolResult;
+  /** Only in a fork: the result was given, nothing of this turn ran. */
+  given?: true;
   durationMs?: number;
   attempts?: number;
   startedAt?: string;
@@ -65,6 +69,8 @@ export interface StepView {
   model: string;
   finishReason: string;
   usage?: Usage;
+  /** Only in a fork: it begins with this step. */
+  given?: true;
   callIds: string[];
   /** When the model was asked, and when its reply was recorded; ISO 8601. */
   askedAt: string;
@@ -92,6 +98,8 @@ export interface TurnView {
   agent: string;
   prompt: string;
   taskQueue: string;
+  /** Only of a fork: where it comes from, and the messages it goes on from. */
+  fork?: ForkOrigin & { taken: TranscriptEntry[] };
   status: TurnState | TurnEnd;
   startedAt: string;
   endedAt: string | null;

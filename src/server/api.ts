@@ -10,22 +10,22 @@ import type { TurnView } from '../history/view-types';
  * | route | answers |
  * |---|---|
  * | `GET /api/session` | `Session`, 401 without one |
- * | `POST /api/session` `SignIn` | `Session` and the cookie, 401 |
+ * | `POST /api/session` `SignIn` | `Session` and the cookie, 401, 429 |
  * | `DELETE /api/session` | 204 |
- * | `GET /api/inbox?tool=&agent=&olderThan=` | `InboxSnapshot` |
- * | `GET /api/inbox/events` | server-sent events `inbox` with an `InboxSnapshot`, each whole, so that a reconnect loses and doubles nothing |
- * | `GET /api/turns?state=&agent=&search=&limit=` | `TurnSummary[]` |
+ * | `GET /api/inbox?tool=&agent=&olderThan=` | `InboxSnapshot`; `olderThan` in milliseconds |
+ * | `GET /api/inbox/events` | server-sent events `inbox` with an `InboxSnapshot`, each whole, so that a reconnect loses and doubles nothing; `trouble` with an `ApiError` while the Temporal server cannot be read, until the next `inbox` |
+ * | `GET /api/turns?state=&agent=&search=&limit=` | `TurnSummary[]`, newest first; `search`: beginning of the id, or part of the prompt |
  * | `GET /api/turns/:turn` | `TurnDetails` |
- * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn from 0; `pending` with a `Pending`; `end` |
+ * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn; `pending` with a `Pending`; `trouble` with an `ApiError`; `end` with `{}`, and nothing comes any more. Every connection tells the turn from place 0 on, which starts it over |
  * | `GET /api/turns/:turn/calls/:callId` | `CallDetails` |
  * | `POST /api/turns/:turn/decisions` `DecisionBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/resolutions` `ResolutionBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
  *
- * Every failure is an `ApiError`.
+ * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids.
  */
 export interface ApiError {
-  /** A code of CountersignError, or `signed_out`, `forbidden`, `too_large`. */
+  /** A code of CountersignError, or `unexpected`. */
   code: string;
   message: string;
   /** What to do. */
@@ -43,7 +43,7 @@ export interface Session {
 /** A user's token, or the one-time code that `countersign web` printed. */
 export type SignIn = { token: string } | { code: string };
 
-/** Every request and call in doubt that fits the filter, earliest deadline first. */
+/** Requests and calls in doubt that fit the filter, earliest deadline first; the first 500 of them. */
 export interface InboxSnapshot {
   items: InboxItem[];
   /** How many wait in all turns, whatever the filter. */
@@ -70,10 +70,12 @@ export interface CallDetails {
 }
 
 /** Who decides and by which channel comes from the session, never from here. `argsDigest` and `callKey` are required: a stale page never decides. */
-export type DecisionBody = Omit<Decision, 'approver' | 'channel' | 'argsDigest' | 'callKey'> &
+export type DecisionBody = Omit<Decision, FromSession | 'argsDigest' | 'callKey'> &
   Required<Pick<Decision, 'argsDigest' | 'callKey'>>;
 
-export type ResolutionBody = Omit<Resolution, 'approver' | 'channel' | 'callKey'> &
+export type ResolutionBody = Omit<Resolution, FromSession | 'callKey'> &
   Required<Pick<Resolution, 'callKey'>>;
+
+type FromSession = 'approver' | 'channel' | 'authenticated';
 
 export type { Answer, InboxItem, Pending, TurnSummary };

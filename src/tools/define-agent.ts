@@ -20,6 +20,8 @@ export interface AgentOptions {
   /** The system prompt. */
   instructions: string;
   model: Model;
+  /** Models that a fork may name instead, by name. @default none */
+  models?: Readonly<Record<string, Model>>;
   tools: readonly Tool[];
   /** Absent: safety decides. */
   policy?: Policy;
@@ -38,12 +40,15 @@ export interface Agent {
   readonly name: string;
   readonly instructions: string;
   readonly model: Model;
+  readonly models: ReadonlyMap<string, Model>;
   readonly registry: Registry;
   readonly policy: Policy | undefined;
   readonly order: Order;
   readonly maxSteps: number;
   readonly modelTimeoutMs: number;
 }
+
+const NO_MODEL = 'must be a model: { id, generate }';
 
 const optionsSchema = z.strictObject({
   name: z
@@ -53,7 +58,8 @@ const optionsSchema = z.strictObject({
       'must be a lower-case letter, then at most 63 lower-case letters, digits, _ and -',
     ),
   instructions: z.string().refine((text) => text.trim() !== '', 'must tell the model what it is for'),
-  model: z.custom<Model>(isModel, 'must be a model: { id, generate }'),
+  model: z.custom<Model>(isModel, NO_MODEL),
+  models: z.record(z.string().min(1), z.custom<Model>(isModel, NO_MODEL)).optional(),
   tools: z.array(z.unknown(), 'must be a list of tools'),
   policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
   order: z.enum(ORDERS).optional(),
@@ -86,11 +92,12 @@ export function isAgent(value: unknown): value is Agent {
 function makeAgent(options: AgentOptions): Agent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new Error(parsed.error.issues.map(describe).join('; '));
-  const { name, instructions, model, policy, order = 'lane', limits = {} } = parsed.data;
+  const { name, instructions, model, models = {}, policy, order = 'lane', limits = {} } = parsed.data;
   const agent: Agent = {
     name,
     instructions,
     model,
+    models: new Map(Object.entries(models)),
     registry: createRegistry(options.tools),
     policy,
     order,

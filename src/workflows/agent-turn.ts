@@ -11,6 +11,7 @@ import type { ThinkOutput } from '../contract/think';
 import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
 import { openDoors } from './doors';
+import { takeGiven } from './fork';
 import { touch } from './gated';
 import { Publisher } from './publish';
 import { runStep } from './run-step';
@@ -79,7 +80,7 @@ async function runSteps(turn: Turn, work: CancellationScope): Promise<TurnResult
   for (;;) {
     await continueIfSuggested(turn);
     turn.step += 1;
-    const output = await nextStep(turn, work);
+    const output = takeGiven(turn) ?? (await nextStep(turn, work));
     if (output.calls.length === 0) return resultOf(turn, 'answered', output.text);
     takeResults(turn, await runStep(turn, output, work));
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
@@ -110,8 +111,17 @@ function resultOf(turn: Turn, status: Extract<TurnState, TurnResult['status']>, 
 
 /** Only between steps, with nothing open. A cancellation that came in between is not lost: it is checked first. */
 async function continueIfSuggested(turn: Turn): Promise<void> {
-  if (!workflowInfo().continueAsNewSuggested || turn.step === 0 || turn.approvals.cancelled) return;
-  await continueAsNew<typeof agentTurn>({ agent: turn.agent, prompt: '', carried: carry(turn) });
+  const { agent, step, approvals, fork, given } = turn;
+  if (!workflowInfo().continueAsNewSuggested || step === 0 || approvals.cancelled) return;
+  // A next run takes along what holds for the whole fork, never the step it begins with.
+  if (given !== undefined) return;
+  const carried = carry(turn);
+  await continueAsNew<typeof agentTurn>({
+    agent,
+    prompt: '',
+    carried,
+    ...(fork === undefined ? {} : { fork }),
+  });
 }
 
 function carry(turn: Turn): CarriedTurn {

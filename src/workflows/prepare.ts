@@ -1,6 +1,7 @@
 import { scheduleActivity, type ActivityOptions, type CancellationScope } from '@temporalio/workflow';
 import type { InvalidCall, PreparedCall, RemoteCall } from '../contract/call';
 import { unprepared } from '../contract/endings';
+import { askFirst } from '../contract/fork';
 import { TIMES } from '../contract/limits';
 import { makeFailure } from '../contract/make-result';
 import { ACTIVITIES, activityIds } from '../contract/names';
@@ -23,7 +24,11 @@ export async function prepareRemote(
 
 async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
   const { callId, id, tool, raw, taskQueue } = call;
-  return prepare(turn, { agent: turn.agent, callId, id, tool, raw }, taskQueue);
+  const prepared = await prepare(turn, { agent: turn.agent, callId, id, tool, raw }, taskQueue);
+  // Whoever made up the call did not know which queue has its tool; the turn's own worker does.
+  if (prepared.kind === 'remote' && prepared.taskQueue !== taskQueue)
+    return remote(turn, { ...call, taskQueue: prepared.taskQueue });
+  return askFirst(call, prepared);
 }
 
 /** Prepares a call anew with the arguments a person gave it. Never throws. */

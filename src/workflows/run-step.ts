@@ -1,5 +1,6 @@
-import { CancellationScope, condition, isCancellation, uuid4 } from '@temporalio/workflow';
-import type { InvalidCall, PreparedCall } from '../contract/call';
+import { CancellationScope, condition, isCancellation, patched, uuid4 } from '@temporalio/workflow';
+import type { PreparedCall } from '../contract/call';
+import { PATCHES } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { ToolResult } from '../contract/result';
 import { Alarm } from './alarm';
@@ -15,6 +16,7 @@ import {
   start,
   sweepAbandoned,
 } from './approvals/transitions';
+import { closeDry } from './fork';
 import { touch } from './gated';
 import { nextToStart } from './order';
 import { prepareCall, prepareRemote } from './prepare';
@@ -37,7 +39,7 @@ export async function runStep(
   output: ThinkOutput,
   work: CancellationScope,
 ): Promise<FinishedCall[]> {
-  turn.stepKey = uuid4();
+  turn.stepKey = stepKeyOf(output);
   const calls = await prepareRemote(turn, output, work);
   openStep(turn, calls);
   const alarm = new Alarm(() => touch(turn));
@@ -52,6 +54,14 @@ export async function runStep(
   return calls.map((call) => finished(turn, call));
 }
 
+/**
+ * The keys of a step's calls follow from its reply: a reset that keeps the reply keeps them, and what had started under
+ * one is known by it; a model that is asked anew gives new ones. Turns of the first release drew them, and still do.
+ */
+function stepKeyOf({ replyId }: ThinkOutput): string {
+  return patched(PATCHES.replyKeys) ? replyId : uuid4();
+}
+
 function openStep(turn: Turn, calls: readonly PreparedCall[]): void {
   const now = Date.now();
   turn.approvals.calls.clear();
@@ -59,6 +69,7 @@ function openStep(turn: Turn, calls: readonly PreparedCall[]): void {
     if (call.kind !== 'run' && call.kind !== 'ask') continue;
     register(turn.approvals, call, { callKey: `${turn.stepKey}:${call.callId}`, now });
   }
+  closeDry(turn, now);
   if (turn.approvals.cancelled) cancelAll(turn.approvals, now);
   touch(turn);
 }
@@ -138,14 +149,16 @@ function nextDeadline(turn: Turn): number | null {
 
 function finished(turn: Turn, call: PreparedCall): FinishedCall {
   const state = turn.approvals.calls.get(call.callId);
-  if (state?.result === undefined) return { call, result: invalidResult(call), ours: false };
+  if (state?.result === undefined) return { call, result: ownResult(call), ours: false };
   const { result, contentDigest } = state;
   return contentDigest === undefined
     ? { call, result, ours: true }
     : { call, result, contentDigest, ours: false };
 }
 
-function invalidResult(call: PreparedCall): InvalidCall['result'] {
-  if (call.kind !== 'invalid') throw new Error(`call ${call.callId} ended without a result`);
+/** Of a call that brought its result along. */
+function ownResult(call: PreparedCall): ToolResult {
+  if (call.kind !== 'invalid' && call.kind !== 'recorded')
+    throw new Error(`call ${call.callId} ended without a result`);
   return call.result;
 }

@@ -14,19 +14,32 @@ const INLINE_BYTES = 4096;
 export async function think(turn: Turn): Promise<ThinkOutput> {
   const input = thinkInput(turn);
   const output = await scheduleActivity<ThinkOutput>(ACTIVITIES.think, [input], optionsOf(turn));
-  turn.transcript.add(replyEntry(output));
-  turn.maxSteps = output.maxSteps;
-  turn.order = output.order;
+  takeReply(turn, output);
   turn.usage = addUsage(turn.usage, output.usage);
   return output;
 }
 
-function thinkInput(turn: Turn): ThinkInput {
+/** Puts a reply into the transcript; the limits and the order of its agent hold from here on. */
+export function takeReply(turn: Turn, output: ThinkOutput): void {
+  turn.transcript.add(replyEntry(output));
+  turn.maxSteps = output.maxSteps;
+  turn.order = output.order;
+}
+
+/** Puts the words that a turn starts with into its transcript, once. */
+export function takeWords(turn: Turn): string[] {
   const words = turn.transcript.entries.length === 0 ? [turn.prompt] : [];
   turn.transcript.add(...words.map((text): TranscriptEntry => ({ kind: 'words', text })));
+  return words;
+}
+
+function thinkInput(turn: Turn): ThinkInput {
+  const words = takeWords(turn);
+  const model = turn.fork?.model;
   const after = lastReply(turn.transcript.entries);
   return {
     agent: turn.agent,
+    ...(model === undefined ? {} : { model }),
     step: turn.step,
     ...(after === undefined ? {} : { after }),
     words,
@@ -78,6 +91,8 @@ function resultRef({ call, result, contentDigest, ours }: FinishedCall): ResultR
 
 function count(turn: Turn, { call, result }: FinishedCall): void {
   const { counts, approvals } = turn;
+  // It was counted where it ran.
+  if (call.kind === 'recorded') return;
   counts.calls += 1;
   if (!result.success) counts.failed += 1;
   if (call.kind === 'ask') counts.requests += 1;

@@ -46,6 +46,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     effect: call.settings.effect,
     timeoutMs: call.settings.timeoutMs,
     originalRunId: turn.originalRunId,
+    ...(turn.fork?.world === 'dry' ? { dry: true as const } : {}),
     ...(decision === undefined ? {} : { decision }),
     ...(state.edit === undefined || state.proposed === undefined ? {} : { proposed: state.proposed }),
     ...(state.plan === undefined ? {} : { plan: state.plan }),

@@ -1,6 +1,7 @@
 import { LIMITS } from '../contract/limits';
+import { originOf, type ForkOrigin } from '../contract/fork';
 import type { Order } from '../contract/tool';
-import type { ResultRef, Usage } from '../contract/think';
+import type { ResultRef, ThinkOutput, Usage } from '../contract/think';
 import type { TurnCounts, TurnInput } from '../contract/turn';
 import { makeApprovals } from './approvals/state';
 import type { Gated } from './gated';
@@ -11,6 +12,10 @@ export interface Turn extends Gated {
   readonly agent: string;
   readonly prompt: string;
   readonly originalRunId: string;
+  /** Only in a fork. */
+  readonly fork?: ForkOrigin;
+  /** The step that a fork begins with, until it is taken. */
+  given?: ThinkOutput;
   step: number;
   maxSteps: number;
   order: Order;
@@ -28,6 +33,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     agent: input.agent,
     prompt: input.prompt,
     originalRunId,
+    ...forkOf(input),
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,
     order: 'lane',
@@ -43,6 +49,13 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
   };
 }
 
+function forkOf({ fork }: TurnInput): Pick<Turn, 'fork' | 'given'> {
+  if (fork === undefined) return {};
+  const { given } = fork;
+  return { fork: originOf(fork), ...(given === undefined ? {} : { given }) };
+}
+
+/** Counts of a turn that has done nothing yet. */
 function noCounts(): TurnCounts {
   return { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 };
 }

@@ -67,6 +67,8 @@ it.each<[string, CallInput, Policy | undefined, string]>([
   ['no decision', undecided(), undefined, 'refused'],
   ['arguments that do not fit a refinement', input({ arguments: { amount: 13 } }), undefined, 'validation'],
   ['a policy that says no by now', input(), () => 'refuse', 'refused'],
+  ['an effect in a dry world', input({ dry: true }), undefined, 'refused'],
+  ['an effect in a dry world, undecided', { ...undecided(), dry: true }, undefined, 'refused'],
   ['a policy that throws', input(), () => Promise.reject(new Error('down')), 'refused'],
 ])('stops %s', async (_, one, policy, code) => {
   expect(await check(one, policy)).toMatchObject({ ok: false, failure: { code } });

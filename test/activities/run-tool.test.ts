@@ -151,8 +151,15 @@ describe('an unsafe call', () => {
     expect(runs).toEqual([]);
   });
 
-  it('gives the outcome that this machine had written', async () => {
-    const head = { id: 'm1', callId: '1.1', tool: 'pay', arguments: {} };
+  it.each([
+    ['gives the outcome that this machine had written', { n: 1 }, { result: { content: 'paid before' } }],
+    [
+      'does not give the outcome of other arguments, which a reset can lead to',
+      { n: 2 },
+      { inDoubt: { message: expect.stringContaining('with other arguments') } },
+    ],
+  ])('%s', async (_, ran, expected) => {
+    const head = { id: 'm1', callId: '1.1', tool: 'pay', arguments: ran };
     const result = makeSuccess(
       head,
       { content: 'paid before', contentType: 'text' },
@@ -160,7 +167,7 @@ describe('an unsafe call', () => {
     );
     await journal().begin('key:1.1:0');
     await journal().end('key:1.1:0', result);
-    expect(await run(makeTool('unsafe'), {}, 3)).toMatchObject({ result: { content: 'paid before' } });
+    expect(await run(makeTool('unsafe'), {}, 3)).toMatchObject(expected);
     expect(runs).toEqual([]);
   });
 

@@ -11,10 +11,12 @@ export interface Ended {
 
 /** A command that runs. */
 export interface RunningCommand {
-  /** Ends it as Ctrl-C does, or as an operator does. */
-  signal(signal: 'SIGINT' | 'SIGTERM'): void;
+  /** Ends it as Ctrl-C does, as an operator does, or as a power cut does. */
+  signal(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
   /** What it has printed to stdout so far. */
   out(): string;
+  /** The same of stderr. */
+  err(): string;
   ended: Promise<Ended>;
 }
 
@@ -35,11 +37,16 @@ export function runCli(args: readonly string[], options: RunOptions = {}): Promi
 }
 
 /** Starts a Node program with an environment of its own. */
-export function startNode(
-  args: readonly string[],
+export function startNode(args: readonly string[], options: RunOptions = {}): RunningCommand {
+  return startProgram([process.execPath, ...args], options);
+}
+
+/** Starts any program with an environment of its own. */
+export function startProgram(
+  [program = '', ...args]: readonly string[],
   { env = {}, cwd = root, input = '' }: RunOptions = {},
 ): RunningCommand {
-  const child = spawn(process.execPath, args, { cwd, env: { ...bareEnv(), ...env } });
+  const child = spawn(program, args, { cwd, env: { ...bareEnv(), ...env } });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk) => (out += String(chunk)));
@@ -49,7 +56,7 @@ export function startNode(
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, out, err }));
   });
-  return { signal: (signal) => void child.kill(signal), out: () => out, ended };
+  return { signal: (signal) => void child.kill(signal), out: () => out, err: () => err, ended };
 }
 
 function bareEnv(): NodeJS.ProcessEnv {

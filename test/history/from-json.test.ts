@@ -41,3 +41,19 @@ test('an encrypted history is read with its key and named without it', async () 
   const [started] = await turnEventsOfJson(json, decodeWith([key]));
   expect(started).toMatchObject({ type: 'turn_started', agent: 'edited' });
 });
+
+test.each([
+  ['not JSON'],
+  ['{}'],
+  ['[]'],
+  ['null'],
+  [7],
+  [{ events: [{}] }],
+  [{ events: 'x' }],
+  [{ events: [] }],
+])('%j is no history, and the error says how to export one', async (json) => {
+  await expect(turnEventsOfJson(json)).rejects.toMatchObject({
+    code: 'bad_history',
+    hint: expect.stringContaining('temporal workflow show'),
+  });
+});

@@ -1,12 +1,8 @@
 import type { Countersign, RunQuery, RunSummary } from '../../client';
-import { CountersignError } from '../../contract/errors';
-import type { TurnEvent } from '../../history/events';
 import { createRecorder } from '../../history/audit/records/recorder';
 import { mapOrdered } from '../ordered';
+import { AT_ONCE, unlessGone } from '../read-turns';
 import type { AuditFile } from './audit-file';
-
-/** Histories that are read at once: enough to hide the way to the server, few enough not to load it. */
-const AT_ONCE = 8;
 
 /** How far an export is. */
 export interface ExportProgress {
@@ -27,7 +23,7 @@ export async function exportRuns(
   const runs: RunSummary[] = [];
   for await (const run of source.runs(query)) if (run.open || !file.known.hasWhole(run.runId)) runs.push(run);
   progress.runs = runs.length;
-  const read = async (run: RunSummary) => ({ run, events: await eventsOf(source, run) });
+  const read = async (run: RunSummary) => ({ run, events: await unlessGone(source.runEvents(run)) });
   for await (const { run, events } of mapOrdered(runs.reverse(), AT_ONCE, read)) {
     progress.done += 1;
     if (events === undefined) progress.gone += 1;
@@ -35,14 +31,5 @@ export async function exportRuns(
     for (const event of events ?? []) {
       for (const record of recorder.push(event)) await file.add(record);
     }
-  }
-}
-
-async function eventsOf(source: AuditSource, run: RunSummary): Promise<TurnEvent[] | undefined> {
-  try {
-    return await source.runEvents(run);
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
-    throw error;
   }
 }

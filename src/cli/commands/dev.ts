@@ -6,13 +6,16 @@ import type { Context } from '../context';
 import { loadConfig, type LoadedConfig } from '../load-config';
 import { workerLines } from '../print/worker';
 import { readCount } from '../read-value';
-import { takeStopSignals } from '../stop-signals';
+import { readPort, withOpenDesk, type OpenDesk } from '../open-desk';
+import { takeStopSignals, type StopSignals } from '../stop-signals';
 import { drained, logOption, type WorkerOptions } from './worker';
 
 interface DevOptions extends WorkerOptions {
   port: string;
   uiPort?: string;
   dataDir?: string;
+  web: boolean;
+  webPort?: string;
 }
 
 /** Temporal's own defaults, so that every other command finds the server without being told. */
@@ -24,10 +27,14 @@ const DEFAULTS = [`127.0.0.1:${PORT}`, `localhost:${PORT}`];
 export function addDev(program: Command, context: Context): void {
   program
     .command('dev [config]')
-    .description("run a Temporal server with Temporal's own UI, and a worker, until Ctrl-C")
+    .description(
+      "run a Temporal server with Temporal's own UI, a worker and the desk in the browser, until Ctrl-C",
+    )
     .option('--port <port>', 'port of the server', String(PORT))
     .option('--ui-port <port>', `port of Temporal's own UI (default: ${UI_PORT}, or a free one)`)
     .option('--data-dir <folder>', 'where the server keeps its data (default: .countersign)')
+    .option('--no-web', 'without the desk in the browser')
+    .option('--web-port <port>', 'port of the desk (default: 7243, or a free one)')
     // A mistake of a user's agent is in the turn's timeline; its stack would bury what is told here.
     .addOption(logOption('ERROR'))
     .action((config: string | undefined, options: DevOptions) => dev(config, options, context));
@@ -47,23 +54,42 @@ interface Place {
 async function dev(named: string | undefined, options: DevOptions, context: Context): Promise<void> {
   const loaded = await loadConfig(named);
   const ports = { port: readCount(options.port, '--port'), ...readUiPort(options.uiPort) };
+  const web = options.web ? { ...readPort(options.webPort, '--web-port') } : undefined;
   const stop = takeStopSignals(() => undefined);
   const place = await openPlace({ ...ports, dataDir: resolve(options.dataDir ?? '.countersign') }, context);
   try {
     if (stop.signal.aborted) return;
-    const { startWorker } = await import('../../worker.js');
-    const { address, namespace } = place;
-    const logLevel = options.log ?? 'ERROR';
-    const { encryptionKeyFile: keyFile } = context.options();
-    const encryption = keyFile === undefined ? {} : { encryption: { keyFile } };
-    const worker = await startWorker({ config: loaded.config, address, namespace, logLevel, ...encryption });
-    tellPlace(place, { loaded, queues: worker.queues }, context);
-    const lost = place.gone.then((why) => Promise.reject(serverLost(why)));
-    await Promise.race([drained(worker, stop, context), lost]);
+    const work = (desk?: OpenDesk): Promise<void> =>
+      workAt(place, { loaded, log: options.log, desk, stop }, context);
+    if (web === undefined) await work();
+    else await context.withDesk((client) => withOpenDesk(client, web, { context, use: work }), place);
   } finally {
     stop.release();
     await place.stop();
   }
+}
+
+/** What works at a place. */
+interface Work {
+  loaded: LoadedConfig;
+  log: WorkerOptions['log'];
+  desk: OpenDesk | undefined;
+  stop: StopSignals;
+}
+
+/** Works until it is asked to end, or the server is gone. */
+async function workAt(place: Place, { loaded, log, desk, stop }: Work, context: Context): Promise<void> {
+  const { startWorker } = await import('../../worker.js');
+  const { address, namespace } = place;
+  const { encryptionKeyFile: keyFile } = context.options();
+  const settings = { config: loaded.config, address, namespace, logLevel: log ?? 'ERROR' };
+  const worker = await startWorker({
+    ...settings,
+    ...(keyFile === undefined ? {} : { encryption: { keyFile } }),
+  });
+  tellPlace(place, { loaded, queues: worker.queues, desk }, context);
+  const lost = place.gone.then((why) => Promise.reject(serverLost(why)));
+  await Promise.race([drained(worker, stop, context), lost]);
 }
 
 function readUiPort(uiPort: string | undefined): { uiPort?: number } {
@@ -125,7 +151,7 @@ function toPlace({ address, namespace, uiUrl, reused, stop, exited, logFile }: R
 
 function tellPlace(
   place: Place,
-  { loaded, queues }: { loaded: LoadedConfig; queues: readonly string[] },
+  { loaded, queues, desk }: Pick<Work, 'loaded' | 'desk'> & { queues: readonly string[] },
   { screen, command, options }: Context,
 ): void {
   const agent = loaded.config.agents[0]?.name ?? '<agent>';
@@ -134,6 +160,7 @@ function tellPlace(
     options().address !== undefined || DEFAULTS.includes(place.address) ? '' : ` --address ${place.address}`;
   screen.lines([
     ...workerLines({ ...loaded, ...place, queues }, screen),
+    ...(desk === undefined ? [] : ['', ...desk.lines]),
     '',
     'In another terminal:',
     `  ${screen.style.link(command(`run ${agent} "…"${queue}${flag}`))}`,

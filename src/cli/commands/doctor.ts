@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Countersign } from '../../client';
 import { TASK_QUEUE } from '../../contract/names';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
@@ -36,21 +37,30 @@ async function examine(named: string | undefined, context: Context): Promise<Fin
 }
 
 async function examineServer(config: Config | undefined, context: Context): Promise<Finding[]> {
-  const { checkAttributes, checkQueue } = await import('../doctor/server.js');
   const queues = queuesOf(config);
   try {
-    return await context.withDesk(async (desk) => [
-      { name: SERVER, state: 'ok', detail: `answers; namespace ${desk.namespace}` },
-      await checkAttributes(desk),
-      ...(await Promise.all(queues.map((queue, at) => checkQueue(desk, queue, at === 0)))),
-    ]);
+    return await context.withDesk((desk) => {
+      context.screen.note('looking at the server; a few seconds');
+      return lookAt(desk, queues);
+    });
   } catch (error) {
-    const rest = ['search attributes', ...queues.map((queue) => `queue ${queue}`)];
+    const rest = ['search attributes', 'transitions', ...queues.map((queue) => `queue ${queue}`)];
     return [
       { name: SERVER, state: 'bad', detail: reason(error), ...hintOf(error) },
       ...rest.map((name): Finding => ({ name, state: 'skipped', detail: 'needs the server' })),
     ];
   }
+}
+
+async function lookAt(desk: Countersign, queues: readonly string[]): Promise<Finding[]> {
+  const { checkAttributes, checkQueue } = await import('../doctor/server.js');
+  const { checkTransitions } = await import('../doctor/transition.js');
+  return [
+    { name: SERVER, state: 'ok', detail: `answers; namespace ${desk.namespace}` },
+    await checkAttributes(desk),
+    await checkTransitions(desk),
+    ...(await Promise.all(queues.map((queue, at) => checkQueue(desk, queue, at === 0)))),
+  ];
 }
 
 const SERVER = 'server';

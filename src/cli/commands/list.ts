@@ -6,7 +6,7 @@ import type { Context } from '../context';
 import type { Screen } from '../print/screen';
 import { stateCell } from '../print/state';
 import { tableLines, type Cell } from '../print/table';
-import { relative } from '../print/times';
+import { relative } from '../../contract/times';
 import { visible } from '../print/visible';
 import { readCount } from '../read-value';
 

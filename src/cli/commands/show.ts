@@ -3,7 +3,7 @@ import type { Countersign } from '../../client';
 import { viewOf } from '../../history/view';
 import type { Context } from '../context';
 import { pendingLines } from '../print/pending';
-import { callLines, turnLines } from '../print/turn';
+import { callLines, storyOf, turnLines } from '../print/turn';
 import { findCall, parseTarget, type Target } from '../target';
 import { watchTurn } from '../watch-turn';
 
@@ -27,9 +27,11 @@ function show(named: Target, { follow, json = false }: ShowOptions, context: Con
     const turn = await desk.find(named.turn);
     if (follow === true) return watchTurn(desk, { turn, json }, context);
     if (named.call === undefined) return showTurn(desk, { turn, json }, context);
-    const call = findCall(await desk.view(turn), named.call);
+    const view = await desk.view(turn);
+    const call = findCall(view, named.call);
     if (json) return context.screen.json(call);
-    return context.screen.lines(callLines(call, { ...place(context), turn }));
+    const story = storyOf(view, call);
+    return context.screen.lines(callLines(call, { ...place(context), turn, story }));
   });
 }
 

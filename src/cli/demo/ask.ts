@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { CountersignError } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
+import { editorOf, editText } from '../terminal/editor';
 import type { DemoAnswer } from './options';
 import { newTextOf, SCENE } from './scene';
 
@@ -31,7 +29,7 @@ export function askAtTerminal(env: NodeJS.ProcessEnv, signal: AbortSignal, inter
     if (word === 'approve') return { answer: word };
     if (word === 'deny')
       return { answer: word, reason: await untilSaid(ask, 'Why not? The agent reads it: ') };
-    return { answer: 'edit', text: await editText(newTextOf(args), env, ask) };
+    return { answer: 'edit', text: await newText(newTextOf(args), env, ask) };
   };
 }
 
@@ -52,33 +50,20 @@ async function untilSaid(ask: Ask, question: string): Promise<string> {
   }
 }
 
-async function editText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<string> {
-  const editor = env['VISUAL'] || env['EDITOR'];
-  const edited = editor === undefined || editor === '' ? undefined : await editInEditor(editor, text);
-  if (edited !== undefined && edited.trim() !== '') return edited;
-  return untilSaid(ask, `New text instead of "${text}": `);
+async function newText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<string> {
+  const edited = editorOf(env) === undefined ? '' : await editInEditor(text, env);
+  return edited.trim() === '' ? untilSaid(ask, `New text instead of "${text}": `) : edited;
 }
 
-/** Undefined where the editor cannot be run or fails. The setting may hold options: `code --wait`. */
-async function editInEditor(editor: string, text: string): Promise<string | undefined> {
-  const [command = '', ...options] = editor.split(/\s+/).filter(Boolean);
-  const directory = await mkdtemp(join(tmpdir(), 'countersign-edit-'));
-  const file = join(directory, 'new-text.txt');
+/** Empty where the editor fails: the demo asks for the text itself then. */
+async function editInEditor(text: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    await writeFile(file, `${text}\n`, { mode: 0o600 });
-    const worked = await runEditor(command, [...options, file]);
-    return worked ? (await readFile(file, 'utf8')).replace(/\n$/, '') : undefined;
-  } finally {
-    await rm(directory, { recursive: true, force: true });
+    const edited = await editText({ text: `${text}\n`, name: 'new-text.txt', env });
+    return edited.replace(/\n$/, '');
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'editor_failed') return '';
+    throw error;
   }
-}
-
-async function runEditor(command: string, args: readonly string[]): Promise<boolean> {
-  const child = spawn(command, args, { stdio: 'inherit' });
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(false));
-    child.once('close', (code) => resolve(code === 0));
-  });
 }
 
 async function askLine(question: string, signal: AbortSignal, interrupt: () => void): Promise<string> {

@@ -1,28 +1,8 @@
-import { isObject, type Json, type JsonObject } from '../../contract/json';
+import type { Json, JsonObject } from '../../contract/json';
+import { leavesOf } from '../../contract/leaves';
 import type { Screen } from './screen';
 import { visible, visibleLines } from './visible';
 import { widthOf, wrap } from './width';
-
-/** One leaf of arguments: its path as `--set` takes it, and its value. */
-export interface Leaf {
-  path: string;
-  value: Json;
-}
-
-/** Every leaf of arguments, however deep: nothing hides below. Empty lists and objects are leaves. */
-export function leavesOf(args: JsonObject): Leaf[] {
-  return collect(args, []);
-}
-
-function collect(value: Json, path: readonly string[]): Leaf[] {
-  const entries = Array.isArray(value)
-    ? value.map((item, at): [string, Json] => [String(at), item])
-    : isJsonObject(value)
-      ? Object.entries(value)
-      : [];
-  if (entries.length === 0) return path.length === 0 ? [] : [{ path: path.join('.'), value }];
-  return entries.flatMap(([key, item]) => collect(item, [...path, key.replaceAll('.', '\\.')]));
-}
 
 /** Longer names get a line of their own, so that the values stay aligned. */
 const NAME_MOST = 24;
@@ -50,8 +30,4 @@ function leafLines(name: string, value: Json, { width, style, named }: Place): s
   const more = rest.map((line) => pad + line);
   if (widthOf(name) + 2 > named) return [quiet(name), pad + first, ...more];
   return [quiet(name) + ' '.repeat(named - widthOf(name)) + first, ...more];
-}
-
-function isJsonObject(value: Json): value is JsonObject {
-  return isObject(value);
 }

@@ -2,6 +2,7 @@ import type { Verified } from '../../history/audit/verify';
 import type { Written } from '../audit/audit-file';
 import type { ExportProgress } from '../audit/export-runs';
 import type { Redacted } from '../audit/redact-file';
+import { count } from './numbers';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
 import { visible } from './visible';
@@ -10,7 +11,7 @@ type Look = Pick<Screen, 'width' | 'style'>;
 
 /** How far an export is, in one line. */
 export function progressLine({ runs, done }: ExportProgress): string {
-  return runs === 0 ? 'listing turns' : `read ${counted(done)} of ${counted(runs)} histories`;
+  return runs === 0 ? 'listing turns' : `read ${count(done)} of ${count(runs)} histories`;
 }
 
 /** What came of an export. */
@@ -19,15 +20,16 @@ export function exportLines(
   written: Written & { gone: number },
   { width, style }: Look,
 ): string[] {
-  const { added, records, head, gone } = written;
-  const what = added === 0 ? 'nothing new' : `${counted(added)} new records`;
+  const { added, dropped, records, head, gone } = written;
+  const what = added === 0 ? 'nothing new' : `${count(added)} new records`;
   const lost: [string, Cell][] =
     gone === 0
       ? []
-      : [['deleted', { text: `${counted(gone)} histories while they were listed`, paint: style.warn }]];
+      : [['deleted', { text: `${count(gone)} histories while they were listed`, paint: style.warn }]];
   const facts: [string, Cell][] = [
-    ['records', { text: counted(records) }],
+    ['records', { text: count(records) }],
     ['head', { text: `${head.n} ${head.hash}` }],
+    ...(dropped === 0 ? [] : [droppedFact(dropped, style)]),
     ...lost,
   ];
   return [
@@ -35,6 +37,11 @@ export function exportLines(
     ...factLines(facts, { width, quiet: style.quiet }),
     ...(added === 0 ? [] : ['Keep the head where nobody who can change the file can change it too.']),
   ];
+}
+
+function droppedFact(dropped: number, style: Look['style']): [string, Cell] {
+  const text = `${count(dropped)} records that nobody had signed; what history has of them is written again`;
+  return ['cut off', { text, paint: style.warn }];
 }
 
 /** What is known of a file that is as it was written. */
@@ -47,8 +54,8 @@ export function verifyLines(
   const isSigned = signed === records && head !== undefined;
   const paint = isSigned ? style.good : style.warn;
   const facts: [string, Cell][] = [
-    ['records', { text: `${counted(records)}, of them signed: ${counted(signed)}` }],
-    ['taken out', { text: `${counted(redacted)} values` }],
+    ['records', { text: `${count(records)}, of them signed: ${count(signed)}` }],
+    ['taken out', { text: `${count(redacted)} values` }],
     ['namespace', { text: visible(namespace) }],
     ['key', { text: `${key} ${pinned ? '(the one you gave)' : '(named by the file itself)'}` }],
     ...(head === undefined
@@ -64,11 +71,5 @@ export function verifyLines(
 
 /** What came of taking values out. */
 export function redactLines({ file, taken, redacted }: Redacted, { style }: Look): string[] {
-  return [
-    style.good(`${visible(file)}: took out ${counted(taken)} values; ${counted(redacted)} are out in all`),
-  ];
-}
-
-function counted(count: number): string {
-  return count.toLocaleString('en-US');
+  return [style.good(`${visible(file)}: took out ${count(taken)} values; ${count(redacted)} are out in all`)];
 }

@@ -27,7 +27,8 @@ function planLines(plan: FilePlan, style: Style): string[] {
   ];
 }
 
-function hunkLines(hunk: Hunk, style: Style): string[] {
+/** One hunk with its number, coloured. */
+export function hunkLines(hunk: Hunk, style: Style): string[] {
   const range = `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`;
   const head = `${style.link(range)} ${style.quiet(`hunk ${hunk.id}`)}`;
   const lines = hunk.lines.map((line) => visibleLine(line, style.mark));

@@ -2,8 +2,9 @@ import type { TurnEvent } from '../../history/events';
 import type { Screen } from './screen';
 import type { Style } from './style';
 import { tellCall, tellDoubt, tellRequest } from './tell-call';
+import { takenLines } from './tell-fork';
 import { tellTurn } from './tell-turn';
-import { clock } from './times';
+import { clock } from '../../contract/times';
 import { visibleLines } from './visible';
 import { wrap } from './width';
 import type { Told } from './words';
@@ -25,6 +26,8 @@ export function eventLines(event: TurnEvent, screen: Place): string[] {
   const head = `${screen.style.quiet(time)}${screen.style.quiet(label.padEnd(LABEL))} `;
   const pad = ' '.repeat(before);
   const lines = [head + color(first, paint), ...rest.map((line) => pad + color(line, paint))];
+  if (event.type === 'forked')
+    return [...lines, ...takenLines(event.taken).map((line) => pad + screen.style.quiet(line))];
   return event.type === 'turn_ended' ? [...lines, ...answerLines(event.answer, screen)] : lines;
 }
 

@@ -4,7 +4,7 @@ import type { TurnMoment } from '../../history/state-at';
 import type { Screen } from './screen';
 import { stateCell } from './state';
 import { factLines, type Cell } from './table';
-import { clock, span } from './times';
+import { clock, span } from '../../contract/times';
 import { proposalLines } from './request';
 import type { TurnPlace } from './turn';
 import { visible, visibleLines } from './visible';

@@ -1,5 +1,5 @@
 import type { Pending, PendingActivity } from '../../client';
-import { span } from './times';
+import { span } from '../../contract/times';
 import { visible } from './visible';
 
 /** What runs right now, one line each, and queues that nobody works on. */

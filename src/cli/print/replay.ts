@@ -3,7 +3,7 @@ import type { Judged } from '../replay/judge';
 import type { ReplayProgress } from '../replay/runs';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
-import { span } from './times';
+import { span } from '../../contract/times';
 import { visible, type Paint } from './visible';
 
 type Look = Pick<Screen, 'width' | 'style'>;

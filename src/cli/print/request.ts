@@ -1,10 +1,12 @@
+import { leavesOf } from '../../contract/leaves';
 import type { Preview } from '../../contract/plan';
+import { countDeceiving } from '../../contract/visible';
 import type { InDoubtOpened, RequestOpened } from '../../history/events';
-import { argumentLines, leavesOf } from './arguments';
+import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
-import { expiry } from './times';
+import { expiry } from '../../contract/times';
 import { countHidden, visible, visibleLines } from './visible';
 
 /** What is printed about something that waits for a person. */
@@ -13,12 +15,20 @@ export interface WaitingPlace {
   screen: Pick<Screen, 'width' | 'style'>;
   /** Milliseconds since 1970. */
   now: number;
-  /** A command of ours as it has to be typed here. */
-  command(args: string): string;
+  /** What led to the call; absent where it stands above already. */
+  story?: Story;
+  /** A command of ours as it has to be typed here; absent where nothing is to be typed. */
+  command?(args: string): string;
 }
 
-/** Where nothing is to be typed. */
-type Quiet = Omit<WaitingPlace, 'command'>;
+/** What led to a call. The words of the model are no facts, so they stand below those, under its name. */
+export interface Story {
+  agent: string;
+  /** What the user asked for. */
+  asked: string;
+  /** What the model said in the step that proposed the call; may be empty. */
+  says: string;
+}
 
 /** Characters of a digest that a person copies. */
 const DIGEST_CHARS = 8;
@@ -29,7 +39,7 @@ export function requestLines(request: RequestOpened, place: WaitingPlace): strin
 }
 
 /** What a request asks for: what will run, and the preview. Nothing is cut. */
-export function proposalLines(request: RequestOpened, place: Quiet): string[] {
+export function proposalLines(request: RequestOpened, place: WaitingPlace): string[] {
   const { screen } = place;
   return [
     ...factLines(requestFacts(request, place), { width: screen.width, quiet: screen.style.quiet }),
@@ -38,7 +48,23 @@ export function proposalLines(request: RequestOpened, place: Quiet): string[] {
     ...(request.preview === undefined
       ? []
       : section('what it does', previewLines(request.preview, screen.style), place)),
+    ...saysLines(place),
     ...hiddenLines(request, place),
+  ];
+}
+
+/** What the model said, under its name. */
+export function saysLines(place: WaitingPlace): string[] {
+  const says = place.story?.says ?? '';
+  return says === '' ? [] : section('the model says', visibleLines(says, place.screen.style.mark), place);
+}
+
+/** Who the call is for and what was asked, as facts. */
+export function storyFacts({ story }: WaitingPlace): [string, Cell][] {
+  if (story === undefined) return [];
+  return [
+    ['agent', { text: visible(story.agent) }],
+    ['asked', { text: visible(story.asked) }],
   ];
 }
 
@@ -46,7 +72,6 @@ export function proposalLines(request: RequestOpened, place: Quiet): string[] {
 export function doubtLines(doubt: InDoubtOpened, place: WaitingPlace): string[] {
   const { style, width } = place.screen;
   const id = `${place.turn}/${doubt.callId}`;
-  const resolve = (what: string): string => place.command(`resolve ${id} ${what} --reason "…"`);
   const facts: [string, Cell][] = [
     ['in doubt', { text: `${id}  ${visible(doubt.tool)}`, paint: style.warn }],
     ['why', { text: visible(doubt.message) }],
@@ -56,19 +81,31 @@ export function doubtLines(doubt: InDoubtOpened, place: WaitingPlace): string[] 
     ...(doubt.partial === undefined
       ? []
       : section('known so far', visibleLines(doubt.partial, style.mark), place)),
-    style.quiet('it happened:'),
-    `  ${style.link(resolve('happened'))}`,
-    style.quiet('it did not:'),
-    `  ${style.link(resolve('did-not'))}`,
-    style.quiet('start it once more (a new decision):'),
-    `  ${style.link(resolve('run-again'))}`,
+    ...resolveLines(id, place),
   ];
 }
 
-/** How many characters of a request do not show by themselves. */
-export function hiddenIn({ arguments: args, preview }: RequestOpened): number {
+function resolveLines(id: string, { screen: { style }, command }: WaitingPlace): string[] {
+  if (command === undefined) return [];
+  const resolve = (what: string): string => `  ${style.link(command(`resolve ${id} ${what} --reason "…"`))}`;
+  return [
+    style.quiet('it happened:'),
+    resolve('happened'),
+    style.quiet('it did not:'),
+    resolve('did-not'),
+    style.quiet('start it once more (a new decision):'),
+    resolve('run-again'),
+  ];
+}
+
+/** How many characters of a request do not show by themselves, or pass for others. */
+export function hiddenIn(request: RequestOpened): number {
+  return countHidden(shownTextOf(request));
+}
+
+function shownTextOf({ arguments: args, preview }: RequestOpened): string {
   const leaves = leavesOf(args).flatMap(({ path, value }) => [path, typeof value === 'string' ? value : '']);
-  return countHidden([...leaves, ...previewTexts(preview)].join('\n'));
+  return [...leaves, ...previewTexts(preview)].join('\n');
 }
 
 function previewTexts(preview: Preview | undefined): string[] {
@@ -81,12 +118,13 @@ export function sawOf({ argsDigest }: RequestOpened): string {
   return argsDigest.slice(0, DIGEST_CHARS);
 }
 
-function requestFacts(request: RequestOpened, { turn, screen, now }: Quiet): [string, Cell][] {
-  const { style } = screen;
+function requestFacts(request: RequestOpened, place: WaitingPlace): [string, Cell][] {
+  const { turn, screen, now } = place;
   const id = `${turn}/${request.callId}`;
   const reason = request.policyReason;
   return [
-    ['request', { text: `${id}  ${visible(request.tool)}`, paint: style.warn }],
+    ['request', { text: `${id}  ${visible(request.tool)}`, paint: screen.style.warn }],
+    ...storyFacts(place),
     ['safety', { text: `${request.safety}; ${EFFECTS[request.effect]}` }],
     ...(reason === undefined ? [] : [['policy', { text: visible(reason) }] satisfies [string, Cell]]),
     ['expires', { text: expiry(request.deadline, now) }],
@@ -99,7 +137,7 @@ const EFFECTS = {
   unsafe: 'started at most once per decision',
 } as const;
 
-function section(name: string, lines: readonly string[], { screen }: Quiet): string[] {
+function section(name: string, lines: readonly string[], { screen }: WaitingPlace): string[] {
   return [screen.style.quiet(`${name}:`), ...lines.map((line) => `  ${line}`.trimEnd())];
 }
 
@@ -107,27 +145,35 @@ function inner(screen: WaitingPlace['screen']): WaitingPlace['screen'] {
   return { ...screen, width: screen.width - 2 };
 }
 
-function proposedLines({ proposed }: RequestOpened, place: Quiet): string[] {
+function proposedLines({ proposed }: RequestOpened, place: WaitingPlace): string[] {
   if (proposed === undefined) return [];
   return section('what the model asked for', argumentLines(proposed, inner(place.screen)), place);
 }
 
-function hiddenLines(request: RequestOpened, { screen }: Quiet): string[] {
-  const hidden = hiddenIn(request);
-  if (hidden === 0) return [];
-  const text = `look twice: ${hidden} ${hidden === 1 ? 'character' : 'characters'} would not show and stand here as marks`;
-  return [screen.style.warn(text)];
+function hiddenLines(request: RequestOpened, { screen }: WaitingPlace): string[] {
+  const { hidden, alike } = countDeceiving(shownTextOf(request));
+  const told = [
+    ...(hidden === 0 ? [] : [`${characters(hidden)} would not show and stand here as marks`]),
+    ...(alike === 0
+      ? []
+      : [`${alike} ${alike === 1 ? 'place passes' : 'places pass'} for other letters or signs`]),
+  ];
+  return told.length === 0 ? [] : [screen.style.warn(`look twice: ${told.join('; ')}`)];
 }
 
-function decideLines(request: RequestOpened, place: WaitingPlace): string[] {
-  const { style } = place.screen;
-  const id = `${place.turn}/${request.callId}`;
+function characters(count: number): string {
+  return `${count} ${count === 1 ? 'character' : 'characters'}`;
+}
+
+function decideLines(request: RequestOpened, { turn, screen: { style }, command }: WaitingPlace): string[] {
+  if (command === undefined) return [];
+  const id = `${turn}/${request.callId}`;
+  const type = (args: string): string => `  ${style.link(command(args))}`;
   const hunks = request.preview?.plan?.hunks ?? [];
-  const some = hunks.length > 1 ? [`  ${style.link(place.command(`approve ${id} --hunks 1`))}`] : [];
   return [
     style.quiet('decide:'),
-    `  ${style.link(place.command(`approve ${id} --saw ${sawOf(request)}`))}`,
-    ...some,
-    `  ${style.link(place.command(`deny ${id} --reason "…"`))}`,
+    type(`approve ${id} --saw ${sawOf(request)}`),
+    ...(hunks.length > 1 ? [type(`approve ${id} --hunks 1`)] : []),
+    type(`deny ${id} --reason "…"`),
   ];
 }

@@ -41,6 +41,11 @@ export function createScreen(out: Sink, err: Sink, env: NodeJS.ProcessEnv): Scre
   };
 }
 
+/** The same screen for talking to a person beside data: everything goes to stderr. */
+export function beside(screen: Screen): Screen {
+  return { ...screen, line: (text = '') => screen.note(text), lines: (texts) => texts.forEach(screen.note) };
+}
+
 function columnsOf(out: Sink, env: NodeJS.ProcessEnv): number {
   const named = Number(env['COLUMNS']);
   if (Number.isInteger(named) && named > 0) return Math.max(20, named);

@@ -1,9 +1,9 @@
 import type { ToolResult } from '../../contract/result';
 import type { Judgement, Said } from '../../history/events';
 import type { Style } from './style';
-import { span } from './times';
+import { span } from '../../contract/times';
 import { visible } from './visible';
-import { because, head, who, type Of, type Told } from './words';
+import { callText, head, speaker, who, type Of, type Told } from './words';
 
 /** Events of a request. */
 export type RequestEvent = Of<'request_opened' | 'signal_recorded' | 'decision' | 'request_expired'>;
@@ -32,7 +32,7 @@ export function tellRequest(event: RequestEvent, { warn, good, bad }: Style): To
       const paint = event.judgement.accepted === true && event.decision !== 'denied' ? good : bad;
       const hunks = event.hunks === undefined ? '' : `, hunks ${visible(event.hunks.join(', '))}`;
       const again = event.asksAgain === true ? '; the edit needs a new look' : '';
-      return [event.callId || '?', said(event.decision ?? 'a decision', event) + hunks + again, paint];
+      return [event.callId || '?', said(event.decision ?? 'a decision', event, hunks + again), paint];
     }
   }
 }
@@ -45,15 +45,18 @@ export function tellCall(event: CallEvent, style: Style): Told {
     case 'call_started': {
       const again = event.generation > 0 ? ' once more' : '';
       // What was approved as proposed was shown a moment ago.
-      const args = event.decision?.decision === 'approved' ? [] : Object.entries(event.arguments);
-      const told = args.map(([name, value]) => `${name}=${oneLine(value)}`);
-      return [event.callId, `runs${again}: ${visible(head(`${event.tool} ${told.join(' ')}`.trim()))}`];
+      const args = event.decision?.decision === 'approved' ? {} : event.arguments;
+      return [event.callId, `runs${again}: ${callText(event.tool, args)}`];
     }
     case 'call_ended': {
-      const { result, durationMs } = event;
+      const { result, durationMs, origin } = event;
+      const { dry } = result.metadata;
+      if (dry !== undefined)
+        return [event.callId, `${DRY[dry]}: ${callText(event.tool, result.arguments)}`, style.warn];
+      const source = origin === 'record' ? 'given: ' : '';
       const took = durationMs === null ? '' : ` (${span(durationMs)})`;
       const paint = result.success ? style.good : style.bad;
-      return [event.callId, `${outcome(result)}${took}`, paint];
+      return [event.callId, `${source}${outcome(result)}${took}`, paint];
     }
   }
 }
@@ -84,18 +87,27 @@ export function tellDoubt(event: DoubtEvent, { warn, good, bad }: Style): Told {
   }
 }
 
+const DRY = {
+  would_run: 'would run',
+  would_ask: 'would ask a person, then run',
+} as const;
+
 const VERIFIED = {
   happened: 'the tool says that it happened',
   did_not: 'the tool says that it did not happen',
   cannot_tell: 'the tool cannot tell',
 } as const;
 
-function said(what: string, { judgement, ...person }: Said & { judgement: Judgement }): string {
-  const by = `${who(person.approver)}${because(person.reason)}`;
-  if (judgement.accepted === true) return `${what} by ${by}`;
-  if (judgement.accepted === 'unknown') return `${what} by ${by}; its verdict is no longer on record`;
-  const why = judgement.message === undefined ? '' : `: ${visible(judgement.message)}`;
-  return `${what} by ${who(person.approver)} was refused, ${judgement.code}${why}`;
+function said(what: string, event: Said & { judgement: Judgement }, details = ''): string {
+  const { judgement, reason } = event;
+  const by = `${what} by ${speaker(event)}`;
+  if (judgement.accepted === false) {
+    const why = judgement.message === undefined ? '' : `: ${visible(judgement.message)}`;
+    return `${by} was refused, ${judgement.code}${why}`;
+  }
+  const unknown = judgement.accepted === 'unknown' ? '; its verdict is no longer on record' : '';
+  const because = reason === undefined || reason === '' ? '' : `: ${visible(head(reason))}`;
+  return `${by}${details}${unknown}${because}`;
 }
 
 function outcome({ success, content, error }: ToolResult): string {
@@ -107,8 +119,4 @@ function outcome({ success, content, error }: ToolResult): string {
 
 function dropId({ summary, callId }: Of<'request_opened'>): string {
   return summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : summary;
-}
-
-function oneLine(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,6 +1,7 @@
 import type { TurnEvent } from '../../history/events';
 import type { Style } from './style';
 import type { CallEvent, DoubtEvent, RequestEvent } from './tell-call';
+import { tellForked } from './tell-fork';
 import { visible } from './visible';
 import { because, head, type Of, type Told } from './words';
 
@@ -17,6 +18,8 @@ export function tellTurn(event: TurnLevelEvent, style: Style): Told {
         `${event.turn}, agent ${visible(event.agent)}: ${visible(head(event.prompt))}`,
         style.strong,
       ];
+    case 'forked':
+      return tellForked(event);
     case 'thinking':
       return [`step ${event.step}`, 'the model is asked', style.quiet];
     case 'think_retried':

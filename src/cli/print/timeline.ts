@@ -6,7 +6,7 @@ import { recordLines } from './call-records';
 import { eventLines } from './event';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
-import { span } from './times';
+import { span } from '../../contract/times';
 import { openLines, turnFacts, type TurnPlace } from './turn';
 import { visible, visibleLines } from './visible';
 

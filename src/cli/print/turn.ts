@@ -3,10 +3,10 @@ import type { CallView, TurnView } from '../../history/view';
 import { recordLines } from './call-records';
 import { eventLines } from './event';
 import { previewLines } from './diff';
-import { doubtLines, requestLines, type WaitingPlace } from './request';
+import { doubtLines, requestLines, saysLines, storyFacts, type Story, type WaitingPlace } from './request';
 import { stateCell } from './state';
 import { factLines, type Cell } from './table';
-import { relative, span } from './times';
+import { relative, span } from '../../contract/times';
 import { visible, visibleLines } from './visible';
 
 /** Where a turn is printed; the turn's id comes with it. */
@@ -32,6 +32,12 @@ export function openLines(view: TurnView, place: TurnPlace): string[] {
   ];
 }
 
+/** What led to a call, from the record of its turn. */
+export function storyOf({ agent, prompt, steps }: TurnView, { step }: CallView): Story {
+  const says = steps.findLast((one) => one.step === step)?.text ?? '';
+  return { agent, asked: prompt, says };
+}
+
 /** One call: what waits, or what became of it. */
 export function callLines(call: CallView, place: WaitingPlace): string[] {
   if (call.phase === 'requested' && call.request !== undefined) return requestLines(call.request, place);
@@ -42,6 +48,7 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
     ...(call.request?.preview === undefined
       ? []
       : block('preview', previewLines(call.request.preview, screen.style), place)),
+    ...saysLines(place),
     ...block(
       'on record',
       [...call.decisions, ...call.resolutions].flatMap((event) => eventLines(event, screen)),
@@ -75,7 +82,8 @@ function took({ startedAt, endedAt }: TurnView): string {
   return span(new Date(endedAt ?? startedAt).getTime() - new Date(startedAt).getTime());
 }
 
-function callFacts(call: CallView, { turn, screen }: WaitingPlace): [string, Cell][] {
+function callFacts(call: CallView, place: WaitingPlace): [string, Cell][] {
+  const { turn, screen } = place;
   const { result, attempts, durationMs } = call;
   const code: [string, Cell][] =
     result?.error === undefined ? [] : [['error', { text: result.error.code, paint: screen.style.bad }]];
@@ -92,6 +100,7 @@ function callFacts(call: CallView, { turn, screen }: WaitingPlace): [string, Cel
         ];
   return [
     ['call', { text: `${turn}/${call.callId}  ${visible(call.tool)}`, paint: screen.style.strong }],
+    ...storyFacts(place),
     ['state', { text: call.phase.replaceAll('_', ' ') }],
     ...code,
     ...ran,

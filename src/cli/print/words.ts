@@ -1,4 +1,5 @@
-import type { TurnEvent } from '../../history/events';
+import type { JsonObject } from '../../contract/json';
+import type { Said, TurnEvent } from '../../history/events';
 import { visible } from './visible';
 
 /** The event of one type. */
@@ -15,9 +16,24 @@ export function who(approver: string | undefined): string {
   return visible(approver ?? 'somebody');
 }
 
+/** Who said something, and how that is known: anybody can claim a name, only the desk has people sign in. */
+export function speaker({ approver, authenticated }: Pick<Said, 'approver' | 'authenticated'>): string {
+  return `${who(approver)} (${authenticated === true ? 'signed in' : 'as claimed'})`;
+}
+
 /** A reason in brackets, where there is one. */
 export function because(reason: string | undefined): string {
   return reason === undefined || reason === '' ? '' : ` (${visible(head(reason))})`;
+}
+
+/** A call in one line: its tool and its arguments. */
+export function callText(tool: string, args: JsonObject): string {
+  const told = Object.entries(args).map(([name, value]) => `${name}=${oneLine(value)}`);
+  return visible(head(`${tool} ${told.join(' ')}`.trim()));
+}
+
+function oneLine(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The beginning of a text, cut between characters. */

@@ -69,14 +69,18 @@ export class Payloads {
   }
 
   private async decoded(payload: Payload): Promise<unknown> {
-    const plain = await this.throughCodecs(payload);
+    const plain = await throughCodecs(payload, this.converter, this.owner);
     return plain === undefined ? undefined : this.converter.payloadConverter.fromPayload(plain);
   }
+}
 
-  private async throughCodecs(payload: Payload): Promise<Payload | undefined> {
-    let payloads = [payload];
-    for (const codec of this.converter.payloadCodecs.toReversed())
-      payloads = await codec.decode(payloads, this.owner);
-    return payloads[0];
-  }
+/** A payload as it was before the codecs of a converter. Errors: those of the codecs. */
+export async function throughCodecs(
+  payload: Payload,
+  { payloadCodecs }: Pick<LoadedDataConverter, 'payloadCodecs'>,
+  owner: SerializationContext | undefined,
+): Promise<Payload | undefined> {
+  let payloads = [payload];
+  for (const codec of payloadCodecs.toReversed()) payloads = await codec.decode(payloads, owner);
+  return payloads[0];
 }

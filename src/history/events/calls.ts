@@ -2,7 +2,7 @@ import type { DecisionKind } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
 import type { Preview } from '../../contract/plan';
 import type { ToolResult } from '../../contract/result';
-import type { Effect, Safety } from '../../contract/tool';
+import type { Effect, JsonSchema, Safety } from '../../contract/tool';
 import type { EventHead } from './head';
 
 /** One call as a step proposes it, in short. */
@@ -11,8 +11,8 @@ export interface ProposedCall {
   /** The model's own id. */
   id: string;
   tool: string;
-  /** `remote`: its own worker still has to prepare it; call_prepared follows. */
-  kind: 'invalid' | 'run' | 'ask' | 'remote';
+  /** `remote`: its own worker still has to prepare it; call_prepared follows. `recorded`: a fork took its result over. */
+  kind: 'invalid' | 'run' | 'ask' | 'remote' | 'recorded';
   /** With defaults; `{}` where they could not be parsed. */
   arguments: JsonObject;
   /** What the model wrote, where defaults changed it. */
@@ -47,6 +47,10 @@ export interface RequestOpened extends EventHead {
   policyReason?: string;
   /** Set where the tool wants each of its requests decided on its own. */
   noBatch?: boolean;
+  /** What changed arguments have to fit; absent where the record has none. */
+  schema?: JsonSchema;
+  /** Milliseconds after which the handler is ended; absent where the record has none. */
+  timeoutMs?: number;
   /** ISO 8601, workflow time; null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */
@@ -85,9 +89,10 @@ export interface CallEnded extends EventHead {
   attempts: number;
   /**
    * `handler`: reported by the call itself; `failure`: derived from how its activity failed;
-   * `turn`: the turn made the result (denied, expired, resolved, …) and this is what the model reads.
+   * `turn`: the turn made the result (denied, expired, resolved, …) and this is what the model reads;
+   * `record`: a fork began with it; it happened in the turn that was forked, or was given as a what-if.
    */
-  origin: 'handler' | 'failure' | 'turn';
+  origin: 'handler' | 'failure' | 'turn' | 'record';
 }
 
 /** A call was started and nobody knows its outcome. Next: verifying, or in_doubt. */

@@ -30,6 +30,8 @@ export interface Said {
   approver: string;
   reason?: string;
   channel: string;
+  /** The channel says that the approver was signed in there. */
+  authenticated?: true;
   door: Door;
   /** Temporal's own identity of the caller. */
   identity: string;
@@ -47,6 +49,8 @@ export interface DecisionMade extends EventHead, Said {
   arguments?: JsonObject;
   /** With `approved`: ids of the accepted hunks; absent means all. */
   hunks?: string[];
+  /** Of the arguments that the person saw, as their client says; absent where it says nothing. */
+  argsDigest?: string;
   /** The edit needs a new look: call_prepared and request_opened follow. */
   asksAgain?: boolean;
   judgement: Judgement;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallInput, CallOutput, OutcomeReport, ValidCall, VerifyOutput } from '../../contract/call';
+import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
 import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
@@ -24,6 +25,7 @@ const settings = z.looseObject({
   effect: z.enum(EFFECTS),
   requestExpiresMs: z.number().nullable(),
   noBatch: z.boolean().optional(),
+  timeoutMs: z.number().optional(),
 });
 const ask = head.extend({
   kind: z.literal('ask'),
@@ -32,10 +34,17 @@ const ask = head.extend({
   settings,
 });
 const call = z.union([
-  head.extend({ kind: z.literal('invalid'), proposed: object, result }),
+  head.extend({ kind: z.enum(['invalid', 'recorded']), proposed: object, result }),
   head.extend({ kind: z.enum(['run', 'ask']), arguments: object, argsDigest: z.string(), settings }),
   head.extend({ kind: z.literal('remote'), raw: z.string() }),
 ]);
+const thinkOutput = z.looseObject({
+  text: z.string(),
+  calls: z.array(call),
+  model: z.string(),
+  finishReason: z.string(),
+  schemas: z.record(z.string(), object).optional(),
+});
 const resultRef = z.looseObject({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
 const inDoubt = z.looseObject({ message: z.string(), partial: z.string().optional() });
 const openItem = z.looseObject({
@@ -54,18 +63,19 @@ const message = z.discriminatedUnion('kind', [
 ]);
 
 const schemas = {
-  carried: z.looseObject({ transcript: z.array(message) }),
+  carried: z.looseObject({ transcript: z.array(message), step: z.number().optional() }),
   turnInput: z.looseObject({ agent: z.string(), prompt: z.string() }),
   turnResult: z.looseObject({ status: z.enum(['answered', 'step_limit']), answer: z.string() }),
   gatedCall: ask,
   thinkInput: z.looseObject({ step: z.number(), results: z.array(resultRef) }),
-  thinkOutput: z.looseObject({
-    text: z.string(),
-    calls: z.array(call),
-    model: z.string(),
-    finishReason: z.string(),
+  forkInput: z.looseObject({
+    of: z.string(),
+    from: z.string(),
+    world: z.enum(WORLDS),
+    given: thinkOutput.optional(),
   }),
-  prepareOutput: z.looseObject({ call }),
+  thinkOutput,
+  prepareOutput: z.looseObject({ call, schema: object.optional() }),
   callInput: head.extend({
     callKey: z.string(),
     generation: z.number(),
@@ -97,9 +107,11 @@ function fits(schema: z.ZodType, value: unknown): boolean {
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
   turnInput: (value: unknown): value is TurnInput => fits(schemas.turnInput, value),
-  carried: (value: unknown): value is { transcript: TranscriptEntry[] } => fits(schemas.carried, value),
+  carried: (value: unknown): value is { transcript: TranscriptEntry[]; step?: number } =>
+    fits(schemas.carried, value),
   turnResult: (value: unknown): value is TurnResult => fits(schemas.turnResult, value),
   gatedCall: (value: unknown): value is ValidCall => fits(schemas.gatedCall, value),
+  forkInput: (value: unknown): value is ForkInput => fits(schemas.forkInput, value),
   thinkInput: (value: unknown): value is ThinkInput => fits(schemas.thinkInput, value),
   thinkOutput: (value: unknown): value is ThinkOutput => fits(schemas.thinkOutput, value),
   prepareOutput: (value: unknown): value is PrepareOutput => fits(schemas.prepareOutput, value),

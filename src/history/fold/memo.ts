@@ -69,7 +69,7 @@ function openRequest(state: FoldState, head: EventHead, { held, open }: Looked):
   if (item === undefined && !unnamed) return [];
   held.phase = 'requested';
   held.callKey = `${open.key}:${call.callId}`;
-  const { requestExpiresMs, safety, effect, noBatch } = call.settings;
+  const { requestExpiresMs, timeoutMs, safety, effect, noBatch } = call.settings;
   const computed = requestExpiresMs === null ? null : state.taskTime + requestExpiresMs;
   held.deadline = item === undefined ? computed : item.deadline === null ? null : Date.parse(item.deadline);
   const proposed = held.original ?? call.proposed;
@@ -81,7 +81,7 @@ function openRequest(state: FoldState, head: EventHead, { held, open }: Looked):
       ...{ callId, callKey: held.callKey, tool, safety, effect, arguments: held.effective, argsDigest },
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
       summary: item?.summary ?? summaryOf({ callId, tool, arguments: held.effective }),
-      ...defined({ proposed, preview, policyReason, noBatch }),
+      ...defined({ proposed, preview, policyReason, noBatch, schema: held.schema, timeoutMs }),
     },
   ];
 }

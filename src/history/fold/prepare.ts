@@ -1,4 +1,5 @@
 import type { PreparedCall } from '../../contract/call';
+import { askFirst } from '../../contract/fork';
 import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
 import type { EventHead, TurnEvent } from '../events';
@@ -6,7 +7,7 @@ import { is } from './guards';
 import { ENDINGS, unprepared } from '../../contract/endings';
 import { failureResult } from './results';
 import { endCall, headOf, type CallFold, type FoldState } from './state';
-import { endInvalid, newCall, proposedOf } from './think';
+import { endUnrun, newCall, proposedOf } from './think';
 
 /** A call is prepared on its own queue, or anew with a person's arguments. */
 export function prepareCompleted(
@@ -18,14 +19,21 @@ export function prepareCompleted(
   if (held === undefined) return [];
   if (!is.prepareOutput(event.result))
     return closeUnprepared(event, held, 'what was prepared cannot be read');
-  const { call } = event.result;
+  const call = preparedAs(held.call, event.result.call);
+  const { schema } = event.result;
   const told: TurnEvent = { ...headOf(event), type: 'call_prepared', call: proposedOf(call) };
   if (held.phase === 'replanning') {
     replan(held, call);
     return [told];
   }
-  state.calls.set(callId, newCall(call));
-  return [told, ...endInvalid(state, event)];
+  state.calls.set(callId, newCall(call, schema));
+  return [told, ...endUnrun(state, event)];
+}
+
+/** As the workflow takes it: on to the queue that has its tool, or to a person first. */
+function preparedAs(asked: PreparedCall, prepared: PreparedCall): PreparedCall {
+  if (asked.kind !== 'remote') return prepared;
+  return prepared.kind === 'remote' ? { ...asked, taskQueue: prepared.taskQueue } : askFirst(asked, prepared);
 }
 
 /** An edit that could not be planned puts back what was; it becomes a request again either way. */

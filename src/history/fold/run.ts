@@ -1,3 +1,4 @@
+import { originOf } from '../../contract/fork';
 import { isObject } from '../../contract/json';
 import type { TranscriptEntry } from '../../contract/transcript';
 import type { DecodedEvent, EventOf } from '../decode/events';
@@ -7,6 +8,7 @@ import type { TurnEnded, TurnEvent } from '../events';
 import { closeRest } from './closing';
 import { is } from './guards';
 import { headOf, makeState, type FoldState } from './state';
+import { stepTaken } from './think';
 
 /** A run starts: the first of a turn, or the next where one continued as new. Of a workflow that is no turn the type stands for the agent. */
 export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
@@ -15,28 +17,43 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
     ? event.input
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
   const isNext = continuedFrom !== undefined && continuedFrom === state.runId;
-  const messages = messagesIn(event.input);
-  const prompt = 'carried' in input ? state.prompt || firstWords(messages) : input.prompt;
-  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
+  const messages = carriedIn(event.input)?.transcript;
+  const prompt = input.prompt || state.prompt || firstWords(messages);
+  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, ...originIn(event) });
   const { agent } = input;
-  return [
-    {
-      ...headOf(event),
-      type: 'turn_started',
-      turn,
-      runId,
-      agent,
-      prompt,
-      taskQueue,
-      ...defined({ continuedFrom, carried: isNext ? undefined : messages }),
-    },
-  ];
+  const started: TurnEvent = {
+    ...headOf(event),
+    type: 'turn_started',
+    turn,
+    runId,
+    agent,
+    prompt,
+    taskQueue,
+    ...defined({ continuedFrom, carried: isNext || state.fork !== undefined ? undefined : messages }),
+  };
+  return isNext ? [started] : [started, ...forked(state, event)];
 }
 
-/** What a run took along; nothing for the first run of a turn. */
-function messagesIn(input: unknown): TranscriptEntry[] | undefined {
+/** Holds for every run of a fork. */
+function originIn({ input }: EventOf<'started'>): Pick<FoldState, 'fork'> {
+  return is.turnInput(input) && is.forkInput(input.fork) ? { fork: originOf(input.fork) } : {};
+}
+
+/** What a fork begins with, or what a later run of it took along where the first one is not among the events. */
+function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
+  if (state.fork === undefined || !is.turnInput(event.input)) return [];
+  const { transcript: taken = [], step = 0 } = carriedIn(event.input) ?? {};
+  const { given } = event.input.fork ?? {};
+  const told: TurnEvent = { ...headOf(event), type: 'forked', ...state.fork, taken };
+  if (given === undefined) return [told];
+  state.step = step + 1;
+  return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
+}
+
+/** What a run took along; nothing for the first run of a turn that is no fork. */
+function carriedIn(input: unknown): { transcript: TranscriptEntry[]; step?: number } | undefined {
   const carried = isObject(input) ? input['carried'] : undefined;
-  return is.carried(carried) ? carried.transcript : undefined;
+  return is.carried(carried) ? carried : undefined;
 }
 
 function firstWords(messages: readonly TranscriptEntry[] = []): string {

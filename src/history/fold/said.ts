@@ -30,6 +30,7 @@ export function decisionEvent(head: EventHead, judged: Judged): DecisionMade {
       decision,
       arguments: isJsonObject(args) ? args : undefined,
       hunks: isTexts(hunks) ? hunks : undefined,
+      argsDigest: textAt(input, 'argsDigest'),
       asksAgain: verdict?.asksAgain,
     }),
   };
@@ -59,6 +60,7 @@ export function saidOf({ input, identity, door, verdict }: Omit<Judged, 'judgeme
     door,
     identity,
     ...defined({
+      authenticated: valueAt(input, 'authenticated') === true ? (true as const) : undefined,
       reason: textAt(input, 'reason'),
       decisionId: verdict?.decisionId ?? textAt(input, 'decisionId'),
     }),

@@ -1,6 +1,8 @@
 import type { InDoubt, PreparedCall } from '../../contract/call';
+import type { ForkOrigin } from '../../contract/fork';
 import type { JsonObject } from '../../contract/json';
 import type { ToolFailure, ToolResult } from '../../contract/result';
+import type { JsonSchema } from '../../contract/tool';
 import type { CallEnded, EventHead } from '../events';
 
 /** What an activity that was scheduled is for. */
@@ -20,6 +22,8 @@ export interface ActivityFold {
 /** One call as far as the events so far tell. */
 export interface CallFold {
   call: PreparedCall;
+  /** Of its tool, where the record has it. */
+  schema?: JsonSchema;
   /** Known once a memo of its step named the key. */
   callKey?: string;
   phase: 'proposed' | 'requested' | 'replanning' | 'decided' | 'running' | 'lost' | 'closed' | 'ended';
@@ -64,6 +68,8 @@ export interface FoldState {
   runId: string;
   agent: string;
   prompt: string;
+  /** Only of a fork. */
+  fork?: ForkOrigin;
   step: number;
   /** Workflow time in ms of the current workflow task. */
   taskTime: number;

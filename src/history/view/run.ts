@@ -1,5 +1,5 @@
 import { defined } from '../defined';
-import type { Step, Thinking, ThinkRetried, TurnEnded, TurnEvent, TurnStarted } from '../events';
+import type { Forked, Step, Thinking, ThinkRetried, TurnEnded, TurnEvent, TurnStarted } from '../events';
 import type { TurnView } from '../view-types';
 
 /** A turn of which nothing is known yet. */
@@ -28,6 +28,8 @@ export function viewRun(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'turn_started':
       return started(view, event);
+    case 'forked':
+      return forked(view, event);
     case 'reset':
       return reopened(view, event.newRunId);
     case 'thinking':
@@ -57,6 +59,11 @@ function started(view: TurnView, event: TurnStarted): void {
   if (view.startedAt === '') view.startedAt = event.at;
 }
 
+function forked(view: TurnView, event: Forked): void {
+  const { type: _type, eventId: _id, at: _at, ...fork } = event;
+  view.fork = fork;
+}
+
 function reopened(view: TurnView, runId: string): void {
   view.runId = runId;
   view.endedAt = null;
@@ -74,11 +81,11 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 }
 
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, finishReason, usage, calls, at } = event;
+  const { step, text, model, finishReason, usage, calls, at, given } = event;
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
   const callIds = calls.map((call) => call.callId);
   const reply = { step, text, model, finishReason, callIds };
-  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure }) });
+  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure, given }) });
   delete view.thinking;
 }
 

@@ -1,6 +1,6 @@
 import type { InboxItem, TurnSummary } from '../../../src/client/types';
 import { findingLines, verdictOf } from '../../../src/cli/commands/doctor';
-import { inboxLines } from '../../../src/cli/commands/inbox';
+import { inboxLines } from '../../../src/cli/print/inbox';
 import { listLines } from '../../../src/cli/commands/list';
 import { checkNode } from '../../../src/cli/doctor/machine';
 import type { Finding } from '../../../src/cli/doctor/check';

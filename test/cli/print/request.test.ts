@@ -1,4 +1,4 @@
-import { leavesOf, argumentLines } from '../../../src/cli/print/arguments';
+import { argumentLines } from '../../../src/cli/print/arguments';
 import { diffLines, previewLines } from '../../../src/cli/print/diff';
 import { doubtLines, hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
 import { createStyle } from '../../../src/cli/print/style';
@@ -16,17 +16,6 @@ const place = (width = 100) => ({
 });
 
 describe('arguments', () => {
-  it('list every leaf by the path that --set takes', () => {
-    expect(leavesOf({ a: { b: [1, { c: null }] }, 'x.y': true, none: [], empty: {}, '': 'e' })).toEqual([
-      { path: 'a.b.0', value: 1 },
-      { path: 'a.b.1.c', value: null },
-      { path: 'x\\.y', value: true },
-      { path: 'none', value: [] },
-      { path: 'empty', value: {} },
-      { path: '', value: 'e' },
-    ]);
-  });
-
   it('hide nothing below 200 levels', () => {
     let value: Json = 'rm -rf /';
     for (let depth = 0; depth < 200; depth++) value = { a: value };

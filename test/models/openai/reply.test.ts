@@ -71,17 +71,21 @@ describe('cut at any byte', () => {
   it.each([
     ['end', 1],
     ['destroy', 7],
-  ] as const)('(%s, every %i) it is all of the reply or a retried failure', async (end, stride) => {
-    // One model for all of them: making one builds its schemas anew.
-    const model = openaiCompatible({ baseUrl: server.baseUrl, model: 'm', ...options });
-    for (let offset = 0; offset < bytes.length; offset += stride) {
-      server.answer = pieces([bytes.subarray(0, offset)], end);
-      const outcome = await model.generate(requestOf()).catch((error: unknown) => error);
-      if (offset < finished || end === 'destroy') expectRetried(outcome, offset);
-      else expect(outcome).toMatchObject({ text: whole.text, toolCalls: whole.toolCalls });
-    }
-    // Hundreds of requests: a busy machine takes its time.
-  }, 240_000);
+  ] as const)(
+    '(%s, every %i) it is all of the reply or a retried failure',
+    async (end, stride) => {
+      // One model for all of them: making one builds its schemas anew.
+      const model = openaiCompatible({ baseUrl: server.baseUrl, model: 'm', ...options });
+      for (let offset = 0; offset < bytes.length; offset += stride) {
+        server.answer = pieces([bytes.subarray(0, offset)], end);
+        const outcome = await model.generate(requestOf()).catch((error: unknown) => error);
+        if (offset < finished || end === 'destroy') expectRetried(outcome, offset);
+        else expect(outcome).toMatchObject({ text: whole.text, toolCalls: whole.toolCalls });
+      }
+      // Hundreds of requests: a busy machine takes its time.
+    },
+    240_000,
+  );
 
   function expectRetried(outcome: unknown, offset: number): void {
     // The offset only shows in a failure.

@@ -4,6 +4,7 @@ import { draft, type Draft, type Of } from './draft';
 
 type TurnLevelEvent = Of<
   | 'turn_started'
+  | 'forked'
   | 'thinking'
   | 'think_retried'
   | 'think_failed'
@@ -24,6 +25,10 @@ export function recordsOfTurn(event: TurnLevelEvent): Draft[] {
       const { agent, taskQueue, continuedFrom, prompt } = event;
       return [draft('turn_started', { agent, taskQueue, continuedFrom }, { prompt })];
     }
+    case 'forked':
+      return [
+        draft('forked', { of: event.of, from: event.from, world: event.world, changed: event.changed }),
+      ];
     case 'step':
       return event.calls.map(proposal);
     case 'cancel_requested':

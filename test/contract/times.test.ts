@@ -1,4 +1,4 @@
-import { clock, expiry, relative, span } from '../../../src/cli/print/times';
+import { clock, expiry, relative, span } from '../../src/contract/times';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const at = (ms: number): string => new Date(NOW + ms).toISOString();

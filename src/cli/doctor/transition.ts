@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import type { ConnectionLike } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time';
+import { temporal } from '@temporalio/proto';
+import type { Countersign } from '../../client';
+import { DYNAMIC_CONFIG } from '../../engine/server-args';
+import { reason, type Finding } from './check';
+
+/** What a lone turn meets between two of its tasks, in milliseconds. */
+export interface Transition {
+  /** From the answer to a signal until the workflow task that it made arrives. */
+  waitMs: number;
+  /** A request to the server and its answer. */
+  roundTripMs: number;
+}
+
+/** A server lets the first 20 or so pass at once, as a reserve; what comes after them is what counts. */
+const RESERVE = 30;
+const COUNTED = 15;
+
+/** A shard that polls 20 times a second makes each transition wait up to 50 ms; without a wait it takes some few. */
+const WAITS_MS = 20;
+
+/** How long one task may take, and how long a workflow stays that an interrupted check leaves behind. */
+const TASK_MS = 10_000;
+const WORKFLOW_MS = 60_000;
+
+const NAME = 'transitions';
+
+/** Times the server's transitions; where they wait, the settings that change it are named. */
+export async function checkTransitions(desk: Countersign): Promise<Finding> {
+  try {
+    return judge(await timeTransitions(desk));
+  } catch (error) {
+    // Approvers may have keys that let them signal and no more.
+    return { name: NAME, state: 'skipped', detail: `could not be timed: ${reason(error)}` };
+  }
+}
+
+/** What a measure means for turns. */
+export function judge({ waitMs, roundTripMs }: Transition): Finding {
+  const measured = `${waitMs.toFixed(0)} ms between two tasks of a turn (a round trip takes ${roundTripMs.toFixed(0)} ms)`;
+  if (waitMs < WAITS_MS) return { name: NAME, state: 'ok', detail: measured };
+  const settings = DYNAMIC_CONFIG.map((setting) => `  ${setting}`);
+  const todo = ["Set in the server's dynamic configuration (`countersign dev` does):", ...settings].join(
+    '\n',
+  );
+  return { name: NAME, state: 'warning', detail: `they wait: ${measured}`, todo };
+}
+
+/**
+ * Plays a worker that does nothing, over the client's own connection: a signal makes a workflow task, again and again.
+ * The server answers a signal once the task is recorded, so the network counts on neither side of the wait.
+ */
+async function timeTransitions(desk: Countersign): Promise<Transition> {
+  const probe = createProbe(desk);
+  const waits: number[] = [];
+  const roundTrips: number[] = [];
+  let token = await probe.start();
+  for (let n = 0; n < RESERVE + COUNTED; n++) {
+    await probe.respond(token, []);
+    const before = performance.now();
+    const signalled = probe.signal().then(() => performance.now());
+    const arrived = probe.poll().then((next) => ({ next, at: performance.now() }));
+    const [answered, { next, at }] = await Promise.all([signalled, arrived]);
+    roundTrips.push(answered - before);
+    waits.push(Math.max(0, at - answered));
+    token = next;
+  }
+  await probe.respond(token, [COMPLETE]);
+  return { waitMs: median(waits.slice(RESERVE)), roundTripMs: median(roundTrips.slice(RESERVE)) };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+const COMPLETE: temporal.api.command.v1.ICommand = {
+  commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION,
+  completeWorkflowExecutionCommandAttributes: {},
+};
+
+/** Both sides of one workflow on a queue of its own. */
+function createProbe({ client, namespace }: Countersign) {
+  const { connection } = client;
+  const { workflowService }: ConnectionLike = connection;
+  const id = `countersign-doctor-${randomUUID()}`;
+  const taskQueue = { name: id };
+  const about = { namespace, identity: client.options.identity };
+  const poll = async (): Promise<Uint8Array> => {
+    const { taskToken } = await connection.withDeadline(Date.now() + TASK_MS, () =>
+      workflowService.pollWorkflowTaskQueue({ ...about, taskQueue }),
+    );
+    return taskToken;
+  };
+  const start = async (): Promise<Uint8Array> => {
+    await workflowService.startWorkflowExecution({
+      ...about,
+      taskQueue,
+      workflowId: id,
+      workflowType: { name: 'countersign.doctor' },
+      workflowExecutionTimeout: msToTs(WORKFLOW_MS),
+      requestId: randomUUID(),
+    });
+    return poll();
+  };
+  const signal = () =>
+    workflowService.signalWorkflowExecution({
+      ...about,
+      workflowExecution: { workflowId: id },
+      signalName: 'countersign.doctor',
+      requestId: randomUUID(),
+    });
+  const respond = (taskToken: Uint8Array, commands: temporal.api.command.v1.ICommand[]) =>
+    workflowService.respondWorkflowTaskCompleted({ ...about, taskToken, commands });
+  return { start, poll, signal, respond };
+}

@@ -1,0 +1,42 @@
+import type { Terminal } from './terminal';
+
+/** One answer: the keys that mean it, the first of which is shown, and what it does. */
+export interface Choice<T extends string> {
+  means: T;
+  keys: readonly string[];
+  does: string;
+}
+
+/** Asks until the answer is one of the choices; `?` tells what each does. Enter alone is no answer. */
+export async function choose<T extends string>(
+  terminal: Pick<Terminal, 'ask'>,
+  question: string,
+  { choices, tell }: { choices: readonly Choice<T>[]; tell(lines: readonly string[]): void },
+): Promise<T> {
+  const keys = choices.flatMap(({ keys: [first = ''] }) => first);
+  for (;;) {
+    const said = (await terminal.ask(`${question} [${[...keys, '?'].join(',')}]? `)).trim().toLowerCase();
+    const chosen = choices.find((choice) => choice.keys.includes(said));
+    if (chosen !== undefined) return chosen.means;
+    tell(choices.map(({ keys: [first = ''], does }) => `${first.padEnd(2)} ${does}`));
+  }
+}
+
+/** Asks for a yes. Everything else is a no, Enter too. */
+export async function confirm(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
+  const said = (await terminal.ask(`${question} [y/N] `)).trim().toLowerCase();
+  return said === 'y' || said === 'yes';
+}
+
+/** Asks for the whole word `yes`: for what is easily overlooked. */
+export async function confirmInFull(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
+  return (await terminal.ask(`${question} Type yes to go on: `)).trim().toLowerCase() === 'yes';
+}
+
+/** Asks until something is said. */
+export async function untilSaid(terminal: Pick<Terminal, 'ask'>, question: string): Promise<string> {
+  for (;;) {
+    const said = (await terminal.ask(question)).trim();
+    if (said !== '') return said;
+  }
+}

@@ -1,0 +1,111 @@
+import { digestJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
+import type { DryKind, ToolErrorCode } from '../contract/result';
+import { defined } from './defined';
+import type { TurnEvent } from './events';
+import { viewOf, type CallView, type StepView, type TurnView } from './view';
+
+/** What became of a call. `open`: it waits, runs, or is in doubt. */
+export type PathFate = 'done' | DryKind | ToolErrorCode | 'open';
+
+/** One call on a path. */
+export interface PathCall {
+  callId: string;
+  tool: string;
+  /** What ran, or was to run. */
+  arguments: JsonObject;
+  fate: PathFate;
+  /** What the model read of it. */
+  content?: string;
+}
+
+/** One step on a path. */
+export interface PathStep {
+  text: string;
+  model: string;
+  calls: PathCall[];
+}
+
+/** How a path ended; `status` is that of the turn. */
+export interface PathEnd {
+  status: TurnView['status'];
+  answer?: string;
+  error?: string;
+}
+
+/** One step of both paths. A side is absent where the path did not come so far. */
+export interface ComparedStep {
+  step: number;
+  left?: PathStep;
+  right?: PathStep;
+  /** The model said the same and its calls went the same way; one that would have run counts as one that did. */
+  same: boolean;
+}
+
+/** Two paths from the same point: what a turn did, and what its fork did. */
+export interface Comparison {
+  /** The turn that was forked; left. */
+  of: string;
+  /** The fork; right. */
+  fork: string;
+  /** The call or step from which on they differ. */
+  from: string;
+  world: string;
+  steps: ComparedStep[];
+  end: { left: PathEnd; right: PathEnd; same: boolean };
+}
+
+/** Compares a turn with its fork, from the step of the fork on. Undefined where the second is no fork. */
+export function compareFork(
+  original: readonly TurnEvent[],
+  fork: readonly TurnEvent[],
+): Comparison | undefined {
+  const [left, right] = [viewOf(original), viewOf(fork)];
+  if (right.fork === undefined) return undefined;
+  const { from, world, of } = right.fork;
+  const first = Number.parseInt(from, 10);
+  const numbers = [left, right].flatMap(({ steps }) => steps.map(({ step }) => step));
+  const last = Math.max(first, ...numbers);
+  const steps = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  return {
+    of,
+    fork: right.turn,
+    from,
+    world,
+    steps: steps.map((step) => compareStep(step, pathStep(left, step), pathStep(right, step))),
+    end: compareEnd(pathEnd(left), pathEnd(right)),
+  };
+}
+
+function compareStep(step: number, left: PathStep | undefined, right: PathStep | undefined): ComparedStep {
+  return { step, ...defined({ left, right }), same: isSame(left, right) };
+}
+
+function isSame(left: PathStep | undefined, right: PathStep | undefined): boolean {
+  if (left === undefined || right === undefined || left.text !== right.text) return false;
+  return digestJson(left.calls.map(behaviour)) === digestJson(right.calls.map(behaviour));
+}
+
+function behaviour({ tool, arguments: args, fate }: PathCall) {
+  return { tool, args, fate: fate === 'would_run' || fate === 'would_ask' ? 'done' : fate };
+}
+
+function pathStep({ steps, calls }: TurnView, step: number): PathStep | undefined {
+  const found: StepView | undefined = steps.find((one) => one.step === step);
+  if (found === undefined) return undefined;
+  const own = calls.filter((call) => call.step === step).map(pathCall);
+  return { text: found.text, model: found.model, calls: own };
+}
+
+function pathCall({ callId, tool, effective, result }: CallView): PathCall {
+  const fate = result === undefined ? 'open' : (result.metadata.dry ?? result.error?.code ?? 'done');
+  return { callId, tool, arguments: effective, fate, ...defined({ content: result?.content }) };
+}
+
+function pathEnd({ status, answer, error }: TurnView): PathEnd {
+  return { status, ...defined({ answer, error: error?.message }) };
+}
+
+function compareEnd(left: PathEnd, right: PathEnd): Comparison['end'] {
+  return { left, right, same: left.status === right.status && left.answer === right.answer };
+}

@@ -1,0 +1,89 @@
+import type {
+  Answer,
+  ApiError,
+  CallDetails,
+  DecisionBody,
+  InboxSnapshot,
+  ResolutionBody,
+  Session,
+  SignIn,
+  TurnSummary,
+} from '../../server/api';
+
+/** What the server said. `status` 0: it did not answer. */
+export type Reply<T> = { ok: true; data: T } | { ok: false; status: number; error: ApiError };
+
+const NO_ANSWER: ApiError = {
+  code: 'no_answer',
+  message: 'The desk does not answer.',
+  hint: 'What you typed is kept. Try again when the connection is back.',
+};
+
+/** Refused decisions come with this status and an Answer. */
+const REFUSED = 409;
+
+export const readSession = (): Promise<Reply<Session>> => send('GET', '/api/session');
+
+export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/api/session', body);
+
+export const signOut = (): Promise<Reply<null>> => send('DELETE', '/api/session');
+
+export const readTurns = (query: { state: string; search: string }): Promise<Reply<TurnSummary[]>> => {
+  return send('GET', `/api/turns?${queryOf({ ...query, limit: '200' })}`);
+};
+
+/** The part of the inbox that fits, for an inbox that is too long to be sent whole. */
+export const readInbox = (query: {
+  tool: string;
+  agent: string;
+  olderThan: string;
+}): Promise<Reply<InboxSnapshot>> => send('GET', `/api/inbox?${queryOf(query)}`);
+
+export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
+  send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
+
+export const sendDecision = (turn: string, body: DecisionBody): Promise<Reply<Answer>> =>
+  send('POST', `${turnPath(turn)}/decisions`, body);
+
+export const sendResolution = (turn: string, body: ResolutionBody): Promise<Reply<Answer>> =>
+  send('POST', `${turnPath(turn)}/resolutions`, body);
+
+export const cancelTurn = (turn: string, body: { reason?: string }): Promise<Reply<null>> =>
+  send('POST', `${turnPath(turn)}/cancel`, body);
+
+/** An empty wish is none. */
+function queryOf(wishes: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(Object.entries(wishes).filter(([, value]) => value !== '')).toString();
+}
+
+export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
+
+/** The page and its server are one version, so what it answers is taken as it is. */
+async function send<T>(method: string, path: string, body?: unknown): Promise<Reply<T>> {
+  try {
+    const response = await fetch(path, {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = response.status === 204 ? null : await response.json();
+    if (response.ok || isAnswer(response.status, answer)) return { ok: true, data: answer };
+    return { ok: false, status: response.status, error: answer };
+  } catch {
+    return { ok: false, status: 0, error: NO_ANSWER };
+  }
+}
+
+function isAnswer(status: number, body: unknown): boolean {
+  return status === REFUSED && typeof body === 'object' && body !== null && 'status' in body;
+}
+
+/** An id for a decision; a repeat of it with the same content is answered as the first was. */
+export function newDecisionId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}

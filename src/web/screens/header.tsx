@@ -1,0 +1,76 @@
+import type { JSX } from 'preact';
+import type { Session } from '../../server/api';
+import type { Connection } from '../api/live';
+import { hrefOf, type Route } from '../model/route';
+import { Text } from '../parts/text';
+import { THEMES, useTheme, type Theme } from '../state/use-theme';
+
+interface HeaderProps {
+  session: Session;
+  route: Route;
+  count: number;
+  connection: Connection;
+  signOut: () => void;
+  help: () => void;
+}
+
+/** Where one is, how many wait, and who one is. */
+export function Header({ session, route, count, connection, signOut, help }: HeaderProps): JSX.Element {
+  const isInbox = route.at === 'inbox' || route.at === 'call';
+  return (
+    <header class="header">
+      <a class="brand" href={hrefOf({ at: 'inbox' })}>
+        Countersign
+      </a>
+      <nav aria-label="Desk">
+        <a href={hrefOf({ at: 'inbox' })} aria-current={isInbox ? 'page' : undefined}>
+          Inbox <span class="count">{count}</span>
+        </a>
+        <a href={hrefOf({ at: 'turns' })} aria-current={isInbox ? undefined : 'page'}>
+          Turns
+        </a>
+      </nav>
+      <ConnectionState connection={connection} />
+      <ThemeSwitch />
+      <button class="button plain" type="button" onClick={help} aria-label="Keys" title="Keys (?)">
+        ?
+      </button>
+      <span class="who" title={`Countersign ${session.version}, namespace ${session.namespace}`}>
+        <Text of={session.user} />
+      </span>
+      <button class="button plain sign-out" type="button" onClick={signOut}>
+        Sign out
+      </button>
+    </header>
+  );
+}
+
+const WORDS = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' } as const;
+
+function ConnectionState({ connection }: { connection: Connection }): JSX.Element {
+  return (
+    <span class={`connection ${connection}`} role="status" title={WORDS[connection]}>
+      <span class="dot" aria-hidden="true" />
+      <span class="words">{WORDS[connection]}</span>
+    </span>
+  );
+}
+
+const SIGNS: Readonly<Record<Theme, string>> = { system: '◐', light: '☀', dark: '☾' };
+
+function ThemeSwitch(): JSX.Element {
+  const [theme, setTheme] = useTheme();
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system';
+  const label = `Theme: ${theme}. Switch to ${next}`;
+  return (
+    <button
+      class="button plain"
+      type="button"
+      aria-label={label}
+      title={label}
+      onClick={() => setTheme(next)}
+    >
+      {SIGNS[theme]}
+    </button>
+  );
+}

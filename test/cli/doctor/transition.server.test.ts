@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { connect } from '../../../src/client';
+import { DYNAMIC_CONFIG } from '../../../src/engine/server-args';
+import type { RunningServer } from '../../../src/engine';
+import { startOwnServer, testAddress } from '../../support/server';
+import { until } from '../../support/worker';
+import { runCli } from '../process';
+
+const findings = z.array(
+  z.object({ name: z.string(), state: z.string(), detail: z.string(), todo: z.string().optional() }),
+);
+
+/** What doctor says of transitions. A machine that is busy may blur one measure, so it is asked until it says this. */
+const saysOf = (address: string, state: string) =>
+  until(`doctor to say ${state}`, async () => {
+    const { out } = await runCli(['doctor', '--json', '--address', address]);
+    const found = findings.parse(JSON.parse(out)).find(({ name }) => name === 'transitions');
+    return found?.state === state && found;
+  });
+
+it('finds nothing to wait for on a server of ours', async () => {
+  const { detail, todo } = await saysOf(testAddress(), 'ok');
+  expect(detail).toMatch(/^\d+ ms between two tasks of a turn \(a round trip takes \d+ ms\)$/);
+  expect(todo).toBeUndefined();
+}, 90_000);
+
+it('leaves a closed workflow behind, and nothing that waits', async () => {
+  await saysOf(testAddress(), 'ok');
+  const desk = await connect({ address: testAddress() });
+  const { count } = await until('it to be listed', async () => {
+    const closed = await desk.client.workflow.count(
+      "WorkflowType = 'countersign.doctor' AND ExecutionStatus = 'Completed'",
+    );
+    return closed.count > 0 && closed;
+  });
+  expect(count).toBeGreaterThan(0);
+  const turns = await desk.list({ limit: 1000 });
+  expect(turns.filter(({ turn }) => turn.startsWith('countersign-doctor'))).toEqual([]);
+  await desk.close();
+}, 90_000);
+
+describe('a server as it comes', () => {
+  let server: RunningServer;
+
+  beforeAll(async () => {
+    // Later values win: these are the server's own defaults.
+    const defaults = DYNAMIC_CONFIG.map((setting) =>
+      setting.replace('=2000', '=20').replace('=true', '=false'),
+    );
+    server = await startOwnServer({ dynamicConfig: defaults });
+  }, 60_000);
+
+  afterAll(() => server.stop());
+
+  it('makes a transition wait, and is told the settings', async () => {
+    const { detail, todo = '' } = await saysOf(server.address, 'warning');
+    expect(detail).toMatch(/^they wait: \d{2,} ms between two tasks/);
+    for (const setting of DYNAMIC_CONFIG) expect(todo).toContain(setting);
+  }, 90_000);
+});

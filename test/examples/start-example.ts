@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { freePorts } from '../../src/engine/ports';
+import { runCli, startCli, type Ended } from '../cli/process';
+import { until } from '../support/worker';
+
+/** An example that runs as its README says: `countersign dev`, with a server of its own. */
+export interface RunningExample {
+  /** A folder for what it writes; removed when it is stopped. */
+  folder: string;
+  cli(...args: string[]): Promise<Ended>;
+  /** Starts a turn and returns its id once it waits for a person. */
+  waiting(agent: string, prompt: string): Promise<string>;
+  /** Follows a turn to its end and returns what was printed. */
+  end(turn: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts `examples/<name>/agent.ts`; `variable` names where it keeps its data. */
+export async function startExample(name: string, variable: string): Promise<RunningExample> {
+  const scratch = await mkdtemp(join(tmpdir(), 'countersign-example-'));
+  const folder = join(scratch, name);
+  const [port = 0, uiPort = 0] = await freePorts(2);
+  const ports = ['--port', String(port), '--ui-port', String(uiPort)];
+  const env = { [variable]: folder, XDG_STATE_HOME: scratch };
+  const args = ['dev', `examples/${name}/agent.ts`, ...ports, '--data-dir', join(scratch, 'server')];
+  const dev = startCli(args, { env });
+  const early = dev.ended.then(({ err }) => Promise.reject(new Error(err)));
+  await Promise.race([until('the worker', () => dev.out().includes('Ctrl-C')), early]);
+  const cli = (...words: string[]) => runCli([...words, '--address', `127.0.0.1:${port}`]);
+  return {
+    folder,
+    cli,
+    waiting: async (agent, prompt) => {
+      const turn = `example-${randomUUID()}`;
+      const { code, err } = await cli('run', agent, prompt, '--id', turn, '--wait', '0');
+      expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining('[still_waiting]') });
+      return turn;
+    },
+    end: async (turn) => {
+      const { code, out, err } = await cli('show', turn, '--follow');
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      return out;
+    },
+    stop: async () => {
+      early.catch(() => undefined);
+      dev.signal('SIGINT');
+      await dev.ended;
+      await rm(scratch, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { CountersignError } from '../../../src/contract/errors';
+import type { InboxSnapshot } from '../../../src/server/api';
+import type { ServerEvent } from '../../../src/server/events';
+import { createTell } from '../../../src/server/failure';
+import { createFeed, type InboxFeed } from '../../../src/server/inbox/feed';
+import { until } from '../../support/worker';
+
+/** An inbox that counts how often it is read, and how many read it at once. */
+const countedInbox = () => {
+  const inbox = { reads: 0, atOnce: 0, most: 0, total: 0, failing: undefined as Error | undefined };
+  const read = async (): Promise<InboxSnapshot> => {
+    inbox.reads++;
+    inbox.most = Math.max(inbox.most, ++inbox.atOnce);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    inbox.atOnce--;
+    if (inbox.failing !== undefined) throw inbox.failing;
+    return { items: [], total: inbox.total, at: new Date().toISOString() };
+  };
+  return { inbox, read };
+};
+
+const feedOf = (read: () => Promise<InboxSnapshot>, reported: unknown[] = []): InboxFeed =>
+  createFeed({ read, tell: createTell((error) => void reported.push(error)), paceMs: 5 });
+
+/** Listens, and keeps what it is told. */
+const listen = (feed: InboxFeed) => {
+  const stop = new AbortController();
+  const told: ServerEvent[] = [];
+  const ended = (async () => {
+    for await (const event of feed.listen(stop.signal)) told.push(event);
+  })();
+  return {
+    told,
+    stop: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+};
+
+it('reads once for all who listen, one reading at a time, and tells only what changed', async () => {
+  const { inbox, read } = countedInbox();
+  const feed = feedOf(read);
+  const listeners = [listen(feed), listen(feed), listen(feed)];
+  await until('some readings', () => inbox.reads >= 10);
+  inbox.total = 1;
+  await until('the change', () => listeners.every(({ told }) => told.length === 2));
+  await Promise.all(listeners.map(({ stop }) => stop()));
+  expect(inbox.most).toBe(1);
+  for (const { told } of listeners)
+    expect(told).toMatchObject([
+      { event: 'inbox', data: { total: 0 } },
+      { event: 'inbox', data: { total: 1 } },
+    ]);
+});
+
+it('reads nothing before the first listener and after the last one', async () => {
+  const { inbox, read } = countedInbox();
+  const feed = feedOf(read);
+  feed.refresh();
+  expect(inbox.reads).toBe(0);
+  const [first, second] = [listen(feed), listen(feed)];
+  await until('a reading', () => first.told.length > 0 && second.told.length > 0);
+  await first.stop();
+  const before = inbox.reads;
+  await until('further readings', () => inbox.reads > before + 2);
+  await second.stop();
+  await until('the last reading', () => inbox.atOnce === 0);
+  const after = inbox.reads;
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(inbox.reads).toBe(after);
+});
+
+it('tells who comes back what is there now, not what was there', async () => {
+  const { inbox, read } = countedInbox();
+  const feed = feedOf(read);
+  const first = listen(feed);
+  await until('the first', () => first.told.length === 1);
+  await first.stop();
+  inbox.total = 7;
+  const again = listen(feed);
+  await until('the second', () => again.told.length > 0);
+  await again.stop();
+  expect(again.told).toMatchObject([{ data: { total: 7 } }]);
+});
+
+it('tells who comes later what the others know already', async () => {
+  const { read } = countedInbox();
+  const feed = feedOf(read);
+  const first = listen(feed);
+  await until('the first', () => first.told.length === 1);
+  const later = listen(feed);
+  await until('the later one', () => later.told.length === 1);
+  await Promise.all([first.stop(), later.stop()]);
+  expect(later.told).toEqual(first.told);
+});
+
+it('tells trouble once, and when it is over', async () => {
+  const { inbox, read } = countedInbox();
+  const feed = feedOf(read);
+  const listener = listen(feed);
+  await until('the first', () => listener.told.length === 1);
+  inbox.failing = new CountersignError('no_server', 'gone', { hint: 'is it up?' });
+  await until('trouble', () => listener.told.length === 2);
+  const reads = inbox.reads;
+  await until('more trouble', () => inbox.reads > reads + 3);
+  inbox.failing = undefined;
+  await until('the end of it', () => listener.told.length === 3);
+  await listener.stop();
+  expect(listener.told).toMatchObject([
+    { event: 'inbox' },
+    { event: 'trouble', data: { code: 'no_server', message: 'gone', hint: 'is it up?' } },
+    { event: 'inbox' },
+  ]);
+});
+
+it('reports a mistake of ours to the terminal', async () => {
+  const { inbox, read } = countedInbox();
+  inbox.failing = new Error('our mistake');
+  const reported: unknown[] = [];
+  const listener = listen(feedOf(read, reported));
+  await until('trouble', () => listener.told.length === 1);
+  await listener.stop();
+  expect(listener.told).toMatchObject([{ event: 'trouble', data: { code: 'unexpected' } }]);
+  expect(reported[0]).toBe(inbox.failing);
+});
+
+it('gives who reads slowly the newest, and not all that was', async () => {
+  const { inbox, read } = countedInbox();
+  const feed = feedOf(read);
+  const stop = new AbortController();
+  const slow = feed.listen(stop.signal);
+  await slow.next();
+  for (let total = 1; total <= 5; total++) {
+    const { reads } = inbox;
+    inbox.total = total;
+    await until('a reading', () => inbox.reads > reads + 1);
+  }
+  expect((await slow.next()).value).toMatchObject({ data: { total: 5 } });
+  stop.abort();
+  expect((await slow.next()).done).toBe(true);
+});

@@ -1,0 +1,215 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startWeb, type RunningWeb, type WebOptions } from '../../src/server';
+import { createUsers } from '../../src/server/auth/users';
+import { until } from '../support/worker';
+import { unreachable } from './support';
+
+let directory: string;
+let open: RunningWeb[];
+let links: string[];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
+  await writeFile(join(directory, 'index.html'), '<!doctype html>');
+  [open, links] = [[], []];
+});
+
+afterEach(async () => {
+  await Promise.all(open.map((web) => web.stop()));
+  await rm(directory, { recursive: true, force: true });
+});
+
+const usersFile = (): string => join(directory, 'users.json');
+
+const start = async (options: Partial<WebOptions> = {}): Promise<RunningWeb> => {
+  const web = await startWeb({
+    ...{ desk: unreachable(), usersFile: usersFile(), localUser: 'owner', pageDir: directory, version: '0' },
+    onLink: (link) => void links.push(link),
+    report: () => undefined,
+    ...options,
+  });
+  open.push(web);
+  return web;
+};
+
+/** What a server says to these bytes until it hangs up. */
+const raw = (web: RunningWeb, bytes: string, then?: (socket: Socket) => void): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(web.url);
+    let said = '';
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(bytes);
+      then?.(socket);
+    });
+    socket.on('data', (chunk) => (said += String(chunk)));
+    // A server that hangs up in the middle of what is sent is what some of these tests want.
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNREFUSED' ? reject(error) : undefined,
+    );
+    socket.on('close', () => resolve(said));
+  });
+
+const request = (
+  web: RunningWeb,
+  line: string,
+  headers: string[] = [`Host: ${new URL(web.url).host}`],
+): Promise<string> => raw(web, [line, ...headers, 'Connection: close', '', ''].join('\r\n'));
+
+const statusOf = (said: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(said)?.[1]);
+
+describe('where it listens', () => {
+  it('is this machine, with a link that signs in once', async () => {
+    const web = await start();
+    expect(new URL(web.url).hostname).toBe('127.0.0.1');
+    const link = web.drawLink() ?? '';
+    expect(link).toMatch(new RegExp(`^${web.url}/#code=[\\w-]{43}$`));
+    const signIn = (): Promise<Response> =>
+      fetch(`${web.url}/api/session`, {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        body: JSON.stringify({ code: link.split('=')[1] }),
+      });
+    expect((await signIn()).status).toBe(200);
+    expect(links).toEqual([]);
+    expect((await signIn()).status).toBe(401);
+    expect(links).toEqual([expect.stringContaining(`${web.url}/#code=`)]);
+  });
+
+  it('is another port where the usual one is taken, and an error where the asked one is', async () => {
+    const [first, second] = [await start(), await start()];
+    expect(first.url).not.toBe(second.url);
+    await expect(start({ port: Number(new URL(first.url).port) })).rejects.toMatchObject({
+      ...{ code: 'usage', message: expect.stringContaining('the port is taken') },
+    });
+  });
+
+  it.each(['0.0.0.0', '::', '192.0.2.1'])('is not %s as long as nobody has a token', async (host) => {
+    await expect(start({ host })).rejects.toMatchObject({
+      ...{ code: 'usage', hint: expect.stringContaining('countersign web user add') },
+    });
+  });
+
+  it('is anywhere once somebody has one; then no link signs in', async () => {
+    const token = await createUsers(usersFile()).add('ann');
+    const web = await start({ host: '0.0.0.0', port: 0 });
+    expect(web.drawLink()).toBeUndefined();
+    const { port } = new URL(web.url);
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`http://127.0.0.1:${port}/api/session`, { headers });
+    expect(await response.json()).toMatchObject({ user: 'ann' });
+  });
+
+  it('is nowhere while the users file is open to others', async () => {
+    await createUsers(usersFile()).add('ann');
+    await chmod(usersFile(), 0o644);
+    await expect(start()).rejects.toMatchObject({ code: 'users_invalid' });
+  });
+
+  it('is no address that this machine does not have', async () => {
+    await createUsers(usersFile()).add('ann');
+    await expect(start({ host: '192.0.2.1' })).rejects.toMatchObject({ code: 'usage' });
+  });
+});
+
+describe('what comes over the wire', () => {
+  it.each<[string, string[], number[]]>([
+    ['no host', [], [400, 403]],
+    ['an empty host', ['Host: '], [400, 403]],
+    ['another host', ['Host: evil.example'], [403]],
+    ['a name that begins like ours', ['Host: localhost.evil.example'], [403]],
+    ['our name without our port', ['Host: localhost'], [403]],
+    ['two hosts', ['Host: localhost', 'Host: evil.example'], [400, 403]],
+    ['a host with a user', ['Host: localhost@evil.example'], [400, 403]],
+    ['a host with a path', ['Host: localhost/evil'], [400, 403]],
+  ])('with %s is refused', async (_what, headers, expected) => {
+    const web = await start();
+    expect(expected).toContain(statusOf(await request(web, 'GET /api/session HTTP/1.1', headers)));
+    expect(expected).toContain(statusOf(await request(web, 'GET / HTTP/1.1', headers)));
+  });
+
+  it.each([
+    '/../../../../etc/passwd',
+    '/..%2f..%2f..%2fetc/passwd',
+    '/%2e%2e/%2e%2e/users.json',
+    '/./users.json',
+    '/users.json',
+    '/\\..\\users.json',
+  ])('never reaches a file by %s', async (path) => {
+    const web = await start();
+    await createUsers(usersFile()).add('ann');
+    const said = await request(web, `GET ${path} HTTP/1.1`);
+    expect([400, 404]).toContain(statusOf(said));
+    expect(said).not.toContain('tokenDigest');
+  });
+
+  it('is not read on when it is 100 MB', async () => {
+    const web = await start();
+    const { host } = new URL(web.url);
+    const head = [
+      'POST /api/session HTTP/1.1',
+      `Host: ${host}`,
+      'Content-Type: application/json',
+      `Content-Length: ${100 * 1024 * 1024}`,
+      'Connection: close',
+    ];
+    const said = await raw(web, `${head.join('\r\n')}\r\n\r\n${'x'.repeat(70_000)}`);
+    expect(statusOf(said)).toBe(413);
+    const chunked = head.map((line) =>
+      line.startsWith('Content-Length') ? 'Transfer-Encoding: chunked' : line,
+    );
+    const chunk = `100000\r\n${'x'.repeat(2 ** 20)}\r\n`;
+    expect(statusOf(await raw(web, `${chunked.join('\r\n')}\r\n\r\n${chunk}${chunk}0\r\n\r\n`))).toBe(413);
+  });
+
+  it.each([
+    ['a head that never ends', 'GET / HTTP/1.1\r\nX-Slow: '],
+    [
+      'a body that never comes',
+      'POST /api/session HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{',
+    ],
+  ])('is cut off after a while when it is %s', async (_what, bytes) => {
+    const timeouts = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 };
+    const web = await start({ timeouts });
+    const said = await raw(web, bytes.replace('HOST', new URL(web.url).host));
+    expect(said === '' || statusOf(said) === 408).toBe(true);
+    expect(statusOf(await request(web, 'GET / HTTP/1.1'))).toBe(200);
+  });
+
+  it.each([
+    '\u0000\u0001\u0002',
+    'GET',
+    'GET / HTTP/9.9\r\n\r\n',
+    'SSH-2.0-x\r\n',
+    `GET /${'x'.repeat(100_000)} HTTP/1.1\r\n\r\n`,
+  ])('and is no HTTP (%#) harms nothing', async (bytes) => {
+    const timeouts = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 };
+    const web = await start({ timeouts });
+    await raw(web, bytes);
+    expect(statusOf(await request(web, 'GET / HTTP/1.1'))).toBe(200);
+  });
+});
+
+it('ends open streams when it is stopped', async () => {
+  let listening = 0;
+  const desk = {
+    ...unreachable(),
+    namespace: 'default',
+    inbox: async () => {
+      listening++;
+      return [];
+    },
+  };
+  const token = await createUsers(usersFile()).add('ann');
+  const web = await start({ desk });
+  const headers = { authorization: `Bearer ${token}` };
+  const stream = await fetch(`${web.url}/api/inbox/events`, { headers });
+  const text = stream.text();
+  await until('the first reading', () => listening > 0);
+  await web.stop();
+  expect(await text).toContain('event: inbox');
+  const after = listening;
+  await expect(fetch(web.url)).rejects.toThrow();
+  expect(listening).toBe(after);
+});

@@ -1,0 +1,32 @@
+import { hrefOf, parseRoute, signInCode, type Route } from '../../../src/web/model/route';
+
+const ROUTES: [string, Route][] = [
+  ['#/', { at: 'inbox' }],
+  ['#/turns', { at: 'turns' }],
+  ['#/turns/t-1', { at: 'turn', turn: 't-1' }],
+  ['#/turns/t-1/calls/1.2', { at: 'call', turn: 't-1', callId: '1.2' }],
+  ['#/turns/a%2Fb%23c', { at: 'turn', turn: 'a/b#c' }],
+];
+
+it.each(ROUTES)('%s is a place', (fragment, route) => {
+  expect(parseRoute(fragment)).toEqual(route);
+  expect(hrefOf(route)).toBe(fragment);
+});
+
+it.each(['', '#', '#/nowhere', '#code=abc', '#//', '#/inbox/1'])('%j leads to the inbox', (fragment) => {
+  expect(parseRoute(fragment)).toEqual({ at: 'inbox' });
+});
+
+it('takes what cannot be decoded as it is', () => {
+  expect(parseRoute('#/turns/%E0%A4%A')).toEqual({ at: 'turn', turn: '%E0%A4%A' });
+});
+
+it.each([
+  ['#code=abc', 'abc'],
+  ['#code=a%2Bb', 'a+b'],
+  ['#code=', undefined],
+  ['#/turns', undefined],
+  ['', undefined],
+])('the code of %j is %j', (fragment, code) => {
+  expect(signInCode(fragment)).toBe(code);
+});
