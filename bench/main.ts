@@ -10,7 +10,9 @@ import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { resolveEngine, startServer, type RunningServer } from '../src/engine';
 import type { Figure, Measurement } from './figure';
+import { audit } from './figures/audit';
 import { decision } from './figures/decision';
+import { desk } from './figures/desk';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
 import { replay } from './figures/replay';
@@ -20,7 +22,19 @@ import { printFigure, printHead } from './print';
 import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
 
-const MEASUREMENTS: readonly Measurement[] = [start, step, throughput, history, decision, replay, inbox];
+const MEASUREMENTS: readonly Measurement[] = [
+  start,
+  step,
+  throughput,
+  history,
+  decision,
+  desk,
+  replay,
+  inbox,
+  replay,
+  inbox,
+  audit,
+];
 
 const { values } = parseArgs({
   options: {

@@ -1,30 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { createProgram } from '../src/cli/program';
-
-const root = join(__dirname, '..');
-const pages = [
-  'README.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
-
-interface Snippet {
-  page: string;
-  number: number;
-  text: string;
-}
-
-const snippetsOf = (language: string): Snippet[] =>
-  pages.flatMap((page) =>
-    [
-      ...readFileSync(join(root, page), 'utf8').matchAll(
-        new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'),
-      ),
-    ].map(([, text = ''], index) => ({ page, number: index + 1, text })),
-  );
+import { root } from './support/build';
+import { pages, readPage, snippetsOf, type Snippet } from './support/docs';
 
 /** Snippets are files of a program of their own, in which `countersign` is this source. */
 const fileOf = ({ page, number }: Snippet): string =>
@@ -71,18 +50,24 @@ it.each(code)('$page, snippet $number, compiles', (snippet) => {
   expect(own.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([]);
 });
 
-const commands = snippetsOf('sh').flatMap(({ page, text }) =>
-  text.split('\n').flatMap((line) => {
-    const [, name = '', rest = ''] = /(?:^|\s)npx countersign (\S+)(.*)$/.exec(line) ?? [];
-    return name === '' ? [] : [{ page, name, rest }];
-  }),
+/** Commands named in a sentence; those of shell blocks are run by docs-commands. */
+const named = pages.flatMap((page) =>
+  [...readPage(page).matchAll(/`(?:npx )?countersign ([a-z]+)\b([^`\n]*)`/g)].map(
+    ([, name = '', rest = '']) => ({
+      page,
+      name,
+      rest,
+    }),
+  ),
 );
 
-it.each(commands)('$page: the command line knows $name$rest', ({ name, rest }) => {
+it.each(named)('$page: the command line knows $name$rest', ({ name, rest }) => {
   const program = createProgram({ out: process.stdout, err: process.stderr, env: {} });
   const command = program.commands.find((one) => one.name() === name);
   expect(command).toBeDefined();
-  expect(command?.options.map((option) => option.long)).toEqual(
+  const [, verb] = /^ ([a-z]+)/.exec(rest) ?? [];
+  const named = command?.commands.find((one) => one.name() === verb) ?? command;
+  expect(named?.options.map((option) => option.long)).toEqual(
     expect.arrayContaining(rest.match(/--[a-z-]+/g) ?? []),
   );
 });
@@ -91,8 +76,8 @@ it('links only to what exists', () => {
   const missing = pages
     .filter((page) => page.startsWith('docs/'))
     .flatMap((page) =>
-      [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|\.\.\/)([^)#]+)\)/g)].flatMap(
-        ([, link = '']) => (existsSync(join(root, 'docs', link)) ? [] : [`${page}: ${link}`]),
+      [...readPage(page).matchAll(/\]\((?!https?:)([^)#]+)\)/g)].flatMap(([, link = '']) =>
+        existsSync(join(root, 'docs', link)) ? [] : [`${page}: ${link}`],
       ),
     );
   expect(missing).toEqual([]);

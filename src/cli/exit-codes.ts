@@ -36,6 +36,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   not_ready: EXIT.noServer,
   still_waiting: EXIT.waiting,
   attributes_missing: EXIT.failed,
+  not_installed: EXIT.failed,
   turn_failed: EXIT.failed,
   given_up: EXIT.failed,
   editor_failed: EXIT.failed,

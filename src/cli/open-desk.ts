@@ -25,7 +25,7 @@ export interface OpenDesk {
 /** Opens the desk, does something, and closes it whatever happens. At a terminal Enter draws a fresh link. */
 export async function withOpenDesk<T>(
   client: Countersign,
-  { usersFile = defaultUsersFile(process.env), ...place }: DeskPlace,
+  { usersFile, ...place }: DeskPlace,
   { context, use }: { context: Context; use(desk: OpenDesk): Promise<T> },
 ): Promise<T> {
   const { screen } = context;
@@ -33,7 +33,7 @@ export async function withOpenDesk<T>(
   const web = await startWeb({
     ...place,
     desk: client,
-    usersFile,
+    usersFile: usersFile ?? defaultUsersFile(context.env),
     localUser: osUser(),
     pageDir: join(ROOT, 'lib', 'web'),
     version: manifest().version,
@@ -55,9 +55,9 @@ export function defaultUsersFile(env: NodeJS.ProcessEnv): string {
   return join(userStateDir(env), 'users.json');
 }
 
-/** Reads the port of the desk. */
+/** Reads the port of the desk; 0 is any that is free. */
 export function readPort(port: string | undefined, option: string): { port?: number } {
-  return port === undefined ? {} : { port: readCount(port, option) };
+  return port === undefined ? {} : { port: readCount(port, option, 0) };
 }
 
 /** The link stands on a line of its own and is never broken: it is copied. */

@@ -17,6 +17,7 @@ import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
 import { addShow } from './commands/show';
+import { addWatch } from './commands/watch';
 import { addTimeline } from './commands/timeline';
 import { addStats } from './commands/stats';
 import { addWeb } from './commands/web';
@@ -48,6 +49,7 @@ const COMMANDS = [
   addWeb,
   addRun,
   addInbox,
+  addWatch,
   addShow,
   addTimeline,
   addReplay,

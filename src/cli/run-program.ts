@@ -1,4 +1,5 @@
 import { EXIT, exitCodeOf } from './exit-codes';
+import { explainMissing } from './missing-package';
 import { createProgram, type Streams } from './program';
 import { createStyle, wantsColor } from './print/style';
 import { errorLines } from './report-error';
@@ -13,7 +14,8 @@ export async function runProgram(args: readonly string[], streams: Streams): Pro
     }
     await program.parseAsync(args, { from: 'user' });
     return EXIT.done;
-  } catch (error) {
+  } catch (thrown) {
+    const error = explainMissing(thrown);
     const { err, env } = streams;
     const style = createStyle(wantsColor(err, env));
     const lines = errorLines(error, { style, debug: (env['COUNTERSIGN_DEBUG'] ?? '') !== '' });

@@ -7,6 +7,14 @@ export interface Target {
   call?: string;
 }
 
+/** @throws CountersignError `usage` where no call was named. */
+export function namedCall(target: string | undefined): string {
+  if (target !== undefined) return target;
+  throw new CountersignError('usage', `missing required argument 'turn/call'`, {
+    hint: 'Name one call as <turn>/<call>, or choose many with --all; `countersign inbox` lists them.',
+  });
+}
+
 /** Reads `<turn>` or `<turn>/<call>`. */
 export function parseTarget(text: string): Target {
   const [turn = '', call, ...rest] = text.split('/');

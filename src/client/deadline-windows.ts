@@ -20,8 +20,8 @@ const HALVINGS = 30;
  * order. Visibility cannot sort, so a bound is looked for under which there is about one page.
  */
 export async function earliestTurns(desk: Desk, query: string, limit: number): Promise<ListedTurn[]> {
-  const all = await listUpTo(desk, query, limit + 1);
-  if (all.length <= limit) return all;
+  // Counting is cheap; listing decodes what it lists.
+  if ((await countTurns(desk, query)) <= limit) return listUpTo(desk, query, limit);
   const bound = await findBound(desk, query, limit);
   return listUpTo(desk, `${query} AND ${before(bound)}`, limit * PAGES);
 }

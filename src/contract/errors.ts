@@ -4,6 +4,7 @@
  */
 export const ERROR_CODES = [
   'usage',
+  'not_installed',
   'config_not_found',
   'config_invalid',
   'tool_invalid',

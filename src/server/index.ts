@@ -65,12 +65,12 @@ export async function startWeb({
   const tell = createTell(options.report);
   const { desk, pageDir, version } = options;
   const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
-  const onRefused = (): void => (codes === undefined ? undefined : options.onLink(linkOf(codes)));
+  const onStale = (): void => (codes === undefined ? undefined : options.onLink(linkOf(codes)));
   listening.serve(
     createApp({
       ...{ desk, pageDir, version, tell, closing: closing.signal },
       hosts: createHosts({ host, port: listening.port, allowHosts }),
-      door: createDoor(doorParts(users, codes, { user: options.localUser, onRefused })),
+      door: createDoor(doorParts(users, codes, { user: options.localUser, onStale })),
       feed: createFeed({ read: () => readSnapshot(desk), tell }),
     }),
   );
@@ -87,7 +87,7 @@ export async function startWeb({
 function doorParts(
   users: Users,
   codes: Codes | undefined,
-  local: { user: string; onRefused(): void },
+  local: { user: string; onStale(): void },
 ): DoorParts {
   const parts = { users, sessions: createSessions(), attempts: createAttempts() };
   return codes === undefined ? parts : { ...parts, local: { ...local, codes } };

@@ -15,6 +15,8 @@ export interface RunningCommand {
   signal(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
   /** What it has printed to stdout so far. */
   out(): string;
+  /** The same of stderr. */
+  err(): string;
   ended: Promise<Ended>;
 }
 
@@ -54,7 +56,7 @@ export function startProgram(
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, out, err }));
   });
-  return { signal: (signal) => void child.kill(signal), out: () => out, ended };
+  return { signal: (signal) => void child.kill(signal), out: () => out, err: () => err, ended };
 }
 
 function bareEnv(): NodeJS.ProcessEnv {

@@ -40,6 +40,8 @@ describe('help', () => {
       'worker',
       'run',
       'inbox',
+      'watch',
+      'review',
       'show',
       'approve',
       'deny',
@@ -64,6 +66,13 @@ describe('mistakes', () => {
     [['inbox', '--nope'], 2, /^unknown option '--nope'/],
     [['inbox', 'extra'], 2, /too many arguments/],
     [['inbox', '--limit', 'x'], 2, /^--limit x: this is no whole number/],
+    [['inbox', '--older-than', 'long'], 2, /^--older-than long: this is no time/],
+    [['review'], 2, /^there is no terminal to ask at/],
+    [['watch'], 2, /^required option '--notify <url\|command>' not specified/],
+    [['approve'], 2, /^missing required argument 'turn\/call'/],
+    [['approve', 't/1.1', '--edit', '--set', 'a=1'], 2, /^--edit and --args or --set exclude each other/],
+    [['approve', 't/1.1', '--patch', '--hunks', '1'], 2, /^--patch and --hunks exclude each other/],
+    [['deny', '--all', '--reason', 'x'], 2, /^deny --all needs --tool, --agent or --where/],
     [['run', 'clerk'], 2, /missing required argument 'prompt'/],
     [['run', 'clerk', 'hi', '--wait', 'soon'], 2, /^--wait soon: this is no time/],
     [['run', 'clerk', 'hi', '--wait', '1s', '--detach'], 2, /^--detach does not wait/],
@@ -107,6 +116,17 @@ describe('mistakes', () => {
     expect(err).toMatch(
       /no Temporal server answers at 127\.0\.0\.1:\d+.*\n.*countersign dev.*\n\[no_server\]\n$/,
     );
+  });
+
+  it('ends by itself where something listens that never answers', async () => {
+    const silent = createServer((socket) => socket.resume());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const at = silent.address();
+    const address = `127.0.0.1:${isBound(at) ? at.port : 1}`;
+    const { code, err } = await runCli(['inbox', '--address', address, '--timeout', '1']);
+    expect(code).toBe(5);
+    expect(err).toMatch(/no Temporal server answers at .*\n.*TEMPORAL_ADDRESS.*\n\[no_server\]\n$/);
+    await new Promise((resolve) => silent.close(resolve));
   });
 
   it('doctor says what to do without a server', async () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readArguments, readCount, readText, readTime } from '../../src/cli/read-value';
+import { readArguments, readMoment, readCount, readText, readTime } from '../../src/cli/read-value';
 
 let directory: string;
 beforeAll(() => {
@@ -63,5 +63,35 @@ describe('times and counts', () => {
 
   it('takes a count', () => {
     expect(readCount('20', '--limit')).toBe(20);
+  });
+});
+
+describe('moments', () => {
+  const now = Date.parse('2026-11-21T12:00:00Z');
+
+  it.each([
+    ['2026-11-20', '2026-11-20T00:00:00.000Z'],
+    ['2026-11-20T08:30:00Z', '2026-11-20T08:30:00.000Z'],
+    ['2026-11-20T08:30:00.5+01:00', '2026-11-20T07:30:00.500Z'],
+    ['24h', '2026-11-20T12:00:00.000Z'],
+    ['7d', '2026-11-14T12:00:00.000Z'],
+    ['7 days', '2026-11-14T12:00:00.000Z'],
+  ])('%s is %s', (text, moment) => {
+    expect(readMoment(text, '--since', now)).toBe(moment);
+  });
+
+  it.each([
+    '',
+    'yesterday',
+    '7',
+    '2026',
+    '2026-13-01',
+    '2026-11-20 ',
+    '12x',
+    '-1d',
+    '99 years',
+    "2026-01-01' OR '1",
+  ])('refuses %j', (text) => {
+    expect(() => readMoment(text, '--since', now)).toThrow(usage);
   });
 });

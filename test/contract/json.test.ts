@@ -18,6 +18,13 @@ test.each([
 });
 
 test.each([
+  [64, true],
+  [65, false],
+])('isSoundJson with 64 levels at most: %i levels', (levels, sound) => {
+  expect(isSoundJson(nested(levels), 64)).toBe(sound);
+});
+
+test.each([
   [{}, true],
   [[], false],
   [null, false],

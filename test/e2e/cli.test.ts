@@ -106,7 +106,7 @@ describe('a turn, from the command line', () => {
     expect(approved).toMatchObject({ code: 0, out: `${turn}/1.1 modified by bob\n` });
     const { code, out } = await running.ended;
     expect(code).toBe(0);
-    expect(out).toContain('modified by bob (less)');
+    expect(out).toContain('modified by bob (as claimed): less');
     expect(out).toContain('paid 7 to ann');
     const again = await cli('approve', `${turn}/1.1`);
     expect(again.code).toBe(3);

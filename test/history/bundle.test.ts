@@ -6,8 +6,8 @@ import { makeBundle, type BundleOptions } from '../../src/history/bundle';
 import { CountersignError } from '../../src/contract/errors';
 import { createRedactor, keepAll } from '../../src/cli/export/redactor';
 import { parseExport } from '../../src/history/exported';
-import type { History } from '../../src/history/read-histories';
 import { turnEventsOfJson } from '../../src/history/from-json';
+import type { History } from '../../src/history/read-histories';
 import { recordedFiles } from './audit/sample';
 
 const histories = join(__dirname, '..', 'histories');

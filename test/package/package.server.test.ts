@@ -211,6 +211,18 @@ describe('says what to do, without a stack', () => {
     }
   });
 
+  it('where a package is missing that only some commands need', async () => {
+    const client = join(installed.app, 'node_modules', '@temporalio', 'client');
+    renameSync(client, `${client}-gone`);
+    try {
+      const ran = await installed.countersign('inbox');
+      expectToSay(ran, '@temporalio/client is not installed', 'Run `npm install` again', '[not_installed]');
+      expect((await installed.countersign('inbox', '--help')).code).toBe(0);
+    } finally {
+      renameSync(`${client}-gone`, client);
+    }
+  });
+
   it('where a config imports what is not installed', async () => {
     writeFileSync(join(installed.app, 'missing.ts'), `import x from 'no-such-package';\nexport default x;\n`);
     expectToSay(

@@ -20,7 +20,7 @@ it('is served to anybody, with nothing in it, and can do nothing for anybody els
     "default-src 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
-    "img-src 'self'",
+    "img-src 'self' data:",
     "require-trusted-types-for 'script'",
     "script-src 'self'",
     "style-src 'self'",

@@ -24,7 +24,7 @@ export interface TestDesk {
   /** Milliseconds that are added to the clock of sessions, codes and attempts. */
   clock: { ahead: number };
   /** Links that were drawn because a spent one was used. */
-  refusedCodes: number[];
+  staleCodes: number[];
   /** What was told as a mistake of ours. */
   reported: unknown[];
   /** Ends every stream. */
@@ -54,11 +54,11 @@ export async function testDesk(desk: Countersign): Promise<TestDesk & { remove()
   const now = (): number => Date.now() + clock.ahead;
   const users = createUsers(join(directory, 'users.json'));
   const codes = createCodes(now);
-  const refusedCodes: number[] = [];
+  const staleCodes: number[] = [];
   const reported: unknown[] = [];
   const closing = new AbortController();
   const tell = createTell((error) => void reported.push(error));
-  const local = { codes, user: 'owner', onRefused: () => void refusedCodes.push(1) };
+  const local = { codes, user: 'owner', onStale: () => void staleCodes.push(1) };
   const door = createDoor({ users, local, sessions: createSessions(now), attempts: createAttempts(now) });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['desk.example.com'] });
   const feed = createFeed({ read: () => readSnapshot(desk), tell, paceMs: 50 });
@@ -83,7 +83,7 @@ export async function testDesk(desk: Countersign): Promise<TestDesk & { remove()
     });
   };
   return {
-    ...{ users, codes, clock, refusedCodes, reported, ask, close: () => closing.abort() },
+    ...{ users, codes, clock, staleCodes, reported, ask, close: () => closing.abort() },
     signIn: async () => cookieOf(await ask('/api/session', { json: { code: codes.draw() } })),
     remove: () => rm(directory, { recursive: true, force: true }),
   };

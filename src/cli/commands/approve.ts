@@ -3,6 +3,8 @@ import type { Answer } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import { defined } from '../../history/defined';
 import { reportAnswer } from '../answer';
+import { decideBatch } from '../batch/batch';
+import { addBatchOptions, checkNoBatch, readBatch, type BatchOptions } from '../batch/options';
 import { checkSight, chooseApproval, parseHunks, type ApprovalChoice } from '../approval';
 import { decideByHunks } from '../decide/by-hunks';
 import { decideByEditor } from '../decide/edited';
@@ -11,26 +13,23 @@ import { osUser, type Context } from '../context';
 import { beside } from '../print/screen';
 import { readArguments } from '../read-value';
 import { parseAssignment } from '../set-argument';
-import { findCall, parseTarget } from '../target';
+import { findCall, namedCall, parseTarget } from '../target';
 import { canAsk, withTerminal } from '../terminal/terminal';
 
-interface ApproveOptions {
+interface ApproveOptions extends BatchOptions {
   args?: string;
   set?: string[];
   hunks?: string;
   edit?: boolean;
   patch?: boolean;
   saw?: string;
-  reason?: string;
-  as?: string;
-  json?: boolean;
 }
 
-/** `approve <turn>/<call>`. */
+/** `approve <turn>/<call>`, and `approve --all`. */
 export function addApprove(program: Command, context: Context): void {
-  program
-    .command('approve <turn/call>')
-    .description('let a call run, as it is or changed')
+  const command = program
+    .command('approve [turn/call]')
+    .description('let a call run, as it is or changed; or many at once')
     .option('-e, --edit', 'change the arguments in your editor (VISUAL, EDITOR)')
     .option('-p, --patch', 'be asked about the hunks of a file proposal one by one')
     .option('--args <json|@file>', 'run it with these arguments instead')
@@ -39,12 +38,30 @@ export function addApprove(program: Command, context: Context): void {
     .option('--saw <digest>', 'only if it is still what `show` printed this digest of')
     .option('--reason <text>', 'why; the model reads it')
     .option('--as <name>', 'who decides (default: your name on this machine)')
-    .option('--json', 'print the answer as JSON')
-    .action((target: string, options: ApproveOptions) => approve(target, options, context));
+    .option('--json', 'print the answer as JSON');
+  addBatchOptions(command).action((target: string | undefined, options: ApproveOptions) =>
+    options.all === true ? approveAll(target, options, context) : approve(target, options, context),
+  );
 }
 
-async function approve(target: string, options: ApproveOptions, context: Context): Promise<void> {
-  const named = parseTarget(target);
+async function approveAll(
+  target: string | undefined,
+  options: ApproveOptions,
+  context: Context,
+): Promise<void> {
+  const { edit, patch, args, set, hunks, saw } = options;
+  const [own] =
+    Object.entries({ edit, patch, args, set, hunks, saw }).find(([, value]) => value !== undefined) ?? [];
+  if (own !== undefined) {
+    const hint = 'Calls are approved together only as they are.';
+    throw new CountersignError('usage', `--${own} and --all exclude each other`, { hint });
+  }
+  await decideBatch(readBatch(options, 'approved', target), context);
+}
+
+async function approve(target: string | undefined, options: ApproveOptions, context: Context): Promise<void> {
+  checkNoBatch(options);
+  const named = parseTarget(namedCall(target));
   checkWays(options);
   const choice = await readChoice(options);
   const { screen } = context;
@@ -82,7 +99,12 @@ async function decideBy(
 
 /** The ways to change what runs; one at a time, but that `--set` goes on top of `--args`. */
 function checkWays({ edit, patch, args, set, hunks }: ApproveOptions): void {
-  const ways = Object.entries({ '--edit': edit, '--patch': patch, '--args': args ?? set, '--hunks': hunks });
+  const ways = Object.entries({
+    '--edit': edit,
+    '--patch': patch,
+    '--args or --set': args ?? set,
+    '--hunks': hunks,
+  });
   const given = ways.flatMap(([name, value]) => (value === undefined ? [] : [name]));
   const alone = given.find((name) => name === '--edit' || name === '--patch');
   if (alone === undefined || given.length < 2) return;

@@ -1,39 +1,39 @@
 import type { Command } from 'commander';
 import { reportAnswer } from '../answer';
-import { seen } from '../approval';
+import { decideBatch } from '../batch/batch';
+import { addBatchOptions, checkNoBatch, readBatch, type BatchOptions } from '../batch/options';
+import { decide, idOf, type Subject } from '../decide/subject';
 import { osUser, type Context } from '../context';
-import { findCall, parseTarget } from '../target';
+import { findCall, namedCall, parseTarget } from '../target';
 
-interface DenyOptions {
+interface DenyOptions extends BatchOptions {
   reason: string;
-  as?: string;
-  json?: boolean;
 }
 
-/** `deny <turn>/<call>`. */
+/** `deny <turn>/<call>`, and `deny --all`. */
 export function addDeny(program: Command, context: Context): void {
-  program
-    .command('deny <turn/call>')
-    .description('keep a call from running')
+  const command = program
+    .command('deny [turn/call]')
+    .description('keep a call from running; or many at once')
     .requiredOption('--reason <text>', 'why; the model reads it')
     .option('--as <name>', 'who decides (default: your name on this machine)')
-    .option('--json', 'print the answer as JSON')
-    .action((target: string, options: DenyOptions) => deny(target, options, context));
+    .option('--json', 'print the answer as JSON');
+  addBatchOptions(command).action((target: string | undefined, options: DenyOptions) =>
+    options.all === true
+      ? decideBatch(readBatch(options, 'denied', target), context)
+      : deny(target, options, context),
+  );
 }
 
-async function deny(target: string, options: DenyOptions, context: Context): Promise<void> {
-  const named = parseTarget(target);
+async function deny(target: string | undefined, options: DenyOptions, context: Context): Promise<void> {
+  checkNoBatch(options);
+  const named = parseTarget(namedCall(target));
+  const { reason, as, json = false } = options;
   await context.withDesk(async (desk) => {
     const turn = await desk.find(named.turn);
     const call = findCall(await desk.view(turn), named.call);
-    const answer = await desk.decide(turn, {
-      callId: call.callId,
-      decision: 'denied',
-      ...seen(call),
-      reason: options.reason,
-      approver: options.as ?? osUser(),
-      channel: 'cli',
-    });
-    reportAnswer(answer, { id: `${turn}/${call.callId}`, json: options.json === true }, context.screen);
+    const subject: Subject = { desk, turn, call, said: { approver: as ?? osUser(), reason }, context };
+    const answer = await decide(subject, { decision: 'denied' });
+    reportAnswer(answer, { id: idOf(subject), json }, context.screen);
   });
 }

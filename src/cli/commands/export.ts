@@ -52,19 +52,21 @@ async function exportTurn(named: string, options: ExportOptions, context: Contex
 
 async function bundleOf(desk: Countersign, turn: string, redact: boolean) {
   const { makeBundle } = await import('../../history/bundle.js');
-  const { createRedactor, keepAll } = await import('../export/redactor.js');
-  const rewriter = redact ? createRedactor() : keepAll;
+  const { createKnownSecrets } = await import('../export/known-secrets.js');
+  const { createRedactor, keepAll, learner } = await import('../export/redactor.js');
   const runs = await desk.histories(turn);
-  const made = await makeBundle(runs, {
+  const { namespace, client } = desk;
+  const place = {
     version: manifest().version,
-    namespace: desk.namespace,
+    namespace,
     turn,
-    converter: desk.client.options.loadedDataConverter,
-    rewriter,
-  });
-  const { runs: written, ...head } = made;
-  const redacted = { secrets: redact, values: rewriter.taken() };
-  const bundle: Bundle = { ...head, redacted, runs: written };
+    converter: client.options.loadedDataConverter,
+  };
+  const known = createKnownSecrets();
+  if (redact) await makeBundle(runs, { ...place, rewriter: learner(known) });
+  const rewriter = redact ? createRedactor(known) : keepAll;
+  const { runs: written, ...head } = await makeBundle(runs, { ...place, rewriter });
+  const bundle: Bundle = { ...head, redacted: { secrets: redact, values: rewriter.taken() }, runs: written };
   return { bundle, events: runs.reduce((sum, run) => sum + (run.events?.length ?? 0), 0) };
 }
 

@@ -2,6 +2,7 @@ import { isObject } from '../../contract/json';
 import type { Rewriter } from '../../history/bundle';
 import { redactSecrets } from '../../tools/redact';
 import { redactText } from '../../tools/redact-text';
+import { createKnownSecrets, type KnownSecrets } from './known-secrets';
 
 /** A rewriter, and how many values it changed so far. */
 export interface Redactor extends Rewriter {
@@ -11,21 +12,30 @@ export interface Redactor extends Rewriter {
 /** Keeps everything as it is. */
 export const keepAll: Redactor = { value: (value) => value, text: (text) => text, taken: () => 0 };
 
-/** Takes secrets out, by their names and by their shapes. */
-export function createRedactor(): Redactor {
+/** Takes secrets out, by their names and by their shapes, and what `known` has learnt by any other way. */
+export function createRedactor(
+  known: Pick<KnownSecrets, 'hide' | 'hideText'> = createKnownSecrets(),
+): Redactor {
   let taken = 0;
+  const counted = <T>(before: T, after: T): T => {
+    taken += countChanges(before, after);
+    return after;
+  };
+  return {
+    value: (value) => counted(value, known.hide(redactPayload(value))),
+    text: (text) => counted(text, known.hideText(redactText(text))),
+    taken: () => taken,
+  };
+}
+
+/** Changes nothing, and learns which secrets there are. */
+export function learner(known: Pick<KnownSecrets, 'learn'>): Rewriter {
   return {
     value: (value) => {
-      const redacted = redactPayload(value);
-      taken += countChanges(value, redacted);
-      return redacted;
+      known.learn(value, redactPayload(value));
+      return value;
     },
-    text: (text) => {
-      const redacted = redactText(text);
-      if (redacted !== text) taken += 1;
-      return redacted;
-    },
-    taken: () => taken,
+    text: (text) => text,
   };
 }
 

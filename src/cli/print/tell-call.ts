@@ -3,7 +3,7 @@ import type { Judgement, Said } from '../../history/events';
 import type { Style } from './style';
 import { span } from '../../contract/times';
 import { visible } from './visible';
-import { because, callText, head, who, type Of, type Told } from './words';
+import { callText, head, speaker, who, type Of, type Told } from './words';
 
 /** Events of a request. */
 export type RequestEvent = Of<'request_opened' | 'signal_recorded' | 'decision' | 'request_expired'>;
@@ -32,7 +32,7 @@ export function tellRequest(event: RequestEvent, { warn, good, bad }: Style): To
       const paint = event.judgement.accepted === true && event.decision !== 'denied' ? good : bad;
       const hunks = event.hunks === undefined ? '' : `, hunks ${visible(event.hunks.join(', '))}`;
       const again = event.asksAgain === true ? '; the edit needs a new look' : '';
-      return [event.callId || '?', said(event.decision ?? 'a decision', event) + hunks + again, paint];
+      return [event.callId || '?', said(event.decision ?? 'a decision', event, hunks + again), paint];
     }
   }
 }
@@ -98,12 +98,16 @@ const VERIFIED = {
   cannot_tell: 'the tool cannot tell',
 } as const;
 
-function said(what: string, { judgement, ...person }: Said & { judgement: Judgement }): string {
-  const by = `${who(person.approver)}${because(person.reason)}`;
-  if (judgement.accepted === true) return `${what} by ${by}`;
-  if (judgement.accepted === 'unknown') return `${what} by ${by}; its verdict is no longer on record`;
-  const why = judgement.message === undefined ? '' : `: ${visible(judgement.message)}`;
-  return `${what} by ${who(person.approver)} was refused, ${judgement.code}${why}`;
+function said(what: string, event: Said & { judgement: Judgement }, details = ''): string {
+  const { judgement, reason } = event;
+  const by = `${what} by ${speaker(event)}`;
+  if (judgement.accepted === false) {
+    const why = judgement.message === undefined ? '' : `: ${visible(judgement.message)}`;
+    return `${by} was refused, ${judgement.code}${why}`;
+  }
+  const unknown = judgement.accepted === 'unknown' ? '; its verdict is no longer on record' : '';
+  const because = reason === undefined || reason === '' ? '' : `: ${visible(head(reason))}`;
+  return `${by}${details}${unknown}${because}`;
 }
 
 function outcome({ success, content, error }: ToolResult): string {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/json';
-import type { TurnEvent } from '../../history/events';
+import type { Said, TurnEvent } from '../../history/events';
 import { visible } from './visible';
 
 /** The event of one type. */
@@ -14,6 +14,11 @@ const HEAD_CHARS = 160;
 /** A name as claimed. */
 export function who(approver: string | undefined): string {
   return visible(approver ?? 'somebody');
+}
+
+/** Who said something, and how that is known: anybody can claim a name, only the desk has people sign in. */
+export function speaker({ approver, authenticated }: Pick<Said, 'approver' | 'authenticated'>): string {
+  return `${who(approver)} (${authenticated === true ? 'signed in' : 'as claimed'})`;
 }
 
 /** A reason in brackets, where there is one. */

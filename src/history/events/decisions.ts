@@ -49,6 +49,8 @@ export interface DecisionMade extends EventHead, Said {
   arguments?: JsonObject;
   /** With `approved`: ids of the accepted hunks; absent means all. */
   hunks?: string[];
+  /** Of the arguments that the person saw, as their client says; absent where it says nothing. */
+  argsDigest?: string;
   /** The edit needs a new look: call_prepared and request_opened follow. */
   asksAgain?: boolean;
   judgement: Judgement;

@@ -30,6 +30,7 @@ export function decisionEvent(head: EventHead, judged: Judged): DecisionMade {
       decision,
       arguments: isJsonObject(args) ? args : undefined,
       hunks: isTexts(hunks) ? hunks : undefined,
+      argsDigest: textAt(input, 'argsDigest'),
       asksAgain: verdict?.asksAgain,
     }),
   };

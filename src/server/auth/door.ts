@@ -11,7 +11,7 @@ export interface DoorParts {
   sessions: Sessions;
   attempts: Attempts;
   /** Codes of the terminal's links, and who signs in with one; absent where the desk is not on loopback. */
-  local?: { codes: Codes; user: string; onRefused(): void };
+  local?: { codes: Codes; user: string; onStale(): void };
 }
 
 /** What a request brings along to say who sends it. */
@@ -59,9 +59,10 @@ export function createDoor(parts: DoorParts): Door {
 
 async function identify(parts: DoorParts, { bearer, session, from }: Credentials): Promise<SignedIn> {
   if (bearer !== undefined) {
-    parts.attempts.check(from);
+    // A token that is good goes, whatever others behind the same proxy try.
     const who = await byToken(parts, bearer);
     if (who !== undefined) return who;
+    parts.attempts.check(from);
     parts.attempts.failed(from);
   } else if (session !== undefined) {
     const who = parts.sessions.use(session);
@@ -79,9 +80,10 @@ async function byToken({ users }: DoorParts, token: string): Promise<SignedIn | 
 
 function byCode({ local }: DoorParts, code: string): SignedIn | undefined {
   if (local === undefined) return undefined;
-  if (local.codes.spend(code)) return { user: local.user };
-  local.onRefused();
-  return undefined;
+  const spent = local.codes.spend(code);
+  // Whoever only guesses draws no links.
+  if (spent === 'stale') local.onStale();
+  return spent === 'good' ? { user: local.user } : undefined;
 }
 
 /** Whoever was removed from the users is signed out everywhere. */

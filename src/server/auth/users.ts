@@ -40,7 +40,8 @@ async function addUser(file: string, name: string): Promise<string> {
     throw new CountersignError('usage', `there is a user ${name} already`, {
       hint: `for a new token remove the user first: countersign web user remove ${name}`,
     });
-  const token = drawSecret();
+  // Begins with letters, so that no shell takes it for an option and scanners for secrets know it.
+  const token = `cs_${drawSecret()}`;
   const user = { name, tokenDigest: digestSecret(token), createdAt: new Date().toISOString() };
   await writeUsers(file, [...users, user]);
   return token;

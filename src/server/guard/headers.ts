@@ -11,7 +11,8 @@ export function protectiveHeaders(): MiddlewareHandler {
       defaultSrc: NONE,
       scriptSrc: SELF,
       styleSrc: SELF,
-      imgSrc: SELF,
+      // The page's empty icon is one.
+      imgSrc: [...SELF, 'data:'],
       connectSrc: SELF,
       baseUri: NONE,
       formAction: NONE,

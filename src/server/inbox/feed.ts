@@ -21,8 +21,8 @@ export interface FeedParts {
 
 /** Leaves room for visibility to be behind, so that a request is seen within a second. */
 const PACE_MS = 500;
-/** A server with much to list is asked less often: it spends at most a fifth of its time on us. */
-const REST = 4;
+/** A server with much to list is asked less often: it spends at most a third of its time on us. */
+const REST = 2;
 
 /** A feed that reads only while somebody listens. */
 export function createFeed(parts: FeedParts): InboxFeed {

@@ -14,8 +14,8 @@ const filterSchema = z.object({ tool: name, agent: name, olderThan: z.coerce.num
 export function inboxRoutes({ desk, feed, door, closing, tell }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
-      const filter = checkInput(filterSchema, c.req.query());
-      return c.json(await readSnapshot(desk, defined(filter)));
+      const { tool, agent, olderThan: olderThanMs } = checkInput(filterSchema, c.req.query());
+      return c.json(await readSnapshot(desk, defined({ tool, agent, olderThanMs })));
     })
     .get('/events', (c) => {
       const credentials = c.get('credentials');

@@ -3,6 +3,7 @@ import type {
   ApiError,
   CallDetails,
   DecisionBody,
+  InboxSnapshot,
   ResolutionBody,
   Session,
   SignIn,
@@ -28,9 +29,15 @@ export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/
 export const signOut = (): Promise<Reply<null>> => send('DELETE', '/api/session');
 
 export const readTurns = (query: { state: string; search: string }): Promise<Reply<TurnSummary[]>> => {
-  const given = Object.entries(query).filter(([, value]) => value !== '');
-  return send('GET', `/api/turns?${new URLSearchParams([...given, ['limit', '200']])}`);
+  return send('GET', `/api/turns?${queryOf({ ...query, limit: '200' })}`);
 };
+
+/** The part of the inbox that fits, for an inbox that is too long to be sent whole. */
+export const readInbox = (query: {
+  tool: string;
+  agent: string;
+  olderThan: string;
+}): Promise<Reply<InboxSnapshot>> => send('GET', `/api/inbox?${queryOf(query)}`);
 
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
@@ -43,6 +50,11 @@ export const sendResolution = (turn: string, body: ResolutionBody): Promise<Repl
 
 export const cancelTurn = (turn: string, body: { reason?: string }): Promise<Reply<null>> =>
   send('POST', `${turnPath(turn)}/cancel`, body);
+
+/** An empty wish is none. */
+function queryOf(wishes: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(Object.entries(wishes).filter(([, value]) => value !== '')).toString();
+}
 
 export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
 

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { InboxSnapshot } from '../../server/api';
 import { readSession } from './http';
-import { listen, type Connection } from './live';
+import type { Connection } from './live';
+import { listenShared } from './shared';
 
 export interface LiveInbox {
   /** Undefined until the first has come. */
@@ -18,8 +19,8 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
   const [connection, setConnection] = useState<Connection>('connecting');
   useEffect(() => {
     if (!isOpen) return;
-    return listen('/api/inbox/events', {
-      on: { inbox: (data) => setSnapshot(JSON.parse(data)) },
+    return listenShared('/api/inbox/events', 'inbox', {
+      message: (data) => setSnapshot(JSON.parse(data)),
       connection: (state) => {
         setConnection(state);
         if (state === 'lost') void checkSession(signedOut);

@@ -1,9 +1,10 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TurnEvent } from '../../history/events';
 import { viewOf } from '../../history/view';
 import type { TurnView } from '../../history/view-types';
 import type { Pending } from '../../server/api';
 import { turnPath } from './http';
+import { useVisible } from '../state/use-visible';
 import { listen, type Connection } from './live';
 
 export interface LiveTurn {
@@ -23,12 +24,16 @@ const EMPTY: LiveTurn = {
   ended: false,
 };
 
-/** A turn from its start, then live. Events carry their place, so one that comes twice after a reconnect counts once. */
+/**
+ * A turn from its start, then live while its tab is in front. Events carry their place, so one that comes twice after a
+ * reconnect counts once.
+ */
 export function useTurn(turn: string): LiveTurn {
   const [state, setState] = useState<LiveTurn>(EMPTY);
+  const byPlace = useRef(new Map<number, TurnEvent>()).current;
+  const isVisible = useVisible();
   useEffect(() => {
-    setState(EMPTY);
-    const byPlace = new Map<number, TurnEvent>();
+    if (!isVisible) return;
     let drawn = 0;
     const draw = (): void => {
       drawn = 0;
@@ -54,6 +59,6 @@ export function useTurn(turn: string): LiveTurn {
       cancelAnimationFrame(drawn);
       stop();
     };
-  }, [turn]);
+  }, [turn, isVisible]);
   return state;
 }

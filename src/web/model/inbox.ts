@@ -1,4 +1,4 @@
-import type { InboxItem } from '../../server/api';
+import type { InboxItem, InboxSnapshot } from '../../server/api';
 
 /** What a person wants to see of the inbox; an empty text is no wish. */
 export interface InboxFilter {
@@ -9,6 +9,16 @@ export interface InboxFilter {
 }
 
 export const NO_FILTER: InboxFilter = { tool: '', agent: '', olderThanMs: 0 };
+
+/** Whether more wait than came. */
+export function isCut({ items, total }: Pick<InboxSnapshot, 'items' | 'total'>): boolean {
+  return items.length < total;
+}
+
+/** How many are listed, of how many. */
+export function countWords(listed: number, total: number): string {
+  return listed >= total ? String(listed) : `${listed} of ${total}`;
+}
 
 /** Tells two items apart; a call that is asked anew has another key. */
 export function keyOf({ turn, callId, callKey }: InboxItem): string {

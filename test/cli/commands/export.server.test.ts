@@ -151,6 +151,18 @@ describe('an encrypted turn', () => {
     const turn = await playSealed();
     expect(await cli([turn])).toMatchObject({ code: 1, err: expect.stringContaining('[key_missing]') });
   });
+
+  it('is in no audit file without the key', async () => {
+    const turn = await playSealed();
+    const audit = (...args: string[]) =>
+      runCli(args, { env: { TEMPORAL_ADDRESS: testAddress() }, cwd: directory() });
+    await audit('keys');
+    expect(await audit('audit', 'export', '--turn', turn)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('[key_missing]'),
+    });
+    expect(await audit('audit', 'verify', 'countersign-audit.jsonl')).toMatchObject({ code: 1 });
+  });
 });
 
 describe('says what is wrong', () => {

@@ -87,7 +87,7 @@ const TOLD: [string, TurnEvent, string][] = [
       hunks: ['1'],
       judgement: { accepted: true },
     },
-    '1.1      approved by ann, hunks 1',
+    '1.1      approved by ann (as claimed), hunks 1',
   ],
   [
     'a denial',
@@ -99,7 +99,25 @@ const TOLD: [string, TurnEvent, string][] = [
       reason: 'no',
       judgement: { accepted: true },
     },
-    '1.1      denied by ann (no)',
+    '1.1      denied by ann (as claimed): no',
+  ],
+  [
+    'an approval of somebody who was signed in',
+    {
+      ...said,
+      ...{ type: 'decision', callId: '1.1', decision: 'approved', reason: 'fine' },
+      ...{ authenticated: true, judgement: { accepted: true } },
+    },
+    '1.1      approved by ann (signed in): fine',
+  ],
+  [
+    'a name that claims to be signed in',
+    {
+      ...said,
+      ...{ type: 'decision', callId: '1.1', decision: 'approved', judgement: { accepted: true } },
+      approver: 'ann (signed in)',
+    },
+    '1.1      approved by ann (signed in) (as claimed)',
   ],
   [
     'a refusal',
@@ -110,12 +128,12 @@ const TOLD: [string, TurnEvent, string][] = [
       decision: 'approved',
       judgement: { accepted: false, code: 'expired', message: 'late' },
     },
-    '1.1      approved by ann was refused, expired: late',
+    '1.1      approved by ann (as claimed) was refused, expired: late',
   ],
   [
     'an unreadable decision',
     { ...said, type: 'decision', callId: '', judgement: { accepted: false, code: 'malformed' } },
-    '?        a decision by ann was refused, malformed',
+    '?        a decision by ann (as claimed) was refused, malformed',
   ],
   [
     'an edit',
@@ -127,12 +145,12 @@ const TOLD: [string, TurnEvent, string][] = [
       asksAgain: true,
       judgement: { accepted: true },
     },
-    '1.1      modified by ann; the edit needs a new look',
+    '1.1      modified by ann (as claimed); the edit needs a new look',
   ],
   [
     'a verdict that is gone',
     { ...said, type: 'decision', callId: '1.1', decision: 'approved', judgement: { accepted: 'unknown' } },
-    '1.1      approved by ann; its verdict is no longer on record',
+    '1.1      approved by ann (as claimed); its verdict is no longer on record',
   ],
   [
     'expiry',
@@ -184,7 +202,7 @@ const TOLD: [string, TurnEvent, string][] = [
   [
     'a resolution',
     { ...said, type: 'resolved', callId: '1.1', resolution: 'did-not', judgement: { accepted: true } },
-    '1.1      did-not by ann',
+    '1.1      did-not by ann (as claimed)',
   ],
   [
     'a late outcome',

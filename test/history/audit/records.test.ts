@@ -87,6 +87,22 @@ describe('a call that was edited', () => {
 });
 
 it.each([
+  ['the word of a channel that signed the approver in', { authenticated: true }, 'authenticated'],
+  ['anything else in its place', { authenticated: 'yes' }, 'claimed'],
+])('tells %s', (_what, more, proof) => {
+  const decision = { callId: '1.1', decision: 'approved', argsDigest: 'd1', ...more };
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [ask('1.1')])
+    .open([item('1.1')])
+    .update('decide', decision, accepted('1.1', 'approved'));
+  expect(recordsOf(script.fold()).at(-1)).toMatchObject({
+    facts: { proof, seenDigest: 'd1', argsDigest: 'd1' },
+  });
+});
+
+it.each([
   ['a refused signal', 'stale_args', 'refusal', 'stale_args'],
   ['an accepted one', 'accepted', 'decision', 'accepted'],
 ])('%s is a record with its verdict', (_what, verdict, type, expected) => {

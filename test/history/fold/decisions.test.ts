@@ -30,6 +30,19 @@ describe('by update', () => {
     ]);
   });
 
+  test.each([
+    [{ authenticated: true }, true],
+    [{}, undefined],
+    // Anybody can send anything: only the very word counts.
+    [{ authenticated: 'true' }, undefined],
+    [{ authenticated: 1 }, undefined],
+    [{ authenticated: false }, undefined],
+  ])('%j: whether its approver was signed in is told as %s', (claim, told) => {
+    const said = { callId: '1.1', decision: 'approved', channel: 'web', ...claim };
+    const [event] = open().update('decide', said, accepted('1.1', 'approved')).told('decision');
+    expect(event?.authenticated).toBe(told);
+  });
+
   test('one that lost to another message of its task is told as refused', () => {
     const refused = {
       accepted: false,

@@ -1,4 +1,4 @@
-import { ask, accepted, item, result, run, Script } from '../script';
+import { ask, accepted, item, result, run, Script, thinkOutput } from '../script';
 
 const asked = (calls = [ask('1.1')]) => new Script().started().task().think(1, calls);
 
@@ -21,6 +21,27 @@ test('a request is told only once the memo of its task is there, with all that a
     deadline: '2026-01-01T00:01:00.000Z',
     summary: '1.1 pay',
   });
+});
+
+test('a request tells the timeout of its call, and the schema of its tool where the record has it', () => {
+  const requestOf = (schemas: unknown, settings = {}) => {
+    const script = new Script().started().task();
+    const scheduledEventId = script.thinkScheduled(1);
+    const output = { ...thinkOutput([ask('1.1', {}, settings), ask('1.2', { toolDigest: 't2' })]), schemas };
+    script.add({ kind: 'activity_completed', scheduledEventId, result: output });
+    return script
+      .task()
+      .open([item('1.1'), item('1.2')])
+      .told('request_opened');
+  };
+  const schema = { type: 'object', required: ['n'] };
+  const [first, second] = requestOf({ t1: schema });
+  expect(first).toMatchObject({ schema, timeoutMs: 1000 });
+  expect(second).not.toHaveProperty('schema');
+  for (const older of requestOf(undefined, { timeoutMs: undefined }).slice(0, 1)) {
+    expect(older).not.toHaveProperty('schema');
+    expect(older).not.toHaveProperty('timeoutMs');
+  }
 });
 
 test('a request tells that its tool wants each of them decided on its own', () => {
@@ -185,6 +206,12 @@ describe('a call of another queue', () => {
     });
     return script.done(scheduled, value).task();
   };
+
+  test('brings the schema of its tool along', () => {
+    const schema = { type: 'object' };
+    const script = prepared({ call: ask('1.1', { tool: 'far' }), schema }).open([item('1.1')]);
+    expect(script.told('request_opened')).toMatchObject([{ schema }]);
+  });
 
   test('is prepared, then asked for', () => {
     const script = prepared({ call: ask('1.1', { tool: 'far' }) }).open([item('1.1')]);

@@ -43,27 +43,28 @@ describe('sessions', () => {
 });
 
 describe('codes', () => {
-  it('are good once', () => {
+  it('are good once, and known afterwards', () => {
     const codes = createCodes(now);
     const code = codes.draw();
-    expect(codes.spend('x')).toBe(false);
-    expect(codes.spend(code)).toBe(true);
-    expect(codes.spend(code)).toBe(false);
+    expect(codes.spend('x')).toBe('unknown');
+    expect(codes.spend(code)).toBe('good');
+    expect(codes.spend(code)).toBe('stale');
   });
 
   it('are good for 10 minutes', () => {
     const codes = createCodes(now);
     const [early, late] = [codes.draw(), codes.draw()];
     time = 599_999;
-    expect(codes.spend(early)).toBe(true);
+    expect(codes.spend(early)).toBe('good');
     time = 600_000;
-    expect(codes.spend(late)).toBe(false);
+    expect(codes.spend(late)).toBe('stale');
   });
 
-  it('are five at most', () => {
+  it('are twenty at most', () => {
     const codes = createCodes(now);
-    const all = Array.from({ length: 6 }, () => codes.draw());
-    expect(all.map((code) => codes.spend(code))).toEqual([false, true, true, true, true, true]);
+    const [first = '', ...rest] = Array.from({ length: 21 }, () => codes.draw());
+    expect(codes.spend(first)).toBe('unknown');
+    expect(rest.map((code) => codes.spend(code))).toEqual(rest.map(() => 'good'));
   });
 });
 

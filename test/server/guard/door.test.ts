@@ -28,7 +28,12 @@ describe('the link of the terminal', () => {
     const again = await desk.ask('/api/session', { json: { code } });
     expect(again.status).toBe(401);
     expect(again.headers.get('set-cookie')).toBeNull();
-    expect(desk.refusedCodes).toHaveLength(1);
+    expect(desk.staleCodes).toHaveLength(1);
+  });
+
+  it('is not drawn anew for whoever only guesses', async () => {
+    expect((await desk.ask('/api/session', { json: { code: 'guess' } })).status).toBe(401);
+    expect(desk.staleCodes).toEqual([]);
   });
 
   it('is good for 10 minutes, and its session for 12 hours of idleness', async () => {
@@ -86,6 +91,10 @@ it('counts failures: after ten nobody gets in from there for a minute, not even 
   const blocked = await desk.ask('/api/session', { json: { code: desk.codes.draw() } });
   expect(blocked.status).toBe(429);
   expect(await blocked.json()).toMatchObject({ code: 'too_many_attempts' });
+  const bearer = (token: string): Promise<Response> =>
+    desk.ask('/api/session', { headers: { authorization: `Bearer ${token}` } });
+  expect((await bearer('guess')).status).toBe(429);
+  expect((await bearer(await desk.users.add('ann'))).status).toBe(200);
   desk.clock.ahead = 60_000;
   expect((await desk.ask('/api/session', { json: { code: desk.codes.draw() } })).status).toBe(200);
 });
@@ -137,7 +146,9 @@ it('asks for https where the page is not on this machine', async () => {
   const headers = { host: 'desk.example.com', origin: 'https://desk.example.com' };
   const response = await desk.ask('/api/session', { json: { code: desk.codes.draw() }, headers });
   expect(response.status).toBe(200);
-  expect(response.headers.get('set-cookie')).toMatch(/; Secure/);
+  expect(response.headers.get('set-cookie')).toMatch(/^__Host-countersign-desk=.*; Secure/);
+  const cookie = cookieOf(response);
+  expect((await desk.ask('/api/session', { headers, cookie })).status).toBe(200);
 });
 
 it('tells nothing of a mistake of ours to the page, and everything to the terminal', async () => {

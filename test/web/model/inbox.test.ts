@@ -2,6 +2,8 @@ import type { InboxItem } from '../../../src/server/api';
 import {
   applyFilter,
   countBy,
+  countWords,
+  isCut,
   keyOf,
   moveTo,
   neighbour,
@@ -130,4 +132,13 @@ it.each([
   [0, 1, 0, -1],
 ])('from %d by %d of %d is %d', (index, by, count, to) => {
   expect(moveTo(index, by, count)).toBe(to);
+});
+
+it.each([
+  [3, 3, false, '3'],
+  [500, 3_000, true, '500 of 3000'],
+  [0, 0, false, '0'],
+])('%d of %d', (listed, total, cut, words) => {
+  expect(isCut({ items: Array.from({ length: listed }, () => item('t')), total })).toBe(cut);
+  expect(countWords(listed, total)).toBe(words);
 });

@@ -32,6 +32,10 @@ describe('messages that are no decision', () => {
     ['an unknown word', { callId: '1.1', decision: 'approve' }],
     ['a word in capitals', { callId: '1.1', decision: 'APPROVED' }],
     ['a boolean', { callId: '1.1', decision: true }],
+    [
+      'a claim of being signed in that is no claim',
+      { callId: '1.1', decision: 'approved', authenticated: 'yes' },
+    ],
     ['a field nobody knows', { callId: '1.1', decision: 'approved', tool: 'other' }],
     ['modified without arguments', { callId: '1.1', decision: 'modified' }],
     ['modified with a list', { callId: '1.1', decision: 'modified', arguments: [1] }],
@@ -49,6 +53,15 @@ describe('messages that are no decision', () => {
     expect(callOf(approvals).phase).toBe('request');
     expect(approvals.verdicts.size).toBe(0);
   });
+});
+
+it('takes a decision that says its approver was signed in; a repeat has to say it too', () => {
+  const approvals = approvalsWith({});
+  const decision = { callId: '1.1', decision: 'approved', approver: 'ann', decisionId: 'd' };
+  const first = decide(approvals, { ...decision, authenticated: true });
+  expect(first).toMatchObject({ accepted: true, approver: 'ann' });
+  expect(decide(approvals, { ...decision, authenticated: true })).toEqual(first);
+  expect(decide(approvals, decision)).toMatchObject({ accepted: false, code: 'malformed' });
 });
 
 describe('refusals', () => {

@@ -1,4 +1,4 @@
-import type { DecisionMade, Judgement, Resolved } from '../../events';
+import type { DecisionMade, Judgement, Resolved, Said } from '../../events';
 import { argsDigestOf, draft, type Draft, type Of, type Shown } from './draft';
 
 type DecisionEvent = Of<'request_opened' | 'decision' | 'request_expired' | 'resolved' | 'abandoned'>;
@@ -28,12 +28,13 @@ function request(event: Of<'request_opened'>, shown: ReadonlyMap<string, Shown>)
 }
 
 function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft {
-  const { callId: call, decision: said, hunks, asksAgain, arguments: edited } = event;
+  const { callId: call, decision: said, hunks, asksAgain, arguments: edited, argsDigest } = event;
   const facts = {
     call,
     decision: said,
     ...saidFacts(event),
     ...shown.get(call),
+    seenDigest: argsDigest,
     newArgsDigest: edited && argsDigestOf(edited),
     hunks: hunks?.join(),
     asksAgain,
@@ -60,9 +61,14 @@ function saidFacts(event: DecisionMade | Resolved) {
     of: event.type === 'decision' ? 'decision' : 'resolution',
     verdict,
     door,
-    proof: 'claimed',
+    proof: proofOf(event),
     decisionId,
   };
+}
+
+/** `authenticated` is the word of the channel: whoever may signal can say it too. */
+function proofOf({ authenticated }: Pick<Said, 'authenticated'>): string {
+  return authenticated === true ? 'authenticated' : 'claimed';
 }
 
 function saidSealed(event: DecisionMade | Resolved) {

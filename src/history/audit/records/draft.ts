@@ -1,9 +1,9 @@
-import { digestJson } from '../../../contract/digest';
+import canonicalize from 'canonicalize';
 import type { JsonObject } from '../../../contract/json';
 import type { ToolResult } from '../../../contract/result';
 import { defined } from '../../defined';
 import type { RequestOpened, TurnEvent } from '../../events';
-import { sha256, type AuditRecord, type Facts } from '../format';
+import { SEALED_FIELDS, sha256, type AuditRecord, type Facts, type SealedField } from '../format';
 
 /** A record before it has its place. */
 export type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
@@ -26,26 +26,28 @@ export function shownBy({ argsDigest, preview }: RequestOpened): Shown {
 export function draft(
   type: string,
   facts: { [K in string]: Facts[string] | undefined },
-  sealed: { [K in keyof AuditRecord['sealed']]: string | undefined } = {},
+  sealed: { [K in SealedField]?: string | undefined } = {},
 ): Draft {
-  return { type, facts: cutTexts(facts), sealed: defined(sealed) };
-}
-
-const FACT_CHARS = 256;
-
-function cutTexts(facts: Record<string, Facts[string] | undefined>): Facts {
-  const kept: Facts = {};
-  for (const [name, value] of Object.entries(facts)) {
-    if (value === undefined) continue;
-    kept[name] = typeof value === 'string' ? value.slice(0, FACT_CHARS) : value;
+  const kept: Draft = { type, facts: {}, sealed: {} };
+  for (const name in facts) {
+    const value = facts[name];
+    if (value !== undefined)
+      kept.facts[name] = typeof value === 'string' ? value.slice(0, FACT_CHARS) : value;
+  }
+  for (const name of SEALED_FIELDS) {
+    const value = sealed[name];
+    if (value !== undefined) kept.sealed[name] = value;
   }
   return kept;
 }
 
+const FACT_CHARS = 256;
+
 /** Arguments as their digest, the one that decisions name. Undefined for what is no sound JSON. */
 export function argsDigestOf(args: JsonObject): string | undefined {
   try {
-    return digestJson(args);
+    // The same digest as the contract's, but by Node: exports are long.
+    return sha256(canonicalize(args) ?? '');
   } catch {
     // A message of anyone may hold anything; the record then goes without.
     return undefined;

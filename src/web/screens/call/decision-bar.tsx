@@ -22,7 +22,7 @@ export function DecisionBar(props: BarProps): JSX.Element {
     <footer class="decision-bar" aria-label="Decide">
       <p class="why" id="why" role="status">
         {review.why}
-        {review.unseen.count > 0 && (
+        {review.canShow && (
           <button class="button plain" type="button" onClick={review.showNext}>
             Show it <kbd>n</kbd>
           </button>

@@ -46,7 +46,10 @@ function SaidLine({ said }: { said: DecisionMade | Resolved }): JSX.Element {
   return (
     <li>
       <span class="quiet">{clock(said.at)}</span> <strong>{what ?? 'said something unreadable'}</strong> by{' '}
-      <Text of={said.approver} /> <span class="quiet">({<Text of={said.channel} />})</span>
+      <Text of={said.approver} />{' '}
+      <span class="quiet">
+        ({said.authenticated === true ? 'signed in' : 'as claimed'}, <Text of={said.channel} />)
+      </span>
       {said.reason !== undefined && (
         <>
           {': '}

@@ -35,10 +35,15 @@ export function useReview({ request, details, reason }: ReviewProps) {
     hunksLeft: hunks.all.length === 0 || hunks.ticked.length > 0 || edit.isEdited,
     expired: request.deadline !== null && Date.parse(request.deadline) <= now,
   });
-  const showNext = (): void => unseen.next()?.scrollIntoView({ block: 'center' });
+  const hasMistake = edit.issues.length > 0;
+  const showNext = (): void => {
+    if (hasMistake) document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus();
+    else unseen.next()?.scrollIntoView({ block: 'center' });
+  };
   useReviewKeys({ showNext, startEdit: edit.start, hunks });
   return {
-    ...{ edit, hunks, unseen, setUnseen, isConfirmed, confirm, deceiving, choice, why, showNext },
+    ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, why, showNext },
+    canShow: hasMistake || unseen.count > 0,
     setRefused: edit.setRefused,
   };
 }

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { InboxItem } from '../../../server/api';
-import { applyFilter, keyOf, moveTo, neighbour, NO_FILTER, type InboxFilter } from '../../model/inbox';
+import { countWords, keyOf, moveTo, neighbour, NO_FILTER, type InboxFilter } from '../../model/inbox';
 import { useDesk } from '../../state/desk';
 import { useKeys } from '../../state/use-keys';
 import { useNow } from '../../state/use-now';
 import { goTo } from '../../state/use-route';
 import { CallPanel } from '../call/call';
 import { Filters } from './filters';
+import { useItems } from './use-items';
 import { InboxList } from './list';
 
 /** Everything that waits for a person, and beside it the one that is open. */
@@ -15,22 +16,22 @@ export function InboxScreen({ open }: { open?: OpenCall }): JSX.Element {
   const { inbox } = useDesk();
   const [filter, setFilter] = useState<InboxFilter>(NO_FILTER);
   const now = useNow();
-  const all = inbox.snapshot?.items ?? NONE;
-  // Age counts in minutes: sorting thousands once a second would be for nothing.
-  const items = useMemo(() => applyFilter(all, filter, now), [all, filter, Math.floor(now / 60_000)]);
+  const { all, items } = useItems(filter, now);
   const { current, decided } = useCursor(items, open);
-  const shown = items.length === all.length ? all.length : `${items.length} of ${all.length}`;
   return (
     <div class={`panes${open === undefined ? '' : ' has-open'}`}>
       <section class="pane list-pane" aria-labelledby="inbox-title">
         <h1 id="inbox-title" class="pane-title">
-          Inbox <span class="count">{shown}</span>
+          Inbox <span class="count">{countWords(items.length, inbox.snapshot?.total ?? 0)}</span>
         </h1>
         <Filters {...{ filter, setFilter, all }} />
         {inbox.snapshot === undefined ? (
           <p class="empty">Reading the inbox …</p>
         ) : (
-          <InboxList {...{ items, current, now, isFiltered: all.length > 0 }} />
+          <InboxList
+            {...{ items, current, now, isFiltered: all.length > 0 }}
+            more={filter === NO_FILTER ? inbox.snapshot.total - all.length : 0}
+          />
         )}
       </section>
       <section class="pane detail-pane" aria-label="Request">
@@ -48,8 +49,6 @@ interface OpenCall {
   turn: string;
   callId: string;
 }
-
-const NONE: readonly InboxItem[] = [];
 
 /** Which line one is on, and the keys that move it. */
 function useCursor(items: readonly InboxItem[], open: OpenCall | undefined) {

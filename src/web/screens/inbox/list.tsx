@@ -16,10 +16,12 @@ interface ListProps {
   current: string | undefined;
   now: number;
   isFiltered: boolean;
+  /** How many wait beyond those that came. */
+  more: number;
 }
 
 /** The list; only the rows in sight are drawn. */
-export function InboxList({ items, current, now, isFiltered }: ListProps): JSX.Element {
+export function InboxList({ items, current, now, isFiltered, more }: ListProps): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ scrollTop: 0, height: 800 });
   const place = { count: items.length, rowHeight: ROW_HEIGHT, ...view };
@@ -52,6 +54,9 @@ export function InboxList({ items, current, now, isFiltered }: ListProps): JSX.E
           />
         ))}
       </ul>
+      {more > 0 && (
+        <p class="empty">{more} more wait. They come up as these are decided; a filter looks at all.</p>
+      )}
     </div>
   );
 }

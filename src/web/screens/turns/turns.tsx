@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { TURN_STATES } from '../../../contract/turn';
 import { relative, span } from '../../../contract/times';
 import type { TurnSummary } from '../../../server/api';
@@ -80,19 +80,20 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
 function useTurns(state: string, search: string): readonly TurnSummary[] | undefined {
   const { inbox, fail } = useDesk();
   const [turns, setTurns] = useState<readonly TurnSummary[]>();
+  const wanted = useRef('');
+  const filter = JSON.stringify({ state, search });
+  const read = async (): Promise<void> => {
+    const reply = await readTurns({ state, search });
+    // An answer to what was typed before is late.
+    if (wanted.current !== filter) return;
+    if (reply.ok) setTurns(reply.data);
+    else fail(reply.status, reply.error);
+  };
   useEffect(() => {
-    let isCurrent = true;
-    const timer = setTimeout(() => {
-      void readTurns({ state, search }).then((reply) => {
-        if (!isCurrent) return;
-        if (reply.ok) setTurns(reply.data);
-        else fail(reply.status, reply.error);
-      });
-    }, TYPING_MS);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [state, search, inbox.snapshot?.at]);
+    wanted.current = filter;
+    const timer = setTimeout(() => void read(), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [filter]);
+  useEffect(() => (turns === undefined ? undefined : void read()), [inbox.snapshot?.at]);
   return turns;
 }

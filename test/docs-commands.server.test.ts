@@ -1,0 +1,302 @@
+import { readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePorts } from '../src/engine/ports';
+import type { TurnView } from '../src/history/view';
+import type { Ended } from './cli/process';
+import { root } from './support/build';
+import { docCommands, type DocCommand } from './support/docs';
+import { listens, makePlace, type DocsPlace } from './support/docs-place';
+import { until } from './support/worker';
+
+let place: DocsPlace;
+
+beforeAll(async () => {
+  place = await makePlace();
+}, 120_000);
+
+afterAll(() => place.stop());
+
+const BENCH = 'it measures for minutes and wants the machine for itself';
+
+/** Lines that are not run here, and why. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'npm test': 'it is this run',
+  'npm run test:cluster': 'builds a cluster for minutes; it has a run of its own',
+  'npm run bench': BENCH,
+  'npm run bench -- --only step,decision': BENCH,
+  'npm run bench -- --json': BENCH,
+  'npm run bench -- --write': BENCH,
+  'docker compose up --build --detach': 'needs Docker; compose.test.ts compares the file with the code',
+};
+
+/** How a documented command is run, and what has to come of it. */
+interface Rule {
+  line: RegExp;
+  /** Makes the turn that the placeholder stands for. */
+  turn?: () => Promise<string>;
+  /** What cannot be typed as it stands, such as the address of somebody's server. */
+  fill?: (line: string) => string | Promise<string>;
+  /** Runs it; without this it has to end by itself, well. */
+  run?: (line: string) => Promise<Ended>;
+  /** Something of what is printed. */
+  says: RegExp | ((turn: string) => string);
+  /** What has come of the turn. */
+  then?: (view: TurnView) => unknown;
+  leaves?: unknown;
+}
+
+const pay = () => place.request('pay', { amount: 100 });
+const refund = () => place.request('give_back', { order: '77', cents: 100 });
+
+const lines = (...changed: number[]): string =>
+  Array.from({ length: 30 }, (_, n) => `line ${n + 1}${changed.includes(n + 1) ? ' changed' : ''}\n`).join(
+    '',
+  );
+
+const threeHunks = async (): Promise<string> => {
+  await writeFile(join(place.folder, 'files', 'list.txt'), lines());
+  return place.request('write_file', { path: 'list.txt', content: lines(2, 15, 28) });
+};
+
+const inDoubt = async (): Promise<string> => {
+  const turn = await place.request('lose');
+  await place.type(`npx countersign approve ${turn}/1.1`).ended;
+  await place.look(turn, 'in doubt', ({ inDoubt: open }) => open.length > 0);
+  return turn;
+};
+
+/** Says no to whatever the turn asks for, as its own output tells how, and lets it end. */
+const denied = async (line: string): Promise<Ended> => {
+  const running = place.type(line);
+  let isOver = false;
+  const end = running.ended.finally(() => (isOver = true));
+  for (let n = 0; ; n++) {
+    const asked = () => [...running.out().matchAll(/countersign deny (\S+)/g)][n]?.[1];
+    const call = await until('an end or a request', () => asked() ?? isOver);
+    if (call === true) return end;
+    await place.type(`npx countersign deny ${call} --reason "only looking"`).ended;
+  }
+};
+
+/** Runs what stays until Ctrl-C. */
+const interrupted = async (line: string): Promise<Ended> => {
+  const running = place.type(line.replace('npx', 'exec npx'));
+  await listens(running);
+  running.signal('SIGINT');
+  return running.ended;
+};
+
+const onFreePorts = async (line: string): Promise<string> => {
+  const [port = 0, uiPort = 0] = await freePorts(2);
+  return `unset TEMPORAL_ADDRESS; ${line} --port ${port} --ui-port ${uiPort} --data-dir ${join(place.folder, String(port))}`;
+};
+
+const onFreePort = async (line: string): Promise<string> => {
+  const [port = 0] = await freePorts(1);
+  const local = line.replace('--host 192.0.2.10', '--host 127.0.0.1').replace(/ --port \d+/, '');
+  return `${local} --port ${port}`;
+};
+
+/** Asks a desk that is open, with the token of somebody who may sign in. */
+const askDesk = async (line: string): Promise<Ended> => {
+  const [port = 0] = await freePorts(1);
+  const added = await place.type('npx countersign web user add cleo --json').ended;
+  const desk = place.type(`exec npx countersign web --port ${port}`);
+  await listens(desk);
+  const { token }: { token: string } = JSON.parse(added.out);
+  const answer = await place.type(
+    `TOKEN=${token}; ${line.replace('7243', String(port))} --silent --show-error`,
+  ).ended;
+  desk.signal('SIGINT');
+  await desk.ended;
+  return answer;
+};
+
+const here = (line: string): string => line.replace(/TEMPORAL_ADDRESS=\S+ /, '');
+
+const decision = (view: TurnView): unknown => view.calls[0]?.decisions.map((one) => one.decision);
+const told = ({ answer }: TurnView): unknown => answer;
+
+/** The first that fits a line is taken. */
+const RULES: readonly Rule[] = [
+  // Before everything that uses the namespace.
+  { line: /^temporal operator namespace create/, says: /agents/ },
+  { line: /^temporal operator search-attribute create/, says: /Search attributes have been added/ },
+  { line: /^npm run demo$/, fill: (line) => `${line} -- --answer deny`, says: /no file was touched/ },
+  { line: /^npx countersign dev /, fill: onFreePorts, run: interrupted, says: /asks first/ },
+  { line: /npx countersign worker /, fill: here, run: interrupted, says: /namespace +agents/ },
+  { line: /^npx countersign run clerk /, run: denied, says: /create_file.*[^]*denied by/ },
+  { line: /^npx countersign run (desk|operator) /, run: denied, says: /denied by [^]*answered/ },
+  { line: /^npx countersign run maintainer /, run: denied, says: /The tests still fail/ },
+  { line: /^npx countersign run support /, run: denied, says: /answered/ },
+  { line: /npx countersign inbox$/, fill: here, turn: pay, says: (turn) => `${turn}/1.1` },
+  { line: /^npx countersign list$/, turn: pay, says: (turn) => turn },
+  { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },
+  { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },
+  { line: /^npx countersign doctor --json$/, says: /"name": "transitions"/ },
+  {
+    line: /^npx countersign approve .*--hunks 1,3/,
+    turn: threeHunks,
+    says: /approved by/,
+    then: () => readFile(join(place.folder, 'files', 'list.txt'), 'utf8'),
+    leaves: lines(2, 28),
+  },
+  {
+    line: /^npx countersign approve .*--hunks 1\b/,
+    turn: threeHunks,
+    says: /approved by/,
+    then: () => readFile(join(place.folder, 'files', 'list.txt'), 'utf8'),
+    leaves: lines(2),
+  },
+  {
+    line: /^npx countersign approve .*--set 'argv\.1="5"'/,
+    turn: () => place.request('run_command', { argv: ['echo', '3'] }),
+    says: /modified by/,
+    then: told,
+    leaves: expect.stringMatching(/^5$/m),
+  },
+  {
+    line: /^npx countersign approve .*--set amount=50/,
+    turn: pay,
+    says: /modified by/,
+    then: told,
+    leaves: expect.stringMatching(/paid 50\b/),
+  },
+  {
+    line: /^npx countersign approve .*(--set cents=|"cents":)(50|1500)\b/,
+    turn: refund,
+    says: /modified by/,
+    then: told,
+    leaves: expect.stringMatching(/refunded (50|1500) of 77/),
+  },
+  {
+    line: /^npx countersign approve /,
+    turn: pay,
+    says: /approved by/,
+    then: told,
+    leaves: expect.stringContaining('paid 100'),
+  },
+  { line: /^npx countersign deny /, turn: pay, says: /denied by/, then: decision, leaves: ['denied'] },
+  {
+    line: /^npx countersign resolve .*run-again/,
+    turn: inDoubt,
+    says: /run.again by/,
+    then: ({ calls: [call] }) => call?.generation,
+    leaves: 1,
+  },
+  {
+    line: /^npx countersign resolve /,
+    turn: inDoubt,
+    says: /(happened|did.not) by/,
+    then: ({ status }) => status,
+    leaves: 'answered',
+  },
+  {
+    line: /^temporal workflow (signal|update execute) .*"approved"/,
+    turn: pay,
+    says: /succeeded|Completed|accepted/i,
+    then: told,
+    leaves: expect.stringContaining('paid 100'),
+  },
+  {
+    line: /^temporal workflow update execute .*"denied"/,
+    turn: pay,
+    says: /Completed|accepted/i,
+    then: decision,
+    leaves: ['denied'],
+  },
+  { line: /^npx countersign web user (add|list|remove)/, says: /ann/ },
+  { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
+  { line: /^curl .*\/api\/inbox$/, turn: pay, run: askDesk, says: (turn) => turn },
+  { line: /^openssl rand -base64 32$/, says: /^[A-Za-z0-9+/]{43}=\n$/ },
+  { line: /^chmod 600 countersign\.keys$/, fill: (line) => `touch countersign.keys && ${line}`, says: /^$/ },
+];
+
+const commands = docCommands();
+const settings = commands.filter(({ line }) => line.startsWith('export '));
+const ruleOf = ({ line }: DocCommand): Rule | undefined => RULES.find((rule) => rule.line.test(line));
+const rank = (command: DocCommand): number => RULES.findIndex((rule) => rule === ruleOf(command));
+
+const runnable = commands
+  .filter((command) => !(command.line in NOT_RUN) && !settings.includes(command))
+  .sort((a, b) => rank(a) - rank(b));
+
+it.each(runnable)(
+  '$line ($pages)',
+  async (command) => {
+    const rule = ruleOf(command);
+    if (rule === undefined)
+      throw new Error('nothing here runs this command: add a rule, or a reason to NOT_RUN');
+    const turn = (await rule.turn?.()) ?? '';
+    const named = command.line.replace('<turn>/<call>', `${turn}/1.1`).replace('<turn>', turn);
+    const line = (await rule.fill?.(named)) ?? named;
+    const { code, out, err } = await (rule.run?.(line) ?? place.type(line).ended);
+    expect({ code, err }).toEqual({ code: 0, err: expect.not.stringMatching(/\n\s+at |unexpected/) });
+    if (typeof rule.says === 'function') expect(out).toContain(rule.says(turn));
+    else expect(out).toMatch(rule.says);
+    if (rule.then === undefined) return;
+    let left: unknown;
+    const look = async (): Promise<boolean> => {
+      left = await rule.then?.(await place.desk.view(turn));
+      return matches(left, rule.leaves);
+    };
+    // What it left in the end is told, not that it was waited for.
+    await until('it', look).catch(() => undefined);
+    expect(left).toEqual(rule.leaves);
+  },
+  120_000,
+);
+
+function matches(found: unknown, wanted: unknown): boolean {
+  try {
+    expect(found).toEqual(wanted);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+it('has no rule and no exception for what is documented no more', () => {
+  const stale = RULES.filter((rule) => !commands.some((command) => ruleOf(command) === rule));
+  expect(stale.map(({ line }) => line.source)).toEqual([]);
+  expect(Object.keys(NOT_RUN).filter((line) => !commands.some((command) => command.line === line))).toEqual(
+    [],
+  );
+});
+
+describe('what is not run', () => {
+  const scripts: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
+
+  it.each(Object.keys(NOT_RUN).filter((line) => line.startsWith('npm ')))('%s is a script', (line) => {
+    expect(scripts).toHaveProperty([line.replace(/^npm (run )?/, '').replace(/ -- .*/, '')]);
+  });
+
+  it.each(Object.keys(NOT_RUN).flatMap((line) => line.match(/ -- (--.*)/)?.[1] ?? []))(
+    'npm run bench -- %s is understood',
+    (words) => {
+      const [flag = '', figures] = words.replace('--', '').split(' ');
+      const bench = readFileSync(join(root, 'bench', 'main.ts'), 'utf8');
+      expect(bench).toMatch(new RegExp(`^ +${flag}: \\{ type: `, 'm'));
+      const known = /MEASUREMENTS.* = \[(.*)\]/.exec(bench)?.[1]?.split(', ');
+      if (figures !== undefined) expect(known).toEqual(expect.arrayContaining(figures.split(',')));
+    },
+  );
+
+  it('takes no flag that Docker does not know', () => {
+    const flags = Object.keys(NOT_RUN).flatMap((line) =>
+      line.startsWith('docker ') ? line.match(/--\S+/g) : [],
+    );
+    expect(['--build', '--detach', '--wait']).toEqual(expect.arrayContaining(flags));
+  });
+
+  it.each(settings)('$line sets what is read', ({ line }) => {
+    const [, name = ''] = /^export (\w+)=/.exec(line) ?? [];
+    const readers = [
+      'src/encryption/settings.ts',
+      'node_modules/@temporalio/envconfig/lib/envconfig-toml.js',
+    ];
+    const text = readers.map((file) => readFileSync(join(root, file), 'utf8')).join('');
+    expect(text).toContain(`'${name}'`);
+  });
+});

@@ -1,0 +1,181 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type Countersign } from '../../src/client';
+import type { RunningServer } from '../../src/engine';
+import { defineAgent } from '../../src/tools/define-agent';
+import { startPostServer, type PostServer } from '../cli/notify/receiver';
+import { runCli, startCli, type RunningCommand } from '../cli/process';
+import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
+import { scratchDirectory } from '../support/scratch';
+import { readBack, scriptBook } from '../support/script-book';
+import { startOwnServer, testAddress } from '../support/server';
+import { startBench, until, type TestBench } from '../support/worker';
+
+jest.setTimeout(120_000);
+
+const directory = scratchDirectory();
+const effects = useEffects();
+const book = scriptBook();
+const agent = `watched-${process.pid}`;
+let bench: TestBench;
+let desk: Countersign;
+let server: PostServer;
+let watching: RunningCommand[];
+
+beforeAll(async () => {
+  const about = { safety: 'dangerous', parameters: TAG_SCHEMA } as const;
+  const tools = [
+    recordTool(effects, { name: 'pay', ...about }),
+    recordTool(effects, { name: 'soon', ...about, requestExpires: '30 minutes' }),
+  ];
+  bench = await startBench({
+    agents: [defineAgent({ name: agent, instructions: 'do', model: book.model, tools })],
+  });
+  desk = await connect({ address: testAddress() });
+});
+afterAll(async () => {
+  for (const { turn } of await desk.inbox({ agent })) await desk.cancel(turn);
+  await desk.close();
+  await bench.stop();
+});
+beforeEach(async () => {
+  watching = [];
+  server = await startPostServer();
+});
+afterEach(async () => {
+  for (const one of watching) one.signal('SIGKILL');
+  await Promise.all(watching.map(({ ended }) => ended));
+  await server.close();
+  for (const { turn } of await desk.inbox({ agent })) await desk.cancel(turn);
+  await until('an empty inbox', async () => (await desk.inbox({ agent })).length === 0);
+});
+
+const waiting = async (tool = 'pay'): Promise<string> => {
+  const prompt = book.add({ toolCalls: [{ name: tool, arguments: { tag: 'x' } }] }, readBack);
+  const { turn } = await desk.start({ agent, prompt, taskQueue: bench.taskQueue });
+  await until('it in the inbox', async () =>
+    (await desk.inbox({ agent })).some((item) => item.turn === turn),
+  );
+  return turn;
+};
+const env = (address = testAddress()): NodeJS.ProcessEnv => ({
+  TEMPORAL_ADDRESS: address,
+  XDG_STATE_HOME: directory(),
+  COUNTERSIGN_NOTIFY_SECRET: 'a secret that is long enough',
+});
+const args = (...more: string[]): string[] => ['watch', '--notify', server.url, '--agent', agent, ...more];
+const watch = (...more: string[]): RunningCommand => {
+  const started = startCli(args(...more), { env: env() });
+  watching.push(started);
+  return started;
+};
+const told = (): string[] =>
+  server.posts.map(({ type, body }) => `${type} ${JSON.parse(body).data.turn}`).sort();
+
+it('tells what waits already, what comes, and what expires soon; each once', async () => {
+  const first = await waiting();
+  watch();
+  await until('the first', () => server.posts.length === 1);
+  const second = await waiting('soon');
+  await until('the second', () => server.posts.length === 3);
+  expect(told()).toEqual(
+    [`request.opened ${first}`, `request.opened ${second}`, `deadline.near ${second}`].sort(),
+  );
+});
+
+it('loses nothing and repeats nothing that was taken, killed in the middle and started again', async () => {
+  const turns = [await waiting(), await waiting(), await waiting()];
+  server.script(204, 'hang');
+  const killed = watch();
+  await until('the second post', () => server.posts.length === 2);
+  killed.signal('SIGKILL');
+  await killed.ended;
+  const [taken, hanging] = server.posts;
+  watch();
+  await until('the rest', () => server.posts.length === 4);
+  const again = server.posts.slice(2).map(({ id }) => id);
+  expect(again).not.toContain(taken?.id);
+  expect(again).toContain(hanging?.id);
+  expect(server.posts.find(({ id }, at) => at > 1 && id === hanging?.id)?.body).toBe(hanging?.body);
+  expect(new Set(told())).toEqual(new Set(turns.map((turn) => `request.opened ${turn}`)));
+});
+
+it('goes on when its receiver is back', async () => {
+  server.script(500, 500);
+  const turn = await waiting();
+  const running = watch();
+  await until('the third try', () => server.posts.length === 3);
+  expect(new Set(server.posts.map(({ id }) => id)).size).toBe(1);
+  running.signal('SIGINT');
+  const { code, err } = await running.ended;
+  expect(code).toBe(0);
+  expect(err).toMatch(/could not tell 127\.0\.0\.1:\d+: it answered 500; again in 1 s: request\.opened/);
+  expect(err).toContain(`told ${new URL(server.url).host}: request.opened ${turn}/1.1 pay`);
+  expect(err).not.toMatch(/s3cret|long enough/);
+});
+
+it('runs a command with the notice on stdin, once a notice, for cron', async () => {
+  const turn = await waiting();
+  const out = join(directory(), 'out');
+  const once = (command: string) =>
+    runCli(['watch', '--notify', command, '--agent', agent, '--once'], { env: env() });
+  expect(await once('exit 7')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/ended with 7[^]*\[notify_failed\]/),
+  });
+  expect(await once(`cat > ${out}`)).toMatchObject({ code: 0, err: expect.stringContaining(turn) });
+  expect(existsSync(out)).toBe(true);
+  expect(await once(`cat > ${out}`)).toMatchObject({ code: 0, err: '' });
+});
+
+describe('a Temporal server that goes away', () => {
+  let own: RunningServer;
+  let there: TestBench;
+  let starter: Countersign;
+  const dbFile = (): string => join(directory(), 'temporal.db');
+
+  beforeEach(async () => {
+    own = await startOwnServer({ dbFile: dbFile() });
+    const pay = recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA });
+    const agents = [defineAgent({ name: agent, instructions: 'do', model: book.model, tools: [pay] })];
+    there = await startBench({ address: own.address, agents });
+    starter = await connect({ address: own.address });
+  });
+  afterEach(async () => {
+    await starter.close();
+    await there.stop();
+    await own.stop();
+  });
+
+  const start = async (): Promise<void> => {
+    const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag: 'x' } }] }, readBack);
+    await starter.start({ agent, prompt, taskQueue: there.taskQueue });
+  };
+
+  it('is waited for by both watchers, which go on where they were', async () => {
+    const inbox = startCli(['inbox', '--watch', '--json'], { env: env(own.address) });
+    const notices = startCli(args(), { env: env(own.address) });
+    watching.push(inbox, notices);
+    const both = (text: string): boolean => [notices, inbox].every((one) => one.err().includes(text));
+    await start();
+    await until('the first', () => server.posts.length === 1 && inbox.out().split('\n').length === 2);
+    process.kill(own.pid, 'SIGKILL');
+    await own.exited;
+    await until('both to notice', () => both('does not answer'));
+    own = await startOwnServer({ dbFile: dbFile(), port: Number(own.address.split(':')[1]) });
+    await until('both to be back', () => both('is back'));
+    await start();
+    await until('the second', () => server.posts.length === 2 && inbox.out().split('\n').length === 3);
+  });
+});
+
+it.each([
+  [[], /--notify <url\|command>' not specified/],
+  [['--notify', ' '], /names neither/],
+  [['--notify', 'https://'], /this is no URL/],
+  [['--notify', 'https://example.org', '--secret-file', '/no/such/file'], /cannot be read/],
+  [['--notify', 'true', '--before', 'soon'], /this is no time/],
+])('tells of a mistake in %j', async (more, message) => {
+  const { code, err } = await runCli(['watch', ...more], { env: { TEMPORAL_ADDRESS: testAddress() } });
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(message) });
+});

@@ -1,0 +1,150 @@
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { connect, type Countersign } from '../../src/client';
+import type { TurnView } from '../../src/history/view';
+import { runCli, startCli, startProgram, type RunningCommand } from '../cli/process';
+import { root } from './build';
+import { snippetsOf } from './docs';
+import { writeScript } from './scratch';
+import { startOwnServer, testCli } from './server';
+import { until } from './worker';
+
+/** A reader's machine: a folder with the agents of the docs, a server, a worker, and a shell. */
+export interface DocsPlace {
+  folder: string;
+  desk: Countersign;
+  /** Starts a line as a shell would. */
+  type(line: string): RunningCommand;
+  /** Starts a turn that makes this call, and waits until a person is asked. */
+  request(tool: string, args?: object): Promise<string>;
+  /** Waits until a turn looks so. */
+  look(turn: string, what: string, is: (view: TurnView) => boolean): Promise<TurnView>;
+  stop(): Promise<void>;
+}
+
+/** Answers the call that the prompt spells, then tells its result. */
+const AGENTS = `
+import {
+  createShellTools,
+  createWorkspaceTools,
+  defineAgent,
+  defineTool,
+  TransportError,
+  type Model,
+} from 'countersign';
+import { z } from 'zod';
+import maintainer from './examples/maintainer/agent';
+import clerk from './examples/my-agent';
+import operator from './examples/runbook/agent';
+import desk from './examples/support-desk/agent';
+import support from './my-agent';
+
+const about = { safety: 'dangerous', description: 'Moves money.' } as const;
+const pay = defineTool({
+  ...about,
+  name: 'pay',
+  parameters: z.object({ amount: z.number() }),
+  handler: ({ amount }) => \`paid \${amount}\`,
+});
+const giveBack = defineTool({
+  ...about,
+  name: 'give_back',
+  parameters: z.object({ order: z.string(), cents: z.number() }),
+  handler: ({ order, cents }) => \`refunded \${cents} of \${order}\`,
+});
+const lose = defineTool({
+  ...about,
+  name: 'lose',
+  parameters: z.object({}),
+  handler: () => {
+    throw new TransportError('the line went dead');
+  },
+});
+const model: Model = {
+  id: 'told',
+  generate: async ({ messages }) => {
+    const result = messages.findLast(({ role }) => role === 'tool')?.content;
+    if (result !== undefined) return { text: result, toolCalls: [], finishReason: 'stop' };
+    const { tool, args } = JSON.parse(messages[0]?.content ?? '{}');
+    return { text: '', toolCalls: [{ name: tool, arguments: JSON.stringify(args) }], finishReason: 'tool-calls' };
+  },
+};
+const told = defineAgent({
+  name: 'told',
+  instructions: 'Do as you are told.',
+  model,
+  tools: [pay, giveBack, lose, ...createWorkspaceTools({ root: 'files' }), ...createShellTools({ root: 'files' })],
+});
+export default [clerk, support, desk, maintainer, operator, told];
+`;
+
+/** Makes the place. */
+export async function makePlace(): Promise<DocsPlace> {
+  const folder = await makeFolder();
+  const server = await startOwnServer();
+  const env = { TEMPORAL_ADDRESS: server.address, XDG_STATE_HOME: folder, WORKSPACE: 'files' };
+  const worker = startCli(['worker', 'agents.ts'], { env, cwd: folder });
+  await listens(worker).catch(async (error: unknown) => {
+    await server.stop();
+    throw error;
+  });
+  const desk = await connect({ address: server.address });
+  const look = (turn: string, what: string, is: (view: TurnView) => boolean): Promise<TurnView> =>
+    until(`${turn} to be ${what}`, async () => {
+      const view = await desk.view(turn);
+      return is(view) && view;
+    });
+  return {
+    folder,
+    desk,
+    look,
+    type: (line) =>
+      typeIn(line, { ...env, PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` }, folder),
+    request: async (tool, args = {}) => {
+      const turn = `docs-${randomUUID()}`;
+      const prompt = JSON.stringify({ tool, args });
+      const { code, err } = await runCli(['run', 'told', prompt, '--id', turn, '--wait', '0'], { env });
+      expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining('[still_waiting]') });
+      return turn;
+    },
+    stop: async () => {
+      await desk.close();
+      worker.signal('SIGTERM');
+      await worker.ended;
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until `dev` or `worker` says that it runs. */
+export const listens = async (command: RunningCommand): Promise<void> => {
+  const early = command.ended.then(({ err }) => Promise.reject(new Error(err)));
+  await Promise.race([until('the worker', () => command.out().includes('Ctrl-C')), early]);
+  early.catch(() => undefined);
+};
+
+/** The examples, the agent of getting started under the name it says, and the programs that readers have. */
+async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-docs-'));
+  for (const name of ['bin', 'files']) await mkdir(join(folder, name));
+  await cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
+  const [first] = snippetsOf('ts').filter(({ page }) => page === 'docs/getting-started.md');
+  await writeFile(join(folder, 'my-agent.ts'), first?.text ?? '');
+  await writeFile(join(folder, 'agents.ts'), AGENTS);
+  writeScript(
+    join(folder, 'bin', 'npx'),
+    'test "$1" = countersign || exit 127',
+    'shift',
+    `exec '${process.execPath}' '${join(root, 'bin', 'countersign.js')}' "$@"`,
+  );
+  await symlink(testCli(), join(folder, 'bin', 'temporal'));
+  return folder;
+}
+
+/** `npm` is typed in the checkout, everything else where the reader's agents are. */
+function typeIn(line: string, env: NodeJS.ProcessEnv, folder: string): RunningCommand {
+  return startProgram(['sh', '-c', line], { env, cwd: line.startsWith('npm ') ? root : folder });
+}

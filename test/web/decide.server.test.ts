@@ -1,0 +1,270 @@
+import type { Page } from 'playwright-core';
+import { z } from 'zod';
+import { defineAgent } from '../../src/tools/define-agent';
+import { defineTool } from '../../src/tools/define-tool';
+import { TransportError } from '../../src/tools/errors';
+import { recordTool, useEffects } from '../support/effects';
+import { planTool } from '../support/plan-tool';
+import { readBack, scriptBook } from '../support/script-book';
+import { decide, waitFor } from '../support/turns';
+import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { callPlace, lookAtAll, openDesk, type WebDesk } from './desk';
+
+const effects = useEffects();
+const book = scriptBook();
+let bench: TestBench;
+let desk: WebDesk;
+
+const refund = defineTool({
+  name: 'refund_order',
+  description: 'Pays an order back.',
+  safety: 'dangerous',
+  parameters: z.object({
+    order: z.string(),
+    amount: z.number().max(500).describe('At most 500.'),
+    currency: z.enum(['EUR', 'USD']),
+    notify: z.boolean().optional(),
+    lines: z.array(z.object({ sku: z.string(), count: z.int().min(1) })),
+  }),
+  preview: ({ order, amount, currency }) => `refund ${amount} ${currency} of order ${order}`,
+  handler: async (args) => {
+    await effects.add(`refund ${JSON.stringify(args)}`);
+    return 'paid back';
+  },
+});
+
+const REFUND = { order: '4711', amount: 129.9, currency: 'EUR', lines: [{ sku: 'LMP', count: 1 }] };
+
+beforeAll(async () => {
+  const broken = recordTool(effects, { name: 'send_payment', safety: 'dangerous' }, () => {
+    throw new TransportError('the line broke');
+  });
+  bench = await startBench({
+    agents: [
+      defineAgent({
+        name: 'desk',
+        instructions: 'do',
+        model: book.model,
+        tools: [refund, broken, planTool(effects)],
+      }),
+    ],
+  });
+  desk = await openDesk();
+}, 120_000);
+
+afterAll(async () => {
+  await desk.stop();
+  await bench.stop();
+});
+
+afterEach(() => expect(desk.complaints).toEqual([]));
+
+const start = async (name: string, args: object, text = 'I pay it back.'): Promise<TurnHandle> => {
+  const call = { name, arguments: JSON.parse(JSON.stringify(args)) };
+  const handle = await bench.start('desk', book.add({ text, toolCalls: [call] }, readBack));
+  await waitFor(handle, '1.1');
+  return handle;
+};
+
+const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
+const told = (page: Page) => page.locator('.notices');
+const ran = (what: string) =>
+  until(what, async () => (await effects.lines()).find((line) => line.startsWith(what)));
+
+test('a request is shown whole and approved', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.getByRole('heading', { name: 'refund_order' }).waitFor();
+  const shown = await page.locator('.detail-pane').innerText();
+  for (const part of ['dangerous', 'unsafe', 'started at most once per decision', '30 s', 'The user asked'])
+    expect(shown).toContain(part);
+  for (const part of [
+    'refund 129.9 EUR of order 4711',
+    'lines.0.sku',
+    'LMP',
+    'The model says',
+    'I pay it back.',
+  ])
+    expect(shown).toContain(part);
+  await lookAtAll(page);
+  await page.getByLabel('Reason').fill('fine');
+  await approve(page).click();
+  await told(page).getByText('Approved refund_order.').waitFor();
+  await ran('refund {"order":"4711","amount":129.9');
+  const { calls } = await desk.client.view(handle.workflowId);
+  expect(calls[0]?.decisions).toMatchObject([{ decision: 'approved', approver: 'owner', reason: 'fine' }]);
+});
+
+test('arguments are changed in the form; mistakes stand at their field before anything is sent', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.getByRole('button', { name: /^Change/ }).click();
+  const amount = page.getByLabel('amount', { exact: true });
+  await amount.fill('900');
+  await page.locator('#field\\/amount-issues').getByText('900 is greater than 500').waitFor();
+  expect(await amount.getAttribute('aria-invalid')).toBe('true');
+  expect(await approve(page).getAttribute('aria-disabled')).toBe('true');
+  await amount.fill('12,5');
+  await page.locator('#field\\/amount-issues li').first().waitFor();
+  await amount.fill('12.50');
+  await page.getByLabel('currency').selectOption('USD');
+  await page.getByRole('button', { name: '+ notify' }).click();
+  await page.getByLabel('notify', { exact: true }).check();
+  await page.getByRole('button', { name: '+ another' }).click();
+  await page.getByLabel('sku').nth(1).fill('BLB');
+  await lookAtAll(page);
+  const changes = page.getByRole('region', { name: 'Your changes' });
+  expect(await changes.locator('del').allInnerTexts()).toEqual(['129.9', 'EUR']);
+  expect(await changes.locator('ins').allInnerTexts()).toEqual(
+    expect.arrayContaining(['12.5', 'USD', 'BLB', 'true']),
+  );
+  await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await told(page).getByText('Modified refund_order.').waitFor();
+  const { calls } = await desk.client.view(handle.workflowId);
+  expect(calls[0]?.effective).toEqual({
+    ...{ order: '4711', amount: 12.5, currency: 'USD', notify: true },
+    lines: [...REFUND.lines, { sku: 'BLB', count: 1 }],
+  });
+});
+
+test('raw JSON beside the form', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.getByRole('button', { name: /^Change/ }).click();
+  await page.getByRole('button', { name: 'JSON' }).click();
+  const raw = page.getByLabel('Arguments as JSON');
+  await raw.fill('{"order":');
+  await page.getByText('is not JSON').waitFor();
+  await raw.fill(JSON.stringify({ ...REFUND, amount: 'x' }));
+  await page.locator('#raw-issues').getByText('/amount').waitFor();
+  await raw.fill(JSON.stringify({ ...REFUND, amount: 7 }));
+  await lookAtAll(page);
+  await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await ran('refund {"order":"4711","amount":7,');
+});
+
+test('denying asks for a reason once, and the model reads it', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.getByRole('button', { name: /^Deny/ }).click();
+  const reason = page.getByLabel('Reason');
+  expect(await page.locator('#reason:focus').count()).toBe(1);
+  await reason.fill('not this one');
+  await page.getByRole('button', { name: /^Deny/ }).click();
+  await told(page).getByText('Denied refund_order.').waitFor();
+  expect((await handle.result()).answer).toContain('not this one');
+});
+
+test('hunks are ticked one by one', async () => {
+  const handle = await start('propose_lines', { tag: 'hunks', lines: ['one', 'two', 'three'] });
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.getByRole('checkbox', { name: 'Hunk 2' }).uncheck();
+  await lookAtAll(page);
+  await page.getByRole('button', { name: 'Approve 2 of 3 hunks' }).click();
+  expect(await ran('propose_lines hunks')).toBe('propose_lines hunks +one+three');
+});
+
+test('no hunk is no approval', async () => {
+  const handle = await start('propose_lines', { tag: 'none', lines: ['one', 'two'] });
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await lookAtAll(page);
+  await page.keyboard.press('1');
+  await page.keyboard.press('2');
+  await page.getByText('No hunk is ticked: deny it instead.').waitFor();
+  expect(await approve(page).getAttribute('aria-disabled')).toBe('true');
+});
+
+test('an edited proposal comes back with its new diff', async () => {
+  const handle = await start('propose_lines', { tag: 'anew', lines: ['one', 'two'] });
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.getByRole('button', { name: /^Change/ }).click();
+  await page.getByLabel('2', { exact: true }).fill('zwei');
+  await page.getByText('A changed proposal gets a new diff').waitFor();
+  await lookAtAll(page);
+  await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await page.getByRole('region', { name: 'What it does' }).getByText('+zwei').waitFor();
+  await page.getByRole('heading', { name: 'Against what the model asked for' }).waitFor();
+  await lookAtAll(page);
+  await approve(page).click();
+  expect(await ran('propose_lines anew')).toBe('propose_lines anew +one+zwei');
+});
+
+test.each([
+  ['It happened', 'Say that it happened', 'receipt 7'],
+  ['It did not happen', 'Say that it did not', 'did not take effect'],
+])('a call in doubt: %s', async (answer, button, read) => {
+  const handle = await start('send_payment', { tag: answer });
+  await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
+  await waitFor(handle, '1.1', 'in_doubt');
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.getByText('nobody knows whether it happened').waitFor();
+  expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
+  await page.getByRole('radio', { name: new RegExp(`^${answer} `) }).check();
+  if (answer === 'It happened') await page.getByLabel('What it returned').fill('receipt 7');
+  await page.getByLabel('How you know').fill('I asked the bank');
+  await page.getByRole('button', { name: button }).click();
+  await told(page).getByText('Resolved').waitFor();
+  expect((await handle.result()).answer).toContain(read);
+});
+
+test('with the keyboard alone: from the inbox to an approval, which no single key gives', async () => {
+  const handle = await start('refund_order', { ...REFUND, order: 'keys' });
+  const page = await desk.tab();
+  await page.locator('.row', { hasText: 'order=keys' }).waitFor();
+  for (let rows = 0; rows < 300; rows++) {
+    await page.keyboard.press('j');
+    const current = page.locator('.row a[aria-current]');
+    await current.waitFor();
+    if ((await current.innerText()).includes('order=keys')) break;
+  }
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'refund_order' }).waitFor();
+  await lookAtAll(page);
+  for (const key of ['a', 'a', 'y']) await page.keyboard.press(key);
+  expect(await page.locator('#approve:focus').count()).toBe(1);
+  expect((await desk.client.view(handle.workflowId)).requests).toHaveLength(1);
+  await page.keyboard.press('Enter');
+  await told(page).getByText('Approved refund_order.').waitFor();
+  await ran('refund {"order":"keys"');
+});
+
+test('denying with the keyboard, and help on a key', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.getByRole('heading', { name: 'refund_order' }).waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').getByText('deny, with a reason').waitFor();
+  await page.keyboard.press('a');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('d');
+  await page.keyboard.type('by key');
+  await page.keyboard.press('Control+Enter');
+  await told(page).getByText('Denied refund_order.').waitFor();
+  expect((await handle.result()).answer).toContain('by key');
+});
+
+test('a turn is drawn live, to its answer', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await desk.tab(`#/turns/${handle.workflowId}`);
+  await page.getByRole('img', { name: /^waits for a person .* so far$/ }).waitFor();
+  await page.getByText('waits for a person', { exact: true }).first().waitFor();
+  await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
+  await page.getByRole('img', { name: 'approved by ann' }).waitFor();
+  await page.getByRole('region', { name: 'Answer' }).getByText('paid back').waitFor();
+  await page.getByRole('button', { name: /1\.1\s+refund_order/ }).click();
+  await page.getByText('approved by ann', { exact: false }).first().waitFor();
+});
+
+test('turns are found by id and by state', async () => {
+  const handle = await start('refund_order', REFUND);
+  const { prompt } = await desk.client.view(handle.workflowId);
+  const page = await desk.tab('#/turns');
+  await page.getByRole('searchbox').fill(handle.workflowId);
+  const rows = page.locator('.turn-list li');
+  await until('one turn', async () => (await rows.count()) === 1);
+  await page.getByLabel('State').selectOption('answered');
+  await page.getByText('No turn fits.').waitFor();
+  await page.getByLabel('State').selectOption('waiting');
+  await rows.getByRole('link').click();
+  await page.getByRole('heading', { name: prompt }).waitFor();
+});

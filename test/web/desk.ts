@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { connect, type Countersign } from '../../src/client';
+import { createUsers } from '../../src/server/auth/users';
+import { startWeb, type RunningWeb } from '../../src/server';
+import { openBrowser } from '../support/browser';
+import { ensureBuilt, lib } from '../support/build';
+import { testAddress } from '../support/server';
+
+/** The true page on the true server, and a browser that shows it. */
+export interface WebDesk {
+  client: Countersign;
+  url: string;
+  /** A tab of a browser of its own, signed in as `owner`, at a place such as `#/turns`. */
+  tab(place?: string, options?: BrowserContextOptions): Promise<Page>;
+  /** Gives somebody a token. */
+  addUser(name: string): Promise<string>;
+  /** Ends the server; every session ends with it. */
+  stopServer(): Promise<void>;
+  /** Starts it again where it was. */
+  startServer(): Promise<void>;
+  /** What the pages had to complain about: errors, refused by policy, dialogs. */
+  complaints: string[];
+  stop(): Promise<void>;
+}
+
+/** Opens a desk on the server of this test run. */
+export async function openDesk(): Promise<WebDesk> {
+  ensureBuilt();
+  const directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
+  const usersFile = join(directory, 'users.json');
+  const client = await connect({ address: testAddress() });
+  const browser = await openBrowser();
+  const complaints: string[] = [];
+  const start = (port: number): Promise<RunningWeb> =>
+    startWeb({
+      ...{ desk: client, usersFile, port, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
+      onLink: () => undefined,
+      report: (error) => void complaints.push(String(error)),
+    });
+  let web = await start(0);
+  const { url } = web;
+  return {
+    ...{ client, url, complaints },
+    tab: (place, options) => openTab(browser, { web, place, options, complaints }),
+    addUser: (name) => createUsers(usersFile).add(name),
+    stopServer: () => web.stop(),
+    startServer: async () => {
+      web = await start(Number(new URL(url).port));
+    },
+    stop: async () => {
+      await browser.close();
+      await web.stop();
+      await client.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+interface TabOptions {
+  web: RunningWeb;
+  place: string | undefined;
+  options: BrowserContextOptions | undefined;
+  complaints: string[];
+}
+
+async function openTab(browser: Browser, { web, place, options, complaints }: TabOptions): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  page.on('pageerror', (error) => void complaints.push(`error: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    const isOurs = !/Failed to load resource|net::ERR/.test(message.text());
+    if (message.type() === 'error' && isOurs) complaints.push(`console: ${message.text()}`);
+  });
+  await page.goto(web.drawLink() ?? web.url);
+  await page.getByRole('heading', { name: /^Inbox/ }).waitFor();
+  if (place !== undefined) await page.goto(`${web.url}/${place}`);
+  return page;
+}
+
+/** Where a call is on the page. */
+export const callPlace = (turn: string, callId = '1.1'): string => `#/turns/${turn}/calls/${callId}`;
+
+/** Scrolls until everything was in sight, as a person does: a screen at a time. */
+export async function lookAtAll(page: Page): Promise<void> {
+  const why = page.locator('#why');
+  await page.getByRole('button', { name: /Approve/ }).waitFor();
+  for (let screens = 0; screens < 400; screens++) {
+    if (!/in sight/.test(await why.innerText())) return;
+    await page.keyboard.press('n');
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))');
+  }
+  throw new Error('it never ends');
+}

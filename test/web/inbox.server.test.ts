@@ -1,0 +1,128 @@
+import type { InboxItem, InboxSnapshot } from '../../src/server/api';
+import { defineAgent } from '../../src/tools/define-agent';
+import { recordTool, useEffects } from '../support/effects';
+import { readBack, scriptBook } from '../support/script-book';
+import { decide, waitFor } from '../support/turns';
+import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { openDesk, type WebDesk } from './desk';
+
+const effects = useEffects();
+const book = scriptBook();
+let bench: TestBench;
+let desk: WebDesk;
+
+beforeAll(async () => {
+  const tools = [
+    recordTool(effects, { name: 'inbox_soon', safety: 'dangerous', requestExpires: '10m' }),
+    recordTool(effects, { name: 'inbox_later', safety: 'dangerous' }),
+  ];
+  bench = await startBench({
+    agents: [defineAgent({ name: 'inbox-page', instructions: 'do', model: book.model, tools })],
+  });
+  desk = await openDesk();
+}, 120_000);
+
+afterAll(async () => {
+  await desk.stop();
+  await bench.stop();
+});
+
+afterEach(() => expect(desk.complaints).toEqual([]));
+
+const start = async (name: string, tag: string): Promise<TurnHandle> => {
+  const prompt = book.add({ toolCalls: [{ name, arguments: { tag } }] }, readBack);
+  const { turn } = await desk.client.start({ agent: 'inbox-page', prompt, taskQueue: bench.taskQueue });
+  const handle: TurnHandle = bench.client.workflow.getHandle(turn);
+  await waitFor(handle, '1.1');
+  return handle;
+};
+
+test('what is asked appears, the earliest deadline first, and leaves when it is done; the title counts', async () => {
+  const later = await start('inbox_later', 'later');
+  const page = await desk.tab();
+  await page.locator('.row', { hasText: 'tag=later' }).waitFor();
+  const count = async (): Promise<number> => Number(/^\((\d+)\)/.exec(await page.title())?.[1] ?? 0);
+  const before = await until('a count', async () => (await count()) || undefined);
+  const soon = await start('inbox_soon', 'soon');
+  const row = page.locator('.row', { hasText: 'tag=soon' });
+  await row.waitFor();
+  await row.getByText(/^in (10:00|9:\d\d)$/).waitFor();
+  await until('one more', async () => (await count()) > before);
+  const texts = await page.locator('.row').allInnerTexts();
+  const place = (tag: string): number => texts.findIndex((text) => text.includes(`tag=${tag}`));
+  expect(place('soon')).toBeLessThan(place('later'));
+  await decide(soon, { callId: '1.1', decision: 'denied', approver: 'ann' });
+  await row.waitFor({ state: 'detached' });
+  expect(await page.locator('.row', { hasText: 'tag=later' }).count()).toBe(1);
+  await decide(later, { callId: '1.1', decision: 'denied', approver: 'ann' });
+});
+
+test('filters by tool, agent and age', async () => {
+  const handles = [await start('inbox_soon', 'filter one'), await start('inbox_later', 'filter two')];
+  const page = await desk.tab();
+  await page.locator('.row', { hasText: 'filter two' }).waitFor();
+  await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
+  await until('two', async () => (await page.locator('.row').count()) === 2);
+  await page.getByLabel('Tool', { exact: true }).selectOption('inbox_soon');
+  await until('one', async () => (await page.locator('.row').count()) === 1);
+  expect(await page.locator('.row').innerText()).toContain('filter one');
+  await page.getByLabel('Age', { exact: true }).selectOption('over 1 h');
+  await page.getByText('Nothing fits the filter.').waitFor();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await page.locator('.row', { hasText: 'filter two' }).waitFor();
+  await Promise.all(handles.map((handle) => handle.terminate()));
+});
+
+test('after a decision the next one is open', async () => {
+  const handles = [await start('inbox_soon', 'next one'), await start('inbox_soon', 'next two')];
+  const page = await desk.tab();
+  await page.locator('.row', { hasText: 'next two' }).waitFor();
+  await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
+  await page.locator('.row', { hasText: 'next one' }).getByRole('link').click();
+  await page.locator('.detail-pane').getByText('next one').first().waitFor();
+  await page.getByLabel('Reason').fill('no');
+  await page.getByRole('button', { name: /^Deny/ }).click();
+  await page.locator('.detail-pane').getByText('next two').first().waitFor();
+  expect(await page.getByLabel('Reason').inputValue()).toBe('');
+  await handles[1]?.terminate();
+});
+
+test('eight tabs of one browser share one stream, and go on when the one that has it is closed', async () => {
+  const first = await desk.tab();
+  const others = await Promise.all(Array.from({ length: 7 }, () => first.context().newPage()));
+  await Promise.all(others.map((page) => page.goto(desk.url)));
+  const handles = [await start('inbox_soon', 'for all tabs')];
+  for (const page of [first, ...others]) await page.locator('.row', { hasText: 'for all tabs' }).waitFor();
+  await first.close();
+  handles.push(await start('inbox_soon', 'for those left'));
+  for (const page of others) await page.locator('.row', { hasText: 'for those left' }).waitFor();
+  await Promise.all(handles.map((handle) => handle.terminate()));
+});
+
+const many = (count: number): InboxSnapshot => ({
+  items: Array.from({ length: count }, (_, n): InboxItem => ({
+    ...{ turn: `t-${n}`, callId: '1.1', callKey: 'k', kind: 'request', tool: 'pay', agent: 'a' },
+    ...{ prompt: 'p', summary: `1.1 pay n=${n}`, since: new Date(0).toISOString() },
+    deadline: new Date(Date.now() + 3_600_000 + n * 1_000).toISOString(),
+  })),
+  total: count,
+  at: new Date().toISOString(),
+});
+
+test('of ten thousand lines it draws a screenful, and every one can be reached', async () => {
+  const page = await desk.tab();
+  const body = `retry: 3600000\nevent: inbox\ndata: ${JSON.stringify(many(10_000))}\n\n`;
+  await page.route('**/api/inbox/events', (route) =>
+    route.fulfill({ contentType: 'text/event-stream', body }),
+  );
+  await page.reload();
+  await page.getByText('n=0', { exact: true }).waitFor();
+  expect(await page.locator('.row').count()).toBeLessThan(50);
+  await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight));
+  await page.getByText('n=9999', { exact: true }).waitFor();
+  expect(await page.locator('.row').count()).toBeLessThan(50);
+  expect(await page.locator('.row').last().getAttribute('aria-posinset')).toBe('10000');
+  await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0));
+  for (let row = 0; row < 30; row++) await page.keyboard.press('j');
+  await page.locator('.row a[aria-current]', { hasText: 'n=29' }).waitFor();
+});

@@ -1,0 +1,150 @@
+import type { Page } from 'playwright-core';
+import { defineAgent } from '../../src/tools/define-agent';
+import { recordTool, useEffects } from '../support/effects';
+import { planTool } from '../support/plan-tool';
+import { readBack, scriptBook } from '../support/script-book';
+import { waitFor } from '../support/turns';
+import { startBench, type TestBench } from '../support/worker';
+import { contrastsIn, unnamedIn } from './accessible';
+import { callPlace, openDesk, type WebDesk } from './desk';
+
+const effects = useEffects();
+const book = scriptBook();
+let bench: TestBench;
+let desk: WebDesk;
+const places: Record<string, string> = { inbox: '#/', turns: '#/turns' };
+
+beforeAll(async () => {
+  const pay = recordTool(effects, { name: 'pay', safety: 'dangerous' });
+  bench = await startBench({
+    agents: [
+      defineAgent({ name: 'looks', instructions: 'do', model: book.model, tools: [pay, planTool(effects)] }),
+    ],
+  });
+  desk = await openDesk();
+  const start = async (name: string, args: object): Promise<string> => {
+    const call = { name, arguments: JSON.parse(JSON.stringify(args)) };
+    const handle = await bench.start('looks', book.add({ text: 'I do it.', toolCalls: [call] }, readBack));
+    await waitFor(handle, '1.1');
+    return handle.workflowId;
+  };
+  const paid = await start('pay', { tag: `${'long'.repeat(60)} \u202e ${'x'.repeat(300)}`, amount: 10 });
+  const lines = ['one '.repeat(60), 'x'.repeat(300), 'а'.repeat(3)];
+  places['request'] = callPlace(paid);
+  places['hunks'] = callPlace(await start('propose_lines', { tag: 'looks', lines }));
+  places['turn'] = `#/turns/${paid}`;
+}, 120_000);
+
+afterAll(async () => {
+  await desk.stop();
+  await bench.stop();
+});
+
+afterEach(() => expect(desk.complaints).toEqual([]));
+
+const open = async (place: string, options: Parameters<WebDesk['tab']>[1]): Promise<Page> => {
+  const page = await desk.tab(places[place], options);
+  const landmark = { inbox: '.row', turns: '.turn-list li', turn: '.picture-row' }[place] ?? '#approve';
+  await page.locator(landmark).first().waitFor();
+  if (place === 'request') await page.getByRole('button', { name: /^Change/ }).click();
+  return page;
+};
+
+const PLACES = ['inbox', 'request', 'hunks', 'turns', 'turn'];
+
+describe.each([390, 820, 1440])('at %d pixels', (width) => {
+  test.each(PLACES)('%s needs no scrolling to the side', async (place) => {
+    const page = await open(place, { viewport: { width, height: 844 } });
+    const wider = await page.evaluate<string[]>(`
+      [document.documentElement, ...document.querySelectorAll('main, main *')]
+        .filter((element) => element.scrollWidth > element.clientWidth + 1)
+        .filter((element) => getComputedStyle(element).overflowX !== 'hidden' && getComputedStyle(element).display !== 'inline')
+        .map((element) => element.outerHTML.slice(0, 120))
+    `);
+    expect(wider).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test.each(PLACES)('%s can be read: every text holds 4.5:1', async (place) => {
+    const page = await open(place, { colorScheme });
+    expect(await contrastsIn(page, 4.5)).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the sign-in can be read', async () => {
+    const page = await desk.tab('#/', { colorScheme });
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    expect(await contrastsIn(page, 4.5)).toEqual([]);
+    expect(await unnamedIn(page)).toEqual([]);
+    await page.context().close();
+  });
+});
+
+test('the switch overrides the system, and stays', async () => {
+  const page = await desk.tab('#/', { colorScheme: 'light' });
+  const ground = (): Promise<string> =>
+    page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+  const light = await ground();
+  const theme = page.getByRole('button', { name: /^Theme/ });
+  await theme.click();
+  await page.locator('html[data-theme=light]').waitFor();
+  expect(await ground()).toBe(light);
+  await theme.click();
+  await page.locator('html[data-theme=dark]').waitFor();
+  expect(await ground()).not.toBe(light);
+  await page.reload();
+  await page.locator('html[data-theme=dark]').waitFor();
+  expect(await ground()).not.toBe(light);
+});
+
+describe('for a screen reader', () => {
+  test.each(PLACES)('%s has landmarks, one heading above all, and a name on everything', async (place) => {
+    const page = await open(place, {});
+    for (const role of ['banner', 'main', 'navigation'] as const)
+      expect(await page.getByRole(role).count()).toBe(1);
+    expect(await page.locator('h1').count()).toBe(1);
+    expect(await unnamedIn(page)).toEqual([]);
+    const ids = await page.locator('[id]').evaluateAll((all) => all.map(({ id }) => id));
+    expect(new Set(ids).size).toBe(ids.length);
+    await page.context().close();
+  });
+
+  test('a request is told in the order in which it is judged', async () => {
+    const page = await open('hunks', {});
+    const tree = await page.locator('.detail-pane').ariaSnapshot();
+    const order = [
+      'heading "propose_lines',
+      'Safety',
+      'The user asked',
+      'What it does',
+      'Hunk 1',
+      'Arguments',
+      'The model says',
+      'Reason',
+      'button "Deny',
+      'button "Approve',
+    ];
+    const found = order.map((part) => tree.indexOf(part));
+    expect(found).not.toContain(-1);
+    expect(found).toEqual([...found].sort((a, b) => a - b));
+  });
+
+  test('the first stop of the keyboard leads to the content', async () => {
+    const page = await open('inbox', {});
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.locator('main:focus').count()).toBe(1);
+  });
+
+  test('on a phone the focus goes with what is opened, and back', async () => {
+    const page = await open('inbox', { viewport: { width: 390, height: 844 } });
+    await page.locator('.row a').first().focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.call-title:focus').waitFor();
+    await page.getByRole('button', { name: '← Inbox' }).click();
+    await page.locator('.row').first().waitFor();
+  });
+});
