@@ -15,9 +15,10 @@ import { decision } from './figures/decision';
 import { desk } from './figures/desk';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
-import { replay } from './figures/replay';
+import { replay, replayBatch } from './figures/replay';
 import { start } from './figures/start';
 import { step, throughput } from './figures/step';
+import { timeline } from './figures/timeline';
 import { printFigure, printHead } from './print';
 import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
@@ -28,6 +29,10 @@ const MEASUREMENTS: readonly Measurement[] = [
   throughput,
   history,
   decision,
+  replay,
+  replayBatch,
+  timeline,
+  inbox,
   desk,
   replay,
   inbox,

@@ -4,7 +4,7 @@ import type { RequestOpened } from '../../../history/events';
 import type { CallDetails } from '../../../server/api';
 import { hunkIds, whyNot, type Choice } from '../../model/decision';
 import { issuesOf, type ArgumentsDraft } from '../../model/form/draft';
-import { deceivingIn } from '../../model/hidden';
+import { deceivingIn } from '../../../contract/deceiving';
 import type { Unseen } from '../../parts/seen';
 import { useKeys } from '../../state/use-keys';
 import { useNow } from '../../state/use-now';
