@@ -12,11 +12,13 @@ import { resolveEngine, startServer, type RunningServer } from '../src/engine';
 import type { Figure, Measurement } from './figure';
 import { audit } from './figures/audit';
 import { decision } from './figures/decision';
+import { desk } from './figures/desk';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
-import { replay } from './figures/replay';
+import { replay, replayBatch } from './figures/replay';
 import { start } from './figures/start';
 import { step, throughput } from './figures/step';
+import { timeline } from './figures/timeline';
 import { printFigure, printHead } from './print';
 import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
@@ -27,6 +29,13 @@ const MEASUREMENTS: readonly Measurement[] = [
   throughput,
   history,
   decision,
+  replay,
+  replayBatch,
+  timeline,
+  inbox,
+  desk,
+  replay,
+  inbox,
   replay,
   inbox,
   audit,

@@ -1,11 +1,11 @@
 import { connect } from '../../src/client';
-import { absolute, alternate, median, type Bench, type Measurement } from '../figure';
+import { absolute, alternate, median, type Bench, type Measurement, type Subject } from '../figure';
 import { BASELINE_QUEUE, freshId, OUR_QUEUE, started } from '../subjects';
 
 const ROUNDS = 60;
 
 /** Milliseconds from `send` until the handler that is told `key` runs. */
-async function untilStarted(key: string, send: () => Promise<unknown>): Promise<number> {
+export async function untilStarted(key: string, send: () => Promise<unknown>): Promise<number> {
   const running = new Promise<number>((resolve) => started.set(key, () => resolve(performance.now())));
   const sent = performance.now();
   await send();
@@ -19,20 +19,13 @@ export const decision: Measurement = {
   name: 'decision',
   async run(bench) {
     const countersign = await connect({ address: bench.address });
-    const raw = async (): Promise<number> => {
-      const handle = await bench.client.workflow.start('rawSignal', {
-        taskQueue: BASELINE_QUEUE,
-        workflowId: freshId('raw'),
-      });
-      return untilStarted('go', () => handle.signal('go'));
-    };
     const ours = async (): Promise<number> => {
       const key = freshId('key');
       const { turn } = await countersign.start({ agent: 'waiting', prompt: key, taskQueue: OUR_QUEUE });
       await requestOf(bench, turn);
       return untilStarted(key, () => countersign.decide(turn, { callId: '1.1', decision: 'approved' }));
     };
-    const [baselines, values] = await alternate(ROUNDS, raw, ours);
+    const [baselines, values] = await alternate(ROUNDS, rawSignal(bench), ours);
     await countersign.close();
     return [
       absolute('decision sent → tool running, over a raw signal', median(values) - median(baselines), {
@@ -43,7 +36,17 @@ export const decision: Measurement = {
   },
 };
 
-async function requestOf({ client }: Bench, turn: string): Promise<void> {
+/** A bare signal to a hand-written workflow, until its activity runs. */
+export function rawSignal({ client }: Bench): Subject {
+  return async () => {
+    const place = { taskQueue: BASELINE_QUEUE, workflowId: freshId('raw') };
+    const handle = await client.workflow.start('rawSignal', place);
+    return untilStarted('go', () => handle.signal('go'));
+  };
+}
+
+/** Waits until a turn has a request. */
+export async function requestOf({ client }: Bench, turn: string): Promise<void> {
   const handle = client.workflow.getHandle(turn);
   for (;;) {
     const { memo } = await handle.describe();

@@ -6,20 +6,22 @@ const ROUNDS = 7;
 /** Of each of the 32 turns: enough to fill both cores for some seconds. */
 const FEW_STEPS = 8;
 
-/** One turn of ours to its end. */
-export function runTurn({ client }: Bench, agent: string): Promise<unknown> {
+/** One turn of ours to its end; gives its id. */
+export async function runTurn({ client }: Bench, agent: string): Promise<string> {
   const workflowId = freshId(agent);
-  return client.workflow.execute('agentTurn', {
+  await client.workflow.execute('agentTurn', {
     taskQueue: OUR_QUEUE,
     workflowId,
     args: [{ agent, prompt: 'go' }],
   });
+  return workflowId;
 }
 
-/** One hand-written loop to its end. */
-export function runLoop({ client }: Bench, steps: number): Promise<unknown> {
+/** One hand-written loop to its end; gives its id. */
+export async function runLoop({ client }: Bench, steps: number): Promise<string> {
   const workflowId = freshId('loop');
-  return client.workflow.execute('handWrittenLoop', { taskQueue: BASELINE_QUEUE, workflowId, args: [steps] });
+  await client.workflow.execute('handWrittenLoop', { taskQueue: BASELINE_QUEUE, workflowId, args: [steps] });
+  return workflowId;
 }
 
 const perStep = async (work: () => Promise<unknown>): Promise<number> => (await timed(work)) / STEPS;

@@ -25,7 +25,7 @@ export interface OpenDesk {
 /** Opens the desk, does something, and closes it whatever happens. At a terminal Enter draws a fresh link. */
 export async function withOpenDesk<T>(
   client: Countersign,
-  { usersFile = defaultUsersFile(process.env), ...place }: DeskPlace,
+  { usersFile, ...place }: DeskPlace,
   { context, use }: { context: Context; use(desk: OpenDesk): Promise<T> },
 ): Promise<T> {
   const { screen } = context;
@@ -33,7 +33,7 @@ export async function withOpenDesk<T>(
   const web = await startWeb({
     ...place,
     desk: client,
-    usersFile,
+    usersFile: usersFile ?? defaultUsersFile(context.env),
     localUser: osUser(),
     pageDir: join(ROOT, 'lib', 'web'),
     version: manifest().version,

@@ -39,3 +39,5 @@ export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
 export type { ResetCall, ResetFate, ResetPlan } from '../history/reset';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';
 export { turnEventsOfJson } from '../history/from-json';
+export { stateAt, stateAfter, type TurnMoment } from '../history/state-at';
+export { timelineOf, type Timeline, type TimelineCall, type TimelineStep } from '../history/timeline';

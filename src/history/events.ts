@@ -40,7 +40,7 @@ export interface TurnStarted extends EventHead {
  */
 export interface Forked extends EventHead, ForkOrigin {
   type: 'forked';
-  /** The messages it goes on from, as the model sees them; what came of them happened in the other turn. */
+  /** The messages it goes on from, as the model sees them; what came of them happened in the other turn. Empty at the first step. */
   taken: TranscriptEntry[];
 }
 

@@ -1,7 +1,9 @@
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
+import type { HistoryEvent } from './decode';
 import { toNumber } from './decode/time';
 import type { History } from './read-histories';
 
@@ -58,8 +60,24 @@ function checkWhole({ events }: History, where: string): void {
   if (!events || events.length === 0) throw badHistory(`there are no events${where}`);
   const gap = events.findIndex((event, index) => toNumber(event.eventId) !== index + 1);
   if (gap !== -1) throw badHistory(`event ${gap + 1}${where} is missing: the history was cut`);
+  if (events.slice(0, -1).some(isEnd)) throw badHistory(`there are events after the end${where}`);
   if (!events[0]?.workflowExecutionStartedEventAttributes)
     throw badHistory(`the first event${where} does not start a workflow`);
+}
+
+const { EventType } = temporal.api.enums.v1;
+const ENDS: readonly unknown[] = [
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
+];
+
+/** The SDK's replayer waits for ever where something comes after the end. */
+function isEnd({ eventType }: HistoryEvent): boolean {
+  return ENDS.includes(eventType);
 }
 
 function badHistory(message: string, cause?: unknown): CountersignError {

@@ -87,6 +87,7 @@ function noServer(what: string, cause: unknown): CountersignError {
 
 /** There is no turn of this id. */
 export function turnNotFound(turn: string): CountersignError {
-  const hint = 'countersign list shows the turns there are';
+  const hint =
+    'countersign list shows the turns there are; one that has ended is kept as long as the retention of its namespace';
   return new CountersignError('turn_not_found', `there is no turn ${turn}`, { hint, data: { turn } });
 }

@@ -1,7 +1,7 @@
 import type { TurnEvent } from './events';
 import { spreadOf, type Spread } from './stats/spread';
 import { createCounter, type ToolCounter, type ToolStats } from './stats/tool';
-import { viewOf, type TurnView } from './view';
+import { viewOf, type CallView, type TurnView } from './view';
 
 export type { Spread } from './stats/spread';
 export type { DecisionStats, DoubtStats, ToolStats } from './stats/tool';
@@ -57,7 +57,7 @@ export function createStats({ tool }: { tool?: string } = {}): StatsFold {
       turns.add(view);
       model.add(view, events);
       for (const call of view.calls) {
-        if (tool !== undefined && call.tool !== tool) continue;
+        if ((tool !== undefined && call.tool !== tool) || isWhatIf(call)) continue;
         const counter = tools.get(call.tool) ?? createCounter();
         tools.set(call.tool, counter);
         counter.add(call);
@@ -73,6 +73,11 @@ export function statsOf(turns: Iterable<readonly TurnEvent[]>, options: { tool?:
   const fold = createStats(options);
   for (const events of turns) fold.add(events);
   return fold.stats();
+}
+
+/** A call that a fork took over or recorded instead of running it says nothing about its tool. */
+function isWhatIf({ given, result }: CallView): boolean {
+  return given === true || result?.metadata.dry !== undefined;
 }
 
 function byUse(tools: ReadonlyMap<string, ToolCounter>): Stats['tools'] {
@@ -100,7 +105,7 @@ function createModel() {
   const times: number[] = [];
   return {
     add: ({ steps }: TurnView, events: readonly TurnEvent[]): void => {
-      counts.replies += steps.length;
+      counts.replies += steps.filter(({ given }) => given !== true).length;
       for (const { usage } of steps) {
         counts.inputTokens += usage?.inputTokens ?? 0;
         counts.outputTokens += usage?.outputTokens ?? 0;

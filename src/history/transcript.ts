@@ -31,6 +31,10 @@ function tell(told: Told, event: TurnEvent): void {
   switch (event.type) {
     case 'turn_started':
       return start(told, event);
+    case 'forked':
+      if (event.taken.length > 0) told.entries = [...event.taken];
+      told.known = told.entries.length;
+      return;
     case 'thinking':
       endStep(told);
       told.entries = dropOutputs(told.entries, event.droppedBefore ?? 0);

@@ -53,6 +53,8 @@ export interface CallView {
   doubt?: InDoubtOpened;
   resolutions: Resolved[];
   result?: ToolResult;
+  /** Only in a fork: the result was given, nothing of this turn ran. */
+  given?: true;
   durationMs?: number;
   attempts?: number;
   startedAt?: string;
@@ -67,6 +69,8 @@ export interface StepView {
   model: string;
   finishReason: string;
   usage?: Usage;
+  /** Only in a fork: it begins with this step. */
+  given?: true;
   callIds: string[];
   /** When the model was asked, and when its reply was recorded; ISO 8601. */
   askedAt: string;

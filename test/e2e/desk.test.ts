@@ -158,10 +158,10 @@ describe('approve --edit', () => {
   });
 
   it('wants what deceives the eye confirmed in full', async () => {
-    const handle = await waiting('pay', { tag: 'sly\u202e', amount: 10 });
+    const handle = await waiting('pay', { tag: 'sly\x1b[2J', amount: 10 });
     const desk = cli(['approve', '--edit', `${handle.workflowId}/1.1`], editor(`sed -i 's/10/7/' "$1"`));
     await desk.answer('Approve with these changes', 'y');
-    await desk.answer('deceive the eye. Type yes to go on: ', 'y');
+    await desk.answer('deceives the eye; each stands there as a mark. Type yes to go on: ', 'y');
     expect(await desk.ended).toBe(1);
     expect(await decide(handle, { callId: '1.1', decision: 'denied' })).toMatchObject({ accepted: true });
   });

@@ -112,6 +112,24 @@ test('a turn that is approved by update leaves no word of it with the server', a
   await until('the list', async () => (await desk.list({ limit: 20 })).find((one) => one.prompt === prompt));
 });
 
+test('a fork of an encrypted turn needs its keys, and is as encrypted', async () => {
+  const turn = await start(book.add(call('look', `${CANARY}-fork`), call('pay', `${CANARY}-fork`), readBack));
+  await waitFor(handleOf(desk, turn), '2.1');
+  const blind = await deskWith({});
+  await expect(blind.fork({ turn, at: '2.1' })).rejects.toMatchObject({ code: 'key_missing' });
+  await expect(blind.planReset(turn, '1.1')).rejects.toMatchObject({ code: 'key_missing' });
+  await blind.close();
+  const history = historyToJSON(await rawHistory(bench, turn));
+  for (const source of [{ turn }, { history }]) {
+    const fork = await desk.fork({ ...source, at: '2.1' });
+    expect(await handleOf(desk, fork.turn).result()).toMatchObject({
+      answer: expect.stringContaining(CANARY),
+    });
+    expect((await rawBytes(bench, fork.turn)).includes(CANARY)).toBe(false);
+  }
+  await desk.cancel(turn);
+});
+
 test('a turn is decided by signal, and what a model failed with is not to be read either', async () => {
   const lost = new ModelError('auth', `${CANARY} model`, { retryable: false });
   const turn = await start(book.add(call('pay', 'by signal'), lost));

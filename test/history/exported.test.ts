@@ -35,6 +35,11 @@ test.each<[string, unknown, RegExp]>([
   ['no beginning', without(0), /event 1 is missing/],
   ['another beginning', { events: [{ ...whole.events[1], eventId: '1' }] }, /does not start a workflow/],
   ['a gap in the second run', { countersign: 1, runs: [whole, without(3)] }, /event 4 of run 2 is missing/],
+  [
+    'events after the end',
+    { events: [...whole.events, { ...whole.events[4], eventId: '36' }] },
+    /after the end/,
+  ],
   ['a bundle without runs', { countersign: 1, runs: [] }, /no file of countersign export/],
   ['a bundle of something else', { countersign: 'yes', runs: 'x' }, /no file of countersign export/],
 ])('%s is no history, and the error says how to export one', (_, json, message) => {

@@ -32,15 +32,17 @@ export const withPatch = (name: string, id: string): ExportedHistory => {
   const whole = exported(name);
   const data = Buffer.from(JSON.stringify({ id, deprecated: false })).toString('base64');
   const metadata = { encoding: Buffer.from('json/plain').toString('base64') };
+  const count = whole.events.length;
+  const end = whole.events.slice(-1).map((last) => ({ ...last, eventId: String(count + 1) }));
   const marker = {
-    eventId: String(whole.events.length + 1),
+    eventId: String(count),
     eventType: 'EVENT_TYPE_MARKER_RECORDED',
     markerRecordedEventAttributes: {
       markerName: 'core_patch',
       details: { 'patch-data': { payloads: [{ metadata, data }] } },
     },
   };
-  return { ...whole, events: [...whole.events, marker] };
+  return { ...whole, events: [...whole.events.slice(0, -1), marker, ...end] };
 };
 
 const payloads = z.object({

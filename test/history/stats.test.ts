@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { turnEventsOfJson } from '../../src/history/from-json';
 import { createStats, statsOf } from '../../src/history/stats';
 import { recordedFiles } from './audit/sample';
-import { accepted, ask, item, result, run, Script } from './script';
+import { accepted, ask, item, result, run, Script, thinkOutput } from './script';
 
 /** One call of `look` with this result, in a turn that ends. */
 const looked = (more: object = {}, settings: object = {}) => {
@@ -41,6 +41,26 @@ it('counts success and failure by tool, and why calls failed', () => {
       errors: { timeout: 1, tool: 1 },
     },
   ]);
+});
+
+it('leaves out what a fork took over or only recorded', () => {
+  const given = {
+    kind: 'recorded',
+    callId: '1.1',
+    id: 'x',
+    tool: 'look',
+    proposed: {},
+    result: result('1.1'),
+  } as const;
+  const fork = { of: 'u', from: '1.2', world: 'dry', given: thinkOutput([given, ask('1.2')]) } as const;
+  const script = new Script()
+    .started('go', { fork })
+    .task()
+    .think(2, [run('2.1')]);
+  script.done(script.call(run('2.1')), { result: result('2.1') });
+  const { all, model } = statsOf([script.fold()]);
+  expect(all).toMatchObject({ calls: 1, succeeded: 1 });
+  expect(model.replies).toBe(1);
 });
 
 it('puts the most used tool first', () => {

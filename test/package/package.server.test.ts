@@ -212,14 +212,14 @@ describe('says what to do, without a stack', () => {
   });
 
   it('where a package is missing that only some commands need', async () => {
-    const worker = join(installed.app, 'node_modules', '@temporalio', 'worker');
-    renameSync(worker, `${worker}-gone`);
+    const client = join(installed.app, 'node_modules', '@temporalio', 'client');
+    renameSync(client, `${client}-gone`);
     try {
-      const ran = await installed.countersign('worker', 'my-agent.ts');
-      expectToSay(ran, '@temporalio/worker is not installed', 'Run `npm install` again', '[not_installed]');
+      const ran = await installed.countersign('inbox');
+      expectToSay(ran, '@temporalio/client is not installed', 'Run `npm install` again', '[not_installed]');
       expect((await installed.countersign('inbox', '--help')).code).toBe(0);
     } finally {
-      renameSync(`${worker}-gone`, worker);
+      renameSync(`${client}-gone`, client);
     }
   });
 

@@ -207,7 +207,10 @@ test('the inbox is narrowed by tool, agent and age; the total is of all', async 
 
 test('a turn is told from its start, live, to its end', async () => {
   const handle = await waiting('told');
-  const stream = eventsIn(await desk.ask(`/api/turns/${handle.workflowId}/events`, { cookie }));
+  const response = await desk.ask(`/api/turns/${handle.workflowId}/events`, { cookie });
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  const stream = eventsIn(response);
   const told: { event: string; id?: string; data: unknown }[] = [];
   const shown = await seen(handle.workflowId);
   for await (const event of stream) {
@@ -269,9 +272,12 @@ test.each([
   ['/api/turns/no%20turn', 404, 'turn_not_found'],
   ['/api/turns/temporal-sys-scheduler', 404, 'turn_not_found'],
   ['/api/turns/no-such-turn/calls/1.1', 404, 'turn_not_found'],
+  ['/api/turns/%3Cscript%3Ealert(1)%3C%2Fscript%3E', 404, 'turn_not_found'],
+  ["/api/turns/x'%20OR%20WorkflowId%20STARTS_WITH%20't", 404, 'turn_not_found'],
   ['/api/nothing', 404, 'not_found'],
 ])('%s is not there: %d %s', async (path, status, code) => {
   const response = await desk.ask(path, { cookie });
+  expect(response.headers.get('content-type')).toBe('application/json');
   expect({ status: response.status, body: await response.json() }).toMatchObject({ status, body: { code } });
 });
 

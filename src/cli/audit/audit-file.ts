@@ -1,14 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
 import { CountersignError } from '../../contract/errors';
-import { notAudit } from '../../history/audit/errors';
 import type { AuditRecord } from '../../history/audit/format';
 import { keyId } from '../../history/audit/keys';
-import { splitLines } from '../../history/audit/lines';
 import { createKnown, type Known } from '../../history/audit/resume';
-import { createVerifier, type Verified } from '../../history/audit/verify';
-import { continueChain, firstLine, type ChainWriter } from '../../history/audit/write';
+import { continueChain, firstLine, type ChainEnd, type ChainWriter } from '../../history/audit/write';
 import { withFile } from '../files';
+import { readThrough } from './read-through';
 
 /** An audit file that is being continued. */
 export interface AuditFile {
@@ -18,7 +16,7 @@ export interface AuditFile {
   add(record: AuditRecord): Promise<void>;
   /** Signs what is not signed yet, makes it durable and closes the file. */
   finish(at: string): Promise<Written>;
-  /** Closes the file without signing: the next export goes on from here. */
+  /** Closes the file without what is not signed yet: the next export goes on from there. */
   abandon(): Promise<void>;
 }
 
@@ -26,6 +24,8 @@ export interface AuditFile {
 export interface Written {
   /** Records that are new. */
   added: number;
+  /** Records that were there and that no head vouched for; those of history are among the new ones. */
+  dropped: number;
   records: number;
   head: { n: number; hash: string };
 }
@@ -38,12 +38,13 @@ export interface Owner {
   at: string;
 }
 
-/** Written at once; a crash loses at most so much, and the next export writes it again. */
+/** Written and signed at once: a crash loses no more, and the next export reads it from history again. */
 const BUFFER_CHARS = 1024 * 1024;
 
 /**
- * Opens an audit file to go on with it, or starts one. Every record in it is checked first: what we sign we have to
- * vouch for. What a crash left of a last line is cut off.
+ * Opens an audit file to go on with it, or starts one. Every record in it is checked first. What comes after the last
+ * signed head is cut off: a crash leaves it, or somebody without the key has written it, and we sign only what we read
+ * from history ourselves.
  *
  * @throws CountersignError `file_failed`, `audit_broken`, `audit_invalid`, `audit_key`, `usage` for another namespace's file.
  */
@@ -66,26 +67,27 @@ interface Place {
 
 async function continueFile(handle: FileHandle, { path, owner, doing }: Place): Promise<AuditFile> {
   const known = createKnown();
-  const found = (await readThrough(handle, known, owner)) ?? (await startFile(handle, owner));
-  if (found.namespace !== owner.namespace) throw otherNamespace(path, found.namespace);
-  const chain = continueChain(found.end);
-  const lines = bufferedLines(handle);
+  const found = await readThrough(handle, known, keyId(owner.key));
+  if (found.namespace !== undefined && found.namespace !== owner.namespace)
+    throw otherNamespace(path, found.namespace);
+  await handle.truncate(found.bytes);
+  const lines = signedLines(handle, owner);
+  const chain = continueChain(found.signed?.end ?? (await startFile(handle, owner)));
   let added = 0;
   return {
     known,
     add: (record) => {
       if (known.take(record)) return DONE;
       added += 1;
-      return withFile(doing, () => lines.write(chain.append(record)));
+      return withFile(doing, () => lines.write(chain, record));
     },
     finish: (at) =>
       withFile(doing, async () => {
-        const isSigned = added === 0 && found.head?.hash === found.end.hash;
-        const head = isSigned ? lastOf(chain) : await signAt(chain, { lines, owner, at });
-        await lines.flush();
+        if (lines.held() > 0 || (found.signed === undefined && added === 0)) await lines.flush(chain, at);
         await handle.sync();
         await handle.close();
-        return { added, records: found.records + added, head };
+        const records = (found.signed?.records ?? 0) + added;
+        return { added, dropped: found.unsigned, records, head: lastOf(chain) };
       }),
     abandon: () => withFile(doing, () => handle.close()),
   };
@@ -93,68 +95,39 @@ async function continueFile(handle: FileHandle, { path, owner, doing }: Place): 
 
 const DONE = Promise.resolve();
 
-/** What the file holds; undefined where it is empty. */
-async function readThrough(handle: FileHandle, known: Known, { key }: Owner): Promise<Verified | undefined> {
-  if (!(await handle.stat()).isFile()) throw notAudit('it is no file');
-  const verifier = createVerifier({ key: keyId(key) });
-  let whole = 0;
-  const chunks = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: 1024 * 1024 });
-  for await (const { lines, cut } of splitLines(chunks)) {
-    for (const line of lines) {
-      known.note(verifier.push(line));
-      whole += line.length + 1;
-    }
-    if (cut !== undefined) await cutOff(handle, { whole, cut });
-  }
-  return whole === 0 ? undefined : verifier.finish();
+async function startFile(handle: FileHandle, { namespace, key, at }: Owner): Promise<ChainEnd> {
+  const line = firstLine({ namespace, key: keyId(key), at });
+  await handle.appendFile(`${line.text}\n`, 'latin1');
+  return line.end;
 }
 
-/** Only what can be the rest of a line of ours: without any whole line the file may be somebody's own. */
-async function cutOff(handle: FileHandle, { whole, cut }: { whole: number; cut: Buffer }): Promise<void> {
-  const start = '{"n":0,"prev":"';
-  if (whole === 0 && !cut.toString('latin1').startsWith(start.slice(0, cut.length)))
-    throw notAudit('it does not start with the first record of one');
-  await handle.truncate(whole);
+/** Holds lines until they are worth a write, and signs each time. */
+interface SignedLines {
+  held(): number;
+  write(chain: ChainWriter, record: AuditRecord): Promise<void>;
+  /** Writes what is held, with a head. `at`: ISO 8601. */
+  flush(chain: ChainWriter, at: string): Promise<void>;
 }
 
-async function startFile(handle: FileHandle, { namespace, key, at }: Owner): Promise<Verified> {
-  const line = Buffer.from(firstLine({ namespace, key: keyId(key), at }));
-  await handle.appendFile(Buffer.concat([line, Buffer.from('\n')]));
-  const verifier = createVerifier();
-  verifier.push(line);
-  return verifier.finish();
-}
-
-interface LineWriter {
-  write(line: string): Promise<void>;
-  flush(): Promise<void>;
-}
-
-function bufferedLines(handle: FileHandle): LineWriter {
+function signedLines(handle: FileHandle, { key }: Owner): SignedLines {
   let held: string[] = [];
   let chars = 0;
-  const flush = async (): Promise<void> => {
-    const text = held.join('');
+  const flush = async (chain: ChainWriter, at: string): Promise<void> => {
+    const text = [...held, chain.sign(key, at), ''].join('\n');
     held = [];
     chars = 0;
-    if (text !== '') await handle.appendFile(text, 'latin1');
+    await handle.appendFile(text, 'latin1');
   };
   return {
+    held: () => held.length,
     flush,
-    write: (line) => {
-      held.push(line, '\n');
-      chars += line.length + 1;
-      return chars < BUFFER_CHARS ? DONE : flush();
+    write: (chain, record) => {
+      const line = chain.append(record);
+      held.push(line);
+      chars += line.length;
+      return chars < BUFFER_CHARS ? DONE : flush(chain, new Date().toISOString());
     },
   };
-}
-
-async function signAt(
-  chain: ChainWriter,
-  { lines, owner, at }: { lines: LineWriter; owner: Owner; at: string },
-): Promise<Written['head']> {
-  await lines.write(chain.sign(owner.key, at));
-  return lastOf(chain);
 }
 
 function lastOf({ end }: ChainWriter): Written['head'] {

@@ -99,7 +99,12 @@ async function decideBy(
 
 /** The ways to change what runs; one at a time, but that `--set` goes on top of `--args`. */
 function checkWays({ edit, patch, args, set, hunks }: ApproveOptions): void {
-  const ways = Object.entries({ '--edit': edit, '--patch': patch, '--args': args ?? set, '--hunks': hunks });
+  const ways = Object.entries({
+    '--edit': edit,
+    '--patch': patch,
+    '--args or --set': args ?? set,
+    '--hunks': hunks,
+  });
   const given = ways.flatMap(([name, value]) => (value === undefined ? [] : [name]));
   const alone = given.find((name) => name === '--edit' || name === '--patch');
   if (alone === undefined || given.length < 2) return;

@@ -100,7 +100,7 @@ function readWindow({ since, until }: ExportOptions): RunQuery {
   });
 }
 
-/** Signs only what is complete: where reading fails the next export goes on from what is there. */
+/** Where reading fails the next export goes on from what is signed. */
 async function finishing(file: AuditFile, work: () => Promise<void>): Promise<Written> {
   try {
     await work();

@@ -1,13 +1,15 @@
+import type { ReplayWorkerOptions } from '@temporalio/worker';
 import type { Command } from 'commander';
 import type { RunQuery } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
+import { turnEventsOfRuns } from '../../history/from-json';
 import type { Context } from '../context';
 import { fileDecode, encryptionOf, readTurnRuns } from '../open-turn';
 import { findingLines, replayProgressLine, sumLine, type ReplaySum } from '../print/replay';
 import { withProgress } from '../progress';
 import { readCount } from '../read-value';
-import type { Judged, NamedRun, Replaying } from '../replay/judge';
+import type { Judged, NamedRun } from '../replay/judge';
 import type { ReplayProgress } from '../replay/runs';
 
 interface ReplayOptions {
@@ -45,33 +47,32 @@ async function replay(named: string | undefined, options: ReplayOptions, context
       },
     );
   const progress: ReplayProgress = { runs: 0, done: 0, gone: 0 };
-  const replaying = await prepare(options, context);
+  const work: Work = { options, context, progress };
   const judged = await withProgress(
     context.screen,
     () => replayProgressLine(progress),
-    () =>
-      named === undefined
-        ? judgeBatch(options, { replaying, progress }, context)
-        : judgeTurn(named, { replaying, progress }, context),
+    () => (named === undefined ? judgeBatch(work) : judgeTurn(named, work)),
   );
   tell(judged, { progress, json: options.json === true }, context);
 }
 
-/** Loaded here, because it brings the SDK's native worker along. */
-async function prepare({ workflows }: ReplayOptions, context: Context): Promise<Replaying> {
+/** The SDK's native worker comes with the code, and keeps the process alive until it has replayed: the code is loaded last. */
+async function loadCode({ options, context }: Work): Promise<ReplayWorkerOptions> {
   const { codeToReplay } = await import('../replay/code.js');
-  const converter = (await encryptionOf(context)).replay();
-  return { options: await codeToReplay(workflows, converter), decode: await fileDecode(context) };
+  return codeToReplay(options.workflows, (await encryptionOf(context)).replay());
 }
 
 interface Work {
-  replaying: Replaying;
+  options: ReplayOptions;
+  context: Context;
   progress: ReplayProgress;
 }
 
-async function judgeTurn(named: string, work: Work, context: Context): Promise<Done> {
+async function judgeTurn(named: string, work: Work): Promise<Done> {
   const { namedRuns } = await import('../replay/runs.js');
-  const histories = await readTurnRuns(named, context);
+  const histories = await readTurnRuns(named, work.context);
+  // What cannot be read, or is no turn, is told as such; workflows of somebody's own need not be any business of ours.
+  if (work.options.workflows === undefined) await turnEventsOfRuns(histories, await fileDecode(work.context));
   work.progress.runs = histories.length;
   return judgeAll(namedRuns(histories), work);
 }
@@ -79,9 +80,10 @@ async function judgeTurn(named: string, work: Work, context: Context): Promise<D
 /** Unless `--last` says so; enough for a gate, few enough to wait for. */
 const MOST = 200;
 
-function judgeBatch({ last, query, workflows }: ReplayOptions, work: Work, context: Context): Promise<Done> {
+function judgeBatch(work: Work): Promise<Done> {
+  const { last, query, workflows } = work.options;
   const most = last === undefined ? MOST : readCount(last, '--last');
-  return context.withDesk(async (desk) => {
+  return work.context.withDesk(async (desk) => {
     const { fetchRuns, newestRuns } = await import('../replay/runs.js');
     const runs = await newestRuns(desk, queryFor(query, workflows), most);
     work.progress.runs = runs.length;
@@ -101,13 +103,14 @@ interface Done {
   ms: number;
 }
 
-async function judgeAll(runs: AsyncIterable<NamedRun>, { replaying, progress }: Work): Promise<Done> {
+async function judgeAll(runs: AsyncIterable<NamedRun>, work: Work): Promise<Done> {
   const { judgeRuns } = await import('../replay/judge.js');
+  const replaying = { options: await loadCode(work), decode: await fileDecode(work.context) };
   const judged: Judged[] = [];
   const started = performance.now();
   for await (const one of judgeRuns(replaying, runs)) {
     judged.push(one);
-    progress.done += 1;
+    work.progress.done += 1;
   }
   return { judged, ms: performance.now() - started };
 }

@@ -1,11 +1,11 @@
 import type { Answer } from '../../client';
 import { checkSchema } from '../../contract/schema';
-import { countDeceiving } from '../../contract/visible';
 import { draftOf, type Draft } from '../edit/document';
 import { editArguments, type EditOutcome } from '../edit/edit-arguments';
 import { changeLines } from '../print/changes';
-import { choose, confirmInFull, type Choice } from '../terminal/ask';
+import { choose, type Choice } from '../terminal/ask';
 import type { Terminal } from '../terminal/terminal';
+import { confirmSight } from './sight';
 import { decide, givenUp, idOf, requestOf, type Subject } from './subject';
 
 /**
@@ -46,20 +46,16 @@ const CHOICES: readonly Choice<'approve' | 'leave' | 'edit'>[] = [
 
 async function wantsMore(
   { arguments: args }: Exclude<EditOutcome, string>,
-  { context: { screen } }: Subject,
+  subject: Subject,
   terminal: Terminal,
 ): Promise<boolean> {
+  const { screen } = subject.context;
   const tell = (lines: readonly string[]): void => screen.lines(lines);
   const wanted = await choose(terminal, 'Approve with these changes', { choices: CHOICES, tell });
   if (wanted === 'edit') return true;
-  const { hidden, alike } = countDeceiving(JSON.stringify(args));
-  const sure =
-    wanted === 'approve' &&
-    (hidden + alike === 0 ||
-      (await confirmInFull(
-        terminal,
-        `The arguments hold ${hidden + alike} characters that deceive the eye.`,
-      )));
+  // The edit drops the preview: only the arguments are what runs.
+  const { preview: _, ...request } = requestOf(subject);
+  const sure = wanted === 'approve' && (await confirmSight({ ...request, arguments: args }, terminal));
   if (!sure) throw givenUp('you left the changes as they are');
   return false;
 }

@@ -20,7 +20,7 @@ export function exportLines(
   written: Written & { gone: number },
   { width, style }: Look,
 ): string[] {
-  const { added, records, head, gone } = written;
+  const { added, dropped, records, head, gone } = written;
   const what = added === 0 ? 'nothing new' : `${count(added)} new records`;
   const lost: [string, Cell][] =
     gone === 0
@@ -29,6 +29,7 @@ export function exportLines(
   const facts: [string, Cell][] = [
     ['records', { text: count(records) }],
     ['head', { text: `${head.n} ${head.hash}` }],
+    ...(dropped === 0 ? [] : [droppedFact(dropped, style)]),
     ...lost,
   ];
   return [
@@ -36,6 +37,11 @@ export function exportLines(
     ...factLines(facts, { width, quiet: style.quiet }),
     ...(added === 0 ? [] : ['Keep the head where nobody who can change the file can change it too.']),
   ];
+}
+
+function droppedFact(dropped: number, style: Look['style']): [string, Cell] {
+  const text = `${count(dropped)} records that nobody had signed; what history has of them is written again`;
+  return ['cut off', { text, paint: style.warn }];
 }
 
 /** What is known of a file that is as it was written. */

@@ -4,7 +4,7 @@ import type { ReplayProgress } from '../replay/runs';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
 import { span } from '../../contract/times';
-import { visible } from './visible';
+import { visible, type Paint } from './visible';
 
 type Look = Pick<Screen, 'width' | 'style'>;
 
@@ -22,7 +22,7 @@ export function findingLines({ turn, runId, finding }: Judged, { width, style }:
       : [['run', { text: visible(runId) }] satisfies [string, Cell]]),
     ['where', { text: whereOf(finding) }],
     ...sides(finding),
-    ['Temporal says', { text: visible(finding.message.replace(/^.*?Details: /s, '')), paint: style.quiet }],
+    ...temporal(finding, style.quiet),
   ];
   return [
     style.bad(`${visible(turn)} does not replay: ${SUMS[finding.kind]}`),
@@ -53,6 +53,10 @@ function sides({ kind, history, code, why }: Finding): [string, Cell][] {
     ['history', { text: history ?? (kind === 'threw' ? 'goes on' : 'has nothing there') }],
     ['the code', { text: code ?? 'does nothing there: it waits, or has ended' }],
   ];
+}
+
+function temporal({ message }: Finding, paint: Paint): [string, Cell][] {
+  return message === undefined ? [] : [['Temporal says', { text: visible(message), paint }]];
 }
 
 /** What came of all of them. */

@@ -23,11 +23,12 @@ export async function codeToReplay(
   workflows: string | undefined,
   dataConverter: DataConverter,
 ): Promise<ReplayWorkerOptions> {
+  const workflowBundle = await bundleOf(workflows);
   if (Runtime._instance === undefined) {
     const logging = { filter: { core: 'ERROR', other: 'ERROR' } as const, forward: {} };
     Runtime.install({ logger: silent, telemetryOptions: { logging } });
   }
-  return { workflowBundle: await bundleOf(workflows), dataConverter };
+  return { workflowBundle, dataConverter };
 }
 
 async function bundleOf(workflows: string | undefined): Promise<WorkflowBundleOption> {

@@ -2,7 +2,7 @@ import type { ReplayWorkerOptions } from '@temporalio/worker';
 import { CountersignError } from '../../contract/errors';
 import type { Decode } from '../../history/decode';
 import { defined } from '../../history/defined';
-import { turnEventsOfRuns } from '../../history/from-json';
+import { refuseNewer, turnEventsOfRuns } from '../../history/from-json';
 import { explain, type Finding } from '../../history/replay/explain';
 import { replayRuns, type ReplayedRun, type RunToReplay } from '../../history/replay/replayer';
 
@@ -30,11 +30,25 @@ export async function* judgeRuns(
   { options, decode }: Replaying,
   runs: AsyncIterable<NamedRun>,
 ): AsyncGenerator<Judged> {
-  for await (const replayed of replayRuns(options, runs)) {
-    const { turn, runId, history } = replayed.run;
-    const finding = await findingOf(replayed, decode);
-    yield { turn, events: history.events?.length ?? 0, ...defined({ runId, finding }) };
+  const refused: Judged[] = [];
+  for await (const replayed of replayRuns(options, withoutNewer(runs, refused))) {
+    yield judgedOf(replayed.run, await findingOf(replayed, decode));
+    yield* refused.splice(0);
   }
+  yield* refused;
+}
+
+/** What a newer version did is not replayed at all: this code cannot know what the other one meant. */
+async function* withoutNewer(runs: AsyncIterable<NamedRun>, refused: Judged[]): AsyncGenerator<NamedRun> {
+  for await (const run of runs) {
+    const why = await refusal(() => refuseNewer(run.history));
+    if (why === undefined) yield run;
+    else refused.push(judgedOf(run, { kind: 'unreadable', eventId: 1, why }));
+  }
+}
+
+function judgedOf({ turn, runId, history }: NamedRun, finding: Finding | undefined): Judged {
+  return { turn, events: history.events?.length ?? 0, ...defined({ runId, finding }) };
 }
 
 async function findingOf(
@@ -42,15 +56,15 @@ async function findingOf(
   decode: Decode,
 ): Promise<Finding | undefined> {
   if (error === undefined) return undefined;
-  const why = await unreadable(run, decode);
+  const why = await refusal(() => turnEventsOfRuns([run.history], decode));
   if (why !== undefined) return { kind: 'unreadable', eventId: 1, why, message: error.message };
   return explain(run.history, observed, error.message);
 }
 
-/** Why this process cannot read a history at all: then it says nothing about the code. */
-async function unreadable({ history }: NamedRun, decode: Decode): Promise<string | undefined> {
+/** Why a history cannot be read here at all: then it says nothing about the code. */
+async function refusal(read: () => unknown): Promise<string | undefined> {
   try {
-    await turnEventsOfRuns([history], decode);
+    await read();
     return undefined;
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;

@@ -36,7 +36,7 @@ export function unsigned({ signed, records }: { signed: number; records: number 
   const count = records - signed;
   const message = `${count} of ${records} records come after the last signed head: nobody vouches for them`;
   return new CountersignError('audit_unsigned', message, {
-    hint: 'an export that was cut off leaves this; run countersign audit export again, it goes on and signs',
+    hint: 'an export that was cut off leaves this; run countersign audit export again, it writes them anew and signs',
     data: { signed, unsigned: count },
   });
 }

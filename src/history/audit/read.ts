@@ -115,9 +115,11 @@ export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   return undefined;
 }
 
-/** The value of a field that is there. */
-export function valueOf(pair: string): string {
-  const parsed: unknown = JSON.parse(pair);
-  const value: unknown = Array.isArray(parsed) ? parsed[1] : undefined;
-  return typeof value === 'string' ? value : '';
+/** What a line says openly; undefined where its body is no JSON, which only a forger writes. */
+export function frameOf(body: string): unknown {
+  try {
+    return JSON.parse(`${body}}`);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { AuditRecord } from './format';
-import type { ReadLine } from './read';
+import { frameOf, type ReadLine } from './read';
 
 /** How far each run is in a file. */
 export interface Known {
-  /** Takes note of a line of the file. */
+  /** Takes note of a line of the file; it counts once `settle` is called. */
   note(line: ReadLine): void;
+  /** A head vouches for everything that was noted. */
+  settle(): void;
   /** Whether the file has a record already; if not, it counts as there from now on. */
   take(record: AuditRecord): boolean;
   /** Whether a run is in the file to its end. */
@@ -27,21 +29,28 @@ const LAST: readonly string[] = ['turn_ended', 'continued'];
 /** Knows nothing yet. */
 export function createKnown(): Known {
   const runs = new Map<string, Reached>();
-  const put = (run: string, at: Omit<Reached, 'over'>, type: string) =>
-    runs.set(run, { event: at.event, part: at.part, over: LAST.includes(type) });
+  const noted = new Map<string, Reached>();
   return {
     note: ({ type, body }) => {
-      const parsed = frame.safeParse(JSON.parse(`${body}}`));
-      if (parsed.success) put(parsed.data.run, parsed.data, type);
+      const parsed = frame.safeParse(frameOf(body));
+      if (parsed.success) noted.set(parsed.data.run, reachedBy(parsed.data, type));
+    },
+    settle: () => {
+      for (const [run, reached] of noted) runs.set(run, reached);
+      noted.clear();
     },
     take: (record) => {
       const reached = runs.get(record.run);
       if (reached !== undefined && !isAfter(record, reached)) return true;
-      put(record.run, record, record.type);
+      runs.set(record.run, reachedBy(record, record.type));
       return false;
     },
     hasWhole: (run) => runs.get(run)?.over === true,
   };
+}
+
+function reachedBy({ event, part }: Pick<AuditRecord, 'event' | 'part'>, type: string): Reached {
+  return { event, part, over: LAST.includes(type) };
 }
 
 function isAfter(record: AuditRecord, { event, part }: Reached): boolean {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { broken, notAudit, otherKey } from './errors';
 import { FORMAT, NO_HASH, sha256, SIGNED } from './format';
 import { publicKeyOf } from './keys';
-import { readLine, wrongValue, type ReadLine } from './read';
+import { frameOf, readLine, wrongValue, type ReadLine } from './read';
 
 /** What a file has to be besides whole. */
 export interface Expected {
@@ -95,7 +95,7 @@ const first = z.object({ format: z.number(), namespace: z.string(), key: z.strin
 
 function readFirst({ type, body }: ReadLine, expected: string | undefined): NonNullable<Found['of']> {
   if (type !== 'audit') throw notAudit('it does not start with the first record of one');
-  const parsed = first.safeParse(JSON.parse(`${body}}`));
+  const parsed = first.safeParse(frameOf(body));
   if (!parsed.success) throw notAudit('its first record does not say what it is of');
   const { format, namespace, key } = parsed.data;
   if (format !== FORMAT) throw notAudit(`its format is ${format}, and this version reads ${FORMAT}`);

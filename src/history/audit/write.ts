@@ -42,11 +42,15 @@ export function continueChain(from: ChainEnd): ChainWriter {
 }
 
 /** The first line of a file: what it is of, and whose signature its heads have. */
-export function firstLine(of: { namespace: string; key: string; at: string }): string {
+export function firstLine(of: { namespace: string; key: string; at: string }): {
+  text: string;
+  end: ChainEnd;
+} {
   const { at, namespace, key } = of;
   const frame = { n: 0, prev: NO_HASH, type: 'audit', at, format: FORMAT, namespace, key };
   const body = `${withoutBrace(frame)},"sealed":{}`;
-  return `${body},"hash":"${sha256(body)}","open":{}}`;
+  const hash = sha256(body);
+  return { text: `${body},"hash":"${hash}","open":{}}`, end: { next: 1, hash } };
 }
 
 function withoutBrace(frame: object): string {

@@ -63,7 +63,7 @@ const message = z.discriminatedUnion('kind', [
 ]);
 
 const schemas = {
-  carried: z.looseObject({ transcript: z.array(message) }),
+  carried: z.looseObject({ transcript: z.array(message), step: z.number().optional() }),
   turnInput: z.looseObject({ agent: z.string(), prompt: z.string() }),
   turnResult: z.looseObject({ status: z.enum(['answered', 'step_limit']), answer: z.string() }),
   gatedCall: ask,
@@ -107,7 +107,8 @@ function fits(schema: z.ZodType, value: unknown): boolean {
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
   turnInput: (value: unknown): value is TurnInput => fits(schemas.turnInput, value),
-  carried: (value: unknown): value is { transcript: TranscriptEntry[] } => fits(schemas.carried, value),
+  carried: (value: unknown): value is { transcript: TranscriptEntry[]; step?: number } =>
+    fits(schemas.carried, value),
   turnResult: (value: unknown): value is TurnResult => fits(schemas.turnResult, value),
   gatedCall: (value: unknown): value is ValidCall => fits(schemas.gatedCall, value),
   forkInput: (value: unknown): value is ForkInput => fits(schemas.forkInput, value),

@@ -17,9 +17,9 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
     ? event.input
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
   const isNext = continuedFrom !== undefined && continuedFrom === state.runId;
-  const messages = messagesIn(event.input);
+  const messages = carriedIn(event.input)?.transcript;
   const prompt = input.prompt || state.prompt || firstWords(messages);
-  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt });
+  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, ...originIn(event) });
   const { agent } = input;
   const started: TurnEvent = {
     ...headOf(event),
@@ -29,29 +29,31 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
     agent,
     prompt,
     taskQueue,
-    ...defined({ continuedFrom, carried: isNext ? undefined : messages }),
+    ...defined({ continuedFrom, carried: isNext || state.fork !== undefined ? undefined : messages }),
   };
-  return [started, ...forked(state, event)];
+  return isNext ? [started] : [started, ...forked(state, event)];
 }
 
-/** What a fork begins with. Its later runs tell only what holds for all of it. */
+/** Holds for every run of a fork. */
+function originIn({ input }: EventOf<'started'>): Pick<FoldState, 'fork'> {
+  return is.turnInput(input) && is.forkInput(input.fork) ? { fork: originOf(input.fork) } : {};
+}
+
+/** What a fork begins with, or what a later run of it took along where the first one is not among the events. */
 function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
-  if (!is.turnInput(event.input) || !is.forkInput(event.input.fork)) return [];
-  const { carried, fork } = event.input;
-  const { given } = fork;
-  const origin = originOf(fork);
-  state.fork = origin;
-  if (event.continuedFrom !== undefined) return [];
-  const told: TurnEvent = { ...headOf(event), type: 'forked', ...origin, taken: carried?.transcript ?? [] };
+  if (state.fork === undefined || !is.turnInput(event.input)) return [];
+  const { transcript: taken = [], step = 0 } = carriedIn(event.input) ?? {};
+  const { given } = event.input.fork ?? {};
+  const told: TurnEvent = { ...headOf(event), type: 'forked', ...state.fork, taken };
   if (given === undefined) return [told];
-  state.step = (carried?.step ?? 0) + 1;
+  state.step = step + 1;
   return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
 }
 
-/** What a run took along; nothing for the first run of a turn, and for a fork of the first step. */
-function messagesIn(input: unknown): TranscriptEntry[] | undefined {
+/** What a run took along; nothing for the first run of a turn that is no fork. */
+function carriedIn(input: unknown): { transcript: TranscriptEntry[]; step?: number } | undefined {
   const carried = isObject(input) ? input['carried'] : undefined;
-  return is.carried(carried) && carried.transcript.length > 0 ? carried.transcript : undefined;
+  return is.carried(carried) ? carried : undefined;
 }
 
 function firstWords(messages: readonly TranscriptEntry[] = []): string {

@@ -43,8 +43,9 @@ export function givenStep(making: Making): ThinkOutput | undefined {
   }
   const { reply } = point.step;
   if (reply === undefined) throw refused(`step ${point.step.step} has no reply on record`);
-  // Keys of calls follow from a reply's id: the fork's are its own.
-  return { ...reply, replyId: making.replyId, schemas: {}, calls: callsOfStep(making, point.call) };
+  // Keys of calls follow from a reply's id: the fork's are its own. What the reply cost was paid before.
+  const { usage: _usage, ...said } = reply;
+  return { ...said, replyId: making.replyId, schemas: {}, calls: callsOfStep(making, point.call) };
 }
 
 function callsOfStep(making: Making, target: PreparedCall): PreparedCall[] {

@@ -1,4 +1,5 @@
 import type { History } from '../read-histories';
+import { z } from 'zod';
 import { defined } from '../defined';
 import { tasksOf, type Deed, type RecordedTask } from './deeds';
 import { firstDifference, type Difference, type DoneByTask } from './difference';
@@ -26,29 +27,57 @@ export interface Finding {
   code?: string;
   /** With `unreadable`: why. */
   why?: string;
-  /** Temporal's own message. */
-  message: string;
+  /** Temporal's own message; absent where it was not asked. */
+  message?: string;
 }
 
 /** What was seen while a run was replayed. */
 export interface Observed {
   done: DoneByTask;
   /** How the code failed, and in which workflow task. */
-  failure?: { message: string; startedId: number };
+  failure?: { message: string; place?: string; startedId: number };
 }
 
-/** Explains why a run does not replay. `message` is what Temporal says. */
-export function explain(history: History, observed: Observed, message: string): Finding {
+/** Explains why a run does not replay. `said` is what Temporal says. */
+export function explain(history: History, observed: Observed, said: string): Finding {
+  const message = messageIn(said);
   const tasks = tasksOf(history.events ?? []);
-  const missing = /no such function is exported by the workflow bundle/.test(message);
-  if (missing) return { kind: 'no_workflow', eventId: 1, message };
+  if (NO_WORKFLOW.test(message)) return { kind: 'no_workflow', eventId: 1, message };
+  if (observed.failure !== undefined) return thrown(observed.failure, tasks, message);
   const difference = firstDifference(tasks, observed.done);
   if (difference !== undefined) return told(difference, tasks, message);
-  const { failure } = observed;
-  const eventId = failure?.startedId ?? eventIn(message) ?? lastDone(observed);
+  const eventId = eventIn(message) ?? lastDone(observed);
+  return { kind: 'unknown', eventId, ...stepAt(tasks, eventId), message };
+}
+
+/** Code that failed did nothing more in that task, so what it lacks there says nothing. */
+function thrown(
+  failure: NonNullable<Observed['failure']>,
+  tasks: readonly RecordedTask[],
+  message: string,
+): Finding {
+  const eventId = failure.startedId;
   const place = stepAt(tasks, eventId);
-  if (failure === undefined) return { kind: 'unknown', eventId, ...place, message };
-  return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}`, message };
+  const where = failure.place === undefined ? '' : `, at ${failure.place}`;
+  return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${where}`, message };
+}
+
+const NO_WORKFLOW = /no such function is exported by the workflow bundle/;
+
+/** The message itself: what the SDK's core hands over is the whole failure as text. */
+export function messageIn(said: string): string {
+  const [, quoted] = /Failure \{ message: ("(?:[^"\\]|\\.)*")/.exec(said) ?? [];
+  const parsed = z.string().safeParse(quoted === undefined ? undefined : parse(quoted));
+  return parsed.success ? parsed.data : said.replace(/^Replay failed[^]*?Details: /, '');
+}
+
+function parse(quoted: string): unknown {
+  try {
+    return JSON.parse(quoted);
+  } catch {
+    // Rust escapes a few characters otherwise than JSON does.
+    return quoted.slice(1, -1);
+  }
 }
 
 function told(difference: Difference, tasks: readonly RecordedTask[], message: string): Finding {

@@ -2,6 +2,7 @@ import type { coresdk } from '@temporalio/proto';
 import { Worker, type ReplayWorkerOptions } from '@temporalio/worker';
 import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
 import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
+import { defined } from '../defined';
 import type { History } from '../read-histories';
 import { deedsOfCommands, type Deed } from './deeds';
 import type { Observed } from './explain';
@@ -64,7 +65,8 @@ class Watch {
     const commands = this.commands.get(startedId) ?? [];
     commands.push(...(successful?.commands ?? []));
     this.commands.set(startedId, commands);
-    if (failed) this.failure = { message: failed.failure?.message ?? '', startedId };
+    if (failed)
+      this.failure = { ...failureOf(failed.failure?.message, failed.failure?.stackTrace), startedId };
   }
 
   observed(): Observed {
@@ -73,6 +75,14 @@ class Watch {
     );
     return { done, ...(this.failure === undefined ? {} : { failure: this.failure }) };
   }
+}
+
+function failureOf(
+  message: string | null | undefined,
+  stack: string | null | undefined,
+): { message: string; place?: string } {
+  const [, place] = /\n\s+at [^\n]*?\(?(\S+:\d+:\d+)\)?/.exec(`\n${stack ?? ''}`) ?? [];
+  return { message: message ?? '', ...defined({ place }) };
 }
 
 /** The SDK's replay worker, watched, and without what costs it two thirds of its speed and serves only live workers. */

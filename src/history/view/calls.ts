@@ -83,6 +83,7 @@ function doubted(call: CallView, event: InDoubtOpened): void {
 function ended(call: CallView, event: CallEnded): void {
   if (call.phase !== 'denied' && call.phase !== 'expired') call.phase = 'done';
   call.result = event.result;
+  if (event.origin === 'record') call.given = true;
   call.attempts = event.attempts;
   if (event.durationMs !== null) call.durationMs = event.durationMs;
 }

@@ -81,11 +81,11 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 }
 
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, finishReason, usage, calls, at } = event;
+  const { step, text, model, finishReason, usage, calls, at, given } = event;
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
   const callIds = calls.map((call) => call.callId);
   const reply = { step, text, model, finishReason, callIds };
-  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure }) });
+  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure, given }) });
   delete view.thinking;
 }
 

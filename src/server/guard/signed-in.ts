@@ -4,6 +4,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { defined } from '../../history/defined';
 import type { Credentials, Door } from '../auth/door';
 import type { SignedIn } from '../auth/sessions';
+import { isLoopback } from './hosts';
 
 /** What a request carries once it passed. */
 export type Env = { Variables: { who: SignedIn; credentials: Credentials } };
@@ -39,16 +40,19 @@ export function clearSession(c: Context): void {
   deleteCookie(c, cookieName(c), { path: '/', secure: !isPlainLoopback(c) });
 }
 
-/** Cookies know no ports: two desks on one machine would sign each other out. */
+/**
+ * Cookies know no ports: two desks on one machine would sign each other out. Off this machine the prefix keeps a
+ * neighbouring name of the same domain from putting its own cookie there.
+ */
 function cookieName(c: Context): string {
-  return `countersign-${hostOf(c).port || 'desk'}`;
+  const { hostname, port } = hostOf(c);
+  return `${isLoopback(hostname) ? '' : '__Host-'}countersign-${port || 'desk'}`;
 }
 
 /** Browsers keep a `Secure` cookie of plain http for nobody but, some of them, localhost. */
 function isPlainLoopback(c: Context): boolean {
-  const { hostname } = hostOf(c);
   const isHttps = c.req.header('origin')?.startsWith('https:') === true;
-  return !isHttps && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return !isHttps && isLoopback(hostOf(c).hostname);
 }
 
 function hostOf(c: Context): URL {

@@ -1,9 +1,11 @@
-import { appendFileSync, chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunningServer } from '../../../src/engine';
+import { makeKeys, readPublicKey } from '../../../src/history/audit/keys';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
+import { fileOf, record } from '../../history/audit/sample';
 import { root } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
 import { startOwnServer } from '../../support/server';
@@ -47,8 +49,17 @@ const linesOf = (name?: string): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-beforeEach(async () => {
-  await json('keys');
+beforeEach(() => {
+  const { privatePem, publicPem } = makeKeys();
+  writeFileSync(path('countersign-audit.key'), privatePem, { mode: 0o600 });
+  writeFileSync(path('countersign-audit.key.pub'), publicPem);
+});
+
+it('makes keys of which only the public one is for others', async () => {
+  const { key } = await json('keys', 'other.key');
+  expect(statSync(path('other.key')).mode & 0o777).toBe(0o600);
+  expect(readPublicKey(readFileSync(path('other.key.pub'), 'utf8'), 'x')).toBe(key);
+  expect((await json('audit', 'export', '--until', '2020-01-01', '--key', 'other.key')).records).toBe(0);
 });
 
 /** A turn that waits for a decision to pay. */
@@ -238,7 +249,7 @@ describe('says what is wrong', () => {
     ['no fields', ['redact', 'countersign-audit.jsonl'], 2, 'usage'],
     ['an unknown field', ['redact', 'countersign-audit.jsonl', '--fields', 'turn'], 2, 'usage'],
   ])('with %s', async (_what, args, code, error) => {
-    await json('audit', 'export', '--until', '2020-01-01');
+    writeFileSync(path(), `${fileOf([record(1)]).join('\n')}\n`);
     const ended = await cli('audit', ...args);
     expect(ended).toMatchObject({ code, err: expect.stringContaining(`[${error}]`) });
     expect(ended.err).not.toMatch(/\n +at /);

@@ -24,20 +24,25 @@ it.each([
 it('tells what is new, and the head to keep', () => {
   const lines = exportLines(
     'a.jsonl',
-    { added: 12, records: 1200, head: { n: 1201, hash: HASH }, gone: 2 },
+    { added: 12, dropped: 3, records: 1200, head: { n: 1201, hash: HASH }, gone: 2 },
     look,
   );
   expect(lines).toEqual([
     'a.jsonl: 12 new records, signed',
     'records  1,200',
     `head     1201 ${HASH}`,
+    'cut off  3 records that nobody had signed; what history has of them is written again',
     'deleted  2 histories while they were listed',
     expect.stringContaining('Keep the head'),
   ]);
 });
 
 it('says so where nothing is new', () => {
-  const lines = exportLines('a.jsonl', { added: 0, records: 5, head: { n: 6, hash: HASH }, gone: 0 }, look);
+  const lines = exportLines(
+    'a.jsonl',
+    { added: 0, dropped: 0, records: 5, head: { n: 6, hash: HASH }, gone: 0 },
+    look,
+  );
   expect(lines[0]).toBe('a.jsonl: nothing new, signed');
   expect(lines).toHaveLength(3);
 });

@@ -8,6 +8,7 @@ const noted = (...records: Parameters<typeof fileOf>[0]) => {
     const line = readLine(text);
     if (typeof line !== 'string') known.note(line);
   }
+  known.settle();
   return known;
 };
 
@@ -20,6 +21,13 @@ it.each([
   ['an early event of another run', record(1, { run: 'run-2' }), false],
 ])('knows whether a file has %s', (_what, one, expected) => {
   expect(noted(record(5), record(5, { part: 1 })).take(one)).toBe(expected);
+});
+
+it('believes only what a head vouches for', () => {
+  const known = noted(record(1));
+  const later = readLine(fileOf([record(2)])[1] ?? '');
+  if (typeof later !== 'string') known.note(later);
+  expect(known.take(record(2))).toBe(false);
 });
 
 it('takes each record once', () => {

@@ -32,14 +32,12 @@ export function fileOf(
   { key = newKey(), heads = [], end = true }: { key?: KeyObject; heads?: number[]; end?: boolean } = {},
 ): string[] {
   const first = firstLine({ namespace: 'default', key: keyId(key), at: AT });
-  const verifier = createVerifier();
-  verifier.push(Buffer.from(first));
-  const chain = continueChain(verifier.finish().end);
+  const chain = continueChain(first.end);
   const lines = records.flatMap((one, index) => [
     chain.append(one),
     ...(heads.includes(index + 1) ? [chain.sign(key, AT)] : []),
   ]);
-  return [first, ...lines, ...(end ? [chain.sign(key, AT)] : [])];
+  return [first.text, ...lines, ...(end ? [chain.sign(key, AT)] : [])];
 }
 
 /** Checks lines as a file is checked. */

@@ -146,7 +146,9 @@ it('asks for https where the page is not on this machine', async () => {
   const headers = { host: 'desk.example.com', origin: 'https://desk.example.com' };
   const response = await desk.ask('/api/session', { json: { code: desk.codes.draw() }, headers });
   expect(response.status).toBe(200);
-  expect(response.headers.get('set-cookie')).toMatch(/; Secure/);
+  expect(response.headers.get('set-cookie')).toMatch(/^__Host-countersign-desk=.*; Secure/);
+  const cookie = cookieOf(response);
+  expect((await desk.ask('/api/session', { headers, cookie })).status).toBe(200);
 });
 
 it('tells nothing of a mistake of ours to the page, and everything to the terminal', async () => {

@@ -55,9 +55,11 @@ export function argsDigestOf(args: JsonObject): string | undefined {
 }
 
 /** What a call came to: never its text, which may be long and secret. */
-export function resultFacts({ success, content, error }: ToolResult) {
+export function resultFacts({ success, content, error, metadata }: ToolResult) {
   return {
     success,
+    // Nothing ran: it is of a fork in a dry world.
+    dry: metadata.dry,
     code: error?.code,
     resultDigest: sha256(content),
     resultBytes: Buffer.byteLength(content),

@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  changed,
+  encryptedExport,
+  exported,
+  exportedText,
+  ofAnotherApplication,
+  withPatch,
+} from '../../history/exports';
+import { ensureBuilt, root } from '../../support/build';
+import { runCli } from '../process';
+
+let directory: string;
+beforeAll(async () => {
+  ensureBuilt();
+  directory = await mkdtemp(join(tmpdir(), 'countersign-replay-'));
+}, 120_000);
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+const replay = (...args: string[]) => runCli(['replay', ...args], { cwd: root });
+const history = (kind: string): string => join('test', 'histories', `0.1.0-${kind}.json`);
+
+const written = async (content: unknown): Promise<string> => {
+  const file = join(directory, 'history.json');
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+};
+
+it('a file replays, with no server', async () => {
+  const { code, out, err } = await replay(history('in-doubt'));
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(/^1 run replays \(51 events in \d+/);
+});
+
+it('every run of a turn replays', async () => {
+  const runs = [exported('0.1.0-continuing'), exported('0.1.0-continued')];
+  const { code, out } = await replay(await written({ countersign: 1, runs }), '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ replayed: 2, failed: 0, runs: [{ turn: expect.any(String) }, {}] });
+});
+
+it('what does not replay is told in the words of the agent, then in those of Temporal', async () => {
+  const file = await written(changed('0.1.0-approved', '"name": "pay"', '"name": "give"'));
+  const { code, out, err } = await replay(file);
+  expect(code).toBe(1);
+  expect(out).toMatch(
+    /does not replay: the code does something else now\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #25\n\s+history +runs call 1\.2, give\n\s+the code +runs call 1\.2, pay\n\s+Temporal says +\[TMPRL1100\] Nondeterminism error: Activity type/,
+  );
+  expect(out).toContain('1 of 1 runs do not replay');
+  expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[replay_failed\]\n$/);
+});
+
+it.each<[string, string[], RegExp]>([
+  ['nothing', [], /nothing is named to replay[^]*\[usage\]/],
+  ['a turn and a batch', ['t', '--last', '3'], /goes without --last[^]*\[usage\]/],
+  ['no count', ['--last', 'x'], /--last x: this is no whole number[^]*\[usage\]/],
+])('%s is a mistake', async (_, args, message) => {
+  const { code, out, err } = await replay(...args);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toMatch(message);
+});
+
+it.each<[string, () => unknown, RegExp]>([
+  ['another application', ofAnotherApplication, /\[not_a_turn\]/],
+  ['a newer version', () => withPatch('0.1.0-plain', 'x'), /\[newer_version\]/],
+  ['half a file', () => exportedText('0.1.0-plain').slice(0, 900), /\[bad_history\]/],
+])('a history of %s is told as such', async (_, content, code) => {
+  const ended = await replay(await written(content()));
+  expect(ended).toMatchObject({ code: 1, out: '' });
+  expect(ended.err).toMatch(code);
+});
+
+it('an encrypted one without its key is told as such', async () => {
+  const { json } = await encryptedExport('0.1.0-plain');
+  expect((await replay(await written(json))).err).toMatch(/the key k1[^]*\[key_missing\]/);
+});
+
+describe('workflows of somebody else', () => {
+  it('are taken from a file', async () => {
+    const file = await written(ofAnotherApplication());
+    const fits = await replay(file, '--workflows', 'test/fixtures/gate-workflows.ts');
+    expect(fits.code).toBe(1);
+    expect(fits.out).toContain('the code has no workflow of this type');
+    const whole = await replay(history('plain'), '--workflows', 'src/workflows/index.ts');
+    expect(whole).toMatchObject({ code: 0, err: '' });
+  }, 120_000);
+
+  it.each([
+    ['gone.ts', /there is no such file[^]*\[file_failed\]/],
+    ['README.md', /cannot be bundled[^]*\[config_invalid\]/],
+  ])('%s are none', async (path, message) => {
+    const { code, err } = await replay(history('plain'), '--workflows', path);
+    expect(code).not.toBe(0);
+    expect(err).toMatch(message);
+  });
+});

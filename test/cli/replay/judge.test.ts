@@ -1,0 +1,155 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { judgeRuns, type Judged } from '../../../src/cli/replay/judge';
+import { makeDecode } from '../../../src/history/decode';
+import { parseExport } from '../../../src/history/exported';
+import type { Finding } from '../../../src/history/replay/explain';
+import { changed, encryptedExport, exported, ofAnotherApplication, withPatch } from '../../history/exports';
+import { ringOf } from '../../encryption/ring';
+import { ensureBuilt, lib, root } from '../../support/build';
+
+const silent = new DefaultLogger('ERROR', () => undefined);
+
+beforeAll(() => {
+  ensureBuilt();
+  const logging = { filter: { core: 'ERROR', other: 'ERROR' } as const, forward: {} };
+  Runtime.install({ logger: silent, telemetryOptions: { logging } });
+}, 120_000);
+
+/** Replays histories with the installed code, or with a change of it. */
+const judge = async (
+  jsons: unknown[],
+  change: (code: string) => string = (code) => code,
+): Promise<Judged[]> => {
+  const code = change(readFileSync(lib('workflow-bundle.js'), 'utf8'));
+  const runs = async function* () {
+    for (const json of jsons) for (const history of parseExport(json)) yield { turn: 't', history };
+  };
+  const options = { workflowBundle: { code }, dataConverter: ringOf({}).replay() };
+  const judged: Judged[] = [];
+  const decode = makeDecode(loadDataConverter(ringOf({}).replay()));
+  for await (const one of judgeRuns({ options, decode }, runs())) judged.push(one);
+  return judged;
+};
+
+const findingOf = async (json: unknown, change?: (code: string) => string): Promise<Finding | undefined> =>
+  (await judge([json], change))[0]?.finding;
+
+const replaced =
+  (from: string | RegExp, to: string) =>
+  (code: string): string => {
+    const other = code.replace(from, to);
+    expect(other).not.toBe(code);
+    return other;
+  };
+
+const histories = readdirSync(join(root, 'test', 'histories')).map((name) => name.replace('.json', ''));
+
+test('every recorded turn replays, in one batch', async () => {
+  const judged = await judge(histories.map(exported));
+  expect(judged).toHaveLength(histories.length);
+  expect(judged.filter(({ finding }) => finding !== undefined)).toEqual([]);
+});
+
+test('one that does not replay does not stop those behind it', async () => {
+  const judged = await judge([
+    exported('0.1.0-plain'),
+    changed('0.1.0-approved', '"name": "pay"', '"name": "give"'),
+    exported('0.1.0-denied'),
+  ]);
+  expect(judged.map(({ finding }) => finding?.kind)).toEqual([undefined, 'other', undefined]);
+});
+
+describe('a history that was changed', () => {
+  it.each<[string, () => unknown, Partial<Finding>]>([
+    [
+      'another tool',
+      () => changed('0.1.0-approved', '"name": "pay"', '"name": "give"'),
+      { kind: 'other', step: 1, callId: '1.2', history: 'runs call 1.2, give', code: 'runs call 1.2, pay' },
+    ],
+    [
+      'another step',
+      () => changed('0.1.0-edited', '"think-2"', '"think-3"'),
+      { kind: 'other', history: 'asks the model for step 3', code: 'asks the model for step 2' },
+    ],
+    [
+      'an event of another kind',
+      () => changed('0.1.0-edited', 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED', 'EVENT_TYPE_TIMER_STARTED'),
+      { kind: 'unknown', eventId: 5, step: 1 },
+    ],
+    ['of another application', ofAnotherApplication, { kind: 'no_workflow' }],
+    [
+      'of a newer version',
+      () => withPatch('0.1.0-plain', 'two-approvers'),
+      { kind: 'unreadable', why: expect.stringContaining('two-approvers') },
+    ],
+  ])('%s', async (_, json, finding) => {
+    expect(await findingOf(json())).toMatchObject(finding);
+  });
+
+  it('that is encrypted says which key is missing', async () => {
+    const { json } = await encryptedExport('0.1.0-edited');
+    expect(await findingOf(json)).toMatchObject({
+      kind: 'unreadable',
+      why: expect.stringContaining('k1'),
+    });
+  });
+});
+
+describe('code that was changed', () => {
+  const timer = 'alarm.set(nextDeadline(turn), "a request expires");';
+  const ask = 'const input = thinkInput(turn);';
+
+  it.each<[string, string, (code: string) => string, Partial<Finding>]>([
+    [
+      'sets no timer',
+      '0.1.0-edited',
+      replaced(timer, ''),
+      { kind: 'other', step: 1, history: 'sets a timer, as for the deadline of a request' },
+    ],
+    [
+      'waits before it asks the model',
+      '0.1.0-plain',
+      replaced(ask, `await workflow_1.sleep(1000); ${ask}`),
+      { kind: 'other', step: 1, history: 'asks the model for step 1' },
+    ],
+    [
+      'never asks the model again',
+      '0.1.0-plain',
+      replaced(ask, `if (turn.step > 1) await new Promise(() => undefined); ${ask}`),
+      { kind: 'missing', step: 2, history: 'asks the model for step 2' },
+    ],
+    [
+      'does more at the end of a task',
+      '0.1.0-plain',
+      replaced(ask, `void workflow_1.scheduleActivity('note', [], { startToCloseTimeout: 1000 }); ${ask}`),
+      { kind: 'other', history: 'asks the model for step 1', code: 'runs the activity note' },
+    ],
+    [
+      'tells one thing more',
+      '0.1.0-cancelled',
+      replaced(ask, `${ask} void Promise.resolve().then(() => workflow_1.upsertMemo({ more: 1 }));`),
+      { kind: 'extra', step: 1, code: 'tells what became of signals' },
+    ],
+    [
+      'ends the turn after one step',
+      '0.1.0-edited',
+      replaced('if (turn.step >= turn.maxSteps)', 'if (turn.step >= 1)'),
+      { kind: 'other', step: 2, history: 'asks the model for step 2' },
+    ],
+    [
+      'fails',
+      '0.1.0-edited',
+      replaced('function takeResults(turn, finished) {', '$& throw new TypeError("no results");'),
+      {
+        kind: 'threw',
+        step: 1,
+        code: expect.stringMatching(/^fails: .*no results.*, at \S+:\d+:\d+$/),
+      },
+    ],
+  ])('%s', async (_, name, change, finding) => {
+    expect(await findingOf(exported(name), change)).toMatchObject(finding);
+  });
+});
