@@ -13,6 +13,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   call_not_found: 404,
   ambiguous_id: 404,
   fork_refused: 409,
+  not_a_turn: 409,
   too_large: 413,
   not_json: 415,
   too_many_attempts: 429,

@@ -100,7 +100,7 @@ test('what was approved is denied in a fork: nothing runs, and both paths stand 
   expect(await unnamedIn(page)).toEqual([]);
   await dialog.getByLabel('it had been denied').check();
   await dialog.getByLabel('Reason').fill('too much');
-  await dialog.getByRole('button', { name: 'Fork, nothing runs' }).click();
+  await dialog.getByRole('button', { name: 'Fork without effects' }).click();
   const paths = page.locator('.two-paths');
   await paths.getByText('the same in both').first().waitFor({ state: 'detached' });
   await paths.getByText('denied', { exact: true }).waitFor();
@@ -116,7 +116,7 @@ test('with other arguments it says what would run, and what does not fit is mend
   const page = await desk.tab(`#/turns/${handle.workflowId}`);
   await page.locator('#step-2').getByRole('button', { name: 'What if …' }).click();
   const dialog = page.getByRole('dialog');
-  const start = dialog.getByRole('button', { name: 'Fork, nothing runs' });
+  const start = dialog.getByRole('button', { name: 'Fork without effects' });
   await dialog.getByLabel('amount').fill('5000');
   await dialog.getByText('The arguments have to be mended first.').waitFor();
   expect(await start.isDisabled()).toBe(true);
@@ -136,7 +136,7 @@ test('what cannot be forked says why, and keeps what was typed', async () => {
   await dialog.getByLabel("The model's answer").fill('Nothing to do.');
   await dialog.getByLabel('Model from here on').fill('no such model');
   await page.route('**/forks', (route) => route.abort());
-  await dialog.getByRole('button', { name: 'Fork, nothing runs' }).click();
+  await dialog.getByRole('button', { name: 'Fork without effects' }).click();
   await dialog.getByText('The desk does not answer.').waitFor();
   expect(await dialog.getByLabel("The model's answer").inputValue()).toBe('Nothing to do.');
   await page.keyboard.press('Escape');
@@ -150,6 +150,16 @@ test('stats show how each tool did, and what this desk refused', async () => {
       ({ turn, state }) => turn === handle.workflowId && state === 'answered',
     ),
   );
+  const late = { callId: '2.1', decision: 'denied', argsDigest: 'old', callKey: 'old' };
+  const refused = await fetch(`${desk.url}/api/turns/${handle.workflowId}/decisions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await desk.addUser('late')}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(late),
+  });
+  expect(refused.status).toBe(409);
   const page = await desk.tab('#/stats');
   await page.getByLabel('Agent', { exact: true }).fill(AGENT);
   await page.keyboard.press('Enter');
@@ -164,6 +174,10 @@ test('stats show how each tool did, and what this desk refused', async () => {
     .first()
     .waitFor();
   await page.getByRole('region', { name: 'How long calls run' }).getByText(/p95/).first().waitFor();
+  await page
+    .getByRole('region', { name: /^Refused/ })
+    .getByText('1 refused')
+    .waitFor();
   await page.getByLabel('Tool', { exact: true }).selectOption('page_look');
   await until(
     'one tool',

@@ -44,7 +44,7 @@ function callWords(event: CallEvent): string {
     case 'request_expired':
       return `${event.callId} expired`;
     case 'signal_recorded':
-      return `${event.callId ?? 'something'}: a ${event.signal} is on record`;
+      return `${event.callId ?? 'something'}: ${event.signal === 'approval' ? 'a decision' : 'a resolution'} is on record`;
     case 'decision':
       return saidWords(event.decision ?? 'something unreadable', event);
     case 'call_started':

@@ -46,7 +46,7 @@ export function ForkForm(props: FormProps): JSX.Element {
           type="submit"
           disabled={why !== undefined || isSending}
         >
-          {draft.live ? 'Fork for real' : 'Fork, nothing runs'}
+          {draft.live ? 'Fork for real' : 'Fork without effects'}
         </button>
       </div>
     </form>
@@ -56,7 +56,8 @@ export function ForkForm(props: FormProps): JSX.Element {
 function WayChoice({ way, chosen, choose }: { way: Way; chosen: Way; choose: () => void }): JSX.Element {
   return (
     <label class="way">
-      <input type="radio" name="way" checked={way === chosen} onChange={choose} /> … {WAY_WORDS[way]}?
+      <input type="radio" name="way" checked={way === chosen} onChange={choose} />
+      <span>… {WAY_WORDS[way]}?</span>
     </label>
   );
 }
@@ -149,11 +150,13 @@ function LiveField({ draft, setDraft }: Part): JSX.Element {
         checked={draft.live}
         onChange={({ currentTarget }) => setDraft({ ...draft, live: currentTarget.checked })}
       />
-      For real
-      <span class="does">
-        {draft.live
-          ? 'New calls run. Dangerous ones wait for decisions of their own.'
-          : 'Not ticked: calls with an effect are written down as what would run.'}
+      <span>
+        For real
+        <span class="does">
+          {draft.live
+            ? 'New calls run. Dangerous ones wait for decisions of their own.'
+            : 'Not ticked: calls with an effect are written down as what would run.'}
+        </span>
       </span>
     </label>
   );

@@ -29,7 +29,7 @@ export function TwoPaths({ fork, events }: TwoPathsProps): JSX.Element {
       <h2 id="paths-title">
         Two paths from {from} on{' '}
         <Chip tone={world === 'dry' ? 'quiet' : 'ask'}>
-          {world === 'dry' ? 'dry: nothing runs' : 'for real'}
+          {world === 'dry' ? 'dry: without effects' : 'for real'}
         </Chip>
       </h2>
       {told !== '' && (

@@ -20,7 +20,7 @@ export function Scrubber({ events, count, choose }: ScrubberProps): JSX.Element 
   const last = stops.length - 1;
   const found = count === undefined ? last : stops.findIndex((stop) => stop >= count);
   const place = found === -1 ? last : found;
-  const goTo = (index: number): void => choose(stops[Math.min(Math.max(index, 0), last)]);
+  const goTo = (index: number): void => choose(index >= last ? undefined : stops[Math.max(index, 0)]);
   const shown = events[(stops[place] ?? 0) - 1];
   const words = shown === undefined ? '' : `${clock(shown.at)}, ${eventWords(shown)}`;
   const isLive = count === undefined;
