@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createProgram } from '../src/cli/program';
@@ -32,6 +32,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench -- --json': BENCH,
   'npm run bench -- --write': BENCH,
   'npx countersign reset <turn> --before 2.1': TERMINAL,
+  'npx countersign approve <turn>/<call> --edit': TERMINAL,
+  'npx countersign approve <turn>/<call> --patch': TERMINAL,
+  "npx countersign approve --all --tool refund_order --where 'args.cents < 5000'": TERMINAL,
   'npx countersign review': TERMINAL,
   'npx countersign review --tool refund_order --older-than 1h': TERMINAL,
   'npx countersign watch --notify https://example.org/hook --secret-file hook.secret': OTHERS,
@@ -76,6 +79,11 @@ const deniedByMistake = async (): Promise<string> => {
   await place.type(`npx countersign deny ${turn}/2.1 --reason "oh"`).ended;
   await place.look(turn, 'answered', ({ status }) => status === 'answered');
   return turn;
+};
+
+const deletion = async (): Promise<string> => {
+  await writeFile(join(place.folder, 'files', 'old.txt'), 'old\n');
+  return place.request({ tool: 'delete_file', args: { path: 'old.txt' } });
 };
 
 const inDoubt = async (): Promise<string> => {
@@ -162,6 +170,7 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign run maintainer /, run: denied, says: /The tests still fail/ },
   { line: /^npx countersign run support /, run: denied, says: /answered/ },
   { line: /npx countersign inbox$/, fill: here, turn: pay, says: (turn) => `${turn}/1.1` },
+  { line: /^npx countersign inbox --tool /, says: /Nothing waits|^CALL/ },
   { line: /^npx countersign list$/, turn: pay, says: (turn) => turn },
   { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },
   { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },
@@ -208,6 +217,7 @@ const RULES: readonly Rule[] = [
     then: told,
     leaves: expect.stringContaining('paid 100'),
   },
+  { line: /^npx countersign deny --all /, turn: deletion, says: /denied/ },
   { line: /^npx countersign deny /, turn: pay, says: /denied by/, then: decision, leaves: ['denied'] },
   {
     line: /^npx countersign resolve .*run-again/,
@@ -329,8 +339,8 @@ describe('what is not run', () => {
       const [flag = '', figures] = words.replace('--', '').split(' ');
       const bench = readFileSync(join(root, 'bench', 'main.ts'), 'utf8');
       expect(bench).toMatch(new RegExp(`^ +${flag}: \\{ type: `, 'm'));
-      const known = /MEASUREMENTS.* = \[(.*)\]/.exec(bench)?.[1]?.split(', ');
-      if (figures !== undefined) expect(known).toEqual(expect.arrayContaining(figures.split(',')));
+      const known = readdirSync(join(root, 'bench', 'figures')).map((file) => file.replace('.ts', ''));
+      expect(known).toEqual(expect.arrayContaining(figures?.split(',') ?? []));
     },
   );
 
