@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createProgram } from '../src/cli/program';
 import { freePorts } from '../src/engine/ports';
 import type { TurnView } from '../src/history/view';
 import type { Ended } from './cli/process';
@@ -19,6 +20,9 @@ afterAll(() => place.stop());
 
 const BENCH = 'it measures for minutes and wants the machine for itself';
 
+const TERMINAL = 'it asks at a terminal; the tests of the terminal type into one';
+const OTHERS = 'it tells another machine; the tests of notifying have one of their own';
+
 /** Lines that are not run here, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
@@ -27,6 +31,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench -- --only step,decision': BENCH,
   'npm run bench -- --json': BENCH,
   'npm run bench -- --write': BENCH,
+  'npx countersign reset <turn> --before 2.1': TERMINAL,
+  'npx countersign review': TERMINAL,
+  'npx countersign review --tool refund_order --older-than 1h': TERMINAL,
+  'npx countersign watch --notify https://example.org/hook --secret-file hook.secret': OTHERS,
+  "npx countersign watch --notify 'jq -r .data.summary | mail -s approval ann@example.org' --before 2h":
+    OTHERS,
   'docker compose up --build --detach': 'needs Docker; compose.test.ts compares the file with the code',
 };
 
@@ -46,8 +56,10 @@ interface Rule {
   leaves?: unknown;
 }
 
-const pay = () => place.request('pay', { amount: 100 });
-const refund = () => place.request('give_back', { order: '77', cents: 100 });
+const pay = () => place.request({ tool: 'pay', args: { amount: 100 } });
+const giveBack = { tool: 'give_back', args: { order: '77', cents: 100 } };
+const refund = () => place.request(giveBack);
+const secondStep = () => place.request({ tool: 'list_directory', args: {} }, giveBack);
 
 const lines = (...changed: number[]): string =>
   Array.from({ length: 30 }, (_, n) => `line ${n + 1}${changed.includes(n + 1) ? ' changed' : ''}\n`).join(
@@ -56,11 +68,18 @@ const lines = (...changed: number[]): string =>
 
 const threeHunks = async (): Promise<string> => {
   await writeFile(join(place.folder, 'files', 'list.txt'), lines());
-  return place.request('write_file', { path: 'list.txt', content: lines(2, 15, 28) });
+  return place.request({ tool: 'write_file', args: { path: 'list.txt', content: lines(2, 15, 28) } });
+};
+
+const deniedByMistake = async (): Promise<string> => {
+  const turn = await secondStep();
+  await place.type(`npx countersign deny ${turn}/2.1 --reason "oh"`).ended;
+  await place.look(turn, 'answered', ({ status }) => status === 'answered');
+  return turn;
 };
 
 const inDoubt = async (): Promise<string> => {
-  const turn = await place.request('lose');
+  const turn = await place.request({ tool: 'lose', args: {} });
   await place.type(`npx countersign approve ${turn}/1.1`).ended;
   await place.look(turn, 'in doubt', ({ inDoubt: open }) => open.length > 0);
   return turn;
@@ -113,6 +132,18 @@ const askDesk = async (line: string): Promise<Ended> => {
   return answer;
 };
 
+const withReply = async (line: string): Promise<string> => {
+  await writeFile(join(place.folder, 'reply.json'), JSON.stringify({ text: 'from a file' }));
+  return line;
+};
+
+/** With a turn that the audit file tells of. */
+const ofAudited = async (line: string): Promise<string> => {
+  if (!line.includes('turn-01j9')) return line;
+  const text = await readFile(join(place.folder, 'countersign-audit.jsonl'), 'utf8');
+  return line.replace('turn-01j9', /"turn":"([^"]+)"/.exec(text)?.[1] ?? '');
+};
+
 const here = (line: string): string => line.replace(/TEMPORAL_ADDRESS=\S+ /, '');
 
 const decision = (view: TurnView): unknown => view.calls[0]?.decisions.map((one) => one.decision);
@@ -151,7 +182,7 @@ const RULES: readonly Rule[] = [
   },
   {
     line: /^npx countersign approve .*--set 'argv\.1="5"'/,
-    turn: () => place.request('run_command', { argv: ['echo', '3'] }),
+    turn: () => place.request({ tool: 'run_command', args: { argv: ['echo', '3'] } }),
     says: /modified by/,
     then: told,
     leaves: expect.stringMatching(/^5$/m),
@@ -209,6 +240,23 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign web user (add|list|remove)/, says: /ann/ },
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
   { line: /^curl .*\/api\/inbox$/, turn: pay, run: askDesk, says: (turn) => turn },
+  { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },
+  { line: /^npx countersign timeline turn\.json$/, says: /give_back/ },
+  {
+    line: /^npx countersign fork /,
+    turn: secondStep,
+    fill: withReply,
+    says: /give_back|ask first|from a file/,
+  },
+  { line: /^npx countersign stats .*--json$/, says: /^\{/ },
+  { line: /^npx countersign stats /, says: /give_back/ },
+  {
+    // One rule, so that they are run as they stand on the page: each needs what the ones before left.
+    line: /^(npx countersign (keys|audit)|tail -n 1 countersign-audit\.jsonl)\b/,
+    fill: ofAudited,
+    says: /countersign-audit|for-the-auditor|^$/,
+  },
+  { line: /^npx countersign reset .*--yes$/, turn: deniedByMistake, says: (turn) => turn },
   { line: /^openssl rand -base64 32$/, says: /^[A-Za-z0-9+/]{43}=\n$/ },
   { line: /^chmod 600 countersign\.keys$/, fill: (line) => `touch countersign.keys && ${line}`, says: /^$/ },
 ];
@@ -229,7 +277,10 @@ it.each(runnable)(
     if (rule === undefined)
       throw new Error('nothing here runs this command: add a rule, or a reason to NOT_RUN');
     const turn = (await rule.turn?.()) ?? '';
-    const named = command.line.replace('<turn>/<call>', `${turn}/1.1`).replace('<turn>', turn);
+    const named =
+      rule.turn === undefined
+        ? command.line
+        : command.line.replace('<turn>/<call>', `${turn}/1.1`).replace(/<turn>|turn-01j9/, turn);
     const line = (await rule.fill?.(named)) ?? named;
     const { code, out, err } = await (rule.run?.(line) ?? place.type(line).ended);
     expect({ code, err }).toEqual({ code: 0, err: expect.not.stringMatching(/\n\s+at |unexpected/) });
@@ -280,6 +331,18 @@ describe('what is not run', () => {
       expect(bench).toMatch(new RegExp(`^ +${flag}: \\{ type: `, 'm'));
       const known = /MEASUREMENTS.* = \[(.*)\]/.exec(bench)?.[1]?.split(', ');
       if (figures !== undefined) expect(known).toEqual(expect.arrayContaining(figures.split(',')));
+    },
+  );
+
+  it.each(Object.keys(NOT_RUN).filter((line) => line.startsWith('npx ')))(
+    '%s has flags that are known',
+    (line) => {
+      const [, , name] = line.split(' ');
+      const program = createProgram({ out: process.stdout, err: process.stderr, env: {} });
+      const flags = program.commands
+        .find((command) => command.name() === name)
+        ?.options.map(({ long }) => long);
+      expect(flags).toEqual(expect.arrayContaining(line.match(/--[a-z-]+/g) ?? []));
     },
   );
 

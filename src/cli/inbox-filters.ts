@@ -11,13 +11,13 @@ export interface InboxFilters {
   limit?: string;
 }
 
-/** Adds these options to a command. */
-export function addInboxFilters(command: Command): Command {
+/** Adds these options to a command; `most` is what it takes without `--limit`. */
+export function addInboxFilters(command: Command, most = 100): Command {
   return command
     .option('--tool <name>', 'only calls of this tool')
     .option('--agent <name>', 'only turns of this agent')
     .option('--older-than <time>', 'only what waits for longer, such as 10m')
-    .option('--limit <count>', 'at most so many (default: 100)');
+    .option('--limit <count>', `at most so many (default: ${most})`);
 }
 
 /** @throws CountersignError `usage` for what cannot be read. */

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startWeb, type RunningWeb, type WebOptions } from '../../src/server';
 import { createUsers } from '../../src/server/auth/users';
-import { until } from '../support/worker';
-import { unreachable } from './support';
+import { eventsIn, unreachable } from './support';
 
 let directory: string;
 let open: RunningWeb[];
@@ -192,24 +191,19 @@ describe('what comes over the wire', () => {
 });
 
 it('ends open streams when it is stopped', async () => {
-  let listening = 0;
-  const desk = {
-    ...unreachable(),
-    namespace: 'default',
-    inbox: async () => {
-      listening++;
-      return [];
-    },
+  let reads = 0;
+  const inbox = async (): Promise<[]> => {
+    reads++;
+    return [];
   };
   const token = await createUsers(usersFile()).add('ann');
-  const web = await start({ desk });
+  const web = await start({ desk: { ...unreachable(), namespace: 'default', inbox } });
   const headers = { authorization: `Bearer ${token}` };
-  const stream = await fetch(`${web.url}/api/inbox/events`, { headers });
-  const text = stream.text();
-  await until('the first reading', () => listening > 0);
+  const stream = eventsIn(await fetch(`${web.url}/api/inbox/events`, { headers }));
+  expect((await stream.next()).value).toMatchObject({ event: 'inbox' });
   await web.stop();
-  expect(await text).toContain('event: inbox');
-  const after = listening;
+  expect(await stream.next()).toEqual({ done: true, value: undefined });
+  const after = reads;
   await expect(fetch(web.url)).rejects.toThrow();
-  expect(listening).toBe(after);
+  expect(reads).toBe(after);
 });

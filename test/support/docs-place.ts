@@ -17,14 +17,14 @@ export interface DocsPlace {
   desk: Countersign;
   /** Starts a line as a shell would. */
   type(line: string): RunningCommand;
-  /** Starts a turn that makes this call, and waits until a person is asked. */
-  request(tool: string, args?: object): Promise<string>;
+  /** Starts a turn that makes these calls, and waits until a person is asked. */
+  request(...calls: { tool: string; args: object }[]): Promise<string>;
   /** Waits until a turn looks so. */
   look(turn: string, what: string, is: (view: TurnView) => boolean): Promise<TurnView>;
   stop(): Promise<void>;
 }
 
-/** Answers the call that the prompt spells, then tells its result. */
+/** Makes the calls that the prompt spells, one a step, then tells the last result. */
 const AGENTS = `
 import {
   createShellTools,
@@ -65,9 +65,10 @@ const lose = defineTool({
 const model: Model = {
   id: 'told',
   generate: async ({ messages }) => {
-    const result = messages.findLast(({ role }) => role === 'tool')?.content;
-    if (result !== undefined) return { text: result, toolCalls: [], finishReason: 'stop' };
-    const { tool, args } = JSON.parse(messages[0]?.content ?? '{}');
+    const results = messages.filter(({ role }) => role === 'tool');
+    const call = JSON.parse(messages[0]?.content ?? '[]')[results.length];
+    if (call === undefined) return { text: results.at(-1)?.content ?? '', toolCalls: [], finishReason: 'stop' };
+    const { tool, args } = call;
     return { text: '', toolCalls: [{ name: tool, arguments: JSON.stringify(args) }], finishReason: 'tool-calls' };
   },
 };
@@ -75,6 +76,7 @@ const told = defineAgent({
   name: 'told',
   instructions: 'Do as you are told.',
   model,
+  models: { other: model },
   tools: [pay, giveBack, lose, ...createWorkspaceTools({ root: 'files' }), ...createShellTools({ root: 'files' })],
 });
 export default [clerk, support, desk, maintainer, operator, told];
@@ -102,9 +104,9 @@ export async function makePlace(): Promise<DocsPlace> {
     look,
     type: (line) =>
       typeIn(line, { ...env, PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` }, folder),
-    request: async (tool, args = {}) => {
+    request: async (...calls) => {
       const turn = `docs-${randomUUID()}`;
-      const prompt = JSON.stringify({ tool, args });
+      const prompt = JSON.stringify(calls);
       const { code, err } = await runCli(['run', 'told', prompt, '--id', turn, '--wait', '0'], { env });
       expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining('[still_waiting]') });
       return turn;

@@ -127,6 +127,29 @@ test('arguments are changed in the form; mistakes stand at their field before an
   });
 });
 
+test('what only the workflow can find wrong stands at its field after sending', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await desk.tab();
+  // A record without a schema, as of a worker of an older version: the page cannot check then.
+  await page.route('**/api/turns/*/calls/*', async (route) => {
+    const response = await route.fetch();
+    const { schema: _, ...details } = await response.json();
+    await route.fulfill({ response, json: details });
+  });
+  await page.goto(`${desk.url}/${callPlace(handle.workflowId)}`);
+  await page.getByRole('button', { name: /^Change/ }).click();
+  await page.getByRole('button', { name: 'Form' }).click();
+  await page.getByLabel('amount', { exact: true }).fill('900');
+  await lookAtAll(page);
+  await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await page.getByText(/Mend the marked fields\. \(invalid_arguments\)/).waitFor();
+  await page.locator('#field\\/amount-issues li').first().waitFor();
+  expect(await approve(page).getAttribute('aria-disabled')).toBe('true');
+  await page.getByLabel('amount', { exact: true }).fill('90');
+  await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await ran('refund {"order":"4711","amount":90,');
+});
+
 test('raw JSON beside the form', async () => {
   const handle = await start('refund_order', REFUND);
   const page = await desk.tab(callPlace(handle.workflowId));
@@ -253,6 +276,16 @@ test('a turn is drawn live, to its answer', async () => {
   await page.getByRole('region', { name: 'Answer' }).getByText('paid back').waitFor();
   await page.getByRole('button', { name: /1\.1\s+refund_order/ }).click();
   await page.getByText('approved by ann', { exact: false }).first().waitFor();
+});
+
+test('a turn is cancelled after a second look', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await desk.tab(`#/turns/${handle.workflowId}`);
+  await page.getByRole('button', { name: 'Cancel the turn' }).click();
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  await page.getByRole('button', { name: 'Cancel the turn' }).click();
+  await page.getByRole('button', { name: 'Cancel it' }).click();
+  await page.locator('.turn-facts').getByText('cancelled').waitFor();
 });
 
 test('turns are found by id and by state', async () => {

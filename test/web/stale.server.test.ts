@@ -14,9 +14,15 @@ let desk: WebDesk;
 
 beforeAll(async () => {
   const pay = recordTool(effects, { name: 'pay', safety: 'dangerous' });
+  const brief = recordTool(effects, { name: 'brief', safety: 'dangerous', requestExpires: '4s' });
   bench = await startBench({
     agents: [
-      defineAgent({ name: 'stale', instructions: 'do', model: book.model, tools: [pay, planTool(effects)] }),
+      defineAgent({
+        name: 'stale',
+        instructions: 'do',
+        model: book.model,
+        tools: [pay, brief, planTool(effects)],
+      }),
     ],
   });
   desk = await openDesk();
@@ -79,6 +85,16 @@ test('a page that shows other arguments than those that wait decides nothing, an
   await page.getByRole('region', { name: 'What it does' }).getByText('+zwei').waitFor();
   expect(await page.getByLabel('Reason').inputValue()).toBe('kept');
   expect(await effects.lines('propose_lines stale')).toEqual([]);
+});
+
+test('a request that expires while it is open says so, and cannot be approved any more', async () => {
+  const prompt = book.add({ toolCalls: [{ name: 'brief', arguments: { tag: 'expires' } }] }, readBack);
+  const handle = await bench.start('stale', prompt);
+  await waitFor(handle, '1.1');
+  const page = await desk.tab(callPlace(handle.workflowId));
+  await page.locator('.call-title').getByText('expired').waitFor();
+  expect(await approve(page).count()).toBe(0);
+  expect(await effects.lines('brief')).toEqual([]);
 });
 
 test('what somebody else decides shows by itself, and leaves the inbox', async () => {

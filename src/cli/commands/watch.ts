@@ -26,6 +26,9 @@ interface WatchOptions extends InboxFilters {
   once?: boolean;
 }
 
+/** More than a person could be told of; one look costs the server two queries all the same. */
+const LIMIT = 1000;
+
 /** `watch --notify`. */
 export function addWatch(program: Command, context: Context): void {
   const command = program
@@ -36,14 +39,11 @@ export function addWatch(program: Command, context: Context): void {
     .option('--secret-file <path>', 'what posts are signed with (default: COUNTERSIGN_NOTIFY_SECRET)')
     .option('--state <file>', 'where to remember what was told (default: under XDG_STATE_HOME)')
     .option('--once', 'tell what there is to tell now, and end');
-  addInboxFilters(command).action((options: WatchOptions) => watch(options, context));
+  addInboxFilters(command, LIMIT).action((options: WatchOptions) => watch(options, context));
 }
 
-/** More than a person could be told of; one look costs the server two queries all the same. */
-const LIMIT = '1000';
-
 async function watch(options: WatchOptions, context: Context): Promise<void> {
-  const query = readInboxQuery({ ...options, limit: options.limit ?? LIMIT });
+  const query = { limit: LIMIT, ...readInboxQuery(options) };
   const beforeMs = readTime(options.before, '--before');
   const receiver = await readReceiver(options, context);
   const { signal, release } = takeStopSignals(() => undefined);

@@ -48,8 +48,10 @@ export const sendDecision = (turn: string, body: DecisionBody): Promise<Reply<An
 export const sendResolution = (turn: string, body: ResolutionBody): Promise<Reply<Answer>> =>
   send('POST', `${turnPath(turn)}/resolutions`, body);
 
-export const cancelTurn = (turn: string, body: { reason?: string }): Promise<Reply<null>> =>
-  send('POST', `${turnPath(turn)}/cancel`, body);
+export const cancelTurn = (
+  turn: string,
+  body: { reason?: string; abandon?: boolean },
+): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, body);
 
 /** An empty wish is none. */
 function queryOf(wishes: Readonly<Record<string, string>>): string {

@@ -31,12 +31,23 @@ export function createScale(moments: readonly number[]): Scale {
 }
 
 function between(stops: readonly number[], at: (index: number) => number, ms: number): number {
-  const next = stops.findIndex((stop) => stop >= ms);
-  if (next < 0) return stops.length === 0 ? 0 : 1;
-  const after = stops[next] ?? ms;
+  const next = firstFrom(stops, ms);
+  const after = stops[next];
+  if (after === undefined) return stops.length === 0 ? 0 : 1;
   const before = stops[next - 1];
-  if (before === undefined || after === before) return at(next);
+  if (before === undefined || after === ms) return at(next);
   return at(next - 1) + ((ms - before) / (after - before)) * (at(next) - at(next - 1));
+}
+
+/** The place of the first stop that is not before a moment. A long turn has thousands, and each bar asks twice. */
+function firstFrom(stops: readonly number[], ms: number): number {
+  let [low, high] = [0, stops.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((stops[middle] ?? 0) < ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function apart(ticks: { at: number; iso: string }[]): { at: number; iso: string }[] {

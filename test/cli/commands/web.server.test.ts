@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { freePorts } from '../../../src/engine/ports';
 import { ensureBuilt, lib } from '../../support/build';
 import { testAddress } from '../../support/server';
+import { eventsIn } from '../../server/support';
 import { until } from '../../support/worker';
 import { runCli, startCli, type RunningCommand } from '../process';
 
@@ -59,10 +60,11 @@ describe('web', () => {
     expect(status).toBe(200);
     expect((await fetch(`${link.url}/api/inbox`, { headers: { cookie } })).status).toBe(200);
     expect((await fetch(`${link.url}/api/inbox`)).status).toBe(401);
-    const stream = await fetch(`${link.url}/api/inbox/events`, { headers: { cookie } });
+    const stream = eventsIn(await fetch(`${link.url}/api/inbox/events`, { headers: { cookie } }));
+    expect((await stream.next()).value).toMatchObject({ event: 'inbox' });
     expect((await signIn(link)).status).toBe(401);
     web.signal('SIGINT');
-    expect(await stream.text()).toContain('event: inbox');
+    for await (const { event } of stream) expect(event).toBe('inbox');
     const { code, err } = await web.ended;
     expect(code).toBe(0);
     expect(err).toContain('desk closed');

@@ -20,7 +20,7 @@ export function DecisionBar(props: BarProps): JSX.Element {
   };
   return (
     <footer class="decision-bar" aria-label="Decide">
-      <p class="why" id="why" role="status">
+      <p class="why" id="why">
         {review.why}
         {review.canShow && (
           <button class="button plain" type="button" onClick={review.showNext}>

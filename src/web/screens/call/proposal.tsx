@@ -8,6 +8,9 @@ import { EditArguments } from './edit';
 import { PreviewView } from './preview';
 import type { Review } from './use-review';
 
+/** As many as the command line shows. */
+const DIGEST_CHARS = 8;
+
 interface ProposalProps {
   details: CallDetails;
   request: RequestOpened;
@@ -56,7 +59,12 @@ function Arguments({ details, request, review: { edit } }: ProposalProps): JSX.E
   return (
     <section aria-labelledby="arguments-title">
       <div class="section-head">
-        <h3 id="arguments-title">Arguments</h3>
+        <h3>
+          <span id="arguments-title">Arguments</span>{' '}
+          <code class="quiet" title="The beginning of their SHA-256, which your decision names">
+            {request.argsDigest.slice(0, DIGEST_CHARS)}
+          </code>
+        </h3>
         {draft === undefined && (
           <button class="button" type="button" onClick={edit.start}>
             Change <kbd>e</kbd>
