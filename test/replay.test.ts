@@ -32,6 +32,7 @@ it('has one of each kind of turn', () => {
       'expired',
       'in-doubt',
       'cancelled',
+      'reset',
       'continuing',
       'continued',
     ]),
