@@ -40,6 +40,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign watch --notify https://example.org/hook --secret-file hook.secret': OTHERS,
   "npx countersign watch --notify 'jq -r .data.summary | mail -s approval ann@example.org' --before 2h":
     OTHERS,
+  'npx countersign replay workflow.json --workflows src/workflows.ts':
+    'it replays workflows of ones own; the tests of replay have some',
   'docker compose up --build --detach': 'needs Docker; compose.test.ts compares the file with the code',
 };
 
@@ -251,7 +253,9 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
   { line: /^curl .*\/api\/inbox$/, turn: pay, run: askDesk, says: (turn) => turn },
   { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },
-  { line: /^npx countersign timeline turn\.json$/, says: /give_back/ },
+  { line: /^npx countersign timeline turn\.json\b/, says: /give_back/ },
+  { line: /^npx countersign timeline <turn>/, turn: secondStep, says: /list_directory/ },
+  { line: /^npx countersign replay /, turn: pay, says: /replays?\b|Nothing to replay/ },
   {
     line: /^npx countersign fork /,
     turn: secondStep,
@@ -259,7 +263,7 @@ const RULES: readonly Rule[] = [
     says: /give_back|ask first|from a file/,
   },
   { line: /^npx countersign stats .*--json$/, says: /^\{/ },
-  { line: /^npx countersign stats /, says: /give_back/ },
+  { line: /^npx countersign stats\b/, says: /give_back/ },
   {
     // One rule, so that they are run as they stand on the page: each needs what the ones before left.
     line: /^(npx countersign (keys|audit)|tail -n 1 countersign-audit\.jsonl)\b/,
