@@ -32,6 +32,8 @@ it('has one of each kind of turn', () => {
       'expired',
       'in-doubt',
       'cancelled',
+      'reset',
+      'forked',
       'continuing',
       'continued',
     ]),

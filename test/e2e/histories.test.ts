@@ -4,11 +4,13 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import type { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { version } from '../../package.json';
+import { connect } from '../../src/client';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { ToolError, TransportError } from '../../src/tools/errors';
 import type { Tool, ToolOptions } from '../../src/tools/types';
+import { resetTurn } from '../support/operator';
 import { startOwnServer, testBundle } from '../support/server';
 import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
 
@@ -51,6 +53,7 @@ const scripts: Record<string, ScriptedStep[]> = {
   expired: [{ toolCalls: [call('hurry')] }, end],
   'in-doubt': [{ toolCalls: [call('lose')] }, end],
   cancelled: [{ toolCalls: [call('pay')] }, end],
+  reset: [{ toolCalls: [call('look'), call('pay')] }, end],
 };
 
 const waiting = (handle: TurnHandle, state: string): Promise<unknown> =>
@@ -84,6 +87,11 @@ const acts: Record<string, (handle: TurnHandle) => Promise<unknown>> = {
       args: [{ callId: '1.1', resolution: 'happened', content: 'seen' }],
     });
   },
+  reset: async (handle) => {
+    await waiting(handle, 'waiting');
+    await resetTurn(handle, '--type', 'FirstWorkflowTask');
+    await decide(handle, { callId: '1.2', decision: 'approved', approver: 'ann' });
+  },
   cancelled: async (handle) => {
     await waiting(handle, 'waiting');
     await handle.cancel();
@@ -102,12 +110,26 @@ afterAll(() => bench.stop());
 test.each(Object.keys(scripts))('a turn that was %s replays from its exported history', async (name) => {
   const handle = await bench.start(name, `turn ${name}`);
   await acts[name]?.(handle);
-  const status = await handle.result().then(
+  // The handle of the start would wait for the run that a reset ended.
+  const turn: TurnHandle = bench.client.workflow.getHandle(handle.workflowId);
+  const status = await turn.result().then(
     ({ status: end }) => end,
     () => 'no result',
   );
   expect(status).toBe(name === 'cancelled' ? 'no result' : 'answered');
   await keepAndReplay(name, await handle.fetchHistory());
+});
+
+test('a fork of a turn replays', async () => {
+  const handle = await bench.start('approved', 'turn forked');
+  await acts['approved']?.(handle);
+  await handle.result();
+  const desk = await connect({ client: bench.client });
+  const change = { what: 'decision', decision: 'denied', approver: 'ben' } as const;
+  const { turn } = await desk.fork({ turn: handle.workflowId, at: '1.2', change });
+  const fork: TurnHandle = bench.client.workflow.getHandle(turn);
+  expect(await fork.result()).toMatchObject({ status: 'answered' });
+  await keepAndReplay('forked', await fork.fetchHistory());
 });
 
 test('a turn that continued as new replays, both its runs', async () => {

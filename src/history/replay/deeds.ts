@@ -69,7 +69,8 @@ function plainDeedOfEvent(event: HistoryEvent): Deed | undefined {
   if (!attributes) return undefined;
   const names = Object.keys(attributes.searchAttributes?.indexedFields ?? {});
   // The SDK's core writes these by itself for each patch.
-  return names.every((name) => name === 'TemporalChangeVersion') ? undefined : { what: 'attributes' };
+  const isCores = names.length > 0 && names.every((name) => name === 'TemporalChangeVersion');
+  return isCores ? undefined : { what: 'attributes' };
 }
 
 function endOfEvent(event: HistoryEvent): Deed | undefined {
