@@ -1,5 +1,6 @@
 import { span } from '../../contract/times';
-import type { Spread, Stats } from '../../history/stats';
+import type { Spread, Stats, ToolStats } from '../../history/stats';
+import type { StatsAnswer } from '../../server/api';
 import type { Tone } from './words';
 
 /** A part of a bar; `width` is of the whole, 0 to 1. */
@@ -18,11 +19,25 @@ export interface BarRow {
   words: string;
 }
 
+/** What is drawn as bars. */
+type Bars = Record<'calls' | 'times' | 'decisions' | 'doubts' | 'refusals', BarRow[]>;
+
 /** A part that is not 0 stays visible: one failure among thousands counts. */
 const LEAST = 0.008;
 
+/** Everything that is drawn as bars, each with a row a tool; refusals with a row a code. */
+export function barsOf({ stats, refusals }: Pick<StatsAnswer, 'stats' | 'refusals'>): Bars {
+  return {
+    calls: callRows(stats),
+    times: timeRows(stats),
+    decisions: decisionRows(stats),
+    doubts: doubtRows(stats),
+    refusals: refusalRows(refusals),
+  };
+}
+
 /** How calls went, most used first; the longest bar is the tool that was used most. */
-export function callRows({ tools }: Stats): BarRow[] {
+function callRows({ tools }: Stats): BarRow[] {
   const most = Math.max(1, ...tools.map(({ calls }) => calls));
   return tools.map((row) => ({
     tool: row.tool,
@@ -34,14 +49,14 @@ export function callRows({ tools }: Stats): BarRow[] {
     words: wordsOf([
       counted(row.calls, 'call'),
       row.successRate !== null && `${percent(row.successRate)} succeeded`,
-      ...Object.entries(row.errors).map(([code, times]) => `${times} ${code.replaceAll('_', ' ')}`),
+      row.failed > 0 && `failed by ${codesOf(row.errors)}`,
       row.retried > 0 && `${row.retried} retried`,
     ]),
   }));
 }
 
 /** What people said to requests, of tools that asked. */
-export function decisionRows({ tools }: Stats): BarRow[] {
+function decisionRows({ tools }: Stats): BarRow[] {
   const asked = tools.filter(({ decisions }) => decisions.requests > 0);
   const most = Math.max(1, ...asked.map(({ decisions }) => decisions.requests));
   return asked.map(({ tool, decisions }) => {
@@ -72,7 +87,7 @@ export function decisionRows({ tools }: Stats): BarRow[] {
 }
 
 /** How long something took, as a bar on a logarithmic scale: solid up to p50, then p95, then the longest. */
-export function timeRows({ tools }: Stats): BarRow[] {
+function timeRows({ tools }: Stats): BarRow[] {
   const ran = tools.filter(({ time }) => time.count > 0);
   const longest = Math.max(1, ...ran.map(({ time }) => time.max ?? 0));
   const place = (ms: number | null): number => Math.log1p(ms ?? 0) / Math.log1p(longest);
@@ -88,7 +103,7 @@ export function timeRows({ tools }: Stats): BarRow[] {
 }
 
 /** Tools with calls whose outcome nobody knew, and what became of them. */
-export function doubtRows({ tools }: Stats): BarRow[] {
+function doubtRows({ tools }: Stats): BarRow[] {
   const doubted = tools.filter(({ inDoubt }) => inDoubt.calls > 0);
   const most = Math.max(1, ...doubted.map(({ inDoubt }) => inDoubt.calls));
   return doubted.map(({ tool, inDoubt: { calls, resolved } }) => ({
@@ -104,7 +119,7 @@ export function doubtRows({ tools }: Stats): BarRow[] {
 }
 
 /** Refused decisions by code, most frequent first. */
-export function refusalRows(refusals: Readonly<Record<string, number>>): BarRow[] {
+function refusalRows(refusals: Readonly<Record<string, number>>): BarRow[] {
   const most = Math.max(1, ...Object.values(refusals));
   return Object.entries(refusals)
     .sort(([, a], [, b]) => b - a)
@@ -131,6 +146,12 @@ export function sumsOf({ turns, model, all }: Stats): [string, string, string][]
     ['A reply takes', model.time.p50 === null ? '-' : span(model.time.p50), tail(model.time)],
     ['Tokens', whole(inputTokens + outputTokens), `${whole(inputTokens)} in, ${whole(outputTokens)} out`],
   ];
+}
+
+function codesOf(errors: ToolStats['errors']): string {
+  return Object.entries(errors)
+    .map(([code, times]) => `${code.replaceAll('_', ' ')} ${times}`)
+    .join(', ');
 }
 
 function partsOf(most: number, counts: readonly (readonly [Tone, string, number])[]): Part[] {

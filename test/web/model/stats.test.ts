@@ -2,15 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { turnEventsOfJson } from '../../../src/history/from-json';
 import { statsOf, type Spread, type Stats, type ToolStats } from '../../../src/history/stats';
-import {
-  callRows,
-  decisionRows,
-  doubtRows,
-  refusalRows,
-  sumsOf,
-  timeRows,
-  type BarRow,
-} from '../../../src/web/model/stats';
+import { barsOf, sumsOf, type BarRow } from '../../../src/web/model/stats';
 
 const NONE: Spread = { count: 0, mean: null, p50: null, p95: null, max: null };
 const spread = (p50: number, p95: number, max: number): Spread => ({ count: 9, mean: p50, p50, p95, max });
@@ -21,63 +13,57 @@ const tool = (name: string, more: Partial<ToolStats>): Stats['tools'][number] =>
   tool: name,
   ...more,
 });
-const withTools = (...tools: Stats['tools']): Stats => ({ ...empty, tools });
+const draw = (...tools: Stats['tools']) => barsOf({ stats: { ...empty, tools }, refusals: {} });
 const told = ({ tool: name, parts }: BarRow): string =>
   `${name}: ${parts.map((part) => `${part.name} ${part.count} ${part.width.toFixed(2)}`).join(', ')}`;
 
 it('draws calls against the tool that was used most', () => {
-  const rows = callRows(
-    withTools(
-      tool('pay', {
-        calls: 10,
-        succeeded: 7,
-        failed: 2,
-        unfinished: 1,
-        successRate: 7 / 9,
-        errors: { in_doubt: 1, tool: 1 },
-        retried: 1,
-      }),
-      tool('look', { calls: 5, succeeded: 5, successRate: 1 }),
-    ),
-  );
+  const rows = draw(
+    tool('pay', {
+      calls: 10,
+      succeeded: 7,
+      failed: 2,
+      unfinished: 1,
+      successRate: 7 / 9,
+      errors: { in_doubt: 1, tool: 1 },
+      retried: 1,
+    }),
+    tool('look', { calls: 5, succeeded: 5, successRate: 1 }),
+  ).calls;
   expect(rows.map(told)).toEqual([
     'pay: succeeded 7 0.70, failed 2 0.20, unfinished 1 0.10',
     'look: succeeded 5 0.50',
   ]);
   expect(rows.map(({ words }) => words)).toEqual([
-    '10 calls · 77 % succeeded · 1 in doubt · 1 tool · 1 retried',
+    '10 calls · 77 % succeeded · failed by in doubt 1, tool 1 · 1 retried',
     '5 calls · 100 % succeeded',
   ]);
 });
 
 it('never hides the one that failed among thousands, nor rounds it away', () => {
-  const [row] = callRows(
-    withTools(
-      tool('pay', {
-        calls: 100_000,
-        succeeded: 99_999,
-        failed: 1,
-        successRate: 99_999 / 100_000,
-        errors: { tool: 1 },
-      }),
-    ),
-  );
+  const [row] = draw(
+    tool('pay', {
+      calls: 100_000,
+      succeeded: 99_999,
+      failed: 1,
+      successRate: 99_999 / 100_000,
+      errors: { tool: 1 },
+    }),
+  ).calls;
   expect(row?.parts[1]?.width).toBeGreaterThan(0.005);
-  expect(row?.words).toBe('100,000 calls · 99 % succeeded · 1 tool');
+  expect(row?.words).toBe('100,000 calls · 99 % succeeded · failed by tool 1');
 });
 
 it('says of a call that is not over only that it is there', () => {
-  expect(callRows(withTools(tool('pay', { calls: 1, unfinished: 1 })))).toMatchObject([{ words: '1 call' }]);
+  expect(draw(tool('pay', { calls: 1, unfinished: 1 })).calls).toMatchObject([{ words: '1 call' }]);
 });
 
 it('draws times on a logarithmic scale, so that a quick tool shows beside a slow one', () => {
-  const rows = timeRows(
-    withTools(
-      tool('slow', { time: spread(1_000, 60_000, 3_600_000) }),
-      tool('quick', { time: spread(10, 10, 20) }),
-      tool('never ran', {}),
-    ),
-  );
+  const rows = draw(
+    tool('slow', { time: spread(1_000, 60_000, 3_600_000) }),
+    tool('quick', { time: spread(10, 10, 20) }),
+    tool('never ran', {}),
+  ).times;
   expect(rows.map(({ tool: name }) => name)).toEqual(['slow', 'quick']);
   expect(rows[0]?.parts.reduce((sum, { width }) => sum + width, 0)).toBeCloseTo(1);
   expect(rows[1]?.parts.map(({ name }) => name)).toEqual(['p50', 'max']);
@@ -95,7 +81,7 @@ it('draws what people said, and what nobody said', () => {
     refused: 0,
     wait: spread(4_000, 60_000, 60_000),
   };
-  const rows = decisionRows(withTools(tool('pay', { decisions }), tool('look', {})));
+  const rows = draw(tool('pay', { decisions }), tool('look', {})).decisions;
   expect(rows.map(told)).toEqual([
     'pay: approved 4 0.40, edited 1 0.10, denied 2 0.20, expired 1 0.10, open or closed with the turn 2 0.20',
   ]);
@@ -106,17 +92,16 @@ it('draws what people said, and what nobody said', () => {
 
 it('tells what became of calls in doubt', () => {
   const inDoubt = { calls: 3, resolved: { happened: 1, 'did-not': 1, 'run-again': 0 } };
-  expect(doubtRows(withTools(tool('pay', { inDoubt }), tool('look', {})))).toMatchObject([
+  expect(draw(tool('pay', { inDoubt }), tool('look', {})).doubts).toMatchObject([
     { tool: 'pay', words: '3 calls · 1 had happened · 1 had not' },
   ]);
 });
 
 it('lists refusals by code, most frequent first', () => {
-  expect(refusalRows({ expired: 1, stale_args: 4 }).map(told)).toEqual([
+  expect(barsOf({ stats: empty, refusals: { expired: 1, stale_args: 4 } }).refusals.map(told)).toEqual([
     'stale_args: refused 4 1.00',
     'expired: refused 1 0.25',
   ]);
-  expect(refusalRows({})).toEqual([]);
 });
 
 it('sums up nothing without a guess', () => {
@@ -129,7 +114,7 @@ it('sums up nothing without a guess', () => {
     ['A reply takes', '-', ''],
     ['Tokens', '0', '0 in, 0 out'],
   ]);
-  for (const rows of [callRows, timeRows, decisionRows, doubtRows]) expect(rows(empty)).toEqual([]);
+  expect(Object.values(draw()).flat()).toEqual([]);
 });
 
 it('draws no bar wider than its place, of recorded turns', async () => {
@@ -137,8 +122,7 @@ it('draws no bar wider than its place, of recorded turns', async () => {
   const turns = await Promise.all(
     readdirSync(folder).map((name) => turnEventsOfJson(readFileSync(join(folder, name), 'utf8'))),
   );
-  const stats = statsOf(turns);
-  const rows = [callRows, timeRows, decisionRows, doubtRows].flatMap((make) => make(stats));
+  const rows = Object.values(barsOf({ stats: statsOf(turns), refusals: { expired: 1 } })).flat();
   expect(rows.length).toBeGreaterThan(4);
   for (const { parts } of rows) {
     const whole = parts.reduce((sum, { width }) => sum + width, 0);

@@ -39,7 +39,7 @@ export function ForkForm(props: FormProps): JSX.Element {
       </p>
       <div class="buttons">
         <button class="button" type="button" onClick={cancel}>
-          Keep it as it was
+          Cancel
         </button>
         <button
           class={`button ${draft.live ? 'danger' : 'primary'}`}

@@ -18,7 +18,12 @@ export function WhatIf({ turn, call }: WhatIfProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button class="button plain what-if" type="button" onClick={() => setOpen(true)}>
+      <button
+        class="button plain what-if"
+        type="button"
+        aria-label={`What if … at ${call.callId}`}
+        onClick={() => setOpen(true)}
+      >
         What if …
       </button>
       {isOpen && <WhatIfDialog {...{ turn, call }} close={() => setOpen(false)} />}

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { clock } from '../../../contract/times';
 import type { StatsAnswer } from '../../../server/api';
 import { readStats } from '../../api/http';
-import { callRows, decisionRows, doubtRows, refusalRows, sumsOf, timeRows } from '../../model/stats';
+import { barsOf, sumsOf } from '../../model/stats';
 import { Select } from '../../parts/select';
 import { useDesk } from '../../state/desk';
 import { Bars } from './bars';
@@ -82,7 +82,8 @@ function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
 }
 
 function Answer({ answer, isReading }: { answer: StatsAnswer; isReading: boolean }): JSX.Element {
-  const { stats, refusals, isCut, at } = answer;
+  const { stats, isCut, at } = answer;
+  const rows = barsOf(answer);
   return (
     <>
       <p class="quiet" role="status">
@@ -91,16 +92,11 @@ function Answer({ answer, isReading }: { answer: StatsAnswer; isReading: boolean
           : `${isCut ? `The newest ${stats.turns.count} turns` : 'All turns that fit'}, read at ${clock(at)}.`}
       </p>
       {stats.turns.count === 0 ? <p class="empty">No turn fits.</p> : <Sums of={sumsOf(stats)} />}
-      <Bars id="stat-calls" title="Calls by tool" legend={CALLS} rows={callRows(stats)} />
-      <Bars id="stat-times" title="How long calls run" legend={TIMES} rows={timeRows(stats)} />
-      <Bars id="stat-decisions" title="Decisions" legend={DECISIONS} rows={decisionRows(stats)} />
-      <Bars id="stat-doubts" title="In doubt" legend={[]} rows={doubtRows(stats)} />
-      <Bars
-        id="stat-refusals"
-        title="Refused by this desk, every agent"
-        legend={[]}
-        rows={refusalRows(refusals)}
-      />
+      <Bars id="stat-calls" title="Calls by tool" legend={CALLS} rows={rows.calls} />
+      <Bars id="stat-times" title="How long calls run" legend={TIMES} rows={rows.times} />
+      <Bars id="stat-decisions" title="Decisions" legend={DECISIONS} rows={rows.decisions} />
+      <Bars id="stat-doubts" title="In doubt" legend={[]} rows={rows.doubts} />
+      <Bars id="stat-refusals" title="Refused by this desk, every agent" legend={[]} rows={rows.refusals} />
     </>
   );
 }
