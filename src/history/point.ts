@@ -40,6 +40,17 @@ export function countAt(events: readonly TurnEvent[], point: Point): number {
   return end;
 }
 
+/**
+ * The history event of a point, and the run it is in, which counts from 1.
+ *
+ * @throws CountersignError `point_not_found`.
+ */
+export function eventAt(events: readonly TurnEvent[], point: Point): { run: number; eventId: number } {
+  const upTo = events.slice(0, countAt(events, point));
+  const run = upTo.filter(({ type }) => type === 'turn_started').length;
+  return { run, eventId: upTo.at(-1)?.eventId ?? 0 };
+}
+
 /** Events of one history event follow each other; only the start of a run can repeat a number. */
 function sharesEvent(one: TurnEvent | undefined, next: TurnEvent | undefined): boolean {
   return one?.eventId === next?.eventId && next?.type !== 'turn_started';
