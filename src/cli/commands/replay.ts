@@ -33,8 +33,8 @@ export function addReplay(program: Command, context: Context): void {
     .description(
       'run recorded turns through this code, and tell what it would do otherwise; a gate before a deploy',
     )
-    .option('--last <count>', 'the newest runs, at most so many')
-    .option('--query <query>', 'the runs that a visibility query of Temporal finds')
+    .option('--last <count>', 'the newest turns, at most so many (200 unless given)')
+    .option('--query <query>', 'the turns that a visibility query of Temporal finds')
     .option(
       '--workflows <path>',
       'workflows of your own instead of the turn: what your worker has as workflowsPath',
@@ -128,8 +128,10 @@ function judgeBatch(work: Work): Promise<Done> {
   const { last, query, workflows } = work.options;
   const most = last === undefined ? MOST : readCount(last, '--last');
   return work.context.withDesk(async (desk) => {
-    const { fetchRuns, newestRuns } = await import('../replay/runs.js');
-    const runs = await newestRuns(desk, queryFor(query, workflows), most);
+    const { asQueryMistake, fetchRuns, newestRuns } = await import('../replay/runs.js');
+    const runs = await newestRuns(desk, queryFor(query, workflows), most).catch((error: unknown) => {
+      throw asQueryMistake(error, query);
+    });
     work.progress.runs = runs.length;
     return judgeAll(fetchRuns(desk, runs, work.progress), work);
   });
