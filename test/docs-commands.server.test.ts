@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createProgram } from '../src/cli/program';
@@ -32,11 +32,16 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench -- --json': BENCH,
   'npm run bench -- --write': BENCH,
   'npx countersign reset <turn> --before 2.1': TERMINAL,
+  'npx countersign approve <turn>/<call> --edit': TERMINAL,
+  'npx countersign approve <turn>/<call> --patch': TERMINAL,
+  "npx countersign approve --all --tool refund_order --where 'args.cents < 5000'": TERMINAL,
   'npx countersign review': TERMINAL,
   'npx countersign review --tool refund_order --older-than 1h': TERMINAL,
   'npx countersign watch --notify https://example.org/hook --secret-file hook.secret': OTHERS,
   "npx countersign watch --notify 'jq -r .data.summary | mail -s approval ann@example.org' --before 2h":
     OTHERS,
+  'npx countersign replay workflow.json --workflows src/workflows.ts':
+    'it replays workflows of ones own; the tests of replay have some',
   'docker compose up --build --detach': 'needs Docker; compose.test.ts compares the file with the code',
 };
 
@@ -76,6 +81,11 @@ const deniedByMistake = async (): Promise<string> => {
   await place.type(`npx countersign deny ${turn}/2.1 --reason "oh"`).ended;
   await place.look(turn, 'answered', ({ status }) => status === 'answered');
   return turn;
+};
+
+const deletion = async (): Promise<string> => {
+  await writeFile(join(place.folder, 'files', 'old.txt'), 'old\n');
+  return place.request({ tool: 'delete_file', args: { path: 'old.txt' } });
 };
 
 const inDoubt = async (): Promise<string> => {
@@ -162,6 +172,7 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign run maintainer /, run: denied, says: /The tests still fail/ },
   { line: /^npx countersign run support /, run: denied, says: /answered/ },
   { line: /npx countersign inbox$/, fill: here, turn: pay, says: (turn) => `${turn}/1.1` },
+  { line: /^npx countersign inbox --tool /, says: /Nothing waits|^CALL/ },
   { line: /^npx countersign list$/, turn: pay, says: (turn) => turn },
   { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },
   { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },
@@ -208,6 +219,7 @@ const RULES: readonly Rule[] = [
     then: told,
     leaves: expect.stringContaining('paid 100'),
   },
+  { line: /^npx countersign deny --all /, turn: deletion, says: /denied/ },
   { line: /^npx countersign deny /, turn: pay, says: /denied by/, then: decision, leaves: ['denied'] },
   {
     line: /^npx countersign resolve .*run-again/,
@@ -241,7 +253,9 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
   { line: /^curl .*\/api\/inbox$/, turn: pay, run: askDesk, says: (turn) => turn },
   { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },
-  { line: /^npx countersign timeline turn\.json$/, says: /give_back/ },
+  { line: /^npx countersign timeline turn\.json\b/, says: /give_back/ },
+  { line: /^npx countersign timeline <turn>/, turn: secondStep, says: /list_directory/ },
+  { line: /^npx countersign replay /, turn: pay, says: /replays?\b|Nothing to replay/ },
   {
     line: /^npx countersign fork /,
     turn: secondStep,
@@ -249,7 +263,7 @@ const RULES: readonly Rule[] = [
     says: /give_back|ask first|from a file/,
   },
   { line: /^npx countersign stats .*--json$/, says: /^\{/ },
-  { line: /^npx countersign stats /, says: /give_back/ },
+  { line: /^npx countersign stats\b/, says: /give_back/ },
   {
     // One rule, so that they are run as they stand on the page: each needs what the ones before left.
     line: /^(npx countersign (keys|audit)|tail -n 1 countersign-audit\.jsonl)\b/,
@@ -329,8 +343,8 @@ describe('what is not run', () => {
       const [flag = '', figures] = words.replace('--', '').split(' ');
       const bench = readFileSync(join(root, 'bench', 'main.ts'), 'utf8');
       expect(bench).toMatch(new RegExp(`^ +${flag}: \\{ type: `, 'm'));
-      const known = /MEASUREMENTS.* = \[(.*)\]/.exec(bench)?.[1]?.split(', ');
-      if (figures !== undefined) expect(known).toEqual(expect.arrayContaining(figures.split(',')));
+      const known = readdirSync(join(root, 'bench', 'figures')).map((file) => file.replace('.ts', ''));
+      expect(known).toEqual(expect.arrayContaining(figures?.split(',') ?? []));
     },
   );
 

@@ -22,6 +22,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['inbox of a client', 'client/types', 'InboxQuery'],
   ['list of a client', 'client/types', 'ListQuery'],
   ['runs of a client', 'client/types', 'RunQuery'],
+  ['fork of a client', 'client/types', 'ForkTurnRequest'],
   ['follow of a client', 'client/types', 'FollowOptions'],
   ['encryption of startWorker and connect', 'encryption/settings', 'EncryptionOptions'],
   ['createExecutor', 'tools/executor', 'ExecutorDeps'],
@@ -35,7 +36,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
 ];
 
 /** Types that are told as part of another one, or that nobody writes by hand. */
-const ELSEWHERE = ['NextOptions', 'ModelRequest'];
+const ELSEWHERE = ['NextOptions', 'ForkRequest', 'ModelRequest'];
 
 const source = (file: string): string => join(root, 'src', `${file}.ts`);
 const ENTRIES = ['index', 'client/index', 'testing/index', 'workflows/gate/index'];

@@ -33,6 +33,7 @@ it('has one of each kind of turn', () => {
       'in-doubt',
       'cancelled',
       'reset',
+      'forked',
       'continuing',
       'continued',
     ]),

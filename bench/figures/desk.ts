@@ -47,6 +47,7 @@ async function openDesk({ address, say }: Bench): Promise<Desk> {
   const token = await createUsers(usersFile).add('bench');
   const web = await startWeb({
     ...{ desk: client, port: 0, usersFile, localUser: 'bench', pageDir: directory, version: '0' },
+    refusalsFile: join(directory, 'refusals.jsonl'),
     onLink: () => undefined,
     report: (error) => say(String(error)),
   });

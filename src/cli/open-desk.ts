@@ -34,6 +34,7 @@ export async function withOpenDesk<T>(
     ...place,
     desk: client,
     usersFile: usersFile ?? defaultUsersFile(context.env),
+    refusalsFile: join(userStateDir(context.env), 'refusals.jsonl'),
     localUser: osUser(),
     pageDir: join(ROOT, 'lib', 'web'),
     version: manifest().version,

@@ -1,11 +1,15 @@
+import { digestJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
 import type { Accepted, Decision, Refused, RefusalCode, Resolution } from '../contract/decision';
 import type { DecisionMade, Resolved } from '../history/events';
+import { defined } from '../history/defined';
 import type { CallView, TurnView } from '../history/view';
 import type { Answer } from './types';
 
 /**
  * The answer to a decision on a turn that has ended: nobody is there to judge it, so the record does.
- * The same `decisionId` as the one that stands is a repeat and accepted; `already_decided` if somebody decided,
+ * The same `decisionId` as the one that stands is a repeat and accepted, with other content it is `malformed`;
+ * `already_decided` if somebody decided,
  * `expired` if its time was over, `unknown_call` if it never was a request, otherwise `cancelled`.
  */
 export function answerDecision(view: TurnView, decision: Decision): Answer {
@@ -40,12 +44,14 @@ function noRequest(callId: string): string {
   return `no call ${callId} of this turn waited for a decision`;
 }
 
-type Sent = { callId: string; decisionId?: string };
+type Sent = Decision | Resolution;
 
 function answerStanding(view: TurnView, sent: Sent, standing: DecisionMade | Resolved): Answer {
   const { approver, at } = standing;
   const word = (standing.type === 'decision' ? standing.decision : standing.resolution) ?? 'approved';
   if (sent.decisionId !== undefined && sent.decisionId === standing.decisionId) {
+    if (digestJson(contentOf(sent)) !== digestJson(contentOf(standing)))
+      return refused(sent, 'malformed', 'this decisionId was used before, with other content');
     const { callId, decisionId } = sent;
     const verdict: Accepted = { accepted: true, decisionId, callId, decision: word, approver, at };
     return { status: 'accepted', verdict };
@@ -58,7 +64,19 @@ function answerStanding(view: TurnView, sent: Sent, standing: DecisionMade | Res
   return { ...answer, verdict: { ...answer.verdict, standing: { decision: word, approver, at } } };
 }
 
-function refused({ callId, decisionId }: Sent, code: RefusalCode, message: string): RefusedAnswer {
+/** What a repeat has to say again. */
+function contentOf(said: Sent | DecisionMade | Resolved): JsonObject {
+  const { arguments: args, hunks, decision, resolution, content, reason } = { ...NOTHING, ...said };
+  return defined({ args, hunks, decision, resolution, content, reason });
+}
+
+const NOTHING: Partial<Omit<Decision, 'callId'> & Omit<Resolution, 'callId'>> = {};
+
+function refused(
+  { callId, decisionId }: Pick<Sent, 'callId' | 'decisionId'>,
+  code: RefusalCode,
+  message: string,
+): RefusedAnswer {
   const verdict: Refused = { accepted: false, code, message, callId };
   return { status: 'refused', verdict: decisionId === undefined ? verdict : { ...verdict, decisionId } };
 }

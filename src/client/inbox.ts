@@ -1,3 +1,4 @@
+import { CountersignError } from '../contract/errors';
 import { MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
 import type { OpenItem, OpenMemo } from '../contract/turn';
 import { is } from '../history/fold/guards';
@@ -41,11 +42,26 @@ function filterOf({ tool, agent }: InboxQuery, before: string | undefined): stri
 
 async function itemsOf(desk: Desk, turn: ListedTurn): Promise<InboxItem[]> {
   const open = turn.memo[MEMO.open];
-  if (!is.openMemo(open)) return [];
+  if (!is.openMemo(open)) return refuseUnread(desk, turn.id);
   const prompt = turn.memo[MEMO.prompt];
   const head = { turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' };
   const items = open.count > open.items.length ? await allOpen(desk, turn.id, open) : open.items;
   return items.map((item) => ({ ...item, ...head, callKey: `${open.key}:${item.callId}` }));
+}
+
+/**
+ * Something waits and its memo cannot be read. Where that is for want of a key, somebody here would decide if they had it,
+ * so they are told; what was tampered with is nobody's.
+ *
+ * @throws CountersignError `key_missing`.
+ */
+async function refuseUnread(desk: Desk, turn: string): Promise<InboxItem[]> {
+  try {
+    await readTimeline(desk.source, turn);
+  } catch (error) {
+    if (!(error instanceof CountersignError && error.code === 'payload_refused')) throw error;
+  }
+  return [];
 }
 
 /** More is open than the memo has room for; the record has all of it. */

@@ -4,7 +4,7 @@ import { headOf, looksEncrypted, seal, unseal, type Binding, type Head } from '.
 import type { Key } from './keys';
 import { keyMissing, payloadRefused } from './refusals';
 
-/** What becomes of a payload that is refused for what it is. A missing key always throws: with the key it can be read. */
+/** What becomes of a payload that is refused for what it is. A missing key throws, except in lists: with the key it can be read. */
 export type OnRefusal = 'throw' | 'mark' | 'blank';
 
 /** How a codec behaves. */
@@ -15,7 +15,8 @@ export interface CodecOptions {
   required: boolean;
   /**
    * `throw`: a CountersignError. `mark`: what belongs to a workflow becomes a payload that nothing can convert, so that a
-   * workflow sees a message it cannot read instead of being stopped by it. `blank`: it becomes `undefined`.
+   * workflow sees a message it cannot read instead of being stopped by it. `blank`: it becomes `undefined`, also where
+   * its key is missing, so that one turn does not hide a list of others.
    */
   onRefusal: OnRefusal;
   /** False: reads payloads whatever workflow they belong to, as a replay has to, which knows no namespace. */
@@ -48,8 +49,9 @@ export class EncryptionCodec implements PayloadCodec {
       return this.open(payload, context);
     } catch (error) {
       const { onRefusal } = this.options;
-      if (!isRefusal(error) || onRefusal === 'throw') throw error;
+      if (!(error instanceof CountersignError) || onRefusal === 'throw') throw error;
       if (onRefusal === 'blank') return encoded('binary/null');
+      if (!isRefusal(error)) throw error;
       // A task of an activity fails alone and is told why; only a workflow could be stopped for ever.
       if (context?.type !== 'workflow') throw error;
       return encoded(`countersign/refused (${String(error.data['reason'])})`);

@@ -51,6 +51,14 @@ export function eventAt(events: readonly TurnEvent[], point: Point): { run: numb
   return { run, eventId: upTo.at(-1)?.eventId ?? 0 };
 }
 
+/**
+ * Every place where a turn can be looked at, in order: how many events there are up to it. Events that share a history
+ * event are one place.
+ */
+export function stopsOf(events: readonly TurnEvent[]): number[] {
+  return events.flatMap((event, index) => (sharesEvent(event, events[index + 1]) ? [] : [index + 1]));
+}
+
 /** Events of one history event follow each other; only the start of a run can repeat a number. */
 function sharesEvent(one: TurnEvent | undefined, next: TurnEvent | undefined): boolean {
   return one?.eventId === next?.eventId && next?.type !== 'turn_started';

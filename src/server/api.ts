@@ -1,3 +1,6 @@
+import type { ForkChange } from '../history/fork';
+import type { Stats } from '../history/stats';
+import type { RefusalCounts } from './refusals/log';
 import type { Answer, InboxItem, Pending, TurnSummary } from '../client/types';
 import type { Decision, Resolution } from '../contract/decision';
 import type { JsonSchema } from '../contract/tool';
@@ -21,6 +24,8 @@ import type { TurnView } from '../history/view-types';
  * | `POST /api/turns/:turn/decisions` `DecisionBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/resolutions` `ResolutionBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
+ * | `POST /api/turns/:turn/forks` `ForkBody` | 201 `StartedForkAnswer` |
+ * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids.
  */
@@ -75,6 +80,33 @@ export type DecisionBody = Omit<Decision, FromSession | 'argsDigest' | 'callKey'
 
 export type ResolutionBody = Omit<Resolution, FromSession | 'callKey'> &
   Required<Pick<Resolution, 'callKey'>>;
+
+/** A fork to start. `at`: a call (`2.1`) or a step (`2`). Dry unless `live` says otherwise. */
+export interface ForkBody {
+  at: string;
+  /** Who decides otherwise comes from the session. */
+  change?:
+    Exclude<ForkChange, { what: 'decision' }> | Omit<Extract<ForkChange, { what: 'decision' }>, 'approver'>;
+  /** One of the agent's models, for the steps from there on. */
+  model?: string;
+  live?: boolean;
+}
+
+export interface StartedForkAnswer {
+  turn: string;
+  /** The turn it was forked from. */
+  of: string;
+}
+
+export interface StatsAnswer {
+  stats: Stats;
+  /** Decisions and resolutions that this desk sent and that were refused; history has none of them. */
+  refusals: RefusalCounts;
+  /** There may be more turns than were counted. */
+  isCut: boolean;
+  /** When it was read; ISO 8601. */
+  at: string;
+}
 
 type FromSession = 'approver' | 'channel' | 'authenticated';
 

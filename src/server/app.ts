@@ -7,8 +7,10 @@ import { requireOwnOrigin } from './guard/origin';
 import { requireSignedIn, type Env } from './guard/signed-in';
 import { pageRoutes } from './page';
 import { decisionRoutes } from './routes/decisions';
+import { forkRoutes } from './routes/forks';
 import { inboxRoutes } from './routes/inbox';
 import { ownSessionRoutes, signInRoutes } from './routes/session';
+import { statsRoutes } from './routes/stats';
 import { turnRoutes } from './routes/turns';
 
 /** The desk's HTTP app: its page and the API behind it, as `api.ts` tells them. Needs no port: `app.request` asks it. */
@@ -24,6 +26,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/inbox', inboxRoutes(deps));
   app.route('/api/turns', turnRoutes(deps));
   app.route('/api/turns', decisionRoutes(deps));
+  app.route('/api/turns', forkRoutes(deps));
+  app.route('/api/stats', statsRoutes(deps));
   app.route('/', pageRoutes(deps));
   app.notFound(() => {
     throw new CountersignError('not_found', 'there is nothing here', { hint: 'open / for the inbox' });

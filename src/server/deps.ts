@@ -3,6 +3,8 @@ import type { Door } from './auth/door';
 import type { Tell } from './failure';
 import type { Hosts } from './guard/hosts';
 import type { InboxFeed } from './inbox/feed';
+import type { RefusalLog } from './refusals/log';
+import type { StatsReader } from './stats/reader';
 
 /** What the app works with. */
 export interface AppDeps {
@@ -10,6 +12,8 @@ export interface AppDeps {
   door: Door;
   hosts: Hosts;
   feed: InboxFeed;
+  stats: StatsReader;
+  refusals: RefusalLog;
   /** Folder of the built page. */
   pageDir: string;
   version: string;

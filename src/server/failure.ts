@@ -12,6 +12,8 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   turn_not_found: 404,
   call_not_found: 404,
   ambiguous_id: 404,
+  fork_refused: 409,
+  not_a_turn: 409,
   too_large: 413,
   not_json: 415,
   too_many_attempts: 429,

@@ -11,6 +11,8 @@ import { createHosts, inUrl, isLoopback } from './guard/hosts';
 import { createFeed } from './inbox/feed';
 import { readSnapshot } from './inbox/snapshot';
 import { listen, type ListenOptions } from './listen';
+import { createRefusalLog } from './refusals/log';
+import { createStatsReader } from './stats/reader';
 
 /** How the desk is served. */
 export interface WebOptions extends Partial<ListenOptions> {
@@ -19,6 +21,8 @@ export interface WebOptions extends Partial<ListenOptions> {
   allowHosts?: readonly string[];
   /** File of those who may sign in with a token. */
   usersFile: string;
+  /** File that keeps which decisions were refused. */
+  refusalsFile: string;
   /** Who signs in with the link: the person who started this. */
   localUser: string;
   /** Folder of the built page. */
@@ -64,6 +68,7 @@ export async function startWeb({
   const closing = new AbortController();
   const tell = createTell(options.report);
   const { desk, pageDir, version } = options;
+  const refusals = createRefusalLog({ file: options.refusalsFile, report: options.report });
   const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
   const onStale = (): void => (codes === undefined ? undefined : options.onLink(linkOf(codes)));
   listening.serve(
@@ -72,6 +77,8 @@ export async function startWeb({
       hosts: createHosts({ host, port: listening.port, allowHosts }),
       door: createDoor(doorParts(users, codes, { user: options.localUser, onStale })),
       feed: createFeed({ read: () => readSnapshot(desk), tell }),
+      stats: createStatsReader({ desk, refusals }),
+      refusals,
     }),
   );
   return {

@@ -25,6 +25,8 @@ export function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
         : c.body(body, 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
     });
   }
+  // Browsers ask for it unasked; a page without one is no fault to log.
+  routes.get('/favicon.ico', (c) => c.body(null, 204));
   return routes;
 }
 

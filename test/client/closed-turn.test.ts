@@ -43,6 +43,14 @@ test('a repeat of the decision that stands is accepted', () => {
   });
 });
 
+test.each([{ decision: 'approved' as const }, { decision: 'denied' as const, reason: 'changed my mind' }])(
+  'the same id with other content is no repeat: %p',
+  (content) => {
+    const answer = answerDecision(ended(), { callId: '1.1', decisionId: 'd-1.1-denied', ...content });
+    expect(answer).toMatchObject({ status: 'refused', verdict: { code: 'malformed' } });
+  },
+);
+
 /** A turn with a call that was in doubt, and what became of it. */
 function doubted(resolution?: string): TurnView {
   const script = new Script()

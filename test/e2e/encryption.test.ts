@@ -272,6 +272,9 @@ describe('the command line', () => {
       expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('COUNTERSIGN_ENCRYPTION_KEYS') });
       expect(err).toContain('[key_missing]');
     }
+    const listed = await runCli(['list', '--json'], env());
+    expect(listed).toMatchObject({ code: 0, out: expect.stringContaining(turn) });
+    expect(listed.out).not.toContain('by cli');
     const withKeys = env({ COUNTERSIGN_ENCRYPTION_KEYS: key });
     const shown = await runCli(['show', turn], withKeys);
     expect(shown.out).toContain('by cli');

@@ -4,6 +4,7 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import type { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { version } from '../../package.json';
+import { connect } from '../../src/client';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
@@ -117,6 +118,18 @@ test.each(Object.keys(scripts))('a turn that was %s replays from its exported hi
   );
   expect(status).toBe(name === 'cancelled' ? 'no result' : 'answered');
   await keepAndReplay(name, await handle.fetchHistory());
+});
+
+test('a fork of a turn replays', async () => {
+  const handle = await bench.start('approved', 'turn forked');
+  await acts['approved']?.(handle);
+  await handle.result();
+  const desk = await connect({ client: bench.client });
+  const change = { what: 'decision', decision: 'denied', approver: 'ben' } as const;
+  const { turn } = await desk.fork({ turn: handle.workflowId, at: '1.2', change });
+  const fork: TurnHandle = bench.client.workflow.getHandle(turn);
+  expect(await fork.result()).toMatchObject({ status: 'answered' });
+  await keepAndReplay('forked', await fork.fetchHistory());
 });
 
 test('a turn that continued as new replays, both its runs', async () => {

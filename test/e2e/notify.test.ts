@@ -13,7 +13,6 @@ import { startBench, until, type TestBench } from '../support/worker';
 
 jest.setTimeout(120_000);
 
-const directory = scratchDirectory();
 const effects = useEffects();
 const book = scriptBook();
 const agent = `watched-${process.pid}`;
@@ -49,6 +48,9 @@ afterEach(async () => {
   for (const { turn } of await desk.inbox({ agent })) await desk.cancel(turn);
   await until('an empty inbox', async () => (await desk.inbox({ agent })).length === 0);
 });
+
+// Made after the hook above, so that it is removed after nobody writes there.
+const directory = scratchDirectory();
 
 const waiting = async (tool = 'pay'): Promise<string> => {
   const prompt = book.add({ toolCalls: [{ name: tool, arguments: { tag: 'x' } }] }, readBack);

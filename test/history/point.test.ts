@@ -1,5 +1,5 @@
 import { turnEventsOfJson } from '../../src/history/from-json';
-import { countAt, parsePoint } from '../../src/history/point';
+import { countAt, parsePoint, stopsOf } from '../../src/history/point';
 import { exported } from './exports';
 import { ask, item, run, Script } from './script';
 
@@ -67,4 +67,22 @@ test('an event is looked for in the run that is named, or in the last one', asyn
   expect(countAt(told, parsePoint('#1'))).toBe(second + 1);
   expect(countAt(told, parsePoint('1#1'))).toBe(1);
   expect(countAt(told, parsePoint('2#1'))).toBe(second + 1);
+});
+
+test('a turn can be looked at after each history event, and where it ended', () => {
+  const stops = stopsOf(events);
+  expect(stops.at(-1)).toBe(events.length);
+  const ids = stops.map((stop) => events[stop - 1]?.eventId);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(stops).toEqual(ids.map((id) => countAt(events, { kind: 'event', eventId: id ?? 0 })));
+  expect(stops.length).toBeLessThan(events.length);
+});
+
+test('the first event of a next run is a place of its own, though it repeats a number', () => {
+  const run = new Script().started().fold();
+  expect(stopsOf([...run, ...run])).toEqual([1, 2]);
+});
+
+test('a turn without events can be looked at nowhere', () => {
+  expect(stopsOf([])).toEqual([]);
 });

@@ -26,6 +26,7 @@ const usersFile = (): string => join(directory, 'users.json');
 const start = async (options: Partial<WebOptions> = {}): Promise<RunningWeb> => {
   const web = await startWeb({
     ...{ desk: unreachable(), usersFile: usersFile(), localUser: 'owner', pageDir: directory, version: '0' },
+    refusalsFile: join(directory, 'refusals.jsonl'),
     onLink: (link) => void links.push(link),
     report: () => undefined,
     ...options,

@@ -59,6 +59,10 @@ it.each([
   expect((await desk.ask(path)).status).toBe(404);
 });
 
+it('has no icon, which is no fault', async () => {
+  expect((await desk.ask('/favicon.ico')).status).toBe(204);
+});
+
 it('says what to do where the page was not built', async () => {
   const response = await desk.ask('/app.js');
   expect(response.status).toBe(503);

@@ -12,6 +12,8 @@ import { createTell } from '../../src/server/failure';
 import { createHosts } from '../../src/server/guard/hosts';
 import { createFeed } from '../../src/server/inbox/feed';
 import { readSnapshot } from '../../src/server/inbox/snapshot';
+import { createRefusalLog } from '../../src/server/refusals/log';
+import { createStatsReader } from '../../src/server/stats/reader';
 
 /** Where the tests' desk is. */
 export const HOST = '127.0.0.1:7243';
@@ -27,6 +29,8 @@ export interface TestDesk {
   staleCodes: number[];
   /** What was told as a mistake of ours. */
   reported: unknown[];
+  /** Where refused decisions are kept. */
+  refusalsFile: string;
   /** Ends every stream. */
   close(): void;
   /** Asks as our page would, with its cookie where there is one; `headers` are put over it. */
@@ -62,8 +66,22 @@ export async function testDesk(desk: Countersign): Promise<TestDesk & { remove()
   const door = createDoor({ users, local, sessions: createSessions(now), attempts: createAttempts(now) });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['desk.example.com'] });
   const feed = createFeed({ read: () => readSnapshot(desk), tell, paceMs: 50 });
+  const refusalsFile = join(directory, 'refusals.jsonl');
+  const refusals = createRefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
+  const stats = createStatsReader({ desk, refusals });
   const app = createApp({
-    ...{ desk, door, hosts, feed, tell, pageDir: directory, version: '1.2.3', closing: closing.signal },
+    ...{
+      stats,
+      refusals,
+      desk,
+      door,
+      hosts,
+      feed,
+      tell,
+      pageDir: directory,
+      version: '1.2.3',
+      closing: closing.signal,
+    },
   });
   const ask: TestDesk['ask'] = async (
     path,
@@ -83,7 +101,7 @@ export async function testDesk(desk: Countersign): Promise<TestDesk & { remove()
     });
   };
   return {
-    ...{ users, codes, clock, staleCodes, reported, ask, close: () => closing.abort() },
+    ...{ users, codes, clock, staleCodes, reported, refusalsFile, ask, close: () => closing.abort() },
     signIn: async () => cookieOf(await ask('/api/session', { json: { code: codes.draw() } })),
     remove: () => rm(directory, { recursive: true, force: true }),
   };

@@ -169,6 +169,7 @@ test('raw JSON beside the form', async () => {
 test('denying asks for a reason once, and the model reads it', async () => {
   const handle = await start('refund_order', REFUND);
   const page = await desk.tab(callPlace(handle.workflowId));
+  await lookAtAll(page);
   await page.getByRole('button', { name: /^Deny/ }).click();
   const reason = page.getByLabel('Reason');
   expect(await page.locator('#reason:focus').count()).toBe(1);
@@ -242,7 +243,7 @@ test('with the keyboard alone: from the inbox to an approval, which no single ke
   }
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'refund_order' }).waitFor();
-  await lookAtAll(page);
+  await lookAtAll(page, 'key');
   for (const key of ['a', 'a', 'y']) await page.keyboard.press(key);
   expect(await page.locator('#approve:focus').count()).toBe(1);
   expect((await desk.client.view(handle.workflowId)).requests).toHaveLength(1);

@@ -8,6 +8,7 @@ import { startWeb, type RunningWeb } from '../../src/server';
 import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { testAddress } from '../support/server';
+import { until } from '../support/worker';
 
 /** The true page on the true server, and a browser that shows it. */
 export interface WebDesk {
@@ -37,6 +38,7 @@ export async function openDesk(): Promise<WebDesk> {
   const start = (port: number): Promise<RunningWeb> =>
     startWeb({
       ...{ desk: client, usersFile, port, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
+      refusalsFile: join(directory, 'refusals.jsonl'),
       onLink: () => undefined,
       report: (error) => void complaints.push(String(error)),
     });
@@ -88,14 +90,17 @@ async function openTab(browser: Browser, { web, place, options, complaints }: Ta
 /** Where a call is on the page. */
 export const callPlace = (turn: string, callId = '1.1'): string => `#/turns/${turn}/calls/${callId}`;
 
-/** Scrolls until everything was in sight, as a person does: a screen at a time. */
-export async function lookAtAll(page: Page): Promise<void> {
+/** Goes on until everything was in sight, as a person does: a screen at a time, by the button or by its key. */
+export async function lookAtAll(page: Page, by: 'button' | 'key' = 'button'): Promise<void> {
   const why = page.locator('#why');
-  await page.getByRole('button', { name: /Approve/ }).waitFor();
-  for (let screens = 0; screens < 400; screens++) {
-    if (!/in sight/.test(await why.innerText())) return;
-    await page.keyboard.press('n');
-    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))');
-  }
-  throw new Error('it never ends');
+  await page.locator('#approve').waitFor();
+  await until('everything to be in sight', async () => {
+    const text = await why.innerText();
+    if (!/in sight|just opened/.test(text)) return true;
+    if (/just opened/.test(text)) return false;
+    if (by === 'key') await page.keyboard.press('n');
+    // It may go between a look and a click.
+    else await page.evaluate("document.querySelector('.why button')?.click()");
+    return false;
+  });
 }

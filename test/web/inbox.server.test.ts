@@ -4,7 +4,7 @@ import { recordTool, useEffects } from '../support/effects';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, waitFor } from '../support/turns';
 import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
-import { openDesk, type WebDesk } from './desk';
+import { lookAtAll, openDesk, type WebDesk } from './desk';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -80,10 +80,31 @@ test('after a decision the next one is open', async () => {
   await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
   await page.locator('.row', { hasText: 'next one' }).getByRole('link').click();
   await page.locator('.detail-pane').getByText('next one').first().waitFor();
+  await lookAtAll(page);
   await page.getByLabel('Reason').fill('no');
   await page.getByRole('button', { name: /^Deny/ }).click();
   await page.locator('.detail-pane').getByText('next two').first().waitFor();
   expect(await page.getByLabel('Reason').inputValue()).toBe('');
+  await handles[1]?.terminate();
+});
+
+test('a second click does not approve the request that comes next', async () => {
+  const handles = [await start('inbox_soon', 'click one'), await start('inbox_soon', 'click two')];
+  const page = await desk.tab();
+  await page.locator('.row', { hasText: 'click two' }).waitFor();
+  await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
+  await page.locator('.row', { hasText: 'click one' }).getByRole('link').click();
+  await page.locator('.detail-pane').getByText('click one').first().waitFor();
+  await lookAtAll(page);
+  const box = await page.getByRole('button', { name: /^Approve/ }).boundingBox();
+  if (box === null) throw new Error('the button is in sight');
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  for (let click = 0; click < 6; click++)
+    await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await page.locator('.detail-pane').getByText('click two').first().waitFor();
+  for (let click = 0; click < 3; click++)
+    await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  expect((await desk.client.view(handles[1]?.workflowId ?? '')).requests).toHaveLength(1);
   await handles[1]?.terminate();
 });
 

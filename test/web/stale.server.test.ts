@@ -59,6 +59,7 @@ test('of two tabs one decides, and the other is told who did', async () => {
   await second
     .getByText(/Somebody decided it before you\. owner approved it at .*\(already_decided\)/)
     .waitFor();
+  await handle.result();
   expect(await effects.lines('two tabs')).toHaveLength(1);
 });
 
@@ -132,6 +133,7 @@ test('after its server was restarted a page signs in anew and has lost nothing',
   await page.locator('.notices').getByText('Approved pay.').waitFor();
   const { calls } = await desk.client.view(handle.workflowId);
   expect(calls[0]?.decisions).toMatchObject([{ approver: 'bea', reason: 'typed before' }]);
+  await handle.result();
   expect(await effects.lines('restart')).toHaveLength(1);
   await missed.terminate();
 });

@@ -1,7 +1,7 @@
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { createRecorder } from '../../history/audit/records/recorder';
-import { mapOrdered } from '../ordered';
-import { AT_ONCE, unlessGone } from '../read-turns';
+import { mapOrdered } from '../../client/ordered';
+import { AT_ONCE, unlessGone } from '../../client/read-turns';
 import type { AuditFile } from './audit-file';
 
 /** How far an export is. */

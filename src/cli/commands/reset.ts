@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Countersign, ResetPlan } from '../../client';
-import { CountersignError } from '../../contract/errors';
 import { defined } from '../../history/defined';
-import { confirm } from '../confirm';
 import { osUser, type Context } from '../context';
 import { resetLines } from '../print/reset';
+import { confirm } from '../terminal/ask';
+import { withTerminal } from '../terminal/terminal';
 
 interface ResetOptions {
   before: string;
@@ -39,11 +39,9 @@ async function reset(prefix: string, options: ResetOptions, context: Context): P
 }
 
 /** @throws CountersignError `usage` where nobody can be asked. */
-async function agreed({ turn }: ResetPlan, { screen }: Context): Promise<boolean> {
-  if (screen.isTerminal && process.stdin.isTTY === true) return confirm(`Reset ${turn}?`);
-  throw new CountersignError('usage', 'a reset is not done without a yes', {
-    hint: 'Look at what it would do, then add --yes.',
-  });
+function agreed({ turn }: ResetPlan, { keyboard }: Context): Promise<boolean> {
+  const hint = 'Look at what it would do, then add --yes.';
+  return withTerminal(keyboard, hint, (terminal) => confirm(terminal, `Reset ${turn}?`));
 }
 
 async function resetAsPlanned(

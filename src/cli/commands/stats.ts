@@ -31,7 +31,7 @@ export function addStats(program: Command, context: Context): void {
 
 async function stats(options: StatsOptions, { withDesk, screen }: Context): Promise<void> {
   const { createStats } = await import('../../history/stats.js');
-  const { readTurns } = await import('../read-turns.js');
+  const { readTurns } = await import('../../client/read-turns.js');
   const query = readQuery(options);
   const fold = createStats(defined({ tool: options.tool }));
   const found = await withDesk(async (desk) => {

@@ -1,13 +1,11 @@
-import { leavesOf } from '../../contract/leaves';
-import type { Preview } from '../../contract/plan';
-import { countDeceiving } from '../../contract/visible';
+import { deceivingIn } from '../../contract/deceiving';
 import type { InDoubtOpened, RequestOpened } from '../../history/events';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { Screen } from './screen';
 import { factLines, type Cell } from './table';
 import { expiry } from '../../contract/times';
-import { countHidden, visible, visibleLines } from './visible';
+import { visible, visibleLines } from './visible';
 
 /** What is printed about something that waits for a person. */
 export interface WaitingPlace {
@@ -100,17 +98,8 @@ function resolveLines(id: string, { screen: { style }, command }: WaitingPlace):
 
 /** How many characters of a request do not show by themselves, or pass for others. */
 export function hiddenIn(request: RequestOpened): number {
-  return countHidden(shownTextOf(request));
-}
-
-function shownTextOf({ arguments: args, preview }: RequestOpened): string {
-  const leaves = leavesOf(args).flatMap(({ path, value }) => [path, typeof value === 'string' ? value : '']);
-  return [...leaves, ...previewTexts(preview)].join('\n');
-}
-
-function previewTexts(preview: Preview | undefined): string[] {
-  if (preview?.plan === undefined || preview.plan.targetHash === '') return [preview?.text ?? ''];
-  return [preview.plan.path, ...preview.plan.hunks.flatMap(({ lines }) => lines)];
+  const { hidden, alike } = deceivingIn(request);
+  return hidden + alike;
 }
 
 /** The part of the digest that `--saw` takes. */
@@ -151,7 +140,7 @@ function proposedLines({ proposed }: RequestOpened, place: WaitingPlace): string
 }
 
 function hiddenLines(request: RequestOpened, { screen }: WaitingPlace): string[] {
-  const { hidden, alike } = countDeceiving(shownTextOf(request));
+  const { hidden, alike } = deceivingIn(request);
   const told = [
     ...(hidden === 0 ? [] : [`${characters(hidden)} would not show and stand here as marks`]),
     ...(alike === 0

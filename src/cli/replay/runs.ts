@@ -3,7 +3,7 @@ import { CountersignError } from '../../contract/errors';
 import { detailsOf, STATUS, statusOf } from '../../history/server-errors';
 import { turnIdOf } from '../../history/turn-id-of';
 import type { History } from '../../history/read-histories';
-import { mapOrdered } from '../ordered';
+import { mapOrdered } from '../../client/ordered';
 import type { NamedRun } from './judge';
 
 /** Histories that are read at once while others are replayed. */

@@ -19,6 +19,11 @@ export function requireSignedIn(door: Door): MiddlewareHandler<Env> {
   };
 }
 
+/** Who says what is sent, as the session knows: never what a body claims. */
+export function saidBy(c: Context<Env>): { approver: string; channel: string; authenticated: true } {
+  return { approver: c.get('who').user, channel: 'web', authenticated: true };
+}
+
 /** Who a request says it is from. A token in the URL is never looked at. */
 export function credentialsOf(c: Context): Credentials {
   const [, bearer] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];

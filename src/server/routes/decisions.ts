@@ -2,30 +2,19 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Answer } from '../../client/types';
 import { DECISIONS, RESOLUTIONS } from '../../contract/decision';
-import type { JsonObject } from '../../contract/json';
-import { isObject } from '../../contract/json';
-import { LIMITS } from '../../contract/limits';
-import { utf8Bytes } from '../../contract/transcript';
 import { defined } from '../../history/defined';
 import type { AppDeps } from '../deps';
 import { readBody } from '../guard/body';
-import type { Env } from '../guard/signed-in';
+import { args, id, words } from '../guard/fields';
+import { saidBy, type Env } from '../guard/signed-in';
+import type { Refusal } from '../refusals/log';
 import { findExactly } from './turns';
-
-const id = z.string().min(1).max(200);
-const words = z
-  .string()
-  // Nobody types these; in a reason they would only deceive whoever reads it.
-  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'control characters are not allowed')
-  .refine((text) => utf8Bytes(text) <= LIMITS.reasonBytes, `over ${LIMITS.reasonBytes} bytes`)
-  .optional();
-const args = z.custom<JsonObject>(isObject, 'must be an object').optional();
 
 /** Strict: who decides and how that is known comes from the session, and a body that says it is refused. */
 const decisionSchema = z.strictObject({
   callId: id,
   decision: z.enum(DECISIONS),
-  arguments: args,
+  arguments: args.optional(),
   hunks: z.array(id).max(10_000).optional(),
   reason: words,
   argsDigest: id,
@@ -45,21 +34,31 @@ const resolutionSchema = z.strictObject({
 const cancelSchema = z.strictObject({ reason: words, abandon: z.boolean().optional() });
 
 /** What changes something. */
-export function decisionRoutes({ desk, feed }: AppDeps): Hono<Env> {
-  const answered = (c: Context<Env>, answer: Answer) => {
+export function decisionRoutes({ desk, feed, refusals }: AppDeps): Hono<Env> {
+  const answered = async (
+    c: Context<Env>,
+    answer: Answer,
+    about: Pick<Refusal, 'turn' | 'callId' | 'what'>,
+  ) => {
     feed.refresh();
-    return c.json(answer, answer.status === 'refused' ? 409 : 200);
+    if (answer.status !== 'refused') return c.json(answer);
+    const [user, at] = [saidBy(c).approver, new Date().toISOString()];
+    const { code } = answer.verdict;
+    await refusals.add({ at, namespace: desk.namespace, user, ...about, code });
+    return c.json(answer, 409);
   };
   return new Hono<Env>()
     .post('/:turn/decisions', async (c) => {
       const body = await readBody(c, decisionSchema);
       const turn = await findExactly(desk, c.req.param('turn'));
-      return answered(c, await desk.decide(turn, { ...defined(body), ...saidBy(c) }));
+      const answer = await desk.decide(turn, { ...defined(body), ...saidBy(c) });
+      return answered(c, answer, { turn, callId: body.callId, what: 'decision' });
     })
     .post('/:turn/resolutions', async (c) => {
       const body = await readBody(c, resolutionSchema);
       const turn = await findExactly(desk, c.req.param('turn'));
-      return answered(c, await desk.resolve(turn, { ...defined(body), ...saidBy(c) }));
+      const answer = await desk.resolve(turn, { ...defined(body), ...saidBy(c) });
+      return answered(c, answer, { turn, callId: body.callId, what: 'resolution' });
     })
     .post('/:turn/cancel', async (c) => {
       const { reason, abandon = false } = await readBody(c, cancelSchema);
@@ -71,9 +70,4 @@ export function decisionRoutes({ desk, feed }: AppDeps): Hono<Env> {
       feed.refresh();
       return c.body(null, 204);
     });
-}
-
-/** Who says it, as the session knows. */
-function saidBy(c: Context<Env>) {
-  return { approver: c.get('who').user, channel: 'web', authenticated: true as const };
 }

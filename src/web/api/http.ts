@@ -3,10 +3,14 @@ import type {
   ApiError,
   CallDetails,
   DecisionBody,
+  ForkBody,
   InboxSnapshot,
   ResolutionBody,
   Session,
   SignIn,
+  StartedForkAnswer,
+  StatsAnswer,
+  TurnDetails,
   TurnSummary,
 } from '../../server/api';
 
@@ -38,6 +42,18 @@ export const readInbox = (query: {
   agent: string;
   olderThan: string;
 }): Promise<Reply<InboxSnapshot>> => send('GET', `/api/inbox?${queryOf(query)}`);
+
+export const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET', turnPath(turn));
+
+export const startFork = (turn: string, body: ForkBody): Promise<Reply<StartedForkAnswer>> =>
+  send('POST', `${turnPath(turn)}/forks`, body);
+
+/** `since` in milliseconds ago. */
+export const readStats = (query: {
+  since: string;
+  agent: string;
+  tool: string;
+}): Promise<Reply<StatsAnswer>> => send('GET', `/api/stats?${queryOf(query)}`);
 
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);

@@ -33,6 +33,8 @@ export function toDecision(
 
 /** What stands between a person and an approval. */
 export interface Review {
+  /** It has just come in the place of another one, for which a click may have been meant. */
+  fresh: boolean;
   /** Blocks that were not in sight yet. */
   unseen: number;
   /** Characters that would not show, and whether the person said that they looked at them. */
@@ -46,7 +48,7 @@ export interface Review {
 
 /** Why approving has to wait, in words; undefined when nothing stands in its way. */
 export function whyNot(review: Review): string | undefined {
-  const { unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
+  const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
   if (expired) return 'Its deadline has passed.';
   if (issues > 0)
     return issues === 1 ? 'One field has to be mended first.' : `${issues} fields have to be mended first.`;
@@ -56,5 +58,5 @@ export function whyNot(review: Review): string | undefined {
       ? 'One part has not been in sight yet.'
       : `${unseen} parts have not been in sight yet.`;
   if (hidden > 0 && !confirmed) return 'Say first that you looked at the marked characters.';
-  return undefined;
+  return fresh ? 'It has just opened: a moment.' : undefined;
 }

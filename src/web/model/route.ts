@@ -3,11 +3,13 @@ export type Route =
   | { at: 'inbox' }
   | { at: 'call'; turn: string; callId: string }
   | { at: 'turns' }
-  | { at: 'turn'; turn: string };
+  | { at: 'turn'; turn: string }
+  | { at: 'stats' };
 
 /** The place that a fragment such as `#/turns/t1/calls/1.2` names; the inbox where it names none. */
 export function parseRoute(fragment: string): Route {
   const [first, turn, third, callId] = fragment.replace(/^#\/?/, '').split('/').map(decode);
+  if (first === 'stats') return { at: 'stats' };
   if (first !== 'turns') return { at: 'inbox' };
   if (turn === undefined || turn === '') return { at: 'turns' };
   if (third === 'calls' && callId !== undefined && callId !== '') return { at: 'call', turn, callId };
@@ -21,6 +23,8 @@ export function hrefOf(route: Route): string {
       return '#/';
     case 'turns':
       return '#/turns';
+    case 'stats':
+      return '#/stats';
     case 'turn':
       return `#/turns/${encodeURIComponent(route.turn)}`;
     case 'call':

@@ -36,6 +36,8 @@ export interface Timeline {
   rows: Row[];
   /** Marks on the axis. */
   ticks: { at: number; iso: string }[];
+  /** Where a moment (ISO 8601) is, 0 to 1. */
+  place(iso: string): number;
 }
 
 interface Line {
@@ -53,7 +55,11 @@ export function timelineOf(events: readonly TurnEvent[], now: number): Timeline 
   const last = events.at(-1)?.at;
   const end = ended && last !== undefined ? Date.parse(last) : now;
   const scale = createScale([...events.map(({ at }) => Date.parse(at)), end]);
-  return { rows: lines.map((line) => toRow(line, { scale, end, ended })), ticks: scale.ticks() };
+  return {
+    rows: lines.map((line) => toRow(line, { scale, end, ended })),
+    ticks: scale.ticks(),
+    place: (iso) => scale.place(Date.parse(iso)),
+  };
 }
 
 interface Frame {

@@ -1,5 +1,6 @@
 import type { RefusalCode } from '../../contract/decision';
 import type { Effect, Safety } from '../../contract/tool';
+import type { PathFate } from '../../history/compare';
 import type { CallPhase, TurnView } from '../../history/view-types';
 import type { TurnSummary } from '../../server/api';
 
@@ -67,4 +68,20 @@ const PHASES: Readonly<Record<CallPhase, readonly [string, Tone]>> = {
 export function phaseWords(phase: CallPhase, success?: boolean): readonly [string, Tone] {
   if (phase === 'done' && success === false) return ['failed', 'bad'];
   return PHASES[phase];
+}
+
+/** What became of a call on one of two paths; a failure is told by its code. */
+export function fateWords(fate: PathFate): readonly [string, Tone] {
+  switch (fate) {
+    case 'done':
+      return ['done', 'good'];
+    case 'would_run':
+      return ['would run', 'ask'];
+    case 'would_ask':
+      return ['would ask a person, then run', 'ask'];
+    case 'open':
+      return ['not over yet', 'busy'];
+    default:
+      return [fate.replaceAll('_', ' '), 'bad'];
+  }
 }

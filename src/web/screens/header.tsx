@@ -17,6 +17,7 @@ interface HeaderProps {
 /** Where one is, how many wait, and who one is. */
 export function Header({ session, route, count, connection, signOut, help }: HeaderProps): JSX.Element {
   const isInbox = route.at === 'inbox' || route.at === 'call';
+  const isTurns = route.at === 'turns' || route.at === 'turn';
   return (
     <header class="header">
       <a class="brand" href={hrefOf({ at: 'inbox' })}>
@@ -26,8 +27,11 @@ export function Header({ session, route, count, connection, signOut, help }: Hea
         <a href={hrefOf({ at: 'inbox' })} aria-current={isInbox ? 'page' : undefined}>
           Inbox <span class="count">{count}</span>
         </a>
-        <a href={hrefOf({ at: 'turns' })} aria-current={isInbox ? undefined : 'page'}>
+        <a href={hrefOf({ at: 'turns' })} aria-current={isTurns ? 'page' : undefined}>
           Turns
+        </a>
+        <a href={hrefOf({ at: 'stats' })} aria-current={route.at === 'stats' ? 'page' : undefined}>
+          Stats
         </a>
       </nav>
       <ConnectionState connection={connection} />

@@ -14,6 +14,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Esc', 'back'],
   ['g', 'the inbox'],
   ['t', 'turns'],
+  ['s', 'stats'],
   ['?', 'this list'],
 ];
 

@@ -11,6 +11,7 @@ import { Header } from './header';
 import { HelpDialog } from './help';
 import { InboxScreen } from './inbox/inbox';
 import { Notices } from './notices';
+import { StatsScreen } from './stats/stats';
 import { TurnScreen } from './turn/turn';
 import { TurnsScreen } from './turns/turns';
 
@@ -38,7 +39,12 @@ export function Shell({ session, isOpen, signedOut, signOut }: ShellProps): JSX.
   );
   const count = inbox.snapshot?.total ?? 0;
   useEffect(() => void (document.title = titleOf(count)), [count]);
-  useKeys({ '?': () => setHelpOpen(true), g: () => goTo({ at: 'inbox' }), t: () => goTo({ at: 'turns' }) });
+  useKeys({
+    '?': () => setHelpOpen(true),
+    g: () => goTo({ at: 'inbox' }),
+    t: () => goTo({ at: 'turns' }),
+    s: () => goTo({ at: 'stats' }),
+  });
   return (
     <DeskContext.Provider value={desk}>
       <a class="skip" href="#main" onClick={skip}>
@@ -70,6 +76,8 @@ function Screen({ route }: { route: Route }): JSX.Element {
       return <InboxScreen open={route} />;
     case 'turns':
       return <TurnsScreen />;
+    case 'stats':
+      return <StatsScreen />;
     case 'turn':
       return <TurnScreen key={route.turn} turn={route.turn} />;
   }

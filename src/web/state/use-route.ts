@@ -7,6 +7,8 @@ export function useRoute(): Route {
   useEffect(() => {
     const take = (): void => setRoute(parseRoute(location.hash));
     addEventListener('hashchange', take);
+    // It may have changed since the first drawing.
+    take();
     return () => removeEventListener('hashchange', take);
   }, []);
   return route;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
+import type { RunningServer } from '../../../src/engine';
 import { parseExport } from '../../../src/history/exported';
 import { turnEventsOfJson } from '../../../src/history/from-json';
 import { viewOf } from '../../../src/history/view';
@@ -10,7 +11,7 @@ import { defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
 import { ToolError } from '../../../src/tools/errors';
 import { scratchDirectory } from '../../support/scratch';
-import { testAddress, testBundle } from '../../support/server';
+import { startOwnServer, testAddress, testBundle } from '../../support/server';
 import { decide, waitFor } from '../../support/turns';
 import { deskWith, handleOf } from '../../support/vault';
 import { startBench, type TestBench, type TurnHandle } from '../../support/worker';
@@ -19,6 +20,7 @@ import { runCli } from '../process';
 const directory = scratchDirectory();
 const SECRET = 'sk-0123456789abcdef0123';
 const KEYS = [`k1:${randomBytes(32).toString('base64')}`];
+let server: RunningServer;
 let bench: TestBench;
 let sealed: TestBench;
 
@@ -55,13 +57,17 @@ const agents = () => {
   return [defineAgent({ name: 'keeper', instructions: 'x', model, tools: [login, fail] })];
 };
 
+// A server of its own: without keys nobody could read an inbox with turns of this file.
 beforeAll(async () => {
+  server = await startOwnServer();
+  process.env['COUNTERSIGN_TEST_ADDRESS'] = server.address;
   bench = await startBench({ agents: agents() });
   sealed = await startBench({ agents: agents(), worker: { encryption: { keys: KEYS } } });
 }, 120_000);
 afterAll(async () => {
   await bench.stop();
   await sealed.stop();
+  await server.stop();
 });
 
 const cli = (args: string[], env: NodeJS.ProcessEnv = {}) =>

@@ -33,10 +33,14 @@ describe('a turn in a file', () => {
   it.each<[string, RegExp[]]>([
     [
       'edited',
-      [/proposed:\n\s+n {2}500\n/, /approved, effective:\n\s+n {2}50\n/, /modified by somebody \(less\)/],
+      [
+        /proposed:\n\s+n {2}500\n/,
+        /approved, effective:\n\s+n {2}50\n/,
+        /modified by somebody \(as claimed\): less/,
+      ],
     ],
     ['approved', [/1\.2 pay {2}done, waited \d+ m?s for a person, ran/, /proposed, approved, effective:/]],
-    ['denied', [/denied by somebody \(no\)/, /malformed/]],
+    ['denied', [/denied by somebody \(as claimed\): no/, /malformed/]],
     ['expired', [/expired: nobody decided in time/]],
     ['in-doubt', [/its outcome is unknown/, /in doubt, a person has to resolve it/, /happened by somebody/]],
     ['cancelled', [/was asked to end/, /state +cancelled/]],

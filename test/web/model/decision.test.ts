@@ -70,9 +70,23 @@ it('has no hunks without a plan', () => {
 });
 
 describe('approving waits', () => {
-  const clear = { unseen: 0, hidden: 0, confirmed: false, issues: 0, hunksLeft: true, expired: false };
+  const clear = {
+    fresh: false,
+    unseen: 0,
+    hidden: 0,
+    confirmed: false,
+    issues: 0,
+    hunksLeft: true,
+    expired: false,
+  };
   it.each([
     ['for nothing', {}, undefined],
+    ['for a moment, where another one stood here', { fresh: true }, 'It has just opened: a moment.'],
+    [
+      'for what was not in sight, first of all',
+      { fresh: true, unseen: 1 },
+      'One part has not been in sight yet.',
+    ],
     ['for what was not in sight', { unseen: 2 }, '2 parts have not been in sight yet.'],
     ['for the last part', { unseen: 1 }, 'One part has not been in sight yet.'],
     ['for a look at the marks', { hidden: 3 }, 'Say first that you looked at the marked characters.'],

@@ -3,6 +3,7 @@ import { hrefOf, parseRoute, signInCode, type Route } from '../../../src/web/mod
 const ROUTES: [string, Route][] = [
   ['#/', { at: 'inbox' }],
   ['#/turns', { at: 'turns' }],
+  ['#/stats', { at: 'stats' }],
   ['#/turns/t-1', { at: 'turn', turn: 't-1' }],
   ['#/turns/t-1/calls/1.2', { at: 'call', turn: 't-1', callId: '1.2' }],
   ['#/turns/a%2Fb%23c', { at: 'turn', turn: 'a/b#c' }],

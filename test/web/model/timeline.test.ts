@@ -132,3 +132,11 @@ it.each(readdirSync(recorded))(
     }
   },
 );
+
+test('a moment is placed where the bars that end and begin there are', () => {
+  const { rows, place } = timelineOf(events(...ASKED, approved, started), NOW);
+  const [wait] = rows.find(({ key }) => key === '1.1')?.stretches ?? [];
+  expect(place(at(2))).toBe(wait?.left);
+  expect(place(at(62))).toBeCloseTo((wait?.left ?? 0) + (wait?.width ?? 0));
+  expect(place(at(0))).toBe(0);
+});

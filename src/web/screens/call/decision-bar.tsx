@@ -50,7 +50,8 @@ function Buttons({ review, sending, reason, askWhy }: BarProps & { askWhy: () =>
   const { why } = review;
   const wasAsked = useRef(false);
   // The model reads the reason, so the first try to deny without one asks for it; the second does without.
-  const deny = (): void => {
+  const deny = ({ detail }: MouseEvent): void => {
+    if (review.fresh || detail > 1) return;
     if (reason.trim() !== '' || wasAsked.current) return sending.deny();
     wasAsked.current = true;
     askWhy();

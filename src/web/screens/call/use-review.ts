@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
 import type { CallDetails } from '../../../server/api';
 import { hunkIds, whyNot, type Choice } from '../../model/decision';
 import { issuesOf, type ArgumentsDraft } from '../../model/form/draft';
-import { deceivingIn } from '../../model/hidden';
+import { deceivingIn } from '../../../contract/deceiving';
 import type { Unseen } from '../../parts/seen';
 import { useKeys } from '../../state/use-keys';
 import { useNow } from '../../state/use-now';
@@ -27,7 +27,9 @@ export function useReview({ request, details, reason }: ReviewProps) {
     ...{ hunks: hunks.ticked, reason },
     ...(edit.isEdited && edit.draft !== undefined ? { edited: edit.draft.value } : {}),
   };
+  const fresh = useFresh();
   const why = whyNot({
+    fresh,
     unseen: unseen.count,
     hidden: deceiving.hidden + deceiving.alike,
     confirmed: isConfirmed,
@@ -42,7 +44,7 @@ export function useReview({ request, details, reason }: ReviewProps) {
   };
   useReviewKeys({ showNext, startEdit: edit.start, hunks });
   return {
-    ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, why, showNext },
+    ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, fresh, why, showNext },
     canShow: hasMistake || unseen.count > 0,
     setRefused: edit.setRefused,
   };
@@ -66,6 +68,18 @@ function useEdit(request: RequestOpened, { schema }: CallDetails) {
     issues: draft === undefined ? [] : [...issuesOf(draft, schema), ...refused],
     isEdited: draft !== undefined && JSON.stringify(draft.value) !== JSON.stringify(request.arguments),
   };
+}
+
+/** A second click at the same place belongs to the request before. Milliseconds. */
+const SETTLE_MS = 800;
+
+function useFresh(): boolean {
+  const [isFresh, setFresh] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setFresh(false), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isFresh;
 }
 
 function useHunks(request: RequestOpened) {

@@ -7,6 +7,7 @@ import { Chip } from '../../parts/chip';
 import { Text } from '../../parts/text';
 import { ArgumentsView } from '../call/arguments';
 import { Outcome } from '../call/outcome';
+import { WhatIf } from '../fork/what-if';
 
 interface CardProps {
   turn: string;
@@ -30,6 +31,7 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
         </button>
         <Chip tone={tone}>{words}</Chip>
         {call.durationMs !== undefined && <span class="quiet">{span(call.durationMs)}</span>}
+        <WhatIf turn={turn} call={call} />
         {waits && (
           <a class="button primary" href={hrefOf({ at: 'call', turn, callId: call.callId })}>
             {call.phase === 'requested' ? 'Decide' : 'Resolve'}

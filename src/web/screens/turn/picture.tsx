@@ -22,16 +22,23 @@ const SIGNS: Readonly<Record<Moment['kind'], string>> = {
   failed: '!',
 };
 
+interface PictureProps {
+  events: readonly TurnEvent[];
+  isOpen: boolean;
+  /** The moment that is looked at, ISO 8601; undefined: now. */
+  cursor?: string | undefined;
+}
+
 /** The turn at a glance: a row for each step and call, time to the right. Long waits are drawn shorter than they were. */
-export function Picture({ events, isOpen }: { events: readonly TurnEvent[]; isOpen: boolean }): JSX.Element {
+export function Picture({ events, isOpen, cursor }: PictureProps): JSX.Element {
   const now = useNow(isOpen ? 1_000 : 3_600_000);
-  const { rows, ticks } = useMemo(() => timelineOf(events, now), [events, isOpen ? now : 0]);
+  const { rows, ticks, place } = useMemo(() => timelineOf(events, now), [events, isOpen ? now : 0]);
   return (
     <figure class="picture">
       <figcaption class="sr-only">Timeline</figcaption>
       <ol class="picture-rows">
         {rows.map((row) => (
-          <RowView key={row.key} row={row} />
+          <RowView key={row.key} row={row} cursor={cursor === undefined ? undefined : place(cursor)} />
         ))}
       </ol>
       <div class="axis" aria-hidden="true">
@@ -46,7 +53,8 @@ export function Picture({ events, isOpen }: { events: readonly TurnEvent[]; isOp
   );
 }
 
-function RowView({ row: { key, kind, label, stretches, moments } }: { row: Row }): JSX.Element {
+function RowView({ row, cursor }: { row: Row; cursor: number | undefined }): JSX.Element {
+  const { key, kind, label, stretches, moments } = row;
   return (
     <li class={`picture-row of-${kind}`}>
       <span class="picture-label">
@@ -57,6 +65,7 @@ function RowView({ row: { key, kind, label, stretches, moments } }: { row: Row }
         {stretches.map((stretch, index) => (
           <Bar key={index} {...stretch} />
         ))}
+        {cursor !== undefined && <span class="cursor" style={{ left: `${cursor * 100}%` }} />}
         {moments.map((moment, index) => (
           <span
             key={index}

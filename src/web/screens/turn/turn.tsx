@@ -2,33 +2,52 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { span } from '../../../contract/times';
 import type { StepView, TurnView } from '../../../history/view-types';
-import { useTurn } from '../../api/use-turn';
+import { useTurn, type LiveTurn } from '../../api/use-turn';
 import { stateWords } from '../../model/words';
 import { Chip } from '../../parts/chip';
 import { Text } from '../../parts/text';
 import { useNow } from '../../state/use-now';
+import { TwoPaths } from '../fork/two-paths';
 import { CallCard } from './call-card';
 import { CancelTurn } from './cancel';
+import { MomentView } from './moment';
 import { Picture } from './picture';
 import { Running } from './running';
+import { Scrubber } from './scrubber';
 
 /** A turn as it is: its picture, its steps, its result. Live until it ends. */
 export function TurnScreen({ turn }: { turn: string }): JSX.Element {
   const live = useTurn(turn);
-  const { view, events, pending } = live;
+  const { view, events } = live;
+  const [count, setCount] = useState<number>();
   if (view === undefined) return <p class="empty">Reading the turn …</p>;
   return (
     <article class="turn" aria-labelledby="turn-title">
       <TurnHead view={view} />
-      <Picture events={events} isOpen={view.endedAt === null} />
+      <Picture
+        events={events}
+        isOpen={view.endedAt === null}
+        cursor={count === undefined ? undefined : events[count - 1]?.at}
+      />
+      <Scrubber events={events} count={count} choose={setCount} />
+      {count === undefined ? <Now view={view} live={live} /> : <MomentView events={events} count={count} />}
+    </article>
+  );
+}
+
+/** How it is now: what runs, its result, its steps. */
+function Now({ view, live: { events, pending } }: { view: TurnView; live: LiveTurn }): JSX.Element {
+  return (
+    <>
       {pending !== undefined && view.endedAt === null && <Running pending={pending} />}
       <Result view={view} />
+      {view.fork !== undefined && <TwoPaths fork={view.fork} events={events} />}
       <ol class="steps">
         {view.steps.map((step) => (
           <StepCard key={step.step} step={step} view={view} />
         ))}
       </ol>
-    </article>
+    </>
   );
 }
 

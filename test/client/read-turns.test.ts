@@ -1,8 +1,8 @@
-import { readTurns, unlessGone } from '../../src/cli/read-turns';
+import { readTurns, unlessGone } from '../../src/client/read-turns';
 import { CountersignError } from '../../src/contract/errors';
 import type { TurnEvent } from '../../src/history/events';
 import type { TurnSummary } from '../../src/client';
-import { AT } from './support';
+import { AT } from '../cli/support';
 
 const summary = (turn: string): TurnSummary => ({
   turn,

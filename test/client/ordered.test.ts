@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { mapOrdered } from '../../src/cli/ordered';
+import { mapOrdered } from '../../src/client/ordered';
 
 const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   const found: T[] = [];

@@ -1,4 +1,4 @@
-import type { Countersign, TurnSummary } from '../client';
+import type { Countersign, TurnSummary } from './types';
 import { CountersignError } from '../contract/errors';
 import type { TurnEvent } from '../history/events';
 import { mapOrdered } from './ordered';

@@ -1,0 +1,67 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { clock } from '../../../contract/times';
+import type { TurnEvent } from '../../../history/events';
+import { stopsOf } from '../../../history/point';
+import { eventWords } from '../../model/event-words';
+import { Text } from '../../parts/text';
+import { visibleText } from '../../parts/visible-text';
+
+interface ScrubberProps {
+  events: readonly TurnEvent[];
+  /** How many events the turn is shown after; undefined: it is shown as it is now. */
+  count: number | undefined;
+  choose: (count: number | undefined) => void;
+}
+
+/** Goes through a turn event by event; the arrow keys move it, and the last place is now. */
+export function Scrubber({ events, count, choose }: ScrubberProps): JSX.Element {
+  const stops = useMemo(() => stopsOf(events), [events]);
+  const last = stops.length - 1;
+  const found = count === undefined ? last : stops.findIndex((stop) => stop >= count);
+  const place = found === -1 ? last : found;
+  const goTo = (index: number): void => choose(index >= last ? undefined : stops[Math.max(index, 0)]);
+  const shown = events[(stops[place] ?? 0) - 1];
+  const words = shown === undefined ? '' : `${clock(shown.at)}, ${eventWords(shown)}`;
+  const isLive = count === undefined;
+  return (
+    <section class={`scrubber${isLive ? '' : ' past'}`} aria-label="Look back">
+      <button class="button" type="button" aria-label="One event back" onClick={() => goTo(place - 1)}>
+        ‹
+      </button>
+      <input
+        type="range"
+        min={0}
+        max={last}
+        value={place}
+        aria-label="Event"
+        aria-valuetext={visibleText(words)}
+        onInput={({ currentTarget }) => goTo(Number(currentTarget.value))}
+      />
+      <button
+        class="button"
+        type="button"
+        aria-label="One event on"
+        disabled={isLive}
+        onClick={() => goTo(place + 1)}
+      >
+        ›
+      </button>
+      <button class="button live" type="button" aria-pressed={isLive} onClick={() => choose(undefined)}>
+        Now
+      </button>
+      <p class="scrubber-words">
+        {isLive ? (
+          <span class="quiet">Move back to see what was open and what the model knew at an event.</span>
+        ) : (
+          <>
+            <span class="quiet">
+              {place + 1} of {last + 1} ·
+            </span>{' '}
+            <Text of={words} />
+          </>
+        )}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,221 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Countersign } from '../../src/client';
+import { waitForEnd } from '../../src/testing';
+import { defineAgent } from '../../src/tools/define-agent';
+import { recordTool, useEffects } from '../support/effects';
+import { readBack, scriptBook } from '../support/script-book';
+import { testAddress } from '../support/server';
+import { waitFor } from '../support/turns';
+import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { testClient, testDesk, type TestDesk } from './support';
+
+const AGENT = 'desk-record';
+const effects = useEffects();
+const book = scriptBook();
+let bench: TestBench;
+let client: Countersign;
+let desk: TestDesk & { remove(): Promise<void> };
+let cookie: string;
+
+beforeAll(async () => {
+  const tools = [
+    recordTool(effects, { name: 'record_look' }),
+    recordTool(effects, { name: 'record_pay', safety: 'dangerous' }),
+  ];
+  bench = await startBench({
+    agents: [defineAgent({ name: AGENT, instructions: 'do', model: book.model, tools })],
+  });
+  client = await testClient(testAddress());
+  desk = await testDesk(client);
+  cookie = await desk.signIn();
+});
+
+afterAll(async () => {
+  desk.close();
+  await desk.remove();
+  await client.close();
+  await bench.stop();
+});
+
+/** A turn that looks, then waits with the payment 2.1. */
+const waiting = async (tag: string): Promise<TurnHandle> => {
+  const prompt = book.add(
+    { toolCalls: [{ name: 'record_look', arguments: { tag } }] },
+    { toolCalls: [{ name: 'record_pay', arguments: { tag, amount: 5 } }] },
+    readBack,
+  );
+  const { turn } = await client.start({ agent: AGENT, prompt, taskQueue: bench.taskQueue });
+  const handle = bench.client.workflow.getHandle(turn);
+  await waitFor(handle, '2.1');
+  return handle;
+};
+
+/** One whose payment was denied. */
+const ended = async (tag: string): Promise<string> => {
+  const { workflowId: turn } = await waiting(tag);
+  const [request] = (await client.view(turn)).requests;
+  const { argsDigest, callKey } = z.object({ argsDigest: z.string(), callKey: z.string() }).parse(request);
+  await client.decide(turn, {
+    ...{ callId: '2.1', decision: 'denied', approver: 'ann' },
+    argsDigest,
+    callKey,
+  });
+  await waitForEnd(client, turn);
+  return turn;
+};
+
+const fork = async (turn: string, json: object) => {
+  const response = await desk.ask(`/api/turns/${turn}/forks`, { cookie, json });
+  return { status: response.status, body: z.record(z.string(), z.unknown()).parse(await response.json()) };
+};
+
+const started = async (turn: string, json: object) => {
+  const { status, body } = await fork(turn, json);
+  expect([status, body]).toMatchObject([201, { of: turn, turn: expect.stringMatching(/^turn-/) }]);
+  return waitForEnd(client, String(body['turn']));
+};
+
+describe('a fork', () => {
+  test.each([
+    ['with other arguments', { what: 'arguments', arguments: { tag: 'forked', amount: 1 } }, 'would_ask'],
+    ['approved after all', { what: 'decision', decision: 'approved' }, 'would_run'],
+  ])('%s runs nothing, and says what would have run', async (_name, change, dry) => {
+    const turn = await ended('forked');
+    const view = await started(turn, { at: '2.1', change });
+    expect(view).toMatchObject({ status: 'answered', fork: { of: turn, from: '2.1', world: 'dry' } });
+    expect(view.calls[0]?.result?.metadata.dry).toBe(dry);
+    expect((await effects.lines('forked')).filter((line) => line.startsWith('record_pay'))).toEqual([]);
+  });
+
+  test('that denies does so under who is signed in', async () => {
+    const turn = await ended('denied anew');
+    const change = { what: 'decision', decision: 'denied', reason: 'too much' };
+    const { calls } = await started(turn, { at: '2.1', change });
+    expect(calls[0]?.result).toMatchObject({ error: { code: 'denied' } });
+    expect(calls[0]?.result?.content).toMatch(/owner.*too much/s);
+  });
+
+  test('with another reply ends with it', async () => {
+    const turn = await ended('answered');
+    const change = { what: 'reply', reply: { text: 'Nothing is due.' } };
+    expect(await started(turn, { at: '2', change })).toMatchObject({ answer: 'Nothing is due.' });
+  });
+
+  test('that is live asks a person again', async () => {
+    const turn = await ended('for real');
+    const { status, body } = await fork(turn, { at: '2.1', live: true });
+    expect(status).toBe(201);
+    const handle = bench.client.workflow.getHandle(String(body['turn']));
+    await waitFor(handle, '2.1');
+    expect((await client.view(handle.workflowId)).calls[0]).toMatchObject({
+      phase: 'requested',
+      decisions: [],
+    });
+    expect((await effects.lines('for real')).filter((line) => line.startsWith('record_pay'))).toEqual([]);
+    await client.cancel(handle.workflowId);
+  });
+
+  test.each([
+    ['at a call that is not there', { at: '7.7' }, 404, 'call_not_found'],
+    ['at what is no call', { at: '<b>' }, 404, 'call_not_found'],
+    [
+      'that decides on a call that asks nobody',
+      { at: '1.1', change: { what: 'decision', decision: 'denied' } },
+      409,
+      'fork_refused',
+    ],
+    [
+      'with arguments that do not fit',
+      { at: '2.1', change: { what: 'arguments', arguments: { tag: 7 } } },
+      409,
+      'fork_refused',
+    ],
+    [
+      'with an approval that is to be live',
+      { at: '2.1', live: true, change: { what: 'decision', decision: 'approved' } },
+      409,
+      'fork_refused',
+    ],
+  ])('%s is refused', async (_name, json, status, code) => {
+    const answer = await fork(await refused(), json);
+    expect(answer).toMatchObject({ status, body: { code } });
+  });
+
+  test('of no turn is refused', async () => {
+    expect(await fork('no-such-turn', { at: '1.1' })).toMatchObject({
+      status: 404,
+      body: { code: 'turn_not_found' },
+    });
+  });
+});
+
+let refusedTurn: Promise<string> | undefined;
+/** One turn for all forks that are refused. */
+const refused = (): Promise<string> => (refusedTurn ??= ended('refused fork'));
+
+describe('a decision that is refused', () => {
+  const logged = async (): Promise<Record<string, unknown>[]> =>
+    (await readFile(desk.refusalsFile, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => z.record(z.string(), z.unknown()).parse(JSON.parse(line)));
+
+  test('is in the log, without arguments and reasons; one that is accepted is not', async () => {
+    const handle = await waiting('logged');
+    const turn = handle.workflowId;
+    const decide = (json: object): Promise<Response> =>
+      desk.ask(`/api/turns/${turn}/decisions`, { cookie, json: { callId: '2.1', ...json } });
+    const stale = { argsDigest: 'old', callKey: 'old', reason: 'secret words' };
+    expect(
+      (await decide({ ...stale, decision: 'modified', arguments: { tag: 'secret words' } })).status,
+    ).toBe(409);
+    const doubt = { callId: '1.1', resolution: 'happened', callKey: 'none' };
+    expect((await desk.ask(`/api/turns/${turn}/resolutions`, { cookie, json: doubt })).status).toBe(409);
+    const [request] = (await client.view(turn)).requests;
+    const { argsDigest, callKey } = request ?? {};
+    expect((await decide({ decision: 'denied', argsDigest, callKey })).status).toBe(200);
+    const head = { namespace: 'default', user: 'owner', turn };
+    expect((await logged()).filter((line) => line['turn'] === turn)).toEqual([
+      { ...head, at: expect.stringMatching(/Z$/), callId: '2.1', what: 'decision', code: 'stale_args' },
+      { ...head, at: expect.stringMatching(/Z$/), callId: '1.1', what: 'resolution', code: 'not_in_doubt' },
+    ]);
+    expect(JSON.stringify(await logged())).not.toContain('secret');
+    expect(desk.reported).toEqual([]);
+  });
+});
+
+test('stats count turns, tools and decisions, and what was refused here', async () => {
+  const turn = await ended('counted');
+  const late = { callId: '2.1', decision: 'denied', argsDigest: 'x', callKey: 'y' };
+  const { status } = await desk.ask(`/api/turns/${turn}/decisions`, { cookie, json: late });
+  expect(status).toBe(409);
+  const read = async (query: string) => {
+    const response = await desk.ask(`/api/stats?agent=${AGENT}&${query}`, { cookie });
+    expect(response.status).toBe(200);
+    return z
+      .object({
+        stats: z.looseObject({ tools: z.array(z.looseObject({ tool: z.string() })) }),
+        refusals: z.record(z.string(), z.number()),
+        isCut: z.boolean(),
+      })
+      .parse(await response.json());
+  };
+  await until('visibility', async () =>
+    (await client.list({ agent: AGENT, limit: 500 })).some(
+      (one) => one.turn === turn && one.state === 'answered',
+    ),
+  );
+  const { stats, refusals, isCut } = await read('limit=500&since=3600000');
+  expect(isCut).toBe(false);
+  expect(refusals['already_decided']).toBeGreaterThan(0);
+  const pay = stats.tools.find(({ tool }) => tool === 'record_pay');
+  expect(pay).toMatchObject({ succeeded: 0, decisions: { approved: 0 } });
+  const { decisions } = z
+    .object({ decisions: z.object({ denied: z.number(), requests: z.number() }) })
+    .parse(pay);
+  expect(decisions.denied).toBeGreaterThan(0);
+  expect(await read('limit=1')).toMatchObject({ isCut: true, stats: { turns: { count: 1 } } });
+  const one = await read('limit=500&tool=record_look');
+  expect(one.stats.tools.map(({ tool }) => tool)).toEqual(['record_look']);
+});
