@@ -41,6 +41,17 @@ export function countAt(events: readonly TurnEvent[], point: Point): number {
 }
 
 /**
+ * The history event of a point, and the run it is in, which counts from 1.
+ *
+ * @throws CountersignError `point_not_found`.
+ */
+export function eventAt(events: readonly TurnEvent[], point: Point): { run: number; eventId: number } {
+  const upTo = events.slice(0, countAt(events, point));
+  const run = upTo.filter(({ type }) => type === 'turn_started').length;
+  return { run, eventId: upTo.at(-1)?.eventId ?? 0 };
+}
+
+/**
  * Every place where a turn can be looked at, in order: how many events there are up to it. Events that share a history
  * event are one place.
  */

@@ -92,6 +92,12 @@ test('the command line tells a live turn and replays the newest runs', async () 
   const query = `WorkflowId = '${handle.workflowId}'`;
   const batch = await runCli(['replay', '--last', '5', '--query', query, '--json'], { env });
   expect(JSON.parse(batch.out)).toMatchObject({ failed: 0, runs: [{ turn: handle.workflowId }] });
+  const mistaken = await runCli(['replay', '--query', 'a =='], { env });
+  expect(mistaken).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringMatching(/^--query a ==: [^]*\[usage\]/),
+  });
   const gone = await runCli(['timeline', 'gone-long-ago'], { env });
   expect(gone).toMatchObject({
     code: 4,

@@ -4,6 +4,10 @@ import type { RunQuery } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
 import { turnEventsOfRuns } from '../../history/from-json';
+import { defined } from '../../history/defined';
+import { parsePoint } from '../../history/point';
+import type { History } from '../../history/read-histories';
+import type { Probe } from '../../history/replay/replayer';
 import type { Context } from '../context';
 import { fileDecode, encryptionOf, readTurnRuns } from '../open-turn';
 import { findingLines, replayProgressLine, sumLine, type ReplaySum } from '../print/replay';
@@ -16,6 +20,9 @@ interface ReplayOptions {
   last?: string;
   query?: string;
   workflows?: string;
+  inspect?: boolean;
+  at?: string;
+  port: string;
   json?: boolean;
 }
 
@@ -26,12 +33,18 @@ export function addReplay(program: Command, context: Context): void {
     .description(
       'run recorded turns through this code, and tell what it would do otherwise; a gate before a deploy',
     )
-    .option('--last <count>', 'the newest runs, at most so many')
-    .option('--query <query>', 'the runs that a visibility query of Temporal finds')
+    .option('--last <count>', 'the newest turns, at most so many (200 unless given)')
+    .option('--query <query>', 'the turns that a visibility query of Temporal finds')
     .option(
       '--workflows <path>',
       'workflows of your own instead of the turn: what your worker has as workflowsPath',
     )
+    .option('--inspect', 'wait for a debugger, and stop in the workflow code')
+    .option(
+      '--at <point>',
+      'with --inspect: stop at a step (2), a call (2.1) or an event (#57), not at the first workflow task',
+    )
+    .option('--port <port>', 'with --inspect: where the debugger attaches; 0 is any free port', '9229')
     .option('--json', 'print JSON')
     .action((named: string | undefined, options: ReplayOptions) => replay(named, options, context));
 }
@@ -46,6 +59,7 @@ async function replay(named: string | undefined, options: ReplayOptions, context
         hint: 'name a turn or an exported file, or say --last 200.',
       },
     );
+  refuseHalfInspect(options);
   const progress: ReplayProgress = { runs: 0, done: 0, gone: 0 };
   const work: Work = { options, context, progress };
   const judged = await withProgress(
@@ -54,6 +68,17 @@ async function replay(named: string | undefined, options: ReplayOptions, context
     () => (named === undefined ? judgeBatch(work) : judgeTurn(named, work)),
   );
   tell(judged, { progress, json: options.json === true }, context);
+}
+
+function refuseHalfInspect({ inspect, at, last, query }: ReplayOptions): void {
+  if (inspect === true && (last !== undefined || query !== undefined))
+    throw new CountersignError('usage', '--inspect takes one turn', {
+      hint: 'name a turn or an exported file.',
+    });
+  if (inspect !== true && at !== undefined)
+    throw new CountersignError('usage', '--at goes with --inspect', {
+      hint: '`countersign timeline --at` shows a turn as it was.',
+    });
 }
 
 /** The SDK's native worker comes with the code, and keeps the process alive until it has replayed: the code is loaded last. */
@@ -73,8 +98,27 @@ async function judgeTurn(named: string, work: Work): Promise<Done> {
   const histories = await readTurnRuns(named, work.context);
   // What cannot be read, or is no turn, is told as such; workflows of somebody's own need not be any business of ours.
   if (work.options.workflows === undefined) await turnEventsOfRuns(histories, await fileDecode(work.context));
+  if (work.options.inspect === true) return inspect(histories, work);
   work.progress.runs = histories.length;
   return judgeAll(namedRuns(histories), work);
+}
+
+async function inspect(histories: History[], work: Work): Promise<Done> {
+  const { options, context, progress } = work;
+  const [{ openInspector, awaitDebugger }, { stopPlace }, { Stop }, { namedRuns }] = await Promise.all([
+    import('../replay/inspect.js'),
+    import('../replay/stop-place.js'),
+    import('../replay/stop.js'),
+    import('../replay/runs.js'),
+  ]);
+  const point = options.at === undefined ? undefined : parsePoint(options.at);
+  const { history, startedId } = await stopPlace(histories, point, await fileDecode(context));
+  progress.runs = 1;
+  openInspector(readCount(options.port, '--port', 0));
+  const stop = new Stop(startedId, () => awaitDebugger(context.screen));
+  const done = await judgeAll(namedRuns([history]), work, stop);
+  if (!stop.wasHit) context.screen.note(`no workflow code ran at event #${startedId} or after it`);
+  return done;
 }
 
 /** Unless `--last` says so; enough for a gate, few enough to wait for. */
@@ -84,8 +128,10 @@ function judgeBatch(work: Work): Promise<Done> {
   const { last, query, workflows } = work.options;
   const most = last === undefined ? MOST : readCount(last, '--last');
   return work.context.withDesk(async (desk) => {
-    const { fetchRuns, newestRuns } = await import('../replay/runs.js');
-    const runs = await newestRuns(desk, queryFor(query, workflows), most);
+    const { asQueryMistake, fetchRuns, newestRuns } = await import('../replay/runs.js');
+    const runs = await newestRuns(desk, queryFor(query, workflows), most).catch((error: unknown) => {
+      throw asQueryMistake(error, query);
+    });
     work.progress.runs = runs.length;
     return judgeAll(fetchRuns(desk, runs, work.progress), work);
   });
@@ -103,9 +149,13 @@ interface Done {
   ms: number;
 }
 
-async function judgeAll(runs: AsyncIterable<NamedRun>, work: Work): Promise<Done> {
+async function judgeAll(runs: AsyncIterable<NamedRun>, work: Work, probe?: Probe): Promise<Done> {
   const { judgeRuns } = await import('../replay/judge.js');
-  const replaying = { options: await loadCode(work), decode: await fileDecode(work.context) };
+  const replaying = {
+    options: await loadCode(work),
+    decode: await fileDecode(work.context),
+    ...defined({ probe }),
+  };
   const judged: Judged[] = [];
   const started = performance.now();
   for await (const one of judgeRuns(replaying, runs)) {

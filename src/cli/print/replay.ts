@@ -50,8 +50,8 @@ function sides({ kind, history, code, why }: Finding): [string, Cell][] {
   if (why !== undefined) return [['why', { text: visible(why) }]];
   if (kind === 'no_workflow' || kind === 'unknown') return [];
   return [
-    ['history', { text: history ?? (kind === 'threw' ? 'goes on' : 'has nothing there') }],
-    ['the code', { text: code ?? 'does nothing there: it waits, or has ended' }],
+    ['history', { text: visible(history ?? (kind === 'threw' ? 'goes on' : 'has nothing there')) }],
+    ['the code', { text: visible(code ?? 'does nothing there: it waits, or has ended') }],
   ];
 }
 

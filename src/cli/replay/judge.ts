@@ -4,7 +4,7 @@ import type { Decode } from '../../history/decode';
 import { defined } from '../../history/defined';
 import { refuseNewer, turnEventsOfRuns } from '../../history/from-json';
 import { explain, type Finding } from '../../history/replay/explain';
-import { replayRuns, type ReplayedRun, type RunToReplay } from '../../history/replay/replayer';
+import { replayRuns, type Probe, type ReplayedRun, type RunToReplay } from '../../history/replay/replayer';
 
 /** A run of a turn, by its ids where they are known. */
 export interface NamedRun extends RunToReplay {
@@ -19,19 +19,20 @@ export interface Judged {
   finding?: Finding;
 }
 
-/** With which code runs are replayed, and what decodes them. */
+/** With which code runs are replayed, what decodes them, and what is told of it meanwhile. */
 export interface Replaying {
   options: ReplayWorkerOptions;
   decode: Decode;
+  probe?: Probe;
 }
 
 /** Replays runs in order and judges each. */
 export async function* judgeRuns(
-  { options, decode }: Replaying,
+  { options, decode, probe }: Replaying,
   runs: AsyncIterable<NamedRun>,
 ): AsyncGenerator<Judged> {
   const refused: Judged[] = [];
-  for await (const replayed of replayRuns(options, withoutNewer(runs, refused))) {
+  for await (const replayed of replayRuns(options, withoutNewer(runs, refused), probe)) {
     yield judgedOf(replayed.run, await findingOf(replayed, decode));
     yield* refused.splice(0);
   }

@@ -1,5 +1,6 @@
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { CountersignError } from '../../contract/errors';
+import { detailsOf, STATUS, statusOf } from '../../history/server-errors';
 import { turnIdOf } from '../../history/turn-id-of';
 import type { History } from '../../history/read-histories';
 import { mapOrdered } from '../../client/ordered';
@@ -16,18 +17,32 @@ export interface ReplayProgress {
   gone: number;
 }
 
-/** The newest runs that a query finds, at most so many. */
+/**
+ * The runs of the newest turns that a query finds, newest first. A turn that continued as new or was reset counts once;
+ * of its runs those are left out that are older than all of the turns that count.
+ */
 export async function newestRuns(
   desk: Pick<Countersign, 'runs'>,
   query: RunQuery,
-  most: number,
+  mostTurns: number,
 ): Promise<RunSummary[]> {
   const runs: RunSummary[] = [];
+  const turns = new Set<string>();
   for await (const run of desk.runs(query)) {
+    if (!turns.has(run.turn) && turns.size === mostTurns) break;
+    turns.add(run.turn);
     runs.push(run);
-    if (runs.length >= most) break;
   }
   return runs;
+}
+
+/** A query that somebody typed and the server does not understand is a mistake of theirs. */
+export function asQueryMistake(error: unknown, query: string | undefined): unknown {
+  if (query === undefined || statusOf(error) !== STATUS.invalidArgument) return error;
+  return new CountersignError('usage', `--query ${query}: ${detailsOf(error)}`, {
+    hint: "Write one as Temporal's list filter takes it: CountersignAgent = 'clerk' AND ExecutionStatus = 'Running'.",
+    cause: error,
+  });
 }
 
 /** The histories of runs, in their order; one that is gone meanwhile is counted and left out. */

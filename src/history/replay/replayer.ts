@@ -1,6 +1,7 @@
 import type { coresdk } from '@temporalio/proto';
 import { Worker, type ReplayWorkerOptions } from '@temporalio/worker';
 import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
+import type { WorkflowBundleWithSourceMapAndFilename } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input';
 import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
 import { defined } from '../defined';
 import type { History } from '../read-histories';
@@ -24,6 +25,14 @@ export interface ReplayedRun<T extends RunToReplay> {
   error?: Error;
 }
 
+/** Is told how a replay gets on, before the code goes on. */
+export interface Probe {
+  /** The code is loaded, under the name of this file, with this source map. */
+  loaded(bundle: Pick<WorkflowBundleWithSourceMapAndFilename, 'filename' | 'sourceMap'>): void;
+  /** The code is about to work on a workflow task, by the id of its started event. */
+  entering(startedId: number): void;
+}
+
 /**
  * Replays runs one after the other with the code that the options name, and watches what the code does. Loads the
  * SDK's native worker; nothing of the client may import this.
@@ -31,6 +40,7 @@ export interface ReplayedRun<T extends RunToReplay> {
 export async function* replayRuns<T extends RunToReplay>(
   options: ReplayWorkerOptions,
   runs: AsyncIterable<T>,
+  probe?: Probe,
 ): AsyncGenerator<ReplayedRun<T>> {
   const watch = new Watch();
   const given: T[] = [];
@@ -39,7 +49,7 @@ export async function* replayRuns<T extends RunToReplay>(
     watch.begin();
     return { workflowId: run.turn, history: run.history };
   });
-  for await (const { error } of watchedWorker(watch).runReplayHistories(options, histories)) {
+  for await (const { error } of watchedWorker(watch, probe).runReplayHistories(options, histories)) {
     const run = given.shift();
     if (run !== undefined)
       yield { run, observed: watch.observed(), ...(error === undefined ? {} : { error }) };
@@ -86,7 +96,7 @@ function failureOf(
 }
 
 /** The SDK's replay worker, watched, and without what costs it two thirds of its speed and serves only live workers. */
-function watchedWorker(watch: Watch): typeof Worker {
+function watchedWorker(watch: Watch, probe: Probe | undefined): typeof Worker {
   return class extends Worker {
     protected static override async createWorkflowCreator(
       ...[bundle, options, logger]: Parameters<typeof Worker.createWorkflowCreator>
@@ -95,7 +105,8 @@ function watchedWorker(watch: Watch): typeof Worker {
       Object.assign(options, { isolateExecutionTimeoutMs: undefined });
       const creator = await super.createWorkflowCreator(bundle, options, logger);
       withoutPromiseStacks();
-      return watched(creator, watch);
+      probe?.loaded(bundle);
+      return watched(creator, watch, probe);
     }
   };
 }
@@ -108,13 +119,14 @@ function withoutPromiseStacks(): void {
   if (prepareStackTrace !== undefined) Error.prepareStackTrace = prepareStackTrace;
 }
 
-function watched(creator: WorkflowCreator, watch: Watch): WorkflowCreator {
+function watched(creator: WorkflowCreator, watch: Watch, probe: Probe | undefined): WorkflowCreator {
   return {
     destroy: () => creator.destroy(),
     createWorkflow: async (options) => {
       const workflow = await creator.createWorkflow(options);
       const activate = workflow.activate.bind(workflow);
       workflow.activate = async (activation) => {
+        probe?.entering(activation.historyLength ?? 0);
         const completion = await activate(activation);
         watch.take(activation, completion);
         return completion;

@@ -1,0 +1,90 @@
+import { findingLines, replayProgressLine, sumLine, type ReplaySum } from '../../../src/cli/print/replay';
+import { createStyle } from '../../../src/cli/print/style';
+import { visible } from '../../../src/cli/print/visible';
+import type { Finding } from '../../../src/history/replay/explain';
+
+const look = { width: 200, style: createStyle(false) };
+const told = (finding: Finding, runId?: string): string[] =>
+  findingLines({ turn: 't', events: 9, finding, ...(runId === undefined ? {} : { runId }) }, look);
+
+it.each([
+  [{ runs: 0, done: 0, gone: 0 }, 'listing turns'],
+  [{ runs: 9, done: 0, gone: 0 }, 'replayed 0 of 9'],
+  [{ runs: 9, done: 3, gone: 1 }, 'replayed 4 of 9'],
+])('progress %j', (progress, line) => {
+  expect(replayProgressLine(progress)).toBe(line);
+});
+
+it('a run that replays is not told', () => {
+  expect(findingLines({ turn: 't', events: 9 }, look)).toEqual([]);
+});
+
+it.each<[finding: Finding, lines: RegExp[]]>([
+  [
+    { kind: 'other', eventId: 25, step: 1, callId: '1.2', history: 'a', code: 'b', message: 'm' },
+    [
+      /^t does not replay: the code does something else now$/,
+      /where +step 1, call 1\.2, event #25$/,
+      /history +a$/,
+      /the code +b$/,
+      /Temporal says +m$/,
+    ],
+  ],
+  [
+    { kind: 'missing', eventId: 5, history: 'a' },
+    [
+      /does not do what history has$/,
+      /where +event #5$/,
+      /history +a$/,
+      /the code +does nothing there: it waits, or has ended$/,
+    ],
+  ],
+  [
+    { kind: 'extra', eventId: 5, code: 'b' },
+    [/history does not have$/, /where/, /history +has nothing there$/, /the code +b$/],
+  ],
+  [
+    { kind: 'threw', eventId: 5, code: 'fails: x' },
+    [/the code fails$/, /where/, /history +goes on$/, /the code +fails: x$/],
+  ],
+  [
+    { kind: 'no_workflow', eventId: 1, message: 'm' },
+    [/no workflow of this type$/, /where/, /Temporal says +m$/],
+  ],
+  [{ kind: 'unreadable', eventId: 1, why: 'no key' }, [/cannot be read here$/, /where/, /why +no key$/]],
+  [{ kind: 'unknown', eventId: 7 }, [/Temporal cannot match it with the code$/, /where +event #7$/]],
+])('%j', (finding, lines) => {
+  expect(told(finding)).toEqual([...lines.map((line) => expect.stringMatching(line)), '']);
+});
+
+it.each([
+  ['r1', true],
+  ['', false],
+  [undefined, false],
+])('the run %s is named: %s', (runId, named) => {
+  expect(told({ kind: 'unknown', eventId: 7 }, runId).some((line) => /^ +run +r1$/.test(line))).toBe(named);
+});
+
+it('what somebody else wrote cannot drive the terminal', () => {
+  const lines = told({
+    kind: 'other',
+    eventId: 5,
+    callId: '\u001b[2J',
+    code: '\u001b[1m',
+    message: '\u0007',
+  });
+  expect(lines.map((line) => visible(line))).toEqual(lines);
+});
+
+const sum: ReplaySum = { replayed: 3, failed: 0, gone: 0, events: 1234, ms: 1500 };
+
+it.each<[Partial<ReplaySum>, string]>([
+  [{}, 'all 3 runs replay (1,234 events in 1.5 s)'],
+  [{ replayed: 1 }, '1 run replays (1,234 events in 1.5 s)'],
+  [{ failed: 2 }, '2 of 5 runs do not replay (1,234 events in 1.5 s)'],
+  [{ gone: 2 }, 'all 3 runs replay (1,234 events in 1.5 s; 2 were deleted meanwhile)'],
+  [{ replayed: 0 }, 'Nothing to replay.'],
+  [{ replayed: 0, gone: 1 }, 'Nothing to replay; 1 were deleted meanwhile.'],
+])('the sum of %j: %s', (more, line) => {
+  expect(sumLine({ ...sum, ...more }, look)).toBe(line);
+});
