@@ -23,6 +23,8 @@ const BENCH = 'it measures for minutes and wants the machine for itself';
 const TERMINAL = 'it asks at a terminal; the tests of the terminal type into one';
 const OTHERS = 'it tells another machine; the tests of notifying have one of their own';
 
+const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
+
 /** Lines that are not run here, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
@@ -42,6 +44,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     OTHERS,
   'npx countersign replay workflow.json --workflows src/workflows.ts':
     'it replays workflows of ones own; the tests of replay have some',
+  'npx countersign replay <turn> --inspect': DEBUGGER,
+  'npx countersign replay turn.json --inspect --at 2.1': DEBUGGER,
   'docker compose up --build --detach': 'needs Docker; compose.test.ts compares the file with the code',
 };
 
