@@ -171,7 +171,9 @@ describe('local tools', () => {
       'countersign.think',
       'countersign.think',
     ]);
-    const markers = (await eventsOf(handle)).filter((event) => event.markerRecordedEventAttributes);
+    const markers = (await eventsOf(handle)).filter(
+      (event) => event.markerRecordedEventAttributes?.markerName === 'core_local_activity',
+    );
     expect(markers).toHaveLength(1);
     await own.stop();
   });
