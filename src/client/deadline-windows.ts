@@ -20,17 +20,40 @@ const HALVINGS = 30;
  * order. Visibility cannot sort, so a bound is looked for under which there is about one page.
  */
 export async function earliestTurns(desk: Desk, query: string, limit: number): Promise<ListedTurn[]> {
-  // Counting is cheap; listing decodes what it lists.
-  if ((await countTurns(desk, query)) <= limit) return listUpTo(desk, query, limit);
-  const bound = await findBound(desk, query, limit);
+  const count = (at: number): Promise<number> => countTurns(desk, `${query} AND ${before(at)}`);
+  const bound =
+    (await boundOfLast(desk, query, { limit, count })) ?? (await newBound(desk, query, { limit, count }));
+  if (bound === undefined) return listUpTo(desk, query, limit);
+  lastBounds.set(desk, { query, bound });
   return listUpTo(desk, `${query} AND ${before(bound)}`, limit * PAGES);
 }
 
+/** Who looks again mostly finds what the last look found: the same bound holds until a page of it is decided. */
+const lastBounds = new WeakMap<Desk, { query: string; bound: number }>();
+
+/** What is looked for: how many turns a bound must have below it, and how they are counted. */
+interface Search {
+  limit: number;
+  count(at: number): Promise<number>;
+}
+
+async function boundOfLast(desk: Desk, query: string, { limit, count }: Search): Promise<number | undefined> {
+  const last = lastBounds.get(desk);
+  if (last?.query !== query) return undefined;
+  const found = await count(last.bound);
+  return found >= limit && found <= limit * PAGES ? last.bound : undefined;
+}
+
+/** Undefined where there are so few turns that no bound is needed. */
+async function newBound(desk: Desk, query: string, search: Search): Promise<number | undefined> {
+  // Counting is cheap; listing decodes what it lists.
+  return (await countTurns(desk, query)) <= search.limit ? undefined : findBound(search);
+}
+
 /** A time such that at least `limit` turns, and not many more, have a deadline before it. */
-async function findBound(desk: Desk, query: string, limit: number): Promise<number> {
+async function findBound({ limit, count }: Search): Promise<number> {
   const now = Date.now();
   const last = Date.parse(NEVER) + 1;
-  const count = (at: number) => countTurns(desk, `${query} AND ${before(at)}`);
   let low = 0;
   let high = now + FIRST_MS;
   let found = await count(high);

@@ -53,6 +53,17 @@ test.each([
   expect(asked()).toBeLessThan(80);
 });
 
+test('who looks again counts once and lists, until a page was decided', async () => {
+  const offsets = Array.from({ length: 5000 }, (_, n) => 7 * DAY + n * 12);
+  const { desk, asked } = deskOf(offsets);
+  const first = await earliestTurns(desk, 'q', 100);
+  const before = asked();
+  expect(await earliestTurns(desk, 'q', 100)).toEqual(first);
+  expect(asked() - before).toBe(2);
+  await earliestTurns(desk, 'another', 100);
+  expect(asked() - before).toBeGreaterThan(10);
+});
+
 test('of many with one and the same deadline any will do', async () => {
   const { desk } = deskOf(Array.from({ length: 1000 }, () => DAY));
   expect((await earliestTurns(desk, 'q', 10)).length).toBeGreaterThanOrEqual(10);
