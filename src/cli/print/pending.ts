@@ -1,4 +1,5 @@
 import type { Pending, PendingActivity } from '../../client';
+import { ACTIVITY_STATE_WORDS } from '../../contract/activity-state';
 import { span } from '../../contract/times';
 import { visible } from './visible';
 
@@ -13,13 +14,6 @@ export function pendingLines({ activities, idleQueues }: Pending, now: number): 
   ];
 }
 
-const WORDS = {
-  scheduled: 'waits for a worker',
-  started: 'runs',
-  cancel_requested: 'is being cancelled',
-  paused: 'is paused by an operator',
-} as const;
-
 function activityLine(activity: PendingActivity, now: number): string {
   const { callId, name, state, attempt, startedAt, nextAttemptAt, lastFailure, worker } = activity;
   const since = startedAt === undefined ? '' : ` for ${span(now - new Date(startedAt).getTime())}`;
@@ -28,5 +22,5 @@ function activityLine(activity: PendingActivity, now: number): string {
   const where = worker === undefined || state !== 'started' ? '' : ` on ${visible(worker)}`;
   const why = lastFailure === undefined ? '' : ` (last failure: ${visible(lastFailure)})`;
   const what = callId === undefined ? 'the model' : `${callId} ${visible(name)}`;
-  return `${what} ${WORDS[state]}${since}${where}${retried}${next}${why}`;
+  return `${what} ${ACTIVITY_STATE_WORDS[state]}${since}${where}${retried}${next}${why}`;
 }

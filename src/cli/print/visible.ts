@@ -1,4 +1,4 @@
-import { countDeceiving, escapeHidden, segments, type Layout } from '../../contract/visible';
+import { escapeHidden, segments, type Layout } from '../../contract/visible';
 
 /** How a mark stands out on a terminal; the text itself must stay readable without it. */
 export type Paint = (text: string) => string;
@@ -23,12 +23,6 @@ export function visibleLines(text: string, mark: Paint = plain): string[] {
 /** One line of a hunk, its tabs expanded; blanks at the end of a changed line are marks. */
 export function visibleLine(line: string, mark: Paint = plain): string {
   return painted(expandTabs(line), 'diff', mark);
-}
-
-/** How many characters of a text are shown as a mark because they would not show, would be obeyed, or pass for others. */
-export function countHidden(text: string): number {
-  const { hidden, alike } = countDeceiving(text);
-  return hidden + alike;
 }
 
 /** A value as JSON that is safe on a terminal and still means the same. */

@@ -1,15 +1,9 @@
 import type { JSX } from 'preact';
+import { ACTIVITY_STATE_WORDS } from '../../../contract/activity-state';
 import { span } from '../../../contract/times';
 import type { Pending, PendingActivity } from '../../../client/types';
 import { Text } from '../../parts/text';
 import { useNow } from '../../state/use-now';
-
-const WORDS = {
-  scheduled: 'waits for a worker',
-  started: 'runs',
-  cancel_requested: 'is being cancelled',
-  paused: 'is paused by an operator',
-} as const;
 
 /** What runs right now, and queues that nobody works on. */
 export function Running({ pending }: { pending: Pending }): JSX.Element | null {
@@ -44,7 +38,7 @@ function ActivityLine({ activity, now }: { activity: PendingActivity; now: numbe
       <code>
         <Text of={callId === undefined ? 'the model' : name} />
       </code>{' '}
-      {WORDS[state]}
+      {ACTIVITY_STATE_WORDS[state]}
       {startedAt !== undefined && ` for ${span(Math.max(0, now - Date.parse(startedAt)))}`}
       {attempt > 1 && `, attempt ${attempt}`}
       {worker !== undefined && state === 'started' && (
