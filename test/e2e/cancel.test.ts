@@ -4,6 +4,7 @@ import { defineAgent } from '../../src/tools/define-agent';
 import { TransportError } from '../../src/tools/errors';
 import { recordTool, useEffects } from '../support/effects';
 import { planTool } from '../support/plan-tool';
+import { startLonePayer } from '../support/payer';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, openOf, resolve, signalDecision, transcriptOf, verdictsOf, waitFor } from '../support/turns';
 import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
@@ -92,17 +93,7 @@ test('F13: cancelled while requests wait: they close as cancelled, and a decisio
 });
 
 test('F13: a cancellation and an approval that come together with no worker up: refused, nothing runs', async () => {
-  const own = await startBench({
-    workers: 0,
-    agents: [
-      defineAgent({
-        name: 'payer',
-        instructions: 'do',
-        model: book.model,
-        tools: [recordTool(effects, { name: 'pay', safety: 'dangerous' })],
-      }),
-    ],
-  });
+  const own = await startLonePayer(effects, book);
   const first = await own.addWorker();
   const call = { name: 'pay', arguments: { tag: 'together' } };
   const handle = await own.start('payer', book.add({ toolCalls: [call] }, readBack));

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { defineAgent } from '../../src/tools/define-agent';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
+import { startLonePayer } from '../support/payer';
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress, testCli } from '../support/server';
 import { decide, eventsOf, send, signalDecision, verdictsOf, waitFor } from '../support/turns';
@@ -86,17 +87,7 @@ test("Temporal's own command line decides, word for word as the README shows it"
 });
 
 test('F17: a decision that is signalled with no worker up, after 150 bad ones, takes effect when one returns', async () => {
-  const own = await startBench({
-    workers: 0,
-    agents: [
-      defineAgent({
-        name: 'payer',
-        instructions: 'do',
-        model: book.model,
-        tools: [recordTool(effects, { name: 'pay', safety: 'dangerous' })],
-      }),
-    ],
-  });
+  const own = await startLonePayer(effects, book);
   const worker = await own.addWorker();
   const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag: 'nobody up' } }] }, readBack);
   const handle = await own.start('payer', prompt);

@@ -1,6 +1,7 @@
 import type { Verdict } from '../../src/contract/decision';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
+import { startLonePayer } from '../support/payer';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, signalDecision, verdictsOf, waitFor } from '../support/turns';
 import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
@@ -98,17 +99,7 @@ test('F10: fifty parallel signals and updates together: one execution', async ()
 });
 
 test('case 4: the same approval three times, then again after a restart of the worker: one execution', async () => {
-  const own = await startBench({
-    workers: 0,
-    agents: [
-      defineAgent({
-        name: 'payer',
-        instructions: 'do',
-        model: book.model,
-        tools: [recordTool(effects, { name: 'pay', safety: 'dangerous' })],
-      }),
-    ],
-  });
+  const own = await startLonePayer(effects, book);
   const worker = await own.addWorker();
   const calls = [PAY('thrice'), PAY('thrice last')];
   const handle = await own.start('payer', book.add({ toolCalls: calls }, readBack));
