@@ -42,7 +42,7 @@ const tools = [
     (tag) => new Promise<void>((release) => gates.set(tag, release)),
   ),
 ];
-const agents = [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })];
+const agents = [defineAgent({ name: 'sealed-payer', instructions: 'do', model: book.model, tools })];
 const newBench = (workers = 1): Promise<TestBench> => startBench({ agents, workers, worker: { encryption } });
 
 // A server of its own: without keys nobody could list the turns of this file, nor those beside them.
@@ -63,7 +63,7 @@ const call = (name: string, tag: string) => ({ toolCalls: [{ name, arguments: { 
 
 /** Starts a turn whose prompt is in the book. */
 const start = async (prompt: string, { by = desk, on = bench } = {}): Promise<string> =>
-  (await by.start({ agent: 'payer', prompt, taskQueue: on.taskQueue })).turn;
+  (await by.start({ agent: 'sealed-payer', prompt, taskQueue: on.taskQueue })).turn;
 
 /** A turn that waits with one request, 1.1. */
 const waiting = async (tag: string): Promise<string> => {
@@ -203,7 +203,7 @@ test.each([
 });
 
 test('a turn that was started in plaintext does not run where encryption is required', async () => {
-  const handle = await bench.start('payer', book.add({ text: 'done' }));
+  const handle = await bench.start('sealed-payer', book.add({ text: 'done' }));
   await failedTask(bench, handle.workflowId);
   expect(await desk.list({ limit: 20 })).toEqual(expect.any(Array));
   await handle.terminate();

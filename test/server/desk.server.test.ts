@@ -196,7 +196,7 @@ test('the inbox is narrowed by tool, agent and age; the total is of all', async 
       .parse(await (await desk.ask(`/api/inbox?${query}`, { cookie })).json());
   const found = (items: { turn: string }[]): boolean => items.some(({ turn }) => turn === handle.workflowId);
   await until('visibility', async () => found((await read('tool=pay&agent=desk-payer')).items));
-  for (const query of ['tool=look', 'agent=nobody', 'olderThan=3600000']) {
+  for (const query of ['tool=look', 'agent=nobody-at-the-desk', 'olderThan=3600000']) {
     const { items, total } = await read(query);
     expect(found(items)).toBe(false);
     expect(total).toBeGreaterThan(0);

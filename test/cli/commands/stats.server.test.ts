@@ -107,7 +107,10 @@ it('counts open turns alone since a moment after the others ended', async () => 
 });
 
 it('says that there are no turns', async () => {
-  expect(await cli('--agent', 'nobody')).toMatchObject({ code: 0, out: 'There are no turns.\n' });
+  expect(await cli('--agent', `nobody-${randomUUID()}`)).toMatchObject({
+    code: 0,
+    out: 'There are no turns.\n',
+  });
 });
 
 it.each([
