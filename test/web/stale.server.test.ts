@@ -63,6 +63,15 @@ test('of two tabs one decides, and the other is told who did', async () => {
   expect(await effects.lines('two tabs')).toHaveLength(1);
 });
 
+/** The page hears nothing new until it sends a decision: what it shows then is old. */
+async function holdBackNews(page: Page): Promise<void> {
+  let isHeld = true;
+  page.on('request', (request) => {
+    if (request.method() === 'POST') isHeld = false;
+  });
+  await page.route('**/api/turns/*/calls/*', (route) => (isHeld ? route.abort() : route.continue()));
+}
+
 test('a page that shows other arguments than those that wait decides nothing, and shows what waits', async () => {
   const prompt = book.add(
     { toolCalls: [{ name: 'propose_lines', arguments: { tag: 'stale', lines: ['one', 'two'] } }] },
@@ -73,14 +82,13 @@ test('a page that shows other arguments than those that wait decides nothing, an
   const page = await desk.tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   await page.getByLabel('Reason').fill('kept');
-  await page.route('**/api/turns/*/calls/*', (route) => route.abort());
+  await holdBackNews(page);
   const edited = { tag: 'stale', lines: ['one', 'zwei'] };
   await decide(handle, { callId: '1.1', decision: 'modified', arguments: edited, approver: 'ann' });
   await until('a new request', async () => {
     const { requests } = await desk.client.view(handle.workflowId);
     return requests.some(({ arguments: args }) => JSON.stringify(args).includes('zwei'));
   });
-  await page.unroute('**/api/turns/*/calls/*');
   await approve(page).click();
   await page.getByText(/It changed after you opened it.*\(stale_args\)/).waitFor();
   await page.getByRole('region', { name: 'What it does' }).getByText('+zwei').waitFor();
