@@ -45,5 +45,16 @@ export function createMemory(maxBytes: number = LIMITS.workerMemoryBytes): Memor
 
 /** Bytes of entries, as the memory counts them. */
 export function bytesOf(entries: readonly TranscriptEntry[]): number {
-  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+  return entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
+}
+
+/** Every step has the entries of those before it: counting them anew would cost more the longer a turn is. */
+const sizes = new WeakMap<TranscriptEntry, number>();
+
+function sizeOf(entry: TranscriptEntry): number {
+  const known = sizes.get(entry);
+  if (known !== undefined) return known;
+  const size = entryBytes(entry);
+  sizes.set(entry, size);
+  return size;
 }
