@@ -71,7 +71,7 @@ export const FAILURES = {
  * Every `patched()` that our turn has or ever had: an id that is not here is of a newer version. Ids are never taken out,
  * because histories keep them.
  */
-export const PATCHES = { replyKeys: 'reply-keys' } as const;
+export const PATCHES = { replyKeys: 'reply-keys', quietSteps: 'quiet-steps' } as const;
 
 /** Ids of activities in history, by what they are for. */
 export const activityIds = {

@@ -1,12 +1,14 @@
 import {
+  ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
   continueAsNew,
   isCancellation,
+  patched,
   workflowInfo,
 } from '@temporalio/workflow';
-import { FAILURES } from '../contract/names';
+import { FAILURES, PATCHES } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
@@ -14,9 +16,9 @@ import { openDoors } from './doors';
 import { takeGiven } from './fork';
 import { touch } from './gated';
 import { Publisher } from './publish';
-import { runStep } from './run-step';
+import { runStep, type Hands } from './run-step';
 import { currentDetails } from './summary';
-import { takeResults, think } from './think';
+import { takeResults, takeThought, think } from './think';
 import { makeTurn, type Turn } from './turn';
 
 /** Decisions taken along when a turn continues as new; older ones can only meet calls that are gone. */
@@ -28,13 +30,16 @@ const CARRIED_DECISIONS = 200;
  */
 export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   refuseRetryPolicy();
-  const turn = makeTurn(input, workflowInfo().originalExecutionRunId);
+  const turn = makeTurn(input, {
+    originalRunId: workflowInfo().originalExecutionRunId,
+    isQuiet: patched(PATCHES.quietSteps),
+  });
   const publisher = new Publisher(turn, (open) => currentDetails(open, turn.step));
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   openDoors(turn);
   watchCancellation(turn, work);
   void CancellationScope.nonCancellable(() => publisher.run());
-  return CancellationScope.nonCancellable(() => runTurn(turn, publisher, work));
+  return CancellationScope.nonCancellable(() => runTurn(turn, { publisher, work }));
 }
 
 /** A retried workflow would run everything again under new keys. */
@@ -54,15 +59,18 @@ function watchCancellation(turn: Turn, work: CancellationScope): void {
   });
 }
 
-async function runTurn(turn: Turn, publisher: Publisher, work: CancellationScope): Promise<TurnResult> {
+async function runTurn(turn: Turn, hands: Hands): Promise<TurnResult> {
+  const { publisher } = hands;
   try {
-    const result = await runSteps(turn, work);
+    const result = await runSteps(turn, hands);
     publisher.end(result.status);
     return result;
   } catch (error) {
     if (turn.approvals.cancelled || isCancellation(error)) return endCancelled(publisher);
-    if (isEnd(error)) publisher.end('failed');
-    throw error;
+    const end = error instanceof ActivityFailure ? modelFailure(error) : error;
+    // Anything else (continue-as-new, a bug) goes its own way.
+    if (end instanceof ApplicationFailure) publisher.end('failed');
+    throw end;
   }
 }
 
@@ -71,38 +79,35 @@ function endCancelled(publisher: Publisher): never {
   throw new CancelledFailure('the turn was cancelled');
 }
 
-/** Whether an error ends the turn; anything else (continue-as-new, a bug) goes its own way. */
-function isEnd(error: unknown): boolean {
-  return error instanceof ApplicationFailure;
+/** What ends a turn whose model failed for good. The calls of a step never throw, so no other activity can. */
+function modelFailure({ cause, message }: ActivityFailure): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: FAILURES.model,
+    message: cause?.message ?? message,
+    nonRetryable: true,
+  });
 }
 
-async function runSteps(turn: Turn, work: CancellationScope): Promise<TurnResult> {
+async function runSteps(turn: Turn, hands: Hands): Promise<TurnResult> {
   for (;;) {
-    await continueIfSuggested(turn);
+    if (mustContinue(turn)) await continueTurn(turn);
     turn.step += 1;
-    const output = takeGiven(turn) ?? (await nextStep(turn, work));
+    const output = takeGiven(turn) ?? takeThought(turn, await nextStep(turn, hands));
     if (output.calls.length === 0) return resultOf(turn, 'answered', output.text);
-    takeResults(turn, await runStep(turn, output, work));
+    takeResults(turn, await runStep(turn, output, hands));
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
     if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', output.text);
   }
 }
 
-async function nextStep(turn: Turn, work: CancellationScope): Promise<ThinkOutput> {
+function nextStep(turn: Turn, { work }: Hands): Promise<ThinkOutput> {
   if (turn.transcript.full) {
     throw ApplicationFailure.nonRetryable(
       'the transcript is over its limit even without old outputs',
       FAILURES.turn,
     );
   }
-  try {
-    return await work.run(() => think(turn));
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw ApplicationFailure.create({ type: FAILURES.model, message: why, nonRetryable: true });
-  }
+  return work.run(() => think(turn));
 }
 
 function resultOf(turn: Turn, status: Extract<TurnState, TurnResult['status']>, answer: string): TurnResult {
@@ -110,13 +115,15 @@ function resultOf(turn: Turn, status: Extract<TurnState, TurnResult['status']>, 
 }
 
 /** Only between steps, with nothing open. A cancellation that came in between is not lost: it is checked first. */
-async function continueIfSuggested(turn: Turn): Promise<void> {
-  const { agent, step, approvals, fork, given } = turn;
-  if (!workflowInfo().continueAsNewSuggested || step === 0 || approvals.cancelled) return;
+function mustContinue({ step, approvals, given }: Turn): boolean {
   // A next run takes along what holds for the whole fork, never the step it begins with.
-  if (given !== undefined) return;
+  return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && given === undefined;
+}
+
+function continueTurn(turn: Turn): Promise<never> {
+  const { agent, fork } = turn;
   const carried = carry(turn);
-  await continueAsNew<typeof agentTurn>({
+  return continueAsNew<typeof agentTurn>({
     agent,
     prompt: '',
     carried,

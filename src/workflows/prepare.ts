@@ -9,14 +9,22 @@ import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think
 import type { CallState } from './approvals/state';
 import type { Turn } from './turn';
 
+/** Keeps the schemas of a reply's requests: edits are checked against them. */
+export function keepSchemas(turn: Turn, { schemas }: ThinkOutput): void {
+  for (const [digest, schema] of Object.entries(schemas)) turn.approvals.schemas.set(digest, schema);
+}
+
+/** Whether the tools of some calls live on other queues. */
+export function hasRemote({ calls }: ThinkOutput): boolean {
+  return calls.some((call) => call.kind === 'remote');
+}
+
 /** Prepares the calls whose tools live on other queues; they have other files than the worker that thought. */
-export async function prepareRemote(
+export function prepareRemote(
   turn: Turn,
   output: ThinkOutput,
   work: CancellationScope,
 ): Promise<PreparedCall[]> {
-  for (const [digest, schema] of Object.entries(output.schemas)) turn.approvals.schemas.set(digest, schema);
-  if (!output.calls.some((call) => call.kind === 'remote')) return output.calls;
   return work.run(() =>
     Promise.all(output.calls.map((call) => (call.kind === 'remote' ? remote(turn, call) : call))),
   );

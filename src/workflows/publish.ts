@@ -23,6 +23,8 @@ export class Publisher {
   private open = 'null';
   private verdicts = 0;
   private ended = false;
+  private seen = 0;
+  private isHeld = false;
 
   /** `details` makes what Temporal's UI shows as current details. */
   constructor(
@@ -33,14 +35,25 @@ export class Publisher {
   /** Publishes whenever something changes, in the same workflow task; runs until the workflow ends. */
   async run(): Promise<never> {
     for (;;) {
-      const seen = this.gated.revision;
       this.publish();
-      await condition(() => this.gated.revision !== seen);
+      await condition(() => !this.isHeld && this.gated.revision !== this.seen);
     }
+  }
+
+  /** Leaves publishing to the caller, who looks at every change anyway: two that wait cost twice as much. */
+  hold(): void {
+    this.isHeld = true;
+  }
+
+  /** Publishes what changed, and goes on by itself. */
+  release(): void {
+    this.publish();
+    this.isHeld = false;
   }
 
   /** Publishes what changed, now. */
   publish(): void {
+    this.seen = this.gated.revision;
     if (this.ended) return;
     const open = openCalls(this.gated.approvals.calls.values());
     this.publishOpen(open, stateOf(open));

@@ -6,7 +6,7 @@ import type { ToolResult } from '../contract/result';
 import { Alarm } from './alarm';
 import { failureOf } from './approvals/close';
 import { reopen } from './approvals/replan';
-import type { CallState } from './approvals/state';
+import type { CallState, Settlement } from './approvals/state';
 import {
   cancelAll,
   expire,
@@ -19,7 +19,9 @@ import {
 import { closeDry } from './fork';
 import { touch } from './gated';
 import { nextToStart } from './order';
-import { prepareCall, prepareRemote } from './prepare';
+import { hasRemote, keepSchemas, prepareCall, prepareRemote } from './prepare';
+import type { Publisher } from './publish';
+import { settlementOf } from './settlement';
 import { runCall, verifyCall } from './tool-call';
 import type { Turn } from './turn';
 
@@ -33,33 +35,47 @@ export interface FinishedCall {
   ours: boolean;
 }
 
-/** Works through the calls of one reply until each has its result. `work` is cancelled with the turn. */
-export async function runStep(
-  turn: Turn,
-  output: ThinkOutput,
-  work: CancellationScope,
-): Promise<FinishedCall[]> {
-  turn.stepKey = stepKeyOf(output);
-  const calls = await prepareRemote(turn, output, work);
+/** What a step works with: `work` is cancelled with the turn. */
+export interface Hands {
+  work: CancellationScope;
+  publisher: Publisher;
+}
+
+/** Works through the calls of one reply until each has its result. */
+export async function runStep(turn: Turn, output: ThinkOutput, hands: Hands): Promise<FinishedCall[]> {
+  turn.stepKey = stepKeyOf(turn, output);
+  keepSchemas(turn, output);
+  const calls = hasRemote(output) ? await prepareRemote(turn, output, hands.work) : output.calls;
   openStep(turn, calls);
   const alarm = new Alarm(() => touch(turn));
+  if (turn.isQuiet) hands.publisher.hold();
   for (;;) {
     const seen = turn.revision;
-    advance(turn, work);
+    advance(turn, hands.work);
     if (isOver(turn)) break;
     alarm.set(nextDeadline(turn), 'a request expires');
-    await condition(() => turn.revision !== seen);
+    await nextChange(turn, { seen, publisher: hands.publisher });
   }
   alarm.set(null, '');
+  if (turn.isQuiet) hands.publisher.release();
   return calls.map((call) => finished(turn, call));
+}
+
+/** Turns of 0.2.0 and before look once more at what they did themselves, and leave publishing to a second waiter. */
+function nextChange(turn: Turn, { seen, publisher }: { seen: number; publisher: Publisher }): Promise<void> {
+  if (!turn.isQuiet) return condition(() => turn.revision !== seen);
+  publisher.publish();
+  const published = turn.revision;
+  return condition(() => turn.revision !== published);
 }
 
 /**
  * The keys of a step's calls follow from its reply: a reset that keeps the reply keeps them, and what had started under
  * one is known by it; a model that is asked anew gives new ones. Turns of the first release drew them, and still do.
  */
-function stepKeyOf({ replyId }: ThinkOutput): string {
-  return patched(PATCHES.replyKeys) ? replyId : uuid4();
+function stepKeyOf({ isQuiet }: Turn, { replyId }: ThinkOutput): string {
+  // The later patch says the earlier one as well.
+  return isQuiet || patched(PATCHES.replyKeys) ? replyId : uuid4();
 }
 
 function openStep(turn: Turn, calls: readonly PreparedCall[]): void {
@@ -89,11 +105,16 @@ function startCall(turn: Turn, state: CallState, work: CancellationScope): void 
   touch(turn);
   void work
     .run(() => runCall(turn, state, decision))
-    .then((settlement) => {
-      settle(turn.approvals, state, { settlement, now: Date.now() });
-      if (state.phase === 'in_doubt') startVerify(turn, state);
-      touch(turn);
-    });
+    .then(
+      (output) => endCall(turn, state, output),
+      (error: unknown) => endCall(turn, state, settlementOf(state, error, Date.now())),
+    );
+}
+
+function endCall(turn: Turn, state: CallState, settlement: Settlement): void {
+  settle(turn.approvals, state, { settlement, now: Date.now() });
+  if (state.phase === 'in_doubt') startVerify(turn, state);
+  touch(turn);
 }
 
 /** Asks in the background; a person who is first stays first, and then nobody needs the answer. */

@@ -11,9 +11,12 @@ import type { Turn } from './turn';
 const INLINE_BYTES = 4096;
 
 /** Asks the model for the next step: sends what is new, never the conversation. */
-export async function think(turn: Turn): Promise<ThinkOutput> {
-  const input = thinkInput(turn);
-  const output = await scheduleActivity<ThinkOutput>(ACTIVITIES.think, [input], optionsOf(turn));
+export function think(turn: Turn): Promise<ThinkOutput> {
+  return scheduleActivity<ThinkOutput>(ACTIVITIES.think, [thinkInput(turn)], optionsOf(turn));
+}
+
+/** Takes what `think` gave: the reply and what it cost. */
+export function takeThought(turn: Turn, output: ThinkOutput): ThinkOutput {
   takeReply(turn, output);
   turn.usage = addUsage(turn.usage, output.usage);
   return output;

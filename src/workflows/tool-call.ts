@@ -9,26 +9,21 @@ import type { CallInput, CallOutput, SpentDecision, VerifyInput, VerifyOutput } 
 import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import type { RetryOptions } from '../contract/tool';
-import type { CallState, Settlement } from './approvals/state';
-import { settlementOf } from './settlement';
+import type { CallState } from './approvals/state';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
 
-/** Runs one started call as an activity whose type is the tool's name. Never throws: every outcome is a settlement. */
-export async function runCall(
+/** Runs one started call as an activity whose type is the tool's name. */
+export function runCall(
   turn: Turn,
   state: CallState,
   decision: SpentDecision | undefined,
-): Promise<Settlement> {
+): Promise<CallOutput> {
   const input = inputOf(turn, state, decision);
-  try {
-    const { tool, settings } = state.call;
-    if (settings.local === true)
-      return await scheduleLocalActivity<CallOutput>(tool, [input], localOptions(state));
-    return await scheduleActivity<CallOutput>(tool, [input], activityOptions(state));
-  } catch (error) {
-    return settlementOf(state, error, Date.now());
-  }
+  const { tool, settings } = state.call;
+  return settings.local === true
+    ? scheduleLocalActivity<CallOutput>(tool, [input], localOptions(state))
+    : scheduleActivity<CallOutput>(tool, [input], activityOptions(state));
 }
 
 function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefined): CallInput {

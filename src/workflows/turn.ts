@@ -12,6 +12,8 @@ export interface Turn extends Gated {
   readonly agent: string;
   readonly prompt: string;
   readonly originalRunId: string;
+  /** Whether a step publishes for itself. Turns of earlier releases have a second waiter for it, and keep it. */
+  readonly isQuiet: boolean;
   /** Only in a fork. */
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is taken. */
@@ -27,12 +29,12 @@ export interface Turn extends Gated {
 }
 
 /** A turn at its start, or where the run before left it. */
-export function makeTurn(input: TurnInput, originalRunId: string): Turn {
+export function makeTurn(input: TurnInput, run: Pick<Turn, 'originalRunId' | 'isQuiet'>): Turn {
   const { carried } = input;
   return {
     agent: input.agent,
     prompt: input.prompt,
-    originalRunId,
+    ...run,
     ...forkOf(input),
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,
