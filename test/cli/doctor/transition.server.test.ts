@@ -39,15 +39,13 @@ it('leaves a closed workflow behind, and nothing that waits', async () => {
   await desk.close();
 }, 90_000);
 
-describe('a server as it comes', () => {
+describe('a server without the settings', () => {
   let server: RunningServer;
 
   beforeAll(async () => {
-    // Later values win: these are the server's own defaults.
-    const defaults = DYNAMIC_CONFIG.map((setting) =>
-      setting.replace('=2000', '=20').replace('=true', '=false'),
-    );
-    server = await startOwnServer({ dynamicConfig: defaults });
+    // Later values win. The server's own default is 20 a second; a busy machine may itself be slower than that.
+    const slow = DYNAMIC_CONFIG.map((setting) => setting.replace('=2000', '=5').replace('=true', '=false'));
+    server = await startOwnServer({ dynamicConfig: slow });
   }, 60_000);
 
   afterAll(() => server.stop());
