@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { resolveEngine, startServer, type RunningServer } from '../src/engine';
+import { resolveEngine, startServer, type RunningServer } from '../lib/engine';
 import type { Figure, Measurement } from './figure';
 import { audit } from './figures/audit';
 import { decision } from './figures/decision';

@@ -10,8 +10,8 @@ import {
   scriptedModel,
   startWorker,
   type RunningWorker,
-} from '../src/index';
-import type { Tool } from '../src/index';
+} from '../lib/index';
+import type { Tool } from '../lib/index';
 
 export const BASELINE_QUEUE = 'bench-baseline';
 export const OUR_QUEUE = 'bench-countersign';
@@ -92,7 +92,8 @@ export async function startBaseline(address: string): Promise<{ stop(): Promise<
     taskQueue: BASELINE_QUEUE,
     workflowsPath: require.resolve('./baseline/workflows'),
     activities: {
-      model: () => Promise.resolve({ text: 'call' }),
+      model: ({ step, steps }: { step: number; steps: number }) =>
+        Promise.resolve({ text: step < steps ? 'call' : 'done' }),
       tool: ({ text }: { text: string }) => {
         started.get(text)?.();
         return Promise.resolve('x'.repeat(100));

@@ -2,20 +2,20 @@ import { condition, defineSignal, proxyActivities, setHandler } from '@temporali
 
 /** What a careful person writes by hand: a model and a tool, each an activity, results passed on. */
 interface BaselineActivities {
-  model(input: { step: number; last: string }): Promise<{ text: string }>;
+  model(input: { step: number; steps: number; last: string }): Promise<{ text: string }>;
   tool(input: { text: string }): Promise<string>;
 }
 
 const { model, tool } = proxyActivities<BaselineActivities>({ startToCloseTimeout: '1 minute' });
 
-/** `steps` steps of a model and a tool; only the last result is passed on. */
+/** `steps` steps of a model and a tool, until the model answers; only the last result is passed on. */
 export async function handWrittenLoop(steps: number): Promise<number> {
   let last = '';
-  for (let step = 0; step < steps; step++) {
-    const { text } = await model({ step, last });
+  for (let step = 0; ; step++) {
+    const { text } = await model({ step, steps, last });
+    if (text === 'done') return step;
     last = await tool({ text });
   }
-  return steps;
 }
 
 export const goSignal = defineSignal('go');

@@ -1,4 +1,4 @@
-import { connect } from '../../src/client';
+import { connect } from '../../lib/client';
 import { absolute, alternate, median, type Bench, type Measurement, type Subject } from '../figure';
 import { BASELINE_QUEUE, freshId, OUR_QUEUE, started } from '../subjects';
 

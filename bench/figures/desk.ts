@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type Countersign } from '../../src/client';
-import { startWeb, type RunningWeb } from '../../src/server';
-import { createUsers } from '../../src/server/auth/users';
+import { connect, type Countersign } from '../../lib/client';
+import { startWeb, type RunningWeb } from '../../lib/server';
+import { createUsers } from '../../lib/server/auth/users';
 import { absolute, alternate, median, type Bench, type Measurement } from '../figure';
 import { freshId, OUR_QUEUE } from '../subjects';
 import { rawSignal, requestOf, untilStarted } from './decision';

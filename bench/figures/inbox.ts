@@ -1,4 +1,4 @@
-import { connect, type Countersign } from '../../src/client';
+import { connect, type Countersign } from '../../lib/client';
 import { absolute, median, timed, type Bench, type Measurement } from '../figure';
 import { OUR_QUEUE } from '../subjects';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Worker, type ReplayWorkerOptions } from '@temporalio/worker';
-import { judgeRuns } from '../../src/cli/replay/judge';
-import { fetchRuns, newestRuns } from '../../src/cli/replay/runs';
-import { connect } from '../../src/client';
-import { makeDecode } from '../../src/history/decode';
-import type { History } from '../../src/history/read-histories';
-import { replayRuns } from '../../src/history/replay/replayer';
+import { judgeRuns } from '../../lib/cli/replay/judge';
+import { fetchRuns, newestRuns } from '../../lib/cli/replay/runs';
+import { connect } from '../../lib/client';
+import { makeDecode } from '../../lib/history/decode';
+import type { History } from '../../lib/history/read-histories';
+import { replayRuns } from '../../lib/history/replay/replayer';
 import { absolute, alternate, median, relative, timed, type Bench, type Measurement } from '../figure';
 import { freshId } from '../subjects';
 import { runLoop, runTurn } from './step';
