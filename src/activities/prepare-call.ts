@@ -13,6 +13,7 @@ import { parseArguments } from '../tools/parse-arguments';
 import type { PolicyVerdict } from '../tools/policy';
 import type { Tool } from '../tools/types';
 import { askAgentPolicy } from './agent-policy';
+import { contentDigest } from './content-digest';
 import type { ActivityDeps } from './deps';
 import { previewOf } from './preview';
 
@@ -81,7 +82,7 @@ function validCall(tool: Tool, asked: AskedCall, effective: JsonObject): ValidCa
     id: asked.id,
     tool: tool.name,
     arguments: effective,
-    argsDigest: digestJson(effective),
+    argsDigest: digestJson(effective, contentDigest),
     toolDigest: tool.digest,
     settings: settingsOf(tool),
   };

@@ -3,6 +3,7 @@ import { digestJson } from '../contract/digest';
 import { validationFailure } from '../contract/make-result';
 import type { ToolFailure } from '../contract/result';
 import { askAgentPolicy, type PolicyQuestion } from './agent-policy';
+import { contentDigest } from './content-digest';
 
 /** Arguments as the handler wants them, or why the call must not run. */
 export type Rechecked = { ok: true; value: unknown } | { ok: false; failure: ToolFailure };
@@ -16,7 +17,7 @@ export async function recheck(question: PolicyQuestion, input: CallInput): Promi
   if (tool.digest !== input.toolDigest) {
     return refused('the tool changed since this call was prepared; ask for it again');
   }
-  if (digestJson(input.arguments) !== input.argsDigest)
+  if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
     return refused('the arguments are not those that were approved');
   if (input.dry === true && (tool.effect !== 'pure' || input.decision !== undefined))
     return refused('its turn is a fork in a dry world');

@@ -7,9 +7,9 @@ export function digestText(text: string): string {
   return bytesToHex(sha256(utf8ToBytes(text)));
 }
 
-/** SHA-256 over the RFC 8785 canonical form of a JSON value, in hex. */
-export function digestJson(value: unknown): string {
+/** SHA-256 over the RFC 8785 canonical form of a JSON value, in hex. `digest`: what hashes its text. */
+export function digestJson(value: unknown, digest: (text: string) => string = digestText): string {
   const text = canonicalize(value);
   if (text === undefined) throw new TypeError('only JSON values can be digested');
-  return digestText(text);
+  return digest(text);
 }

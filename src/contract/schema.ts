@@ -7,12 +7,21 @@ import type { Issue, JsonSchema } from './tool';
  * cannot be followed, does not fit. Interprets the schema, so it runs in the workflow sandbox.
  */
 export function checkSchema(schema: JsonSchema, value: unknown): Issue[] {
-  try {
-    const { valid, errors } = new Validator(schema, '2020-12', false).validate(value);
-    return valid ? [] : toIssues(errors);
-  } catch (error) {
-    return [{ path: '', message: error instanceof Error ? error.message : 'it cannot be checked' }];
-  }
+  return schemaCheck(schema)(value);
+}
+
+/** `checkSchema` for many values of one schema, which is read once. It must not change in between. */
+export function schemaCheck(schema: JsonSchema): (value: unknown) => Issue[] {
+  let validator: Validator | undefined;
+  return (value) => {
+    try {
+      validator ??= new Validator(schema, '2020-12', false);
+      const { valid, errors } = validator.validate(value);
+      return valid ? [] : toIssues(errors);
+    } catch (error) {
+      return [{ path: '', message: error instanceof Error ? error.message : 'it cannot be checked' }];
+    }
+  };
 }
 
 /** Keywords that only say that something below them failed. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../contract/json';
-import { applyDefaults, checkSchema } from '../contract/schema';
+import { applyDefaults, schemaCheck } from '../contract/schema';
 import type { Issue, JsonSchema } from '../contract/tool';
 import { assertUsableSchema } from './usable-schema';
 import type { ParameterSpec, Parameters, ParsedArguments } from './types';
@@ -30,13 +30,14 @@ function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParamet
   const schema = assertUsableSchema(given);
   // The validator writes marks into the schema it is given, so it gets one of its own.
   const own = structuredClone(schema);
+  const check = schemaCheck(own);
   return {
     schema,
     parse(args) {
       try {
         // A copy: what a handler does to its arguments must not reach the record, nor the schema's defaults.
         const filled = structuredClone(applyDefaults(own, args));
-        const issues = checkSchema(own, filled);
+        const issues = check(filled);
         if (issues.length > 0) return { ok: false, issues };
         return refinements === undefined ? { ok: true, value: filled } : refine(refinements, filled);
       } catch (error) {
