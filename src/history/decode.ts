@@ -30,14 +30,15 @@ export type Decode = (
  */
 export function makeDecode(converter: LoadedDataConverter = defaultDataConverter): Decode {
   return (raw, owner) => {
+    // Spread after `kind`, never first: see `headOf` of the fold.
     const head = { eventId: toNumber(raw.eventId), at: toIso(raw.eventTime) ?? new Date(0).toISOString() };
     // A quarter of every history, and nothing in it: not worth asking each family.
-    if (raw.workflowTaskScheduledEventAttributes) return { ...head, kind: 'other' };
+    if (raw.workflowTaskScheduledEventAttributes) return { kind: 'other', ...head };
     const payloads = new Payloads(converter, owner);
     return (
       decodeRun(raw, head, payloads) ??
       decodeActivity(raw, head, payloads) ??
-      decodeMessage(raw, head, payloads) ?? { ...head, kind: 'other' }
+      decodeMessage(raw, head, payloads) ?? { kind: 'other', ...head }
     );
   };
 }

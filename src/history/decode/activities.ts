@@ -17,8 +17,8 @@ export function decodeActivity(raw: HistoryEvent, head: Head, payloads: Payloads
   const scheduled = raw.activityTaskScheduledEventAttributes;
   if (!scheduled) return decodeAttempt(raw, head, payloads) ?? decodeMarker(raw, head, payloads);
   return payloads.own(scheduled.input).then((input) => ({
-    ...head,
     kind: 'activity_scheduled',
+    ...head,
     id: scheduled.activityId ?? '',
     activityType: scheduled.activityType?.name ?? '',
     taskQueue: scheduled.taskQueue?.name ?? '',
@@ -28,12 +28,12 @@ export function decodeActivity(raw: HistoryEvent, head: Head, payloads: Payloads
 
 function decodeAttempt(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const of = (attributes: { scheduledEventId?: { toNumber(): number } | null }) => ({
-    ...head,
     scheduledEventId: toNumber(attributes.scheduledEventId),
+    ...head,
   });
   const started = raw.activityTaskStartedEventAttributes;
   if (started) {
-    const event = { ...of(started), kind: 'activity_started', attempt: started.attempt ?? 1 } as const;
+    const event = { kind: 'activity_started', ...of(started), attempt: started.attempt ?? 1 } as const;
     if (!started.lastFailure) return event;
     return decodeFailure(started.lastFailure, payloads).then((lastFailure) => ({ ...event, lastFailure }));
   }
@@ -41,18 +41,18 @@ function decodeAttempt(raw: HistoryEvent, head: Head, payloads: Payloads): Decod
   if (completed) {
     return payloads
       .own(completed.result)
-      .then((result) => ({ ...of(completed), kind: 'activity_completed', result }));
+      .then((result) => ({ kind: 'activity_completed', ...of(completed), result }));
   }
   const failed = raw.activityTaskFailedEventAttributes ?? raw.activityTaskTimedOutEventAttributes;
   if (failed) {
     return decodeFailure(failed.failure, payloads).then((failure) => ({
-      ...of(failed),
       kind: 'activity_failed',
+      ...of(failed),
       failure,
     }));
   }
   const canceled = raw.activityTaskCanceledEventAttributes;
-  return canceled ? { ...of(canceled), kind: 'activity_canceled' } : undefined;
+  return canceled ? { kind: 'activity_canceled', ...of(canceled) } : undefined;
 }
 
 function decodeMarker(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
@@ -66,8 +66,8 @@ async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): P
   const facts = isObject(data) ? data : {};
   const summary = await payloads.value(raw.userMetadata?.summary);
   return defined({
-    ...head,
     kind: 'local_activity' as const,
+    ...head,
     activityType: String(facts['activity_type'] ?? ''),
     attempt: Number(facts['attempt'] ?? 1),
     backsOff: facts['backoff'] !== undefined && facts['backoff'] !== null,

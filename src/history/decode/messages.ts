@@ -13,8 +13,8 @@ export function decodeMessage(raw: HistoryEvent, head: Head, payloads: Payloads)
   if (signaled) {
     const { signalName, identity } = signaled;
     return payloads.first(signaled.input).then((input) => ({
-      ...head,
       kind: 'signaled',
+      ...head,
       name: signalName ?? '',
       input,
       identity: identity ?? '',
@@ -23,10 +23,10 @@ export function decodeMessage(raw: HistoryEvent, head: Head, payloads: Payloads)
   const cancel = raw.workflowExecutionCancelRequestedEventAttributes;
   if (cancel) {
     const reason = cancel.cause || undefined;
-    return defined({ ...head, kind: 'cancel_requested' as const, identity: cancel.identity ?? '', reason });
+    return defined({ kind: 'cancel_requested' as const, ...head, identity: cancel.identity ?? '', reason });
   }
   const memo = raw.workflowPropertiesModifiedEventAttributes?.upsertedMemo;
-  if (memo) return payloads.map(memo.fields).then((fields) => ({ ...head, kind: 'memo', fields }));
+  if (memo) return payloads.map(memo.fields).then((fields) => ({ kind: 'memo', ...head, fields }));
   return decodeUpdate(raw, head, payloads);
 }
 
@@ -35,8 +35,8 @@ function decodeUpdate(raw: HistoryEvent, head: Head, payloads: Payloads): Decodi
   if (accepted) {
     const { meta, input } = accepted.acceptedRequest ?? {};
     return payloads.first(input?.args).then((args) => ({
-      ...head,
       kind: 'update_accepted',
+      ...head,
       updateId: meta?.updateId ?? accepted.protocolInstanceId ?? '',
       name: input?.name ?? '',
       input: args,
@@ -54,8 +54,8 @@ async function decodeVerdict(
 ): Promise<DecodedEvent> {
   const { success, failure } = completed.outcome ?? {};
   return defined({
-    ...head,
     kind: 'update_completed' as const,
+    ...head,
     updateId: completed.meta?.updateId ?? '',
     value: await payloads.first(success),
     failure: failure ? await decodeFailure(failure, payloads) : undefined,

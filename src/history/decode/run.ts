@@ -15,8 +15,8 @@ export function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): De
   if (!started) return decodeTask(raw, head, payloads) ?? decodeEnd(raw, head, payloads);
   return payloads.own(started.input).then((input) =>
     defined({
-      ...head,
       kind: 'started' as const,
+      ...head,
       turn: started.workflowId ?? '',
       runId: started.originalExecutionRunId ?? '',
       continuedFrom: started.continuedExecutionRunId || undefined,
@@ -28,36 +28,36 @@ export function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): De
 }
 
 function decodeTask(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
-  if (raw.workflowTaskStartedEventAttributes) return { ...head, kind: 'task_started' };
-  if (raw.workflowTaskCompletedEventAttributes) return { ...head, kind: 'task_completed' };
+  if (raw.workflowTaskStartedEventAttributes) return { kind: 'task_started', ...head };
+  if (raw.workflowTaskCompletedEventAttributes) return { kind: 'task_completed', ...head };
   const failed = raw.workflowTaskFailedEventAttributes;
   if (!failed) return undefined;
   return decodeFailure(failed.failure, payloads).then(({ message }) => {
-    if (failed.cause !== RESET) return { ...head, kind: 'task_failed', message };
+    if (failed.cause !== RESET) return { kind: 'task_failed', ...head, message };
     const { baseRunId, newRunId } = failed;
-    return { ...head, kind: 'reset', baseRunId: baseRunId ?? '', newRunId: newRunId ?? '', message };
+    return { kind: 'reset', ...head, baseRunId: baseRunId ?? '', newRunId: newRunId ?? '', message };
   });
 }
 
 function decodeEnd(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const completed = raw.workflowExecutionCompletedEventAttributes;
   if (completed)
-    return payloads.first(completed.result).then((result) => ({ ...head, kind: 'completed', result }));
+    return payloads.first(completed.result).then((result) => ({ kind: 'completed', ...head, result }));
   const failed = raw.workflowExecutionFailedEventAttributes;
   if (failed)
-    return decodeFailure(failed.failure, payloads).then((failure) => ({ ...head, kind: 'failed', failure }));
-  if (raw.workflowExecutionCanceledEventAttributes) return { ...head, kind: 'canceled' };
-  if (raw.workflowExecutionTimedOutEventAttributes) return { ...head, kind: 'timed_out' };
+    return decodeFailure(failed.failure, payloads).then((failure) => ({ kind: 'failed', ...head, failure }));
+  if (raw.workflowExecutionCanceledEventAttributes) return { kind: 'canceled', ...head };
+  if (raw.workflowExecutionTimedOutEventAttributes) return { kind: 'timed_out', ...head };
   const terminated = raw.workflowExecutionTerminatedEventAttributes;
   if (terminated) {
     return {
-      ...head,
       kind: 'terminated',
+      ...head,
       reason: terminated.reason ?? '',
       identity: terminated.identity ?? '',
     };
   }
   const continued = raw.workflowExecutionContinuedAsNewEventAttributes;
-  if (continued) return { ...head, kind: 'continued_as_new', newRunId: continued.newExecutionRunId ?? '' };
+  if (continued) return { kind: 'continued_as_new', ...head, newRunId: continued.newExecutionRunId ?? '' };
   return undefined;
 }

@@ -22,8 +22,8 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, ...originIn(event) });
   const { agent } = input;
   const started: TurnEvent = {
-    ...headOf(event),
     type: 'turn_started',
+    ...headOf(event),
     turn,
     runId,
     agent,
@@ -44,7 +44,7 @@ function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   if (state.fork === undefined || !is.turnInput(event.input)) return [];
   const { transcript: taken = [], step = 0 } = carriedIn(event.input) ?? {};
   const { given } = event.input.fork ?? {};
-  const told: TurnEvent = { ...headOf(event), type: 'forked', ...state.fork, taken };
+  const told: TurnEvent = { type: 'forked', ...headOf(event), ...state.fork, taken };
   if (given === undefined) return [told];
   state.step = step + 1;
   return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
@@ -68,7 +68,7 @@ export function runEnded(state: FoldState, event: DecodedEvent): TurnEvent[] {
 }
 
 function endOf(event: DecodedEvent): TurnEnded | undefined {
-  const head = { ...headOf(event), type: 'turn_ended' as const };
+  const head = { type: 'turn_ended' as const, ...headOf(event) };
   switch (event.kind) {
     case 'completed':
       return { ...head, ...completedWith(event.result) };
