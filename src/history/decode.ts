@@ -15,7 +15,7 @@ import { toIso, toNumber } from './decode/time';
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 /**
- * Decodes one event; at once where it has no payload. `owner`: the workflow it is of, which a codec may have bound its
+ * Decodes one event; at once where its kind has no payloads. `owner`: the workflow it is of, which a codec may have bound its
  * payloads to.
  */
 export type Decode = (
