@@ -14,8 +14,14 @@ import { toIso, toNumber } from './decode/time';
 /** One event as the server or an exported history gives it. */
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** Decodes one event. `owner`: the workflow it is of, which a codec may have bound its payloads to. */
-export type Decode = (raw: HistoryEvent, owner?: SerializationContext) => Promise<DecodedEvent>;
+/**
+ * Decodes one event; at once where its kind has no payloads. `owner`: the workflow it is of, which a codec may have bound its
+ * payloads to.
+ */
+export type Decode = (
+  raw: HistoryEvent,
+  owner?: SerializationContext,
+) => DecodedEvent | Promise<DecodedEvent>;
 
 /**
  * Makes a decoder for the payloads of one data converter, codecs included.
@@ -23,15 +29,16 @@ export type Decode = (raw: HistoryEvent, owner?: SerializationContext) => Promis
  * where only workers write it throws, because every turn would look empty.
  */
 export function makeDecode(converter: LoadedDataConverter = defaultDataConverter): Decode {
-  return async (raw, owner) => {
+  return (raw, owner) => {
+    // Spread after `kind`, never first: see `headOf` of the fold.
     const head = { eventId: toNumber(raw.eventId), at: toIso(raw.eventTime) ?? new Date(0).toISOString() };
     // A quarter of every history, and nothing in it: not worth asking each family.
-    if (raw.workflowTaskScheduledEventAttributes) return { ...head, kind: 'other' };
+    if (raw.workflowTaskScheduledEventAttributes) return { kind: 'other', ...head };
     const payloads = new Payloads(converter, owner);
     return (
-      (await decodeRun(raw, head, payloads)) ??
-      (await decodeActivity(raw, head, payloads)) ??
-      (await decodeMessage(raw, head, payloads)) ?? { ...head, kind: 'other' }
+      decodeRun(raw, head, payloads) ??
+      decodeActivity(raw, head, payloads) ??
+      decodeMessage(raw, head, payloads) ?? { kind: 'other', ...head }
     );
   };
 }

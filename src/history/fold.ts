@@ -73,13 +73,13 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
   const head = headOf(event);
   switch (event.kind) {
     case 'task_failed':
-      return [{ ...head, type: 'task_failed', message: event.message }];
+      return [{ type: 'task_failed', ...head, message: event.message }];
     case 'reset':
       state.runId = event.newRunId;
       return [
         {
-          ...head,
           type: 'reset',
+          ...head,
           baseRunId: event.baseRunId,
           newRunId: event.newRunId,
           reason: event.message,
@@ -87,10 +87,10 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
       ];
     case 'cancel_requested':
       return [
-        { ...head, type: 'cancel_requested', identity: event.identity, ...defined({ reason: event.reason }) },
+        { type: 'cancel_requested', ...head, identity: event.identity, ...defined({ reason: event.reason }) },
       ];
     case 'continued_as_new':
-      return [{ ...head, type: 'continued_as_new', newRunId: event.newRunId }];
+      return [{ type: 'continued_as_new', ...head, newRunId: event.newRunId }];
     default:
       return runEnded(state, event);
   }

@@ -24,6 +24,12 @@ test('what every event has', async () => {
   expect(await makeDecode()(event)).toEqual({ eventId: 7, at: '2026-01-01T00:00:00.123Z', kind: 'other' });
 });
 
+test('a kind of event without payloads is decoded at once', () => {
+  const decode = makeDecode();
+  expect(decode({ workflowTaskCompletedEventAttributes: {} })).toMatchObject({ kind: 'task_completed' });
+  expect(decode(signal(null))).toBeInstanceOf(Promise);
+});
+
 test.each([
   ['JSON', [payload({ callId: '1.1' })], { callId: '1.1' }],
   ['null', [payload(null)], null],

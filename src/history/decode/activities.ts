@@ -1,7 +1,7 @@
 import type { temporal } from '@temporalio/proto';
 import { isObject } from '../../contract/json';
 import { defined } from '../defined';
-import type { DecodedEvent } from './events';
+import type { DecodedEvent, Decoding } from './events';
 import { decodeFailure } from './failure';
 import type { Payloads } from './payloads';
 import { toNumber } from './time';
@@ -13,75 +13,66 @@ type Head = { eventId: number; at: string };
 const LOCAL_ACTIVITY = 'core_local_activity';
 
 /** Decodes activities and local activities. Undefined: the event is of another family. */
-export async function decodeActivity(
-  raw: HistoryEvent,
-  head: Head,
-  payloads: Payloads,
-): Promise<DecodedEvent | undefined> {
+export function decodeActivity(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const scheduled = raw.activityTaskScheduledEventAttributes;
-  if (scheduled) {
-    return {
-      ...head,
-      kind: 'activity_scheduled',
-      id: scheduled.activityId ?? '',
-      activityType: scheduled.activityType?.name ?? '',
-      taskQueue: scheduled.taskQueue?.name ?? '',
-      input: await payloads.own(scheduled.input),
-    };
-  }
-  const ended = await decodeAttempt(raw, head, payloads);
-  return ended ?? decodeLocal(raw, head, payloads);
+  if (!scheduled) return decodeAttempt(raw, head, payloads) ?? decodeMarker(raw, head, payloads);
+  return payloads.own(scheduled.input).then((input) => ({
+    kind: 'activity_scheduled',
+    ...head,
+    id: scheduled.activityId ?? '',
+    activityType: scheduled.activityType?.name ?? '',
+    taskQueue: scheduled.taskQueue?.name ?? '',
+    input,
+  }));
 }
 
-async function decodeAttempt(
-  raw: HistoryEvent,
-  head: Head,
-  payloads: Payloads,
-): Promise<DecodedEvent | undefined> {
+function decodeAttempt(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const of = (attributes: { scheduledEventId?: { toNumber(): number } | null }) => ({
-    ...head,
     scheduledEventId: toNumber(attributes.scheduledEventId),
+    ...head,
   });
   const started = raw.activityTaskStartedEventAttributes;
   if (started) {
-    const lastFailure = started.lastFailure ? await decodeFailure(started.lastFailure, payloads) : undefined;
-    return defined({
-      ...of(started),
-      kind: 'activity_started' as const,
-      attempt: started.attempt ?? 1,
-      lastFailure,
-    });
+    const event = { kind: 'activity_started', ...of(started), attempt: started.attempt ?? 1 } as const;
+    if (!started.lastFailure) return event;
+    return decodeFailure(started.lastFailure, payloads).then((lastFailure) => ({ ...event, lastFailure }));
   }
   const completed = raw.activityTaskCompletedEventAttributes;
   if (completed) {
-    return { ...of(completed), kind: 'activity_completed', result: await payloads.own(completed.result) };
+    return payloads
+      .own(completed.result)
+      .then((result) => ({ kind: 'activity_completed', ...of(completed), result }));
   }
   const failed = raw.activityTaskFailedEventAttributes ?? raw.activityTaskTimedOutEventAttributes;
   if (failed) {
-    return { ...of(failed), kind: 'activity_failed', failure: await decodeFailure(failed.failure, payloads) };
+    return decodeFailure(failed.failure, payloads).then((failure) => ({
+      kind: 'activity_failed',
+      ...of(failed),
+      failure,
+    }));
   }
   const canceled = raw.activityTaskCanceledEventAttributes;
-  return canceled ? { ...of(canceled), kind: 'activity_canceled' } : undefined;
+  return canceled ? { kind: 'activity_canceled', ...of(canceled) } : undefined;
 }
 
-async function decodeLocal(
-  raw: HistoryEvent,
-  head: Head,
-  payloads: Payloads,
-): Promise<DecodedEvent | undefined> {
-  const marker = raw.markerRecordedEventAttributes;
-  if (marker?.markerName !== LOCAL_ACTIVITY) return undefined;
-  const data = payloads.core(marker.details?.['data']?.payloads?.[0]);
+function decodeMarker(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const isLocal = raw.markerRecordedEventAttributes?.markerName === LOCAL_ACTIVITY;
+  return isLocal ? decodeLocal(raw, head, payloads) : undefined;
+}
+
+async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): Promise<DecodedEvent> {
+  const { details, failure } = raw.markerRecordedEventAttributes ?? {};
+  const data = payloads.core(details?.['data']?.payloads?.[0]);
   const facts = isObject(data) ? data : {};
   const summary = await payloads.value(raw.userMetadata?.summary);
   return defined({
-    ...head,
     kind: 'local_activity' as const,
+    ...head,
     activityType: String(facts['activity_type'] ?? ''),
     attempt: Number(facts['attempt'] ?? 1),
     backsOff: facts['backoff'] !== undefined && facts['backoff'] !== null,
     summary: typeof summary === 'string' ? summary : undefined,
-    result: await payloads.first(marker.details?.['result']),
-    failure: marker.failure ? await decodeFailure(marker.failure, payloads) : undefined,
+    result: await payloads.first(details?.['result']),
+    failure: failure ? await decodeFailure(failure, payloads) : undefined,
   });
 }

@@ -73,5 +73,8 @@ export type DecodedEvent =
   | (Head & { kind: 'continued_as_new'; newRunId: string })
   | (Head & { kind: 'other' });
 
+/** What a decoder of one family of events gives. A promise only where there are payloads; undefined for another family. */
+export type Decoding = DecodedEvent | Promise<DecodedEvent> | undefined;
+
 /** One kind of decoded event. */
 export type EventOf<K extends DecodedEvent['kind']> = Extract<DecodedEvent, { kind: K }>;

@@ -1,6 +1,6 @@
 import type { temporal } from '@temporalio/proto';
 import { defined } from '../defined';
-import type { DecodedEvent } from './events';
+import type { DecodedEvent, Decoding } from './events';
 import { decodeFailure } from './failure';
 import type { Payloads } from './payloads';
 
@@ -8,50 +8,54 @@ type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Head = { eventId: number; at: string };
 
 /** Decodes what comes from outside (signals, updates, cancellation) and what is told outside (the memo). */
-export async function decodeMessage(
-  raw: HistoryEvent,
-  head: Head,
-  payloads: Payloads,
-): Promise<DecodedEvent | undefined> {
+export function decodeMessage(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const signaled = raw.workflowExecutionSignaledEventAttributes;
   if (signaled) {
     const { signalName, identity } = signaled;
-    const input = await payloads.first(signaled.input);
-    return { ...head, kind: 'signaled', name: signalName ?? '', input, identity: identity ?? '' };
+    return payloads.first(signaled.input).then((input) => ({
+      kind: 'signaled',
+      ...head,
+      name: signalName ?? '',
+      input,
+      identity: identity ?? '',
+    }));
   }
   const cancel = raw.workflowExecutionCancelRequestedEventAttributes;
   if (cancel) {
     const reason = cancel.cause || undefined;
-    return defined({ ...head, kind: 'cancel_requested' as const, identity: cancel.identity ?? '', reason });
+    return defined({ kind: 'cancel_requested' as const, ...head, identity: cancel.identity ?? '', reason });
   }
   const memo = raw.workflowPropertiesModifiedEventAttributes?.upsertedMemo;
-  if (memo) return { ...head, kind: 'memo', fields: await payloads.map(memo.fields) };
+  if (memo) return payloads.map(memo.fields).then((fields) => ({ kind: 'memo', ...head, fields }));
   return decodeUpdate(raw, head, payloads);
 }
 
-async function decodeUpdate(
-  raw: HistoryEvent,
-  head: Head,
-  payloads: Payloads,
-): Promise<DecodedEvent | undefined> {
+function decodeUpdate(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const accepted = raw.workflowExecutionUpdateAcceptedEventAttributes;
   if (accepted) {
     const { meta, input } = accepted.acceptedRequest ?? {};
-    return {
-      ...head,
+    return payloads.first(input?.args).then((args) => ({
       kind: 'update_accepted',
+      ...head,
       updateId: meta?.updateId ?? accepted.protocolInstanceId ?? '',
       name: input?.name ?? '',
-      input: await payloads.first(input?.args),
+      input: args,
       identity: meta?.identity ?? '',
-    };
+    }));
   }
   const completed = raw.workflowExecutionUpdateCompletedEventAttributes;
-  if (!completed) return undefined;
+  return completed ? decodeVerdict(completed, head, payloads) : undefined;
+}
+
+async function decodeVerdict(
+  completed: temporal.api.history.v1.IWorkflowExecutionUpdateCompletedEventAttributes,
+  head: Head,
+  payloads: Payloads,
+): Promise<DecodedEvent> {
   const { success, failure } = completed.outcome ?? {};
   return defined({
-    ...head,
     kind: 'update_completed' as const,
+    ...head,
     updateId: completed.meta?.updateId ?? '',
     value: await payloads.first(success),
     failure: failure ? await decodeFailure(failure, payloads) : undefined,

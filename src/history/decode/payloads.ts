@@ -68,9 +68,13 @@ export class Payloads {
     );
   }
 
-  private async decoded(payload: Payload): Promise<unknown> {
-    const plain = await throughCodecs(payload, this.converter, this.owner);
-    return plain === undefined ? undefined : this.converter.payloadConverter.fromPayload(plain);
+  /** A promise only where there are codecs. */
+  private decoded(payload: Payload): unknown {
+    const { payloadCodecs, payloadConverter } = this.converter;
+    if (payloadCodecs.length === 0) return payloadConverter.fromPayload(payload);
+    return throughCodecs(payload, this.converter, this.owner).then(
+      (plain) => plain && payloadConverter.fromPayload(plain),
+    );
   }
 }
 

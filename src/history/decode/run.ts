@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { defined } from '../defined';
-import type { DecodedEvent } from './events';
+import type { Decoding } from './events';
 import { decodeFailure } from './failure';
 import type { Payloads } from './payloads';
 
@@ -10,68 +10,54 @@ type Head = { eventId: number; at: string };
 const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
 
 /** Decodes what starts and ends a run, and its workflow tasks. Undefined: the event is of another family. */
-export async function decodeRun(
-  raw: HistoryEvent,
-  head: Head,
-  payloads: Payloads,
-): Promise<DecodedEvent | undefined> {
+export function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const started = raw.workflowExecutionStartedEventAttributes;
-  if (started) {
-    return defined({
-      ...head,
+  if (!started) return decodeTask(raw, head, payloads) ?? decodeEnd(raw, head, payloads);
+  return payloads.own(started.input).then((input) =>
+    defined({
       kind: 'started' as const,
+      ...head,
       turn: started.workflowId ?? '',
       runId: started.originalExecutionRunId ?? '',
       continuedFrom: started.continuedExecutionRunId || undefined,
       taskQueue: started.taskQueue?.name ?? '',
       workflowType: started.workflowType?.name || undefined,
-      input: await payloads.own(started.input),
-    });
-  }
-  return (await decodeTask(raw, head, payloads)) ?? decodeEnd(raw, head, payloads);
+      input,
+    }),
+  );
 }
 
-async function decodeTask(
-  raw: HistoryEvent,
-  head: Head,
-  payloads: Payloads,
-): Promise<DecodedEvent | undefined> {
-  if (raw.workflowTaskStartedEventAttributes) return { ...head, kind: 'task_started' };
-  if (raw.workflowTaskCompletedEventAttributes) return { ...head, kind: 'task_completed' };
+function decodeTask(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  if (raw.workflowTaskStartedEventAttributes) return { kind: 'task_started', ...head };
+  if (raw.workflowTaskCompletedEventAttributes) return { kind: 'task_completed', ...head };
   const failed = raw.workflowTaskFailedEventAttributes;
   if (!failed) return undefined;
-  const { message } = await decodeFailure(failed.failure, payloads);
-  if (failed.cause !== RESET) return { ...head, kind: 'task_failed', message };
-  return {
-    ...head,
-    kind: 'reset',
-    baseRunId: failed.baseRunId ?? '',
-    newRunId: failed.newRunId ?? '',
-    message,
-  };
+  return decodeFailure(failed.failure, payloads).then(({ message }) => {
+    if (failed.cause !== RESET) return { kind: 'task_failed', ...head, message };
+    const { baseRunId, newRunId } = failed;
+    return { kind: 'reset', ...head, baseRunId: baseRunId ?? '', newRunId: newRunId ?? '', message };
+  });
 }
 
-async function decodeEnd(
-  raw: HistoryEvent,
-  head: Head,
-  payloads: Payloads,
-): Promise<DecodedEvent | undefined> {
+function decodeEnd(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const completed = raw.workflowExecutionCompletedEventAttributes;
-  if (completed) return { ...head, kind: 'completed', result: await payloads.first(completed.result) };
+  if (completed)
+    return payloads.first(completed.result).then((result) => ({ kind: 'completed', ...head, result }));
   const failed = raw.workflowExecutionFailedEventAttributes;
-  if (failed) return { ...head, kind: 'failed', failure: await decodeFailure(failed.failure, payloads) };
-  if (raw.workflowExecutionCanceledEventAttributes) return { ...head, kind: 'canceled' };
-  if (raw.workflowExecutionTimedOutEventAttributes) return { ...head, kind: 'timed_out' };
+  if (failed)
+    return decodeFailure(failed.failure, payloads).then((failure) => ({ kind: 'failed', ...head, failure }));
+  if (raw.workflowExecutionCanceledEventAttributes) return { kind: 'canceled', ...head };
+  if (raw.workflowExecutionTimedOutEventAttributes) return { kind: 'timed_out', ...head };
   const terminated = raw.workflowExecutionTerminatedEventAttributes;
   if (terminated) {
     return {
-      ...head,
       kind: 'terminated',
+      ...head,
       reason: terminated.reason ?? '',
       identity: terminated.identity ?? '',
     };
   }
   const continued = raw.workflowExecutionContinuedAsNewEventAttributes;
-  if (continued) return { ...head, kind: 'continued_as_new', newRunId: continued.newExecutionRunId ?? '' };
+  if (continued) return { kind: 'continued_as_new', ...head, newRunId: continued.newExecutionRunId ?? '' };
   return undefined;
 }

@@ -24,7 +24,7 @@ export function activityScheduled(state: FoldState, event: EventOf<'activity_sch
   if (purpose.what === 'think') return thinkScheduled(state, event, purpose.step);
   if (purpose.what === 'call') return callScheduled(state, event, purpose);
   if (purpose.what === 'prepare') return [];
-  return [{ ...headOf(event), type: 'verifying', callId: purpose.callId }];
+  return [{ type: 'verifying', ...headOf(event), callId: purpose.callId }];
 }
 
 export function activityStarted(state: FoldState, event: EventOf<'activity_started'>): TurnEvent[] {
@@ -59,7 +59,7 @@ export function activityCanceled(state: FoldState, event: EventOf<'activity_canc
   const { scheduledEventId } = event;
   if (state.activities.get(scheduledEventId)?.purpose.what === 'think') return [];
   const failure = { message: 'cancelled', kind: 'canceled' as const, details: [] };
-  return activityFailed(state, { ...headOf(event), kind: 'activity_failed', scheduledEventId, failure });
+  return activityFailed(state, { kind: 'activity_failed', ...headOf(event), scheduledEventId, failure });
 }
 
 function take(state: FoldState, scheduledEventId: number): ActivityFold | undefined {

@@ -43,8 +43,8 @@ export function startedEvent(
 ): CallStarted {
   const { callId, tool } = held.call;
   return {
-    ...headOf(head),
     type: 'call_started',
+    ...headOf(head),
     callId,
     tool,
     generation: held.generation,
@@ -99,7 +99,7 @@ function lose(head: EventHead, held: CallFold, doubt: NonNullable<CallFold['doub
   delete held.proof;
   const { callId, tool } = held.call;
   const { message, partial } = doubt;
-  return [{ ...headOf(head), type: 'call_lost', callId, tool, ...defined({ message, partial }) }];
+  return [{ type: 'call_lost', ...headOf(head), callId, tool, ...defined({ message, partial }) }];
 }
 
 function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {

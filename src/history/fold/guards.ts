@@ -10,17 +10,18 @@ import type { OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 
 /**
  * What of a decoded payload the fold relies on. Looser than the contract on purpose: a history of an older or newer
- * release, or one that somebody tampered with, gives fewer events and never an exception.
+ * release, or one that somebody tampered with, gives fewer events and never an exception. Other fields may be there;
+ * what zod makes of the value is dropped, so no schema is a loose one, which would copy them.
  */
 const object = z.record(z.string(), z.unknown());
-const head = z.looseObject({ callId: z.string(), id: z.string(), tool: z.string() });
-const result = z.looseObject({
+const head = z.object({ callId: z.string(), id: z.string(), tool: z.string() });
+const result = z.object({
   callId: z.string(),
   success: z.boolean(),
   content: z.string(),
   metadata: object,
 });
-const settings = z.looseObject({
+const settings = z.object({
   safety: z.string(),
   effect: z.enum(EFFECTS),
   requestExpiresMs: z.number().nullable(),
@@ -33,21 +34,21 @@ const ask = head.extend({
   argsDigest: z.string(),
   settings,
 });
-const call = z.union([
+const call = z.discriminatedUnion('kind', [
   head.extend({ kind: z.enum(['invalid', 'recorded']), proposed: object, result }),
   head.extend({ kind: z.enum(['run', 'ask']), arguments: object, argsDigest: z.string(), settings }),
   head.extend({ kind: z.literal('remote'), raw: z.string() }),
 ]);
-const thinkOutput = z.looseObject({
+const thinkOutput = z.object({
   text: z.string(),
   calls: z.array(call),
   model: z.string(),
   finishReason: z.string(),
   schemas: z.record(z.string(), object).optional(),
 });
-const resultRef = z.looseObject({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
-const inDoubt = z.looseObject({ message: z.string(), partial: z.string().optional() });
-const openItem = z.looseObject({
+const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
+const inDoubt = z.object({ message: z.string(), partial: z.string().optional() });
+const openItem = z.object({
   callId: z.string(),
   kind: z.enum(['request', 'in_doubt']),
   tool: z.string(),
@@ -57,47 +58,47 @@ const openItem = z.looseObject({
 });
 
 const message = z.discriminatedUnion('kind', [
-  z.looseObject({ kind: z.literal('words'), text: z.string() }),
-  z.looseObject({ kind: z.literal('reply'), replyId: z.string(), text: z.string(), calls: z.array(head) }),
+  z.object({ kind: z.literal('words'), text: z.string() }),
+  z.object({ kind: z.literal('reply'), replyId: z.string(), text: z.string(), calls: z.array(head) }),
   head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
 ]);
 
 const schemas = {
-  carried: z.looseObject({ transcript: z.array(message), step: z.number().optional() }),
-  turnInput: z.looseObject({ agent: z.string(), prompt: z.string() }),
-  turnResult: z.looseObject({ status: z.enum(['answered', 'step_limit']), answer: z.string() }),
+  carried: z.object({ transcript: z.array(message), step: z.number().optional() }),
+  turnInput: z.object({ agent: z.string(), prompt: z.string() }),
+  turnResult: z.object({ status: z.enum(['answered', 'step_limit']), answer: z.string() }),
   gatedCall: ask,
-  thinkInput: z.looseObject({ step: z.number(), results: z.array(resultRef) }),
-  forkInput: z.looseObject({
+  thinkInput: z.object({ step: z.number(), results: z.array(resultRef) }),
+  forkInput: z.object({
     of: z.string(),
     from: z.string(),
     world: z.enum(WORLDS),
     given: thinkOutput.optional(),
   }),
   thinkOutput,
-  prepareOutput: z.looseObject({ call, schema: object.optional() }),
+  prepareOutput: z.object({ call, schema: object.optional() }),
   callInput: head.extend({
     callKey: z.string(),
     generation: z.number(),
     arguments: object,
     effect: z.enum(EFFECTS),
   }),
-  callOutput: z.union([z.looseObject({ result }), z.looseObject({ inDoubt })]),
-  verifyOutput: z.union([
-    z.looseObject({ outcome: z.literal('happened'), result }),
-    z.looseObject({ outcome: z.enum(['did_not', 'cannot_tell']), message: z.string() }),
+  callOutput: z.union([z.object({ result }), z.object({ inDoubt })]),
+  verifyOutput: z.discriminatedUnion('outcome', [
+    z.object({ outcome: z.literal('happened'), result }),
+    z.object({ outcome: z.enum(['did_not', 'cannot_tell']), message: z.string() }),
   ]),
-  outcome: z.looseObject({ callKey: z.string(), generation: z.number(), result }),
-  openMemo: z.looseObject({ key: z.string(), count: z.number(), items: z.array(openItem) }),
+  outcome: z.object({ callKey: z.string(), generation: z.number(), result }),
+  openMemo: z.object({ key: z.string(), count: z.number(), items: z.array(openItem) }),
   verdicts: z.array(
-    z.looseObject({
+    z.object({
       callId: z.string(),
       verdict: z.enum(['accepted', ...REFUSAL_CODES]),
       decisionId: z.string(),
     }),
   ),
-  accepted: z.looseObject({ accepted: z.literal(true), callId: z.string(), approver: z.string() }),
-  refused: z.looseObject({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: z.string() }),
+  accepted: z.object({ accepted: z.literal(true), callId: z.string(), approver: z.string() }),
+  refused: z.object({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: z.string() }),
 };
 
 function fits(schema: z.ZodType, value: unknown): boolean {

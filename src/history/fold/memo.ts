@@ -30,7 +30,7 @@ function gateChanged(
 ): TurnEvent[] {
   if (!is.gatedCall(value) || key !== gatedMemo(value.callId)) return [];
   state.calls.set(value.callId, newCall(value));
-  return [{ ...headOf(head), type: 'call_prepared', call: proposedOf(value) }];
+  return [{ type: 'call_prepared', ...headOf(head), call: proposedOf(value) }];
 }
 
 /** The memo `open`, ready to be asked. */
@@ -76,8 +76,8 @@ function openRequest(state: FoldState, head: EventHead, { held, open }: Looked):
   const { callId, tool, argsDigest, preview, policyReason } = call;
   return [
     {
-      ...headOf(head),
       type: 'request_opened',
+      ...headOf(head),
       ...{ callId, callKey: held.callKey, tool, safety, effect, arguments: held.effective, argsDigest },
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
       summary: item?.summary ?? summaryOf({ callId, tool, arguments: held.effective }),
@@ -93,7 +93,7 @@ function leaveRequest(state: FoldState, head: EventHead, { held, open }: Looked)
   if (held.deadline !== null && held.deadline <= state.taskTime) {
     held.phase = 'closed';
     held.fate = ENDINGS.expired;
-    return [{ ...headOf(head), type: 'request_expired', callId }];
+    return [{ type: 'request_expired', ...headOf(head), callId }];
   }
   if (!open.cut && !isBeingJudged(state, callId)) {
     held.phase = 'closed';
@@ -116,7 +116,7 @@ function lookIntoDoubt(state: FoldState, head: EventHead, { held, open }: Looked
   const { message, partial } = held.doubt;
   const summary = item?.summary ?? summaryOf({ callId, tool, arguments: held.effective });
   const told = { callId, callKey: held.callKey, tool, message, summary, ...defined({ partial }) };
-  return [{ ...headOf(head), type: 'in_doubt', ...told }];
+  return [{ type: 'in_doubt', ...headOf(head), ...told }];
 }
 
 /** Whether a signal on this call gets its verdict in this very task: then that tells what became of it. */

@@ -21,7 +21,7 @@ export function prepareCompleted(
     return closeUnprepared(event, held, 'what was prepared cannot be read');
   const call = preparedAs(held.call, event.result.call);
   const { schema } = event.result;
-  const told: TurnEvent = { ...headOf(event), type: 'call_prepared', call: proposedOf(call) };
+  const told: TurnEvent = { type: 'call_prepared', ...headOf(event), call: proposedOf(call) };
   if (held.phase === 'replanning') {
     replan(held, call);
     return [told];

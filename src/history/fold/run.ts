@@ -22,8 +22,8 @@ export function runStarted(state: FoldState, event: EventOf<'started'>): TurnEve
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, ...originIn(event) });
   const { agent } = input;
   const started: TurnEvent = {
-    ...headOf(event),
     type: 'turn_started',
+    ...headOf(event),
     turn,
     runId,
     agent,
@@ -44,7 +44,7 @@ function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   if (state.fork === undefined || !is.turnInput(event.input)) return [];
   const { transcript: taken = [], step = 0 } = carriedIn(event.input) ?? {};
   const { given } = event.input.fork ?? {};
-  const told: TurnEvent = { ...headOf(event), type: 'forked', ...state.fork, taken };
+  const told: TurnEvent = { type: 'forked', ...headOf(event), ...state.fork, taken };
   if (given === undefined) return [told];
   state.step = step + 1;
   return [told, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
@@ -63,29 +63,32 @@ function firstWords(messages: readonly TranscriptEntry[] = []): string {
 
 /** A run ends. Calls that the turn closed get their results first. */
 export function runEnded(state: FoldState, event: DecodedEvent): TurnEvent[] {
-  const ended = endOf(event);
-  return ended === undefined ? [] : [...closeRest(state, event, ended.status === 'cancelled'), ended];
+  const ending = endingOf(event);
+  if (ending === undefined) return [];
+  const ended: TurnEnded = { type: 'turn_ended', ...headOf(event), ...ending };
+  return [...closeRest(state, event, ending.status === 'cancelled'), ended];
 }
 
-function endOf(event: DecodedEvent): TurnEnded | undefined {
-  const head = { ...headOf(event), type: 'turn_ended' as const };
+type Ending = Pick<TurnEnded, 'status' | 'answer' | 'result' | 'error'>;
+
+function endingOf(event: DecodedEvent): Ending | undefined {
   switch (event.kind) {
     case 'completed':
-      return { ...head, ...completedWith(event.result) };
+      return completedWith(event.result);
     case 'failed':
-      return { ...head, status: 'failed', error: errorOf(event) };
+      return { status: 'failed', error: errorOf(event) };
     case 'canceled':
-      return { ...head, status: 'cancelled', error: { message: 'the turn was cancelled' } };
+      return { status: 'cancelled', error: { message: 'the turn was cancelled' } };
     case 'timed_out':
-      return { ...head, status: 'timed_out', error: { message: 'the turn ran out of time' } };
+      return { status: 'timed_out', error: { message: 'the turn ran out of time' } };
     case 'terminated':
-      return { ...head, status: 'terminated', error: { message: terminatedBy(event) } };
+      return { status: 'terminated', error: { message: terminatedBy(event) } };
     default:
       return undefined;
   }
 }
 
-function completedWith(result: unknown): Pick<TurnEnded, 'status' | 'answer' | 'result'> {
+function completedWith(result: unknown): Ending {
   if (!is.turnResult(result)) return { status: 'answered' };
   return { status: result.status, answer: result.answer, result };
 }

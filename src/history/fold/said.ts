@@ -21,9 +21,9 @@ export function decisionEvent(head: EventHead, judged: Judged): DecisionMade {
   const args = valueAt(input, 'arguments');
   const hunks = valueAt(input, 'hunks');
   return {
+    type: 'decision',
     ...headOf(head),
     ...saidOf(judged),
-    type: 'decision',
     callId: textAt(input, 'callId') ?? '',
     judgement,
     ...defined({
@@ -43,9 +43,9 @@ export function resolvedEvent(head: EventHead, judged: Judged): Resolved {
   const callId = textAt(input, 'callId') ?? '';
   const content = textAt(input, 'content');
   return {
+    type: 'resolved',
     ...headOf(head),
     ...saidOf(judged),
-    type: 'resolved',
     callId,
     judgement,
     ...defined({ resolution, content }),

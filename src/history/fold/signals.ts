@@ -17,8 +17,8 @@ export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEven
   const approver = textAt(input, 'approver') ?? 'somebody';
   return [
     {
-      ...headOf(event),
       type: 'abandoned',
+      ...headOf(event),
       approver,
       identity,
       ...defined({ reason: textAt(input, 'reason') }),
@@ -34,7 +34,7 @@ function recorded(
   const { input, identity } = event;
   state.signals.push({ signal, input, identity, told: false });
   const said = defined({ callId: textAt(input, 'callId'), approver: textAt(input, 'approver') });
-  return [{ ...headOf(event), type: 'signal_recorded', signal, identity, ...said }];
+  return [{ type: 'signal_recorded', ...headOf(event), signal, identity, ...said }];
 }
 
 /** A late outcome is proof as long as the call is in doubt; the memo tells whether a person was first. */
@@ -45,7 +45,7 @@ function outcomeReported(state: FoldState, event: EventOf<'signaled'>): TurnEven
   const held = state.calls.get(callId);
   const settles = held?.phase === 'lost' && held.callKey === callKey && held.generation === generation;
   if (settles) held.proof = result;
-  return [{ ...headOf(event), type: 'outcome_reported', callId, generation, result, settles }];
+  return [{ type: 'outcome_reported', ...headOf(event), callId, generation, result, settles }];
 }
 
 /**

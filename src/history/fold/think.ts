@@ -20,7 +20,7 @@ export function thinkScheduled(
   const refs = is.thinkInput(event.input) ? event.input.results : [];
   const ended = refs.flatMap((ref) => closeWithText(state, event, ref));
   state.step = step;
-  return [...ended, { ...headOf(event), type: 'thinking', step, ...droppedIn(event.input) }];
+  return [...ended, { type: 'thinking', ...headOf(event), step, ...droppedIn(event.input) }];
 }
 
 function droppedIn(input: unknown): { droppedBefore?: number } {
@@ -33,7 +33,7 @@ export function thinkStarted(event: EventOf<'activity_started'>, step: number): 
   if (event.attempt <= 1) return [];
   const lastFailure = event.lastFailure === undefined ? undefined : rootOf(event.lastFailure).message;
   return [
-    { ...headOf(event), type: 'think_retried', step, ...defined({ attempt: event.attempt, lastFailure }) },
+    { type: 'think_retried', ...headOf(event), step, ...defined({ attempt: event.attempt, lastFailure }) },
   ];
 }
 
@@ -61,8 +61,8 @@ export function stepTaken(
   const { text, model, finishReason, usage, replyId } = output;
   const calls = output.calls.map(proposedOf);
   const told: TurnEvent = {
-    ...headOf(event),
     type: 'step',
+    ...headOf(event),
     step,
     ...defined({ text, model, finishReason, usage, given, replyId }),
     calls,
@@ -72,7 +72,7 @@ export function stepTaken(
 
 export function thinkFailed(event: EventOf<'activity_failed'>, step: number): TurnEvent[] {
   const { message, type } = rootOf(event.failure);
-  return [{ ...headOf(event), type: 'think_failed', step, ...defined({ message, failureType: type }) }];
+  return [{ type: 'think_failed', ...headOf(event), step, ...defined({ message, failureType: type }) }];
 }
 
 /** A reply whose payload nobody here can decode; what follows it is told as far as it can be. */

@@ -20,11 +20,11 @@ export function verifyCompleted(state: FoldState, event: EventOf<'activity_compl
   }
   const message = answer === undefined || answer.outcome === 'happened' ? undefined : answer.message;
   const outcome = answer?.outcome ?? 'cannot_tell';
-  return [{ ...headOf(event), type: 'verified', callId: of.callId, outcome, ...defined({ message }) }];
+  return [{ type: 'verified', ...headOf(event), callId: of.callId, outcome, ...defined({ message }) }];
 }
 
 export function verifyFailed(event: EventOf<'activity_failed'>, of: Of): TurnEvent[] {
   const { kind, message } = rootOf(event.failure);
   if (kind === 'canceled') return [];
-  return [{ ...headOf(event), type: 'verified', callId: of.callId, outcome: 'cannot_tell', message }];
+  return [{ type: 'verified', ...headOf(event), callId: of.callId, outcome: 'cannot_tell', message }];
 }

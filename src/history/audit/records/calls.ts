@@ -43,6 +43,7 @@ export function proposal({ callId: call, id, tool, kind, arguments: args, error 
 
 function start(event: Of<'call_started'>): Draft {
   const { callId: call, tool, generation, effect, taskQueue, decision, arguments: args } = event;
-  const facts = { call, tool, generation, effect, taskQueue, argsDigest: argsDigestOf(args) };
-  return draft('start', { ...facts, spends: decision?.decision }, { approver: decision?.approver });
+  const argsDigest = argsDigestOf(args);
+  const facts = { call, tool, generation, effect, taskQueue, argsDigest, spends: decision?.decision };
+  return draft('start', facts, { approver: decision?.approver });
 }

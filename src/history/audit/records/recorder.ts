@@ -26,7 +26,7 @@ export function createRecorder(turn: string): Recorder {
       return draftsOf(event, shown).map((draft) => {
         place.part = place.event === event.eventId ? place.part + 1 : 0;
         place.event = event.eventId;
-        return { ...draft, at: event.at, turn, ...place };
+        return { at: event.at, turn, ...draft, ...place };
       });
     },
   };
