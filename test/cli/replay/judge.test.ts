@@ -100,7 +100,7 @@ describe('a history that was changed', () => {
 
 describe('code that was changed', () => {
   const timer = 'alarm.set(nextDeadline(turn), "a request expires");';
-  const ask = 'const input = thinkInput(turn);';
+  const ask = 'turn.step += 1;';
 
   it.each<[string, string, (code: string) => string, Partial<Finding>]>([
     [
@@ -112,19 +112,19 @@ describe('code that was changed', () => {
     [
       'waits before it asks the model',
       '0.1.0-plain',
-      replaced(ask, `await workflow_1.sleep(1000); ${ask}`),
+      replaced(ask, `${ask} await workflow_1.sleep(1000);`),
       { kind: 'other', step: 1, history: 'asks the model for step 1' },
     ],
     [
       'never asks the model again',
       '0.1.0-plain',
-      replaced(ask, `if (turn.step > 1) await new Promise(() => undefined); ${ask}`),
+      replaced(ask, `${ask} if (turn.step > 1) await new Promise(() => undefined);`),
       { kind: 'missing', step: 2, history: 'asks the model for step 2' },
     ],
     [
       'does more at the end of a task',
       '0.1.0-plain',
-      replaced(ask, `void workflow_1.scheduleActivity('note', [], { startToCloseTimeout: 1000 }); ${ask}`),
+      replaced(ask, `${ask} void workflow_1.scheduleActivity('note', [], { startToCloseTimeout: 1000 });`),
       { kind: 'other', history: 'asks the model for step 1', code: 'runs the activity note' },
     ],
     [
