@@ -1,49 +1,34 @@
 import { defineAgent } from '../../src/tools/define-agent';
-import { recordTool, useEffects, type Effects } from './effects';
-import { readBack, scriptBook, type ScriptBook } from './script-book';
-import { waitFor } from './turns';
+import type { Tool } from '../../src/tools/types';
+import { useAgent, type AgentBench } from './agent-bench';
+import { recordTool, type Effects } from './effects';
+import type { ScriptBook } from './script-book';
 import { startBench, type TestBench, type TurnHandle } from './worker';
 
-/** An agent that can only pay, and what it did. */
-export interface Payer {
-  effects: Effects;
-  book: ScriptBook;
-  bench(): TestBench;
+/** An agent that can only pay. */
+export interface Payer extends AgentBench {
   /** A turn that waits with one request, 1.1. */
   waiting(tag: string): Promise<TurnHandle>;
 }
 
 /** One with a worker, for the test file that calls this. */
 export function usePayer(): Payer {
-  const effects = useEffects();
-  const book = scriptBook();
-  let bench: TestBench;
-  beforeAll(async () => {
-    bench = await startPayer({ effects, book, workers: 1 });
-  });
-  afterAll(() => bench.stop());
-  const waiting = async (tag: string): Promise<TurnHandle> => {
-    const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, readBack);
-    const handle = await bench.start('payer', prompt);
-    await waitFor(handle, '1.1');
-    return handle;
+  const agent = useAgent('payer', payTools);
+  return {
+    ...agent,
+    waiting: (tag) => agent.start([{ toolCalls: [{ name: 'pay', arguments: { tag } }] }]),
   };
-  return { effects, book, bench: () => bench, waiting };
 }
 
 /** One on a queue of its own with no worker yet; workers come and go as the test says. */
-export function startLonePayer(effects: Effects, book: Pick<ScriptBook, 'model'>): Promise<TestBench> {
-  return startPayer({ effects, book, workers: 0 });
+export function startLonePayer(effects: Effects, { model }: Pick<ScriptBook, 'model'>): Promise<TestBench> {
+  const tools = payTools(effects);
+  return startBench({
+    workers: 0,
+    agents: [defineAgent({ name: 'payer', instructions: 'do', model, tools })],
+  });
 }
 
-interface PayerOptions {
-  effects: Effects;
-  book: Pick<ScriptBook, 'model'>;
-  workers: number;
-}
-
-function startPayer({ effects, book: { model }, workers }: PayerOptions): Promise<TestBench> {
-  const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous' })];
-  const agents = [defineAgent({ name: 'payer', instructions: 'do', model, tools })];
-  return startBench({ workers, agents });
+function payTools(effects: Effects): Tool[] {
+  return [recordTool(effects, { name: 'pay', safety: 'dangerous' })];
 }
