@@ -1,6 +1,7 @@
 /** What to do about a Temporal server that does not answer, by what stands in the way. */
 export const SERVER_HINTS = {
   nobody: 'start one with `countersign dev`, or set TEMPORAL_ADDRESS',
+  silent: 'nothing comes back: check TEMPORAL_ADDRESS, the way there, and whether the server is well',
   unknownHost: 'there is no such host: check TEMPORAL_ADDRESS',
   untrusted:
     "its certificate is signed by nobody whom this machine trusts: set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the authority's certificate",
