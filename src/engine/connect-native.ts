@@ -1,9 +1,9 @@
 import { NativeConnection } from '@temporalio/worker';
 import { CountersignError } from '../contract/errors';
-import { SERVER_HINTS } from '../contract/server-hints';
+import { refusedAt, SERVER_HINTS } from '../contract/server-hints';
 import type { ExistingEngine } from './engine';
 import { existingServer } from './existing';
-import { hintForNoAnswer } from './no-answer';
+import { meaningOf, wordsOf } from './no-answer';
 import { says } from './silence';
 
 /** Where a server is: what is not said comes from `TEMPORAL_*` and `temporal.toml`, then `localhost:7233` and `default`. */
@@ -47,7 +47,10 @@ export async function connectNative(place: ServerPlace): Promise<NativePlace> {
     const connection = await NativeConnection.connect({ ...options, address });
     return { connection, address, namespace };
   } catch (error) {
-    throw noServer(address, hintForNoAnswer(error), error);
+    const meaning = meaningOf(error);
+    const hint = SERVER_HINTS[meaning];
+    if (meaning !== 'keyRefused') throw noServer(address, hint, error);
+    throw new CountersignError('no_server', refusedAt(address, wordsOf(error)), { hint, cause: error });
   }
 }
 
