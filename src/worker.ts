@@ -5,10 +5,9 @@ import { createActivities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/memory';
 import type { ActivityDeps } from './activities/deps';
-import { connectNative, type NativePlace, type ServerPlace } from './engine/connect-native';
+import { connectNative, requireAnswer, type NativePlace, type ServerPlace } from './engine/connect-native';
 import { loadEncryption, type Encryption, type EncryptionOptions } from './encryption';
 import { ENCODES_FAILURES } from './encryption/sandbox-switch';
-import { existingServer } from './engine/existing';
 import { requireNamespace } from './engine/require-namespace';
 import { ensureAttributes } from './engine/search-attributes';
 import { userStateDir } from './state-dir';
@@ -53,12 +52,12 @@ export interface RunningWorker {
 /**
  * Starts a worker: registers missing search attributes, then takes turns and calls until `stop`.
  *
- * @throws CountersignError `no_server`, `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue nobody has.
+ * @throws CountersignError `no_server` (after some ten seconds where nothing comes back), `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue nobody has.
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
   const encryption = loadEncryption(settings.encryption);
-  // Before the runtime is there, which would keep the process alive: settings that cannot be read.
-  existingServer(process.env);
+  // Before the runtime is there, which would keep the process alive: settings that cannot be read, a server that is silent.
+  await requireAnswer(settings);
   quietRuntime(settings.logLevel ?? 'WARN');
   const place = await connectNative(settings);
   try {

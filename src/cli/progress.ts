@@ -17,3 +17,17 @@ export async function withProgress<T>(
     ticker.stop();
   }
 }
+
+/** Says once what is waited for, where that takes two seconds; also where nobody reads along, as a log should tell. */
+export async function withPatience<T>(
+  { note }: Pick<Screen, 'note'>,
+  say: () => string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const timer = setTimeout(() => note(say()), SAY_EVERY_MS);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+}

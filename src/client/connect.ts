@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { loadEncryption } from '../encryption/load';
 import { CountersignError } from '../contract/errors';
-import { SERVER_HINTS } from '../contract/server-hints';
+import { refusedAt, SERVER_HINTS } from '../contract/server-hints';
 import { makeDecode } from '../history/decode';
 import { defined } from '../history/defined';
 import { detailsOf, STATUS, statusOf } from '../history/server-errors';
@@ -54,16 +54,24 @@ async function openConnection(settings: Settings, connectTimeout: number): Promi
   try {
     return await Connection.connect({ address: settings.address, ...settings.connection, connectTimeout });
   } catch (cause) {
-    throw new CountersignError(
-      'no_server',
-      `no Temporal server answers at ${settings.address}: ${detailsOf(cause)}`,
-      {
-        hint: isRefused(cause) ? SERVER_HINTS.keyRefused : await hintForNoAnswer(settings),
-        data: { address: settings.address },
-        cause,
-      },
-    );
+    throw await noServer(settings, cause);
   }
+}
+
+async function noServer(settings: Settings, cause: unknown): Promise<CountersignError> {
+  const { address } = settings;
+  const extras = { data: { address }, cause };
+  const said = detailsOf(cause);
+  if (isRefused(cause))
+    return new CountersignError('no_server', refusedAt(address, said), {
+      ...extras,
+      hint: SERVER_HINTS.keyRefused,
+    });
+  const hint = await hintForNoAnswer(settings);
+  return new CountersignError('no_server', `no Temporal server answers at ${address}: ${said}`, {
+    ...extras,
+    hint,
+  });
 }
 
 /** The server answered, and lets nobody in with this key. */

@@ -4,6 +4,8 @@ import { SERVER_HINTS } from '../contract/server-hints';
 import type { Settings } from './settings';
 
 const PROBE_MS = 2_000;
+/** Nothing came back at all. */
+const SILENT = 'ETIMEDOUT';
 /** A plain server answers a TLS greeting with nonsense, or hangs up. */
 const NO_TLS = ['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'ECONNRESET'];
 
@@ -23,11 +25,13 @@ export async function hintForNoAnswer({ address, connection }: Settings): Promis
 
 async function hintForPlain(place: Place): Promise<string> {
   const failure = await knock(place, { rejectUnauthorized: false });
-  return failure === undefined ? SERVER_HINTS.wantsTls : SERVER_HINTS.nobody;
+  if (failure === undefined) return SERVER_HINTS.wantsTls;
+  return failure === SILENT ? SERVER_HINTS.silent : SERVER_HINTS.nobody;
 }
 
 function meaningOf(failure: string | undefined): keyof typeof SERVER_HINTS {
   if (failure === undefined) return 'nobody';
+  if (failure === SILENT) return 'silent';
   if (failure === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'otherName';
   if (NO_TLS.includes(failure)) return 'withoutTls';
   return /CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE/.test(failure) ? 'wantsCertificate' : 'untrusted';
@@ -68,7 +72,7 @@ function knock(place: Place, tls?: TlsOptions): Promise<string | undefined> {
       socket.destroy();
       resolve(failure);
     };
-    const timer = setTimeout(() => tell('ETIMEDOUT'), PROBE_MS);
+    const timer = setTimeout(() => tell(SILENT), PROBE_MS);
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => tell());
     socket.once('error', (error: NodeJS.ErrnoException) => tell(error.code ?? 'UNKNOWN'));
     socket.once('close', () => tell('ECONNRESET'));

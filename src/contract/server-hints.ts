@@ -1,6 +1,7 @@
 /** What to do about a Temporal server that does not answer, by what stands in the way. */
 export const SERVER_HINTS = {
   nobody: 'start one with `countersign dev`, or set TEMPORAL_ADDRESS',
+  silent: 'nothing comes back: check TEMPORAL_ADDRESS, the way there, and whether the server is well',
   unknownHost: 'there is no such host: check TEMPORAL_ADDRESS',
   untrusted:
     "its certificate is signed by nobody whom this machine trusts: set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the authority's certificate",
@@ -10,5 +11,11 @@ export const SERVER_HINTS = {
     'it asks for a certificate of yours: set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
   withoutTls:
     'it speaks no TLS: unset TEMPORAL_TLS and TEMPORAL_API_KEY, or check whether the port is the right one',
-  keyRefused: 'it does not let you: check TEMPORAL_API_KEY',
+  keyRefused:
+    'it does not let you: check TEMPORAL_API_KEY (has it expired, is it for this namespace?) and the TLS settings',
 } as const;
+
+/** What happened where a server answers, and refuses. */
+export function refusedAt(address: string, said: string): string {
+  return `the Temporal server at ${address} lets nobody in with this key: ${said}`;
+}

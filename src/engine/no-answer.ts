@@ -1,4 +1,4 @@
-import { SERVER_HINTS } from '../contract/server-hints';
+import type { SERVER_HINTS } from '../contract/server-hints';
 import { describeError } from './run';
 
 /** What the SDK's core says, which has no codes, and what it means. */
@@ -8,13 +8,19 @@ const MEANINGS: readonly (readonly [RegExp, keyof typeof SERVER_HINTS])[] = [
   [/CertificateRequired/i, 'wantsCertificate'],
   [/InvalidCertificate|UnknownIssuer/i, 'untrusted'],
   [/InvalidContentType|corrupt message/i, 'withoutTls'],
-  [/unauthenticated|unauthorized|permission/i, 'keyRefused'],
+  [/unauthenticated|unauthorized|permission|valid authentication credentials/i, 'keyRefused'],
   // A server that speaks TLS hangs up on a plain request.
   [/BrokenPipe|ConnectionReset|connection closed|h2 protocol error/i, 'wantsTls'],
 ];
 
-/** What to do about a worker's connection that could not be made. */
-export const hintForNoAnswer = (error: unknown): string => {
+/** Why a worker's connection could not be made. */
+export const meaningOf = (error: unknown): keyof typeof SERVER_HINTS => {
   const said = describeError(error);
-  return SERVER_HINTS[MEANINGS.find(([pattern]) => pattern.test(said))?.[1] ?? 'nobody'];
+  return MEANINGS.find(([pattern]) => pattern.test(said))?.[1] ?? 'nobody';
+};
+
+/** The server's own words, which the SDK's core puts among its own. */
+export const wordsOf = (error: unknown): string => {
+  const said = describeError(error);
+  return /, message: "([^"]+)"/.exec(said)?.[1] ?? said;
 };

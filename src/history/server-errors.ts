@@ -1,5 +1,6 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import { CountersignError } from '../contract/errors';
+import { SERVER_HINTS } from '../contract/server-hints';
 
 /** gRPC's status codes that mean something to us. */
 export const STATUS = {
@@ -60,7 +61,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
     });
   const hint =
     status === STATUS.permissionDenied || status === STATUS.unauthenticated
-      ? 'the server does not let you; check TEMPORAL_API_KEY or the TLS settings'
+      ? SERVER_HINTS.keyRefused
       : 'see what the server says; countersign doctor tells what is reachable';
   return new CountersignError('server_failed', `${what} failed: ${details}`, { hint, cause: error });
 }

@@ -16,7 +16,7 @@ import type { TurnView } from '../history/view-types';
  * | `POST /api/session` `SignIn` | `Session` and the cookie, 401, 429 |
  * | `DELETE /api/session` | 204 |
  * | `GET /api/inbox?tool=&agent=&olderThan=` | `InboxSnapshot`; `olderThan` in milliseconds |
- * | `GET /api/inbox/events` | server-sent events `inbox` with an `InboxSnapshot`, each whole, so that a reconnect loses and doubles nothing; `trouble` with an `ApiError` while the Temporal server cannot be read, until the next `inbox` |
+ * | `GET /api/inbox/events` | server-sent events `inbox` with an `InboxSnapshot`, each whole, so that a reconnect loses and doubles nothing; `trouble` with an `ApiError` while the Temporal server cannot be read or has not answered for 2.5 s, until the next `inbox` |
  * | `GET /api/turns?state=&agent=&search=&limit=` | `TurnSummary[]`, newest first; `search`: beginning of the id, or part of the prompt |
  * | `GET /api/turns/:turn` | `TurnDetails` |
  * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn; `pending` with a `Pending`; `trouble` with an `ApiError`; `end` with `{}`, and nothing comes any more. Every connection tells the turn from place 0 on, which starts it over |

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Session } from '../server/api';
 import { readSession, signIn, signOut } from './api/http';
+import { errorWords } from './model/error-words';
 import { signInCode } from './model/route';
 import { Shell } from './screens/shell';
 import { SignInScreen } from './screens/sign-in';
@@ -46,5 +47,5 @@ async function open(): Promise<State> {
   const reply = code === undefined ? await readSession() : await signIn({ code });
   if (reply.ok) return { session: reply.data, isOpen: true };
   if (reply.status === 401 && code === undefined) return { isOpen: false };
-  return { isOpen: false, problem: [reply.error.message, reply.error.hint].filter(Boolean).join(' ') };
+  return { isOpen: false, problem: errorWords(reply.error) };
 }

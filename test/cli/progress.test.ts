@@ -1,4 +1,4 @@
-import { withProgress } from '../../src/cli/progress';
+import { withPatience, withProgress } from '../../src/cli/progress';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -37,4 +37,23 @@ it('stops where the work fails', async () => {
   await expect(failing).rejects.toThrow('no');
   await jest.advanceTimersByTimeAsync(10_000);
   expect(said).toEqual([]);
+});
+
+describe('patience', () => {
+  const wait = async (seconds: number): Promise<string[]> => {
+    const said: string[] = [];
+    const work = withPatience(
+      { note: (text) => said.push(text) },
+      () => 'waiting',
+      () => jest.advanceTimersByTimeAsync(seconds * 1_000),
+    );
+    await work;
+    await jest.advanceTimersByTimeAsync(10_000);
+    return said;
+  };
+
+  it('says once what is waited for, and nothing where it does not take long', async () => {
+    expect(await wait(60)).toEqual(['waiting']);
+    expect(await wait(1)).toEqual([]);
+  });
 });

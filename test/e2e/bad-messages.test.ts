@@ -1,32 +1,11 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, RawValue } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { defineAgent } from '../../src/tools/define-agent';
-import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
-import { readBack, scriptBook } from '../support/script-book';
-import { decide, eventsOf, verdictsOf, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { usePayer } from '../support/payer';
+import { decide, eventsOf, verdictsOf } from '../support/turns';
+import { until, type TurnHandle } from '../support/worker';
 
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-
-beforeAll(async () => {
-  const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA })];
-  bench = await startBench({
-    agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
-  });
-});
-
-afterAll(() => bench.stop());
-
-/** A turn that waits with one request, 1.1. */
-const waiting = async (tag: string): Promise<TurnHandle> => {
-  const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, readBack);
-  const handle = await bench.start('payer', prompt);
-  await waitFor(handle, '1.1');
-  return handle;
-};
+const { effects, bench, waiting } = usePayer();
 
 /** Sends a signal with these payloads, as any client in any language could. */
 const signalRaw = async (
@@ -34,7 +13,7 @@ const signalRaw = async (
   payloads: temporal.api.common.v1.IPayload[] | undefined,
   signalName = 'approval',
 ): Promise<void> => {
-  await bench.client.workflowService.signalWorkflowExecution({
+  await bench().client.workflowService.signalWorkflowExecution({
     namespace: 'default',
     workflowExecution: { workflowId: handle.workflowId },
     signalName,

@@ -1,33 +1,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { defineAgent } from '../../src/tools/define-agent';
-import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
-import { startLonePayer } from '../support/payer';
-import { readBack, scriptBook } from '../support/script-book';
+import { startLonePayer, usePayer } from '../support/payer';
+import { readBack } from '../support/script-book';
 import { testAddress, testCli } from '../support/server';
 import { decide, eventsOf, send, signalDecision, verdictsOf, waitFor } from '../support/turns';
-import { startBench, type TestBench, type TurnHandle } from '../support/worker';
 
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-
-beforeAll(async () => {
-  const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA })];
-  bench = await startBench({
-    agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
-  });
-});
-
-afterAll(() => bench.stop());
-
-/** A turn that waits with one request, 1.1. */
-const waiting = async (tag: string): Promise<TurnHandle> => {
-  const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, readBack);
-  const handle = await bench.start('payer', prompt);
-  await waitFor(handle, '1.1');
-  return handle;
-};
+const { effects, book, waiting } = usePayer();
 
 const refusedUpdates: [string, unknown, string][] = [
   ['for another call', { callId: '1.2', decision: 'approved' }, 'unknown_call'],

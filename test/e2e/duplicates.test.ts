@@ -1,30 +1,17 @@
 import type { Verdict } from '../../src/contract/decision';
-import { defineAgent } from '../../src/tools/define-agent';
-import { recordTool, useEffects } from '../support/effects';
-import { startLonePayer } from '../support/payer';
-import { readBack, scriptBook } from '../support/script-book';
+import { startLonePayer, usePayer } from '../support/payer';
+import { readBack } from '../support/script-book';
 import { decide, signalDecision, verdictsOf, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { until, type TurnHandle } from '../support/worker';
 
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-
-beforeAll(async () => {
-  const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous' })];
-  bench = await startBench({
-    agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
-  });
-});
-
-afterAll(() => bench.stop());
+const { effects, book, bench } = usePayer();
 
 const PAY = (tag: string) => ({ name: 'pay', arguments: { tag } });
 
 /** A turn whose first call waits; a second request keeps the turn open until the test is done with it. */
 const waiting = async (tag: string): Promise<TurnHandle> => {
   const calls = [PAY(tag), PAY(`${tag} last`)];
-  const handle = await bench.start('payer', book.add({ toolCalls: calls }, readBack));
+  const handle = await bench().start('payer', book.add({ toolCalls: calls }, readBack));
   await waitFor(handle, '1.2');
   return handle;
 };

@@ -1,79 +1,50 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Countersign } from '../../src/client';
 import { waitForEnd } from '../../src/testing';
-import { defineAgent } from '../../src/tools/define-agent';
-import { recordTool, useEffects } from '../support/effects';
-import { readBack, scriptBook } from '../support/script-book';
-import { testAddress } from '../support/server';
+import { recordTool } from '../support/effects';
 import { waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
-import { testClient, testDesk, type TestDesk } from './support';
+import { until, type TurnHandle } from '../support/worker';
+import { useDeskBench } from './desk-bench';
 
 const AGENT = 'desk-record';
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-let client: Countersign;
-let desk: TestDesk & { remove(): Promise<void> };
-let cookie: string;
-
-beforeAll(async () => {
-  const tools = [
-    recordTool(effects, { name: 'record_look' }),
-    recordTool(effects, { name: 'record_pay', safety: 'dangerous' }),
-  ];
-  bench = await startBench({
-    agents: [defineAgent({ name: AGENT, instructions: 'do', model: book.model, tools })],
-  });
-  client = await testClient(testAddress());
-  desk = await testDesk(client);
-  cookie = await desk.signIn();
-});
-
-afterAll(async () => {
-  desk.close();
-  await desk.remove();
-  await client.close();
-  await bench.stop();
-});
+const { effects, bench, client, desk, ask, start } = useDeskBench(AGENT, (written) => [
+  recordTool(written, { name: 'record_look' }),
+  recordTool(written, { name: 'record_pay', safety: 'dangerous' }),
+]);
 
 /** A turn that looks, then waits with the payment 2.1. */
-const waiting = async (tag: string): Promise<TurnHandle> => {
-  const prompt = book.add(
-    { toolCalls: [{ name: 'record_look', arguments: { tag } }] },
-    { toolCalls: [{ name: 'record_pay', arguments: { tag, amount: 5 } }] },
-    readBack,
+const waiting = (tag: string): Promise<TurnHandle> =>
+  start(
+    [
+      { toolCalls: [{ name: 'record_look', arguments: { tag } }] },
+      { toolCalls: [{ name: 'record_pay', arguments: { tag, amount: 5 } }] },
+    ],
+    '2.1',
   );
-  const { turn } = await client.start({ agent: AGENT, prompt, taskQueue: bench.taskQueue });
-  const handle = bench.client.workflow.getHandle(turn);
-  await waitFor(handle, '2.1');
-  return handle;
-};
 
 /** One whose payment was denied. */
 const ended = async (tag: string): Promise<string> => {
   const { workflowId: turn } = await waiting(tag);
-  const [request] = (await client.view(turn)).requests;
+  const [request] = (await client().view(turn)).requests;
   const { argsDigest, callKey } = z.object({ argsDigest: z.string(), callKey: z.string() }).parse(request);
-  await client.decide(turn, {
+  await client().decide(turn, {
     ...{ callId: '2.1', decision: 'denied', approver: 'ann' },
     argsDigest,
     callKey,
   });
-  await waitForEnd(client, turn);
+  await waitForEnd(client(), turn);
   return turn;
 };
 
 const fork = async (turn: string, json: object) => {
-  const response = await desk.ask(`/api/turns/${turn}/forks`, { cookie, json });
+  const response = await ask(`/api/turns/${turn}/forks`, { json });
   return { status: response.status, body: z.record(z.string(), z.unknown()).parse(await response.json()) };
 };
 
 const started = async (turn: string, json: object) => {
   const { status, body } = await fork(turn, json);
   expect([status, body]).toMatchObject([201, { of: turn, turn: expect.stringMatching(/^turn-/) }]);
-  return waitForEnd(client, String(body['turn']));
+  return waitForEnd(client(), String(body['turn']));
 };
 
 describe('a fork', () => {
@@ -106,14 +77,14 @@ describe('a fork', () => {
     const turn = await ended('for real');
     const { status, body } = await fork(turn, { at: '2.1', live: true });
     expect(status).toBe(201);
-    const handle = bench.client.workflow.getHandle(String(body['turn']));
+    const handle = bench().client.workflow.getHandle(String(body['turn']));
     await waitFor(handle, '2.1');
-    expect((await client.view(handle.workflowId)).calls[0]).toMatchObject({
+    expect((await client().view(handle.workflowId)).calls[0]).toMatchObject({
       phase: 'requested',
       decisions: [],
     });
     expect((await effects.lines('for real')).filter((line) => line.startsWith('record_pay'))).toEqual([]);
-    await client.cancel(handle.workflowId);
+    await client().cancel(handle.workflowId);
   });
 
   test.each([
@@ -156,7 +127,7 @@ const refused = (): Promise<string> => (refusedTurn ??= ended('refused fork'));
 
 describe('a decision that is refused', () => {
   const logged = async (): Promise<Record<string, unknown>[]> =>
-    (await readFile(desk.refusalsFile, 'utf8'))
+    (await readFile(desk().refusalsFile, 'utf8'))
       .trimEnd()
       .split('\n')
       .map((line) => z.record(z.string(), z.unknown()).parse(JSON.parse(line)));
@@ -165,14 +136,14 @@ describe('a decision that is refused', () => {
     const handle = await waiting('logged');
     const turn = handle.workflowId;
     const decide = (json: object): Promise<Response> =>
-      desk.ask(`/api/turns/${turn}/decisions`, { cookie, json: { callId: '2.1', ...json } });
+      ask(`/api/turns/${turn}/decisions`, { json: { callId: '2.1', ...json } });
     const stale = { argsDigest: 'old', callKey: 'old', reason: 'secret words' };
     expect(
       (await decide({ ...stale, decision: 'modified', arguments: { tag: 'secret words' } })).status,
     ).toBe(409);
     const doubt = { callId: '1.1', resolution: 'happened', callKey: 'none' };
-    expect((await desk.ask(`/api/turns/${turn}/resolutions`, { cookie, json: doubt })).status).toBe(409);
-    const [request] = (await client.view(turn)).requests;
+    expect((await ask(`/api/turns/${turn}/resolutions`, { json: doubt })).status).toBe(409);
+    const [request] = (await client().view(turn)).requests;
     const { argsDigest, callKey } = request ?? {};
     expect((await decide({ decision: 'denied', argsDigest, callKey })).status).toBe(200);
     const head = { namespace: 'default', user: 'owner', turn };
@@ -181,17 +152,17 @@ describe('a decision that is refused', () => {
       { ...head, at: expect.stringMatching(/Z$/), callId: '1.1', what: 'resolution', code: 'not_in_doubt' },
     ]);
     expect(JSON.stringify(await logged())).not.toContain('secret');
-    expect(desk.reported).toEqual([]);
+    expect(desk().reported).toEqual([]);
   });
 });
 
 test('stats count turns, tools and decisions, and what was refused here', async () => {
   const turn = await ended('counted');
   const late = { callId: '2.1', decision: 'denied', argsDigest: 'x', callKey: 'y' };
-  const { status } = await desk.ask(`/api/turns/${turn}/decisions`, { cookie, json: late });
+  const { status } = await ask(`/api/turns/${turn}/decisions`, { json: late });
   expect(status).toBe(409);
   const read = async (query: string) => {
-    const response = await desk.ask(`/api/stats?agent=${AGENT}&${query}`, { cookie });
+    const response = await ask(`/api/stats?agent=${AGENT}&${query}`);
     expect(response.status).toBe(200);
     return z
       .object({
@@ -202,7 +173,7 @@ test('stats count turns, tools and decisions, and what was refused here', async 
       .parse(await response.json());
   };
   await until('visibility', async () =>
-    (await client.list({ agent: AGENT, limit: 500 })).some(
+    (await client().list({ agent: AGENT, limit: 500 })).some(
       (one) => one.turn === turn && one.state === 'answered',
     ),
   );

@@ -1,70 +1,44 @@
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
-import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
-import { TransportError } from '../../src/tools/errors';
-import { recordTool, useEffects } from '../support/effects';
+import type { Tool } from '../../src/tools/types';
+import type { Effects } from '../support/effects';
 import { planTool } from '../support/plan-tool';
-import { readBack, scriptBook } from '../support/script-book';
-import { decide, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
-import { callPlace, lookAtAll, openDesk, type WebDesk } from './desk';
+import { decide } from '../support/turns';
+import { until, type TurnHandle } from '../support/worker';
+import { callPlace, lookAtAll } from './desk';
+import { expectNoComplaints, usePage } from './page-bench';
 
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-let desk: WebDesk;
+const refundTool = (written: Effects): Tool =>
+  defineTool({
+    name: 'refund_order',
+    description: 'Pays an order back.',
+    safety: 'dangerous',
+    parameters: z.object({
+      order: z.string(),
+      amount: z.number().max(500).describe('At most 500.'),
+      currency: z.enum(['EUR', 'USD']),
+      notify: z.boolean().optional(),
+      lines: z.array(z.object({ sku: z.string(), count: z.int().min(1) })),
+    }),
+    preview: ({ order, amount, currency }) => `refund ${amount} ${currency} of order ${order}`,
+    handler: async (args) => {
+      await written.add(`refund ${JSON.stringify(args)}`);
+      return 'paid back';
+    },
+  });
 
-const refund = defineTool({
-  name: 'refund_order',
-  description: 'Pays an order back.',
-  safety: 'dangerous',
-  parameters: z.object({
-    order: z.string(),
-    amount: z.number().max(500).describe('At most 500.'),
-    currency: z.enum(['EUR', 'USD']),
-    notify: z.boolean().optional(),
-    lines: z.array(z.object({ sku: z.string(), count: z.int().min(1) })),
-  }),
-  preview: ({ order, amount, currency }) => `refund ${amount} ${currency} of order ${order}`,
-  handler: async (args) => {
-    await effects.add(`refund ${JSON.stringify(args)}`);
-    return 'paid back';
-  },
-});
+const {
+  effects,
+  desk,
+  start: startTurn,
+} = usePage('decider', (written) => [refundTool(written), planTool(written)]);
+expectNoComplaints(desk);
 
 const REFUND = { order: '4711', amount: 129.9, currency: 'EUR', lines: [{ sku: 'LMP', count: 1 }] };
 
-beforeAll(async () => {
-  const broken = recordTool(effects, { name: 'send_payment', safety: 'dangerous' }, () => {
-    throw new TransportError('the line broke');
-  });
-  bench = await startBench({
-    agents: [
-      defineAgent({
-        name: 'desk',
-        instructions: 'do',
-        model: book.model,
-        tools: [refund, broken, planTool(effects)],
-      }),
-    ],
-  });
-  desk = await openDesk();
-}, 120_000);
-
-afterAll(async () => {
-  await desk.stop();
-  await bench.stop();
-});
-
-afterEach(() => expect(desk.complaints).toEqual([]));
-
-const start = async (name: string, args: object, text = 'I pay it back.'): Promise<TurnHandle> => {
-  const call = { name, arguments: JSON.parse(JSON.stringify(args)) };
-  const handle = await bench.start('desk', book.add({ text, toolCalls: [call] }, readBack));
-  await waitFor(handle, '1.1');
-  return handle;
-};
+const start = (name: string, args: object): Promise<TurnHandle> =>
+  startTurn([{ text: 'I pay it back.', toolCalls: [{ name, arguments: JSON.parse(JSON.stringify(args)) }] }]);
 
 const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
 const told = (page: Page) => page.locator('.notices');
@@ -73,7 +47,7 @@ const ran = (what: string) =>
 
 test('a request is shown whole and approved', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.getByRole('heading', { name: 'refund_order' }).waitFor();
   const shown = await page.locator('.detail-pane').innerText();
   for (const part of ['dangerous', 'unsafe', 'started at most once per decision', '30 s', 'The user asked'])
@@ -91,13 +65,13 @@ test('a request is shown whole and approved', async () => {
   await approve(page).click();
   await told(page).getByText('Approved refund_order.').waitFor();
   await ran('refund {"order":"4711","amount":129.9');
-  const { calls } = await desk.client.view(handle.workflowId);
+  const { calls } = await desk().client.view(handle.workflowId);
   expect(calls[0]?.decisions).toMatchObject([{ decision: 'approved', approver: 'owner', reason: 'fine' }]);
 });
 
 test('arguments are changed in the form; mistakes stand at their field before anything is sent', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.getByRole('button', { name: /^Change/ }).click();
   const amount = page.getByLabel('amount', { exact: true });
   await amount.fill('900');
@@ -120,7 +94,7 @@ test('arguments are changed in the form; mistakes stand at their field before an
   );
   await page.getByRole('button', { name: /^Approve with changes/ }).click();
   await told(page).getByText('Modified refund_order.').waitFor();
-  const { calls } = await desk.client.view(handle.workflowId);
+  const { calls } = await desk().client.view(handle.workflowId);
   expect(calls[0]?.effective).toEqual({
     ...{ order: '4711', amount: 12.5, currency: 'USD', notify: true },
     lines: [...REFUND.lines, { sku: 'BLB', count: 1 }],
@@ -129,14 +103,14 @@ test('arguments are changed in the form; mistakes stand at their field before an
 
 test('what only the workflow can find wrong stands at its field after sending', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk.tab();
+  const page = await desk().tab();
   // A record without a schema, as of a worker of an older version: the page cannot check then.
   await page.route('**/api/turns/*/calls/*', async (route) => {
     const response = await route.fetch();
     const { schema: _, ...details } = await response.json();
     await route.fulfill({ response, json: details });
   });
-  await page.goto(`${desk.url}/${callPlace(handle.workflowId)}`);
+  await page.goto(`${desk().url}/${callPlace(handle.workflowId)}`);
   await page.getByRole('button', { name: /^Change/ }).click();
   await page.getByRole('button', { name: 'Form' }).click();
   await page.getByLabel('amount', { exact: true }).fill('900');
@@ -152,7 +126,7 @@ test('what only the workflow can find wrong stands at its field after sending', 
 
 test('raw JSON beside the form', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.getByRole('button', { name: /^Change/ }).click();
   await page.getByRole('button', { name: 'JSON' }).click();
   const raw = page.getByLabel('Arguments as JSON');
@@ -168,7 +142,7 @@ test('raw JSON beside the form', async () => {
 
 test('denying asks for a reason once, and the model reads it', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   await page.getByRole('button', { name: /^Deny/ }).click();
   const reason = page.getByLabel('Reason');
@@ -181,7 +155,7 @@ test('denying asks for a reason once, and the model reads it', async () => {
 
 test('hunks are ticked one by one', async () => {
   const handle = await start('propose_lines', { tag: 'hunks', lines: ['one', 'two', 'three'] });
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.getByRole('checkbox', { name: 'Hunk 2' }).uncheck();
   await lookAtAll(page);
   await page.getByRole('button', { name: 'Approve 2 of 3 hunks' }).click();
@@ -190,7 +164,7 @@ test('hunks are ticked one by one', async () => {
 
 test('no hunk is no approval', async () => {
   const handle = await start('propose_lines', { tag: 'none', lines: ['one', 'two'] });
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   await page.keyboard.press('1');
   await page.keyboard.press('2');
@@ -200,7 +174,7 @@ test('no hunk is no approval', async () => {
 
 test('an edited proposal comes back with its new diff', async () => {
   const handle = await start('propose_lines', { tag: 'anew', lines: ['one', 'two'] });
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.getByRole('button', { name: /^Change/ }).click();
   await page.getByLabel('2', { exact: true }).fill('zwei');
   await page.getByText('A changed proposal gets a new diff').waitFor();
@@ -213,27 +187,9 @@ test('an edited proposal comes back with its new diff', async () => {
   expect(await ran('propose_lines anew')).toBe('propose_lines anew +one+zwei');
 });
 
-test.each([
-  ['It happened', 'Say that it happened', 'receipt 7'],
-  ['It did not happen', 'Say that it did not', 'did not take effect'],
-])('a call in doubt: %s', async (answer, button, read) => {
-  const handle = await start('send_payment', { tag: answer });
-  await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
-  await waitFor(handle, '1.1', 'in_doubt');
-  const page = await desk.tab(callPlace(handle.workflowId));
-  await page.getByText('nobody knows whether it happened').waitFor();
-  expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
-  await page.getByRole('radio', { name: new RegExp(`^${answer} `) }).check();
-  if (answer === 'It happened') await page.getByLabel('What it returned').fill('receipt 7');
-  await page.getByLabel('How you know').fill('I asked the bank');
-  await page.getByRole('button', { name: button }).click();
-  await told(page).getByText('Resolved').waitFor();
-  expect((await handle.result()).answer).toContain(read);
-});
-
 test('with the keyboard alone: from the inbox to an approval, which no single key gives', async () => {
   const handle = await start('refund_order', { ...REFUND, order: 'keys' });
-  const page = await desk.tab();
+  const page = await desk().tab();
   await page.locator('.row', { hasText: 'order=keys' }).waitFor();
   for (let rows = 0; rows < 300; rows++) {
     await page.keyboard.press('j');
@@ -246,7 +202,7 @@ test('with the keyboard alone: from the inbox to an approval, which no single ke
   await lookAtAll(page, 'key');
   for (const key of ['a', 'a', 'y']) await page.keyboard.press(key);
   expect(await page.locator('#approve:focus').count()).toBe(1);
-  expect((await desk.client.view(handle.workflowId)).requests).toHaveLength(1);
+  expect((await desk().client.view(handle.workflowId)).requests).toHaveLength(1);
   await page.keyboard.press('Enter');
   await told(page).getByText('Approved refund_order.').waitFor();
   await ran('refund {"order":"keys"');
@@ -254,7 +210,7 @@ test('with the keyboard alone: from the inbox to an approval, which no single ke
 
 test('denying with the keyboard, and help on a key', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.getByRole('heading', { name: 'refund_order' }).waitFor();
   await page.keyboard.press('?');
   await page.getByRole('dialog').getByText('deny, with a reason').waitFor();
@@ -269,7 +225,7 @@ test('denying with the keyboard, and help on a key', async () => {
 
 test('a turn is drawn live, to its answer', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk.tab(`#/turns/${handle.workflowId}`);
+  const page = await desk().tab(`#/turns/${handle.workflowId}`);
   await page.getByRole('img', { name: /^waits for a person .* so far$/ }).waitFor();
   await page.getByText('waits for a person', { exact: true }).first().waitFor();
   await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
@@ -281,7 +237,7 @@ test('a turn is drawn live, to its answer', async () => {
 
 test('a turn is cancelled after a second look', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk.tab(`#/turns/${handle.workflowId}`);
+  const page = await desk().tab(`#/turns/${handle.workflowId}`);
   await page.getByRole('button', { name: 'Cancel the turn' }).click();
   await page.getByRole('button', { name: 'Keep it' }).click();
   await page.getByRole('button', { name: 'Cancel the turn' }).click();
@@ -291,8 +247,8 @@ test('a turn is cancelled after a second look', async () => {
 
 test('turns are found by id and by state', async () => {
   const handle = await start('refund_order', REFUND);
-  const { prompt } = await desk.client.view(handle.workflowId);
-  const page = await desk.tab('#/turns');
+  const { prompt } = await desk().client.view(handle.workflowId);
+  const page = await desk().tab('#/turns');
   await page.getByRole('searchbox').fill(handle.workflowId);
   const rows = page.locator('.turn-list li');
   await until('one turn', async () => (await rows.count()) === 1);

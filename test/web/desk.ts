@@ -27,12 +27,12 @@ export interface WebDesk {
   stop(): Promise<void>;
 }
 
-/** Opens a desk on the server of this test run. */
-export async function openDesk(): Promise<WebDesk> {
+/** Opens a desk, on the server of this test run unless another is named. */
+export async function openDesk(address = testAddress()): Promise<WebDesk> {
   ensureBuilt();
   const directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
   const usersFile = join(directory, 'users.json');
-  const client = await connect({ address: testAddress() });
+  const client = await connect({ address });
   const browser = await openBrowser();
   const complaints: string[] = [];
   const start = (port: number): Promise<RunningWeb> =>

@@ -1,20 +1,13 @@
 import type { Page } from 'playwright-core';
-import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
-import { useEffects } from '../support/effects';
-import { readBack, scriptBook } from '../support/script-book';
-import { decide, waitFor } from '../support/turns';
-import { startBench, type TestBench, type TurnHandle } from '../support/worker';
-import { callPlace, lookAtAll, openDesk, type WebDesk } from './desk';
+import { decide } from '../support/turns';
+import type { TurnHandle } from '../support/worker';
+import { callPlace, lookAtAll } from './desk';
+import { usePage } from './page-bench';
 import { POLYGLOTS } from './polyglots';
 
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-let desk: WebDesk;
-
-beforeAll(async () => {
-  const shell = defineTool({
+const { desk, start: startTurn } = usePage('hostile', (effects) => [
+  defineTool({
     name: 'run_command',
     description: 'Runs a command.',
     safety: 'dangerous',
@@ -24,26 +17,11 @@ beforeAll(async () => {
       await effects.add('ran');
       return JSON.stringify(args);
     },
-  });
-  bench = await startBench({
-    agents: [defineAgent({ name: 'hostile', instructions: 'do', model: book.model, tools: [shell] })],
-  });
-  desk = await openDesk();
-}, 120_000);
+  }),
+]);
 
-afterAll(async () => {
-  await desk.stop();
-  await bench.stop();
-});
-
-const start = async (args: Record<string, string>, text = ''): Promise<TurnHandle> => {
-  const handle = await bench.start(
-    'hostile',
-    book.add({ text, toolCalls: [{ name: 'run_command', arguments: args }] }, readBack),
-  );
-  await waitFor(handle, '1.1');
-  return handle;
-};
+const start = (args: Record<string, string>, text = ''): Promise<TurnHandle> =>
+  startTurn([{ text, toolCalls: [{ name: 'run_command', arguments: args }] }]);
 
 const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
 const isHeld = async (page: Page) => (await approve(page).getAttribute('aria-disabled')) === 'true';
@@ -55,7 +33,7 @@ const INJECTED =
 test(`${POLYGLOTS.length} hostile strings are text wherever they come from`, async () => {
   const args = Object.fromEntries(POLYGLOTS.map((text, index) => [`${index} ${text.slice(0, 40)}`, text]));
   const handle = await start({ command: POLYGLOTS.join('\n'), ...args }, POLYGLOTS.join(' '));
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   const shown = await page.locator('.detail-pane').innerText();
   expect(shown).toContain('<script>alert(1)</script>');
@@ -69,27 +47,27 @@ test(`${POLYGLOTS.length} hostile strings are text wherever they come from`, asy
     reason: POLYGLOTS[0] ?? '',
   });
   await handle.result();
-  await page.goto(`${desk.url}/#/turns/${handle.workflowId}`);
+  await page.goto(`${desk().url}/#/turns/${handle.workflowId}`);
   await page.getByRole('region', { name: 'Answer' }).waitFor();
   await page.getByRole('button', { name: /1\.1\s+run_command/ }).click();
   await page.getByText('<img src=x onerror=alert(1)>').first().waitFor();
   expect(await page.locator(INJECTED).count()).toBe(0);
-  await page.goto(`${desk.url}/#/turns/${encodeURIComponent('<img src=x onerror=alert(1)>')}`);
-  await page.goto(`${desk.url}/#/turns/x/calls/${encodeURIComponent('"><script>alert(1)</script>')}`);
+  await page.goto(`${desk().url}/#/turns/${encodeURIComponent('<img src=x onerror=alert(1)>')}`);
+  await page.goto(`${desk().url}/#/turns/x/calls/${encodeURIComponent('"><script>alert(1)</script>')}`);
   await page.locator('.problem, .notice').first().waitFor();
   expect(await page.locator(INJECTED).count()).toBe(0);
-  expect(desk.complaints).toEqual([]);
+  expect(desk().complaints).toEqual([]);
 });
 
 test('the page may load nothing from elsewhere and run nothing inline', async () => {
-  const page = await desk.tab();
-  const policy = (await page.request.get(desk.url)).headers()['content-security-policy'] ?? '';
+  const page = await desk().tab();
+  const policy = (await page.request.get(desk().url)).headers()['content-security-policy'] ?? '';
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toContain('unsafe');
   const asked = await page.evaluate<string[]>(
     'performance.getEntriesByType("resource").map(({ name }) => name)',
   );
-  expect(asked.filter((name) => !name.startsWith(desk.url))).toEqual([]);
+  expect(asked.filter((name) => !name.startsWith(desk().url))).toEqual([]);
 });
 
 test.each([
@@ -101,7 +79,7 @@ test.each([
   ['a carriage return', 'safe\rrm -rf /', ['\\r']],
 ])('%s is marked, said, and has to be looked at', async (_, command, marks) => {
   const handle = await start({ command });
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   const preview = page.getByRole('region', { name: 'What it does' });
   for (const mark of marks) {
     const shown = preview.locator('.mark', { hasText: mark }).first();
@@ -119,7 +97,7 @@ test.each([
 
 test('blanks at the end of a changed line and a missing line end are marked', async () => {
   const handle = await start({ command: '@@ -1 +1 @@\n-a\n+a  \n\\ No newline at end of file\n' });
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.locator('.diff-lines .added .mark', { hasText: '··' }).waitFor();
   await page.locator('.diff-lines').getByText('No newline at end of file').waitFor();
 });
@@ -127,14 +105,14 @@ test('blanks at the end of a changed line and a missing line end are marked', as
 test('a long text has to be shown to its end before it can be approved', async () => {
   const lines = Array.from({ length: 900 }, (_, n) => `echo ${n}`);
   const handle = await start({ command: [...lines, 'rm -rf /'].join('\n') });
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.getByText(/parts have not been in sight yet/).waitFor();
   expect(await page.locator('.detail-pane').innerText()).toContain('echo 450');
   expect(await isHeld(page)).toBe(true);
   await approve(page).click({ force: true });
   await page.keyboard.press('a');
   await page.keyboard.press('Enter');
-  expect((await desk.client.view(handle.workflowId)).requests).toHaveLength(1);
+  expect((await desk().client.view(handle.workflowId)).requests).toHaveLength(1);
   // Jumping to the end does not show the middle.
   await page.locator('.detail-pane').evaluate((pane) => pane.scrollTo(0, pane.scrollHeight));
   expect(await isHeld(page)).toBe(true);

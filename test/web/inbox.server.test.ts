@@ -1,45 +1,22 @@
 import type { InboxItem, InboxSnapshot } from '../../src/server/api';
-import { defineAgent } from '../../src/tools/define-agent';
-import { recordTool, useEffects } from '../support/effects';
-import { readBack, scriptBook } from '../support/script-book';
-import { decide, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
-import { lookAtAll, openDesk, type WebDesk } from './desk';
+import { recordTool } from '../support/effects';
+import { decide } from '../support/turns';
+import { until, type TurnHandle } from '../support/worker';
+import { lookAtAll } from './desk';
+import { expectNoComplaints, usePage } from './page-bench';
 
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-let desk: WebDesk;
+const { desk, start: startTurn } = usePage('inbox-page', (effects) => [
+  recordTool(effects, { name: 'inbox_soon', safety: 'dangerous', requestExpires: '10m' }),
+  recordTool(effects, { name: 'inbox_later', safety: 'dangerous' }),
+]);
+expectNoComplaints(desk);
 
-beforeAll(async () => {
-  const tools = [
-    recordTool(effects, { name: 'inbox_soon', safety: 'dangerous', requestExpires: '10m' }),
-    recordTool(effects, { name: 'inbox_later', safety: 'dangerous' }),
-  ];
-  bench = await startBench({
-    agents: [defineAgent({ name: 'inbox-page', instructions: 'do', model: book.model, tools })],
-  });
-  desk = await openDesk();
-}, 120_000);
-
-afterAll(async () => {
-  await desk.stop();
-  await bench.stop();
-});
-
-afterEach(() => expect(desk.complaints).toEqual([]));
-
-const start = async (name: string, tag: string): Promise<TurnHandle> => {
-  const prompt = book.add({ toolCalls: [{ name, arguments: { tag } }] }, readBack);
-  const { turn } = await desk.client.start({ agent: 'inbox-page', prompt, taskQueue: bench.taskQueue });
-  const handle: TurnHandle = bench.client.workflow.getHandle(turn);
-  await waitFor(handle, '1.1');
-  return handle;
-};
+const start = (name: string, tag: string): Promise<TurnHandle> =>
+  startTurn([{ toolCalls: [{ name, arguments: { tag } }] }]);
 
 test('what is asked appears, the earliest deadline first, and leaves when it is done; the title counts', async () => {
   const later = await start('inbox_later', 'later');
-  const page = await desk.tab();
+  const page = await desk().tab();
   await page.locator('.row', { hasText: 'tag=later' }).waitFor();
   const count = async (): Promise<number> => Number(/^\((\d+)\)/.exec(await page.title())?.[1] ?? 0);
   const before = await until('a count', async () => (await count()) || undefined);
@@ -59,7 +36,7 @@ test('what is asked appears, the earliest deadline first, and leaves when it is 
 
 test('filters by tool, agent and age', async () => {
   const handles = [await start('inbox_soon', 'filter one'), await start('inbox_later', 'filter two')];
-  const page = await desk.tab();
+  const page = await desk().tab();
   await page.locator('.row', { hasText: 'filter two' }).waitFor();
   await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
   await until('two', async () => (await page.locator('.row').count()) === 2);
@@ -75,7 +52,7 @@ test('filters by tool, agent and age', async () => {
 
 test('after a decision the next one is open', async () => {
   const handles = [await start('inbox_soon', 'next one'), await start('inbox_soon', 'next two')];
-  const page = await desk.tab();
+  const page = await desk().tab();
   await page.locator('.row', { hasText: 'next two' }).waitFor();
   await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
   await page.locator('.row', { hasText: 'next one' }).getByRole('link').click();
@@ -90,7 +67,7 @@ test('after a decision the next one is open', async () => {
 
 test('a second click does not approve the request that comes next', async () => {
   const handles = [await start('inbox_soon', 'click one'), await start('inbox_soon', 'click two')];
-  const page = await desk.tab();
+  const page = await desk().tab();
   await page.locator('.row', { hasText: 'click two' }).waitFor();
   await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
   await page.locator('.row', { hasText: 'click one' }).getByRole('link').click();
@@ -104,14 +81,14 @@ test('a second click does not approve the request that comes next', async () => 
   await page.locator('.detail-pane').getByText('click two').first().waitFor();
   for (let click = 0; click < 3; click++)
     await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-  expect((await desk.client.view(handles[1]?.workflowId ?? '')).requests).toHaveLength(1);
+  expect((await desk().client.view(handles[1]?.workflowId ?? '')).requests).toHaveLength(1);
   await handles[1]?.terminate();
 });
 
 test('eight tabs of one browser share one stream, and go on when the one that has it is closed', async () => {
-  const first = await desk.tab();
+  const first = await desk().tab();
   const others = await Promise.all(Array.from({ length: 7 }, () => first.context().newPage()));
-  await Promise.all(others.map((page) => page.goto(desk.url)));
+  await Promise.all(others.map((page) => page.goto(desk().url)));
   const handles = [await start('inbox_soon', 'for all tabs')];
   for (const page of [first, ...others]) await page.locator('.row', { hasText: 'for all tabs' }).waitFor();
   await first.close();
@@ -131,7 +108,7 @@ const many = (count: number): InboxSnapshot => ({
 });
 
 test('of ten thousand lines it draws a screenful, and every one can be reached', async () => {
-  const page = await desk.tab();
+  const page = await desk().tab();
   const body = `retry: 3600000\nevent: inbox\ndata: ${JSON.stringify(many(10_000))}\n\n`;
   await page.route('**/api/inbox/events', (route) =>
     route.fulfill({ contentType: 'text/event-stream', body }),

@@ -1,49 +1,30 @@
 import type { Page } from 'playwright-core';
-import { defineAgent } from '../../src/tools/define-agent';
-import { recordTool, useEffects } from '../support/effects';
+import type { JsonObject } from '../../src/contract/json';
+import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
-import { readBack, scriptBook } from '../support/script-book';
-import { waitFor } from '../support/turns';
-import { startBench, type TestBench } from '../support/worker';
 import { contrastsIn, unnamedIn } from './accessible';
-import { callPlace, openDesk, type WebDesk } from './desk';
+import { callPlace, type WebDesk } from './desk';
+import { expectNoComplaints, usePage } from './page-bench';
 
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-let desk: WebDesk;
 const places: Record<string, string> = { inbox: '#/', turns: '#/turns' };
+const { desk, start } = usePage('looks', (effects) => [
+  recordTool(effects, { name: 'pay', safety: 'dangerous' }),
+  planTool(effects),
+]);
+expectNoComplaints(desk);
 
 beforeAll(async () => {
-  const pay = recordTool(effects, { name: 'pay', safety: 'dangerous' });
-  bench = await startBench({
-    agents: [
-      defineAgent({ name: 'looks', instructions: 'do', model: book.model, tools: [pay, planTool(effects)] }),
-    ],
-  });
-  desk = await openDesk();
-  const start = async (name: string, args: object): Promise<string> => {
-    const call = { name, arguments: JSON.parse(JSON.stringify(args)) };
-    const handle = await bench.start('looks', book.add({ text: 'I do it.', toolCalls: [call] }, readBack));
-    await waitFor(handle, '1.1');
-    return handle.workflowId;
-  };
-  const paid = await start('pay', { tag: `${'long'.repeat(60)} \u202e ${'x'.repeat(300)}`, amount: 10 });
+  const waiting = async (name: string, args: JsonObject): Promise<string> =>
+    (await start([{ text: 'I do it.', toolCalls: [{ name, arguments: args }] }])).workflowId;
+  const paid = await waiting('pay', { tag: `${'long'.repeat(60)} \u202e ${'x'.repeat(300)}`, amount: 10 });
   const lines = ['one '.repeat(60), 'x'.repeat(300), 'а'.repeat(3)];
   places['request'] = callPlace(paid);
-  places['hunks'] = callPlace(await start('propose_lines', { tag: 'looks', lines }));
+  places['hunks'] = callPlace(await waiting('propose_lines', { tag: 'looks', lines }));
   places['turn'] = `#/turns/${paid}`;
 }, 120_000);
 
-afterAll(async () => {
-  await desk.stop();
-  await bench.stop();
-});
-
-afterEach(() => expect(desk.complaints).toEqual([]));
-
 const open = async (place: string, options: Parameters<WebDesk['tab']>[1]): Promise<Page> => {
-  const page = await desk.tab(places[place], options);
+  const page = await desk().tab(places[place], options);
   const landmark = { inbox: '.row', turns: '.turn-list li', turn: '.picture-row' }[place] ?? '#approve';
   await page.locator(landmark).first().waitFor();
   if (place === 'request') await page.getByRole('button', { name: /^Change/ }).click();
@@ -74,7 +55,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
 
   test('the sign-in can be read', async () => {
-    const page = await desk.tab('#/', { colorScheme });
+    const page = await desk().tab('#/', { colorScheme });
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Token').waitFor();
     expect(await contrastsIn(page, 4.5)).toEqual([]);
@@ -84,7 +65,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
 });
 
 test('the switch overrides the system, and stays', async () => {
-  const page = await desk.tab('#/', { colorScheme: 'light' });
+  const page = await desk().tab('#/', { colorScheme: 'light' });
   const ground = (): Promise<string> =>
     page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
   const light = await ground();

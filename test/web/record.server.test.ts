@@ -1,49 +1,29 @@
 import type { Page } from 'playwright-core';
 import { waitForEnd } from '../../src/testing';
-import { defineAgent } from '../../src/tools/define-agent';
-import { recordTool, useEffects } from '../support/effects';
-import { readBack, scriptBook } from '../support/script-book';
-import { decide, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { recordTool } from '../support/effects';
+import { decide } from '../support/turns';
+import { until, type TurnHandle } from '../support/worker';
 import { contrastsIn, unnamedIn } from './accessible';
-import { openDesk, type WebDesk } from './desk';
+import { expectNoComplaints, usePage } from './page-bench';
 
 const AGENT = 'page-record';
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-let desk: WebDesk;
-
-beforeAll(async () => {
-  const tools = [
-    recordTool(effects, { name: 'page_look' }),
-    recordTool(effects, { name: 'page_pay', safety: 'dangerous' }),
-  ];
-  bench = await startBench({
-    agents: [defineAgent({ name: AGENT, instructions: 'do', model: book.model, tools })],
-  });
-  desk = await openDesk();
-}, 120_000);
-
-afterAll(async () => {
-  await desk.stop();
-  await bench.stop();
-});
-
-afterEach(() => expect(desk.complaints).toEqual([]));
+const { effects, desk, start } = usePage(AGENT, (written) => [
+  recordTool(written, { name: 'page_look' }),
+  recordTool(written, { name: 'page_pay', safety: 'dangerous' }),
+]);
+expectNoComplaints(desk);
 
 /** A turn that looked and paid: 1.1, then 2.1, which a person approved. */
 const paid = async (tag: string): Promise<TurnHandle> => {
-  const prompt = book.add(
-    { text: 'I look first.', toolCalls: [{ name: 'page_look', arguments: { tag } }] },
-    { text: 'Now I pay.', toolCalls: [{ name: 'page_pay', arguments: { tag, amount: 50 } }] },
-    readBack,
+  const handle = await start(
+    [
+      { text: 'I look first.', toolCalls: [{ name: 'page_look', arguments: { tag } }] },
+      { text: 'Now I pay.', toolCalls: [{ name: 'page_pay', arguments: { tag, amount: 50 } }] },
+    ],
+    '2.1',
   );
-  const { turn } = await desk.client.start({ agent: AGENT, prompt, taskQueue: bench.taskQueue });
-  const handle: TurnHandle = bench.client.workflow.getHandle(turn);
-  await waitFor(handle, '2.1');
   await decide(handle, { callId: '2.1', decision: 'approved', approver: 'ann' });
-  await waitForEnd(desk.client, turn);
+  await waitForEnd(desk().client, handle.workflowId);
   return handle;
 };
 
@@ -65,7 +45,7 @@ const scrubTo = async (page: Page, words: RegExp): Promise<void> => {
 
 test('a turn is gone through by the keyboard, and shows what was open and what the model knew', async () => {
   const handle = await paid('scrubbed');
-  const page = await desk.tab(`#/turns/${handle.workflowId}`);
+  const page = await desk().tab(`#/turns/${handle.workflowId}`);
   await page.getByRole('heading', { name: 'Answer' }).waitFor();
   await scrubTo(page, /2\.1 page_pay waits for a decision/);
   const moment = page.locator('.moment-view');
@@ -94,7 +74,7 @@ test('a turn is gone through by the keyboard, and shows what was open and what t
 
 test('what was approved is denied in a fork: nothing runs, and both paths stand side by side', async () => {
   const handle = await paid('forked page');
-  const page = await desk.tab(`#/turns/${handle.workflowId}`);
+  const page = await desk().tab(`#/turns/${handle.workflowId}`);
   await page.locator('#step-2').getByRole('button', { name: 'What if …' }).click();
   const dialog = page.getByRole('dialog');
   expect(await unnamedIn(page)).toEqual([]);
@@ -113,7 +93,7 @@ test('what was approved is denied in a fork: nothing runs, and both paths stand 
 
 test('with other arguments it says what would run, and what does not fit is mended first', async () => {
   const handle = await paid('other args');
-  const page = await desk.tab(`#/turns/${handle.workflowId}`);
+  const page = await desk().tab(`#/turns/${handle.workflowId}`);
   await page.locator('#step-2').getByRole('button', { name: 'What if …' }).click();
   const dialog = page.getByRole('dialog');
   const start = dialog.getByRole('button', { name: 'Fork without effects' });
@@ -129,7 +109,7 @@ test('with other arguments it says what would run, and what does not fit is mend
 
 test('what cannot be forked says why, and keeps what was typed', async () => {
   const handle = await paid('refused page');
-  const page = await desk.tab(`#/turns/${handle.workflowId}`);
+  const page = await desk().tab(`#/turns/${handle.workflowId}`);
   await page.locator('#step-1').getByRole('button', { name: 'What if …' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('the model had answered instead').check();
@@ -146,21 +126,21 @@ test('what cannot be forked says why, and keeps what was typed', async () => {
 test('stats show how each tool did, and what this desk refused', async () => {
   const handle = await paid('counted page');
   await until('visibility', async () =>
-    (await desk.client.list({ agent: AGENT, limit: 500 })).some(
+    (await desk().client.list({ agent: AGENT, limit: 500 })).some(
       ({ turn, state }) => turn === handle.workflowId && state === 'answered',
     ),
   );
   const late = { callId: '2.1', decision: 'denied', argsDigest: 'old', callKey: 'old' };
-  const refused = await fetch(`${desk.url}/api/turns/${handle.workflowId}/decisions`, {
+  const refused = await fetch(`${desk().url}/api/turns/${handle.workflowId}/decisions`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${await desk.addUser('late')}`,
+      authorization: `Bearer ${await desk().addUser('late')}`,
       'content-type': 'application/json',
     },
     body: JSON.stringify(late),
   });
   expect(refused.status).toBe(409);
-  const page = await desk.tab('#/stats');
+  const page = await desk().tab('#/stats');
   await page.getByLabel('Agent', { exact: true }).fill(AGENT);
   await page.keyboard.press('Enter');
   const calls = page.getByRole('region', { name: 'Calls by tool' });
@@ -194,18 +174,18 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     'at %d pixels the past can be read, without scrolling to the side',
     async (width) => {
       const handle = await paid('looks');
-      const { turn } = await desk.client.fork({
+      const { turn } = await desk().client.fork({
         ...{ turn: handle.workflowId, at: '2.1' },
         change: { what: 'decision', decision: 'denied', approver: 'ann', reason: 'x'.repeat(300) },
       });
-      await waitForEnd(desk.client, turn);
-      const page = await desk.tab('#/stats', { colorScheme, viewport: { width, height: 844 } });
+      await waitForEnd(desk().client, turn);
+      const page = await desk().tab('#/stats', { colorScheme, viewport: { width, height: 844 } });
       await page.locator('.stat-rows').first().waitFor();
       await isReadable(page);
-      await page.goto(`${desk.url}/#/turns/${turn}`);
+      await page.goto(`${desk().url}/#/turns/${turn}`);
       await page.locator('.path').first().waitFor();
       await isReadable(page);
-      await page.goto(`${desk.url}/#/turns/${handle.workflowId}`);
+      await page.goto(`${desk().url}/#/turns/${handle.workflowId}`);
       await page.locator('#step-2').waitFor();
       await scrubTo(page, /waits for a decision/);
       await isReadable(page);

@@ -1,54 +1,32 @@
 import type { Page } from 'playwright-core';
-import { defineAgent } from '../../src/tools/define-agent';
-import { recordTool, useEffects } from '../support/effects';
+import type { JsonObject } from '../../src/contract/json';
+import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
-import { readBack, scriptBook } from '../support/script-book';
-import { decide, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
-import { callPlace, lookAtAll, openDesk, type WebDesk } from './desk';
+import { decide } from '../support/turns';
+import { until, type TurnHandle } from '../support/worker';
+import { callPlace, lookAtAll } from './desk';
+import { usePage } from './page-bench';
 
-const effects = useEffects();
-const book = scriptBook();
-let bench: TestBench;
-let desk: WebDesk;
+const {
+  effects,
+  desk,
+  start: startTurn,
+} = usePage('stale', (written) => [
+  recordTool(written, { name: 'pay', safety: 'dangerous' }),
+  recordTool(written, { name: 'brief', safety: 'dangerous', requestExpires: '4s' }),
+  planTool(written),
+]);
 
-beforeAll(async () => {
-  const pay = recordTool(effects, { name: 'pay', safety: 'dangerous' });
-  const brief = recordTool(effects, { name: 'brief', safety: 'dangerous', requestExpires: '4s' });
-  bench = await startBench({
-    agents: [
-      defineAgent({
-        name: 'stale',
-        instructions: 'do',
-        model: book.model,
-        tools: [pay, brief, planTool(effects)],
-      }),
-    ],
-  });
-  desk = await openDesk();
-}, 120_000);
-
-afterAll(async () => {
-  await desk.stop();
-  await bench.stop();
-});
-
-const start = async (tag: string): Promise<TurnHandle> => {
-  const handle = await bench.start(
-    'stale',
-    book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, readBack),
-  );
-  await waitFor(handle, '1.1');
-  return handle;
-};
+const start = (tag: string, name = 'pay', more: JsonObject = {}): Promise<TurnHandle> =>
+  startTurn([{ toolCalls: [{ name, arguments: { tag, ...more } }] }]);
 
 const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
 
 test('of two tabs one decides, and the other is told who did', async () => {
   const handle = await start('two tabs');
   const [first, second] = [
-    await desk.tab(callPlace(handle.workflowId)),
-    await desk.tab(callPlace(handle.workflowId)),
+    await desk().tab(callPlace(handle.workflowId)),
+    await desk().tab(callPlace(handle.workflowId)),
   ];
   await Promise.all([lookAtAll(first), lookAtAll(second)]);
   // Its server's news are held back: this tab stays as stale as one on a slow line.
@@ -73,20 +51,15 @@ async function holdBackNews(page: Page): Promise<void> {
 }
 
 test('a page that shows other arguments than those that wait decides nothing, and shows what waits', async () => {
-  const prompt = book.add(
-    { toolCalls: [{ name: 'propose_lines', arguments: { tag: 'stale', lines: ['one', 'two'] } }] },
-    readBack,
-  );
-  const handle = await bench.start('stale', prompt);
-  await waitFor(handle, '1.1');
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const handle = await start('stale', 'propose_lines', { lines: ['one', 'two'] });
+  const page = await desk().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   await page.getByLabel('Reason').fill('kept');
   await holdBackNews(page);
   const edited = { tag: 'stale', lines: ['one', 'zwei'] };
   await decide(handle, { callId: '1.1', decision: 'modified', arguments: edited, approver: 'ann' });
   await until('a new request', async () => {
-    const { requests } = await desk.client.view(handle.workflowId);
+    const { requests } = await desk().client.view(handle.workflowId);
     return requests.some(({ arguments: args }) => JSON.stringify(args).includes('zwei'));
   });
   await approve(page).click();
@@ -97,10 +70,8 @@ test('a page that shows other arguments than those that wait decides nothing, an
 });
 
 test('a request that expires while it is open says so, and cannot be approved any more', async () => {
-  const prompt = book.add({ toolCalls: [{ name: 'brief', arguments: { tag: 'expires' } }] }, readBack);
-  const handle = await bench.start('stale', prompt);
-  await waitFor(handle, '1.1');
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const handle = await start('expires', 'brief');
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.locator('.call-title').getByText('expired').waitFor();
   expect(await approve(page).count()).toBe(0);
   expect(await effects.lines('brief')).toEqual([]);
@@ -108,7 +79,7 @@ test('a request that expires while it is open says so, and cannot be approved an
 
 test('what somebody else decides shows by itself, and leaves the inbox', async () => {
   const handle = await start('elsewhere');
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.locator('.row', { hasText: 'tag=elsewhere' }).waitFor();
   await decide(handle, { callId: '1.1', decision: 'denied', approver: 'ann', reason: 'no' });
   await page.getByText('denied', { exact: true }).first().waitFor();
@@ -117,20 +88,20 @@ test('what somebody else decides shows by itself, and leaves the inbox', async (
 });
 
 test('after its server was restarted a page signs in anew and has lost nothing', async () => {
-  const token = await desk.addUser('bea');
+  const token = await desk().addUser('bea');
   const handle = await start('restart');
-  const page = await desk.tab();
+  const page = await desk().tab();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await signIn(page, token);
-  await page.goto(`${desk.url}/${callPlace(handle.workflowId)}`);
+  await page.goto(`${desk().url}/${callPlace(handle.workflowId)}`);
   await lookAtAll(page);
   await page.getByLabel('Reason').fill('typed before');
-  await desk.stopServer();
+  await desk().stopServer();
   await page.getByText('connection lost').waitFor();
   await approve(page).click();
   await page.getByText('What you typed is kept.').waitFor();
   const missed = await start('made while it was down');
-  await desk.startServer();
+  await desk().startServer();
   await page.getByText('Your session has ended.').waitFor();
   await signIn(page, token);
   await page.getByText('live', { exact: true }).waitFor();
@@ -139,7 +110,7 @@ test('after its server was restarted a page signs in anew and has lost nothing',
   expect(await page.getByLabel('Reason').inputValue()).toBe('typed before');
   await approve(page).click();
   await page.locator('.notices').getByText('Approved pay.').waitFor();
-  const { calls } = await desk.client.view(handle.workflowId);
+  const { calls } = await desk().client.view(handle.workflowId);
   expect(calls[0]?.decisions).toMatchObject([{ approver: 'bea', reason: 'typed before' }]);
   await handle.result();
   expect(await effects.lines('restart')).toHaveLength(1);
@@ -148,15 +119,15 @@ test('after its server was restarted a page signs in anew and has lost nothing',
 
 test('whoever signs in after somebody else starts from nothing', async () => {
   const handle = await start('another person');
-  const page = await desk.tab(callPlace(handle.workflowId));
+  const page = await desk().tab(callPlace(handle.workflowId));
   await page.getByLabel('Reason').fill('of the owner');
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await signIn(page, await desk.addUser('cleo'));
+  await signIn(page, await desk().addUser('cleo'));
   expect(await page.getByLabel('Reason').inputValue()).toBe('');
 });
 
 test('a wrong token is refused in words, and no secret stays in the address', async () => {
-  const page = await desk.tab();
+  const page = await desk().tab();
   expect(page.url()).not.toContain('code');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await signIn(page, 'wrong');

@@ -8,7 +8,7 @@ import { workerLines } from '../print/worker';
 import { readCount } from '../read-value';
 import { readPort, withOpenDesk, type OpenDesk } from '../open-desk';
 import { takeStopSignals, type StopSignals } from '../stop-signals';
-import { drained, logOption, type WorkerOptions } from './worker';
+import { drained, logOption, startPatiently, type WorkerOptions } from './worker';
 
 interface DevOptions extends WorkerOptions {
   port: string;
@@ -79,14 +79,11 @@ interface Work {
 
 /** Works until it is asked to end, or the server is gone. */
 async function workAt(place: Place, { loaded, log, desk, stop }: Work, context: Context): Promise<void> {
-  const { startWorker } = await import('../../worker.js');
   const { address, namespace } = place;
   const { encryptionKeyFile: keyFile } = context.options();
   const settings = { config: loaded.config, address, namespace, logLevel: log ?? 'ERROR' };
-  const worker = await startWorker({
-    ...settings,
-    ...(keyFile === undefined ? {} : { encryption: { keyFile } }),
-  });
+  const encryption = keyFile === undefined ? {} : { encryption: { keyFile } };
+  const worker = await startPatiently({ ...settings, ...encryption }, context);
   tellPlace(place, { loaded, queues: worker.queues, desk }, context);
   const lost = place.gone.then((why) => Promise.reject(serverLost(why)));
   await Promise.race([drained(worker, stop, context), lost]);

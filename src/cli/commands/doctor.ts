@@ -53,8 +53,9 @@ async function examineServer(config: Config | undefined, context: Context): Prom
 }
 
 async function lookAt(desk: Countersign, queues: readonly string[]): Promise<Finding[]> {
-  const { checkAttributes, checkQueue } = await import('../doctor/server.js');
+  const { checkAttributes, checkQueue, requireAccess } = await import('../doctor/server.js');
   const { checkTransitions } = await import('../doctor/transition.js');
+  await requireAccess(desk);
   return [
     { name: SERVER, state: 'ok', detail: `answers; namespace ${desk.namespace}` },
     await checkAttributes(desk),

@@ -1,9 +1,11 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../history/defined';
-import type { RunningWorker } from '../../worker';
+import type { RunningWorker, WorkerSettings } from '../../worker';
 import type { Context } from '../context';
 import { loadConfig, type LoadedConfig } from '../load-config';
+import { visible } from '../print/visible';
 import { workerLines } from '../print/worker';
+import { withPatience } from '../progress';
 import { takeStopSignals, type StopSignals } from '../stop-signals';
 
 /** Levels of Temporal's own messages, and of lines about calls. */
@@ -33,15 +35,22 @@ export function logOption(level: WorkerOptions['log']): Option {
 async function work(named: string | undefined, { log }: WorkerOptions, context: Context): Promise<void> {
   const loaded = await loadConfig(named);
   const { address, namespace, encryptionKeyFile: keyFile } = context.options();
-  const { startWorker } = await import('../../worker.js');
   const encryption = keyFile === undefined ? undefined : { keyFile };
   const place = defined({ address, namespace, logLevel: log, encryption });
-  const worker = await startWorker({ config: loaded.config, ...place });
+  const worker = await startPatiently({ config: loaded.config, ...place }, context);
   const stop = takeStopSignals(() =>
     context.screen.note('ended at once; what ran is picked up by another worker'),
   );
   describe(worker, loaded, context);
   await drained(worker, stop, context);
+}
+
+/** Starts a worker, and says so where the server is slow to answer. */
+export async function startPatiently(settings: WorkerSettings, { screen }: Context): Promise<RunningWorker> {
+  const { startWorker } = await import('../../worker.js');
+  const { addressOf } = await import('../../engine/connect-native.js');
+  const say = (): string => `waiting for the Temporal server at ${visible(addressOf(settings))}`;
+  return withPatience(screen, say, () => startWorker(settings));
 }
 
 function describe(worker: RunningWorker, { config, file }: LoadedConfig, { screen, command }: Context): void {

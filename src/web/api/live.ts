@@ -1,5 +1,4 @@
-/** Whether the server's events come in. */
-export type Connection = 'connecting' | 'live' | 'lost';
+import type { Connection } from '../model/connection';
 
 export interface LiveHandlers {
   /** By the event's name. */

@@ -1,13 +1,16 @@
-import { listen, type Connection } from './live';
+import type { Connection } from '../model/connection';
+import { listen } from './live';
 
 /** What a stream of whole messages is told to. */
 export interface SharedHandlers {
   message(data: string): void;
+  /** Why no message comes, until the next one. */
+  trouble(data: string): void;
   connection(state: Connection): void;
 }
 
-/** What tabs say to each other: a message, the stream's state, or the wish to hear both. */
-type Said = { data: string } | { state: Connection } | 'hello';
+/** What tabs say to each other: a message, trouble, the stream's state, or the wish to hear all of it. */
+type Said = { data: string } | { trouble: string } | { state: Connection } | 'hello';
 
 /**
  * Listens to one kind of event as `listen` does, but with one stream for all tabs of the browser: it opens at most six
@@ -35,20 +38,27 @@ export function listenShared(url: string, event: string, handlers: SharedHandler
   };
 }
 
-function listenAlone(url: string, event: string, { message, connection }: SharedHandlers): () => void {
-  return listen(url, { on: { [event]: message }, connection });
+function listenAlone(
+  url: string,
+  event: string,
+  { message, trouble, connection }: SharedHandlers,
+): () => void {
+  return listen(url, { on: { [event]: message, trouble }, connection });
 }
 
-function hear(said: Said, { message, connection }: SharedHandlers): void {
+function hear(said: Said, { message, trouble, connection }: SharedHandlers): void {
   if (said === 'hello') return;
   if ('data' in said) message(said.data);
+  else if ('trouble' in said) trouble(said.trouble);
   else connection(said.state);
 }
 
-/** The handlers of this tab, and those of all others; who comes late gets the last of both. */
+/** The handlers of this tab, and those of all others; who comes late gets the last of each. */
 function tellingOthers(channel: BroadcastChannel, handlers: SharedHandlers): SharedHandlers {
-  const last = new Map<'data' | 'state', Said>();
-  const tell = (kind: 'data' | 'state', said: Said): void => {
+  const last = new Map<'data' | 'trouble' | 'state', Said>();
+  const tell = (kind: 'data' | 'trouble' | 'state', said: Said): void => {
+    // Trouble is over with the next message.
+    if (kind === 'data') last.delete('trouble');
     last.set(kind, said);
     channel.postMessage(said);
     hear(said, handlers);
@@ -56,7 +66,11 @@ function tellingOthers(channel: BroadcastChannel, handlers: SharedHandlers): Sha
   channel.onmessage = ({ data }: MessageEvent<Said>) => {
     if (data === 'hello') for (const said of last.values()) channel.postMessage(said);
   };
-  return { message: (data) => tell('data', { data }), connection: (state) => tell('state', { state }) };
+  return {
+    message: (data) => tell('data', { data }),
+    trouble: (trouble) => tell('trouble', { trouble }),
+    connection: (state) => tell('state', { state }),
+  };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

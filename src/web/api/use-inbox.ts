@@ -1,13 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { InboxSnapshot } from '../../server/api';
+import type { ApiError, InboxSnapshot } from '../../server/api';
 import { readSession } from './http';
-import type { Connection } from './live';
+import type { Connection } from '../model/connection';
 import { listenShared } from './shared';
 
 export interface LiveInbox {
   /** Undefined until the first has come. */
   snapshot: InboxSnapshot | undefined;
   connection: Connection;
+  /** Why the desk cannot read the inbox at the moment; undefined where it can. */
+  trouble: ApiError | undefined;
 }
 
 /**
@@ -16,18 +18,23 @@ export interface LiveInbox {
  */
 export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
   const [snapshot, setSnapshot] = useState<InboxSnapshot>();
+  const [trouble, setTrouble] = useState<ApiError>();
   const [connection, setConnection] = useState<Connection>('connecting');
   useEffect(() => {
     if (!isOpen) return;
     return listenShared('/api/inbox/events', 'inbox', {
-      message: (data) => setSnapshot(JSON.parse(data)),
+      message: (data) => {
+        setTrouble(undefined);
+        setSnapshot(JSON.parse(data));
+      },
+      trouble: (data) => setTrouble(JSON.parse(data)),
       connection: (state) => {
         setConnection(state);
         if (state === 'lost') void checkSession(signedOut);
       },
     });
   }, [isOpen, signedOut]);
-  return { snapshot, connection };
+  return { snapshot, connection, trouble };
 }
 
 /** A stream that is refused for want of a session looks to the page like any broken one. */

@@ -5,7 +5,8 @@ import type { TurnView } from '../../history/view-types';
 import type { Pending } from '../../server/api';
 import { turnPath } from './http';
 import { useVisible } from '../state/use-visible';
-import { listen, type Connection } from './live';
+import type { Connection } from '../model/connection';
+import { listen } from './live';
 
 export interface LiveTurn {
   events: readonly TurnEvent[];

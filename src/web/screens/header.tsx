@@ -1,21 +1,22 @@
 import type { JSX } from 'preact';
 import type { Session } from '../../server/api';
-import type { Connection } from '../api/live';
+import type { LiveInbox } from '../api/use-inbox';
+import { standingOf } from '../model/connection';
 import { hrefOf, type Route } from '../model/route';
 import { Text } from '../parts/text';
+import { visibleText } from '../parts/visible-text';
 import { THEMES, useTheme, type Theme } from '../state/use-theme';
 
 interface HeaderProps {
   session: Session;
   route: Route;
-  count: number;
-  connection: Connection;
+  inbox: LiveInbox;
   signOut: () => void;
   help: () => void;
 }
 
 /** Where one is, how many wait, and who one is. */
-export function Header({ session, route, count, connection, signOut, help }: HeaderProps): JSX.Element {
+export function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Element {
   const isInbox = route.at === 'inbox' || route.at === 'call';
   const isTurns = route.at === 'turns' || route.at === 'turn';
   return (
@@ -25,7 +26,7 @@ export function Header({ session, route, count, connection, signOut, help }: Hea
       </a>
       <nav aria-label="Desk">
         <a href={hrefOf({ at: 'inbox' })} aria-current={isInbox ? 'page' : undefined}>
-          Inbox <span class="count">{count}</span>
+          Inbox <span class="count">{inbox.snapshot?.total ?? 0}</span>
         </a>
         <a href={hrefOf({ at: 'turns' })} aria-current={isTurns ? 'page' : undefined}>
           Turns
@@ -34,7 +35,7 @@ export function Header({ session, route, count, connection, signOut, help }: Hea
           Stats
         </a>
       </nav>
-      <ConnectionState connection={connection} />
+      <ConnectionState {...inbox} />
       <ThemeSwitch />
       <button class="button plain" type="button" onClick={help} aria-label="Keys" title="Keys (?)">
         ?
@@ -49,13 +50,12 @@ export function Header({ session, route, count, connection, signOut, help }: Hea
   );
 }
 
-const WORDS = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' } as const;
-
-function ConnectionState({ connection }: { connection: Connection }): JSX.Element {
+function ConnectionState({ connection, trouble }: LiveInbox): JSX.Element {
+  const { state, words, title } = standingOf(connection, trouble);
   return (
-    <span class={`connection ${connection}`} role="status" title={WORDS[connection]}>
+    <span class={`connection ${state}`} role="status" title={visibleText(title)}>
       <span class="dot" aria-hidden="true" />
-      <span class="words">{WORDS[connection]}</span>
+      <span class="words">{words}</span>
     </span>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../../server/api';
 import { useInbox } from '../api/use-inbox';
+import { errorWords } from '../model/error-words';
 import { titleOf } from '../model/inbox';
 import type { Route } from '../model/route';
 import { DeskContext, type Desk, type Notice } from '../state/desk';
@@ -31,11 +32,11 @@ export function Shell({ session, isOpen, signedOut, signOut }: ShellProps): JSX.
   const [isHelpOpen, setHelpOpen] = useState(false);
   const fail = useCallback((status: number, error: ApiError) => {
     if (status === 401) return signedOut();
-    setNotice({ text: [error.message, error.hint].filter(Boolean).join(' '), tone: 'bad' });
+    setNotice({ text: errorWords(error), tone: 'bad' });
   }, []);
   const desk = useMemo<Desk>(
     () => ({ inbox, tell: setNotice, fail }),
-    [inbox.snapshot, inbox.connection, fail],
+    [inbox.snapshot, inbox.connection, inbox.trouble, fail],
   );
   const count = inbox.snapshot?.total ?? 0;
   useEffect(() => void (document.title = titleOf(count)), [count]);
@@ -50,9 +51,7 @@ export function Shell({ session, isOpen, signedOut, signOut }: ShellProps): JSX.
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
-      <Header
-        {...{ session, route, count, connection: inbox.connection, signOut, help: () => setHelpOpen(true) }}
-      />
+      <Header {...{ session, route, inbox, signOut, help: () => setHelpOpen(true) }} />
       <main id="main" tabIndex={-1} class={`main at-${route.at}`}>
         <Screen route={route} />
       </main>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Session } from '../../server/api';
 import { signIn } from '../api/http';
+import { errorWords } from '../model/error-words';
 
 /** Asks for a token. */
 export function SignInScreen({
@@ -18,7 +19,7 @@ export function SignInScreen({
     const reply = await signIn({ token: token.trim() });
     if (reply.ok) return enter(reply.data);
     setToken('');
-    setSaid([reply.error.message, reply.error.hint].filter(Boolean).join(' '));
+    setSaid(errorWords(reply.error));
   };
   return (
     <main class="sign-in">

@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   changed,
   encryptedExport,
@@ -9,27 +6,15 @@ import {
   ofAnotherApplication,
   withPatch,
 } from '../../history/exports';
-import { ensureBuilt, root } from '../../support/build';
+import { root } from '../../support/build';
 import { runCli } from '../process';
+import { useHistoryFiles } from './history-files';
 
-let directory: string;
-beforeAll(async () => {
-  ensureBuilt();
-  directory = await mkdtemp(join(tmpdir(), 'countersign-replay-'));
-}, 120_000);
-afterAll(() => rm(directory, { recursive: true, force: true }));
-
+const { recorded, written } = useHistoryFiles();
 const replay = (...args: string[]) => runCli(['replay', ...args], { cwd: root });
-const history = (kind: string): string => join('test', 'histories', `0.1.0-${kind}.json`);
-
-const written = async (content: unknown): Promise<string> => {
-  const file = join(directory, 'history.json');
-  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
-  return file;
-};
 
 it('a file replays, with no server', async () => {
-  const { code, out, err } = await replay(history('in-doubt'));
+  const { code, out, err } = await replay(recorded('in-doubt'));
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toMatch(/^1 run replays \(51 events in \d+/);
 });
@@ -83,7 +68,7 @@ describe('workflows of somebody else', () => {
     const fits = await replay(file, '--workflows', 'test/fixtures/gate-workflows.ts');
     expect(fits.code).toBe(1);
     expect(fits.out).toContain('the code has no workflow of this type');
-    const whole = await replay(history('plain'), '--workflows', 'src/workflows/index.ts');
+    const whole = await replay(recorded('plain'), '--workflows', 'src/workflows/index.ts');
     expect(whole).toMatchObject({ code: 0, err: '' });
   }, 120_000);
 
@@ -91,7 +76,7 @@ describe('workflows of somebody else', () => {
     ['gone.ts', /there is no such file[^]*\[file_failed\]/],
     ['README.md', /cannot be bundled[^]*\[config_invalid\]/],
   ])('%s are none', async (path, message) => {
-    const { code, err } = await replay(history('plain'), '--workflows', path);
+    const { code, err } = await replay(recorded('plain'), '--workflows', path);
     expect(code).not.toBe(0);
     expect(err).toMatch(message);
   });

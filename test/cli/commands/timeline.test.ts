@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   encryptedExport,
   exported,
@@ -8,26 +5,15 @@ import {
   ofAnotherApplication,
   withPatch,
 } from '../../history/exports';
-import { ensureBuilt, root } from '../../support/build';
+import { root } from '../../support/build';
 import { runCli } from '../process';
+import { useHistoryFiles } from './history-files';
 
-let directory: string;
-beforeAll(async () => {
-  ensureBuilt();
-  directory = await mkdtemp(join(tmpdir(), 'countersign-timeline-'));
-}, 120_000);
-afterAll(() => rm(directory, { recursive: true, force: true }));
+const { recorded, written } = useHistoryFiles();
 
 /** Nothing listens at that address: a file needs no server. */
 const timeline = (...args: string[]) =>
   runCli(['timeline', ...args, '--address', '127.0.0.1:1'], { cwd: root });
-const history = (kind: string): string => join('test', 'histories', `0.1.0-${kind}.json`);
-
-const written = async (name: string, text: string): Promise<string> => {
-  const file = join(directory, name);
-  await writeFile(file, text);
-  return file;
-};
 
 describe('a turn in a file', () => {
   it.each<[string, RegExp[]]>([
@@ -46,13 +32,13 @@ describe('a turn in a file', () => {
     ['cancelled', [/was asked to end/, /state +cancelled/]],
     ['plain', [/tool_not_found/, /step 1 {2}replied after/, /#\d+–#\d+/]],
   ])('%s is told step by step', async (kind, parts) => {
-    const { code, out, err } = await timeline(history(kind));
+    const { code, out, err } = await timeline(recorded(kind));
     expect({ code, err }).toEqual({ code: 0, err: '' });
     for (const part of parts) expect(out).toMatch(part);
   });
 
   it('is told in JSON, with every record of its calls', async () => {
-    const { out } = await timeline(history('edited'), '--json');
+    const { out } = await timeline(recorded('edited'), '--json');
     expect(JSON.parse(out)).toMatchObject({
       view: { status: 'answered' },
       steps: [
@@ -64,37 +50,40 @@ describe('a turn in a file', () => {
 
   it('of several runs is one turn', async () => {
     const runs = [exported('0.1.0-continuing'), exported('0.1.0-continued')];
-    const { code, out } = await timeline(
-      await written('turn.json', JSON.stringify({ countersign: 1, runs })),
-    );
+    const { code, out } = await timeline(await written({ countersign: 1, runs }));
     expect(code).toBe(0);
     expect(out).toMatch(/runs +2/);
     expect(out).toContain('goes on in a new run');
   });
 
   it('is shown as it was', async () => {
-    const { out } = await timeline(history('edited'), '--at', '1.1');
+    const { out } = await timeline(recorded('edited'), '--at', '1.1');
     expect(out).toMatch(
       /the model knew:\n {2}person +turn edited\n\nsince then:\n {2}model +→ 1\.1 pay n=500\n/,
     );
     expect(out).toMatch(/request +\S+\/1\.1 {2}pay/);
     expect(out).not.toContain('countersign approve');
-    const later = await timeline(history('edited'), '--at', '2', '--json');
+    const later = await timeline(recorded('edited'), '--at', '2', '--json');
     expect(JSON.parse(later.out)).toMatchObject({ transcript: { known: 3 }, view: { requests: [] } });
   });
 });
 
 describe('what cannot be told', () => {
   it.each<[string, string[], number, RegExp]>([
-    ['a point that is none', [history('edited'), '--at', 'x'], 2, /"x" is no point of a turn[^]*\[usage\]/],
+    ['a point that is none', [recorded('edited'), '--at', 'x'], 2, /"x" is no point of a turn[^]*\[usage\]/],
     [
       'a step there is not',
-      [history('edited'), '--at', '7'],
+      [recorded('edited'), '--at', '7'],
       4,
       /no step 7[^]*Its steps: 1, 2\n\[point_not_found\]/,
     ],
-    ['a call there is not', [history('edited'), '--at', '1.9'], 4, /no call 1\.9[^]*\[point_not_found\]/],
-    ['an event there is not', [history('edited'), '--at', '#999'], 4, /no event #999[^]*\[point_not_found\]/],
+    ['a call there is not', [recorded('edited'), '--at', '1.9'], 4, /no call 1\.9[^]*\[point_not_found\]/],
+    [
+      'an event there is not',
+      [recorded('edited'), '--at', '#999'],
+      4,
+      /no event #999[^]*\[point_not_found\]/,
+    ],
     ['no file', ['gone.json'], 1, /there is no such file[^]*\[file_failed\]/],
   ])('%s', async (_, args, exit, message) => {
     const { code, out, err } = await timeline(...args);
@@ -102,18 +91,14 @@ describe('what cannot be told', () => {
     expect(err).toMatch(message);
   });
 
-  it.each<[string, () => string, RegExp]>([
+  it.each<[string, () => unknown, RegExp]>([
     ['no JSON', () => 'hello', /this is no JSON\n[^]*\[bad_history\]/],
     ['half a file', () => exportedText('0.1.0-plain').slice(0, 900), /cut off[^]*\[bad_history\]/],
     ['another application', ofAnotherApplication, /workflow "orderFulfilment"[^]*\[not_a_turn\]/],
     ['a later format', () => '{"countersign":9,"runs":[{}]}', /newer version[^]*\[newer_version\]/],
-    [
-      'a later workflow',
-      () => JSON.stringify(withPatch('0.1.0-plain', 'x')),
-      /the change "x"[^]*\[newer_version\]/,
-    ],
-  ])('a file of %s', async (_, text, message) => {
-    const { code, out, err } = await timeline(await written('bad.json', text()));
+    ['a later workflow', () => withPatch('0.1.0-plain', 'x'), /the change "x"[^]*\[newer_version\]/],
+  ])('a file of %s', async (_, content, message) => {
+    const { code, out, err } = await timeline(await written(content()));
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(message);
     expect(err).not.toMatch(/\n\s+at /);
@@ -121,7 +106,7 @@ describe('what cannot be told', () => {
 
   it('an encrypted one without its key, which is told with it', async () => {
     const { json, key } = await encryptedExport('0.1.0-edited');
-    const file = await written('encrypted.json', JSON.stringify(json));
+    const file = await written(json);
     const blind = await timeline(file);
     expect(blind.code).toBe(1);
     expect(blind.err).toMatch(/the key k1; no keys are set[^]*\[key_missing\]/);

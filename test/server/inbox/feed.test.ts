@@ -19,6 +19,22 @@ const countedInbox = () => {
   return { inbox, read };
 };
 
+/** An inbox whose readings end when the test says so, and a feed of little patience over it. */
+const silentInbox = () => {
+  const inbox = {
+    reads: 0,
+    answer: (): void => undefined,
+    fail: (_error: Error): void => undefined,
+  };
+  const read = (): Promise<InboxSnapshot> =>
+    new Promise((resolve, reject) => {
+      inbox.reads++;
+      inbox.answer = () => resolve({ items: [], total: 3, at: new Date().toISOString() });
+      inbox.fail = reject;
+    });
+  return { inbox, feed: createFeed({ read, tell: createTell(() => undefined), paceMs: 5, patienceMs: 5 }) };
+};
+
 const feedOf = (read: () => Promise<InboxSnapshot>, reported: unknown[] = []): InboxFeed =>
   createFeed({ read, tell: createTell((error) => void reported.push(error)), paceMs: 5 });
 
@@ -114,6 +130,36 @@ it('tells trouble once, and when it is over', async () => {
   expect(listener.told).toMatchObject([
     { event: 'inbox' },
     { event: 'trouble', data: { code: 'no_server', message: 'gone', hint: 'is it up?' } },
+    { event: 'inbox' },
+  ]);
+});
+
+it('tells that no answer comes while it still waits for one, and what came then', async () => {
+  const { inbox, feed } = silentInbox();
+  const listener = listen(feed);
+  await until('trouble', () => listener.told.length === 1);
+  expect(inbox.reads).toBe(1);
+  inbox.answer();
+  await until('trouble with the next one', () => listener.told.length === 3);
+  await listener.stop();
+  const trouble = { event: 'trouble', data: { code: 'no_server', hint: expect.any(String) } };
+  expect(listener.told).toMatchObject([trouble, { event: 'inbox', data: { total: 3 } }, trouble]);
+});
+
+it('does not tell it where trouble was told already', async () => {
+  const { inbox, feed } = silentInbox();
+  const listener = listen(feed);
+  await until('trouble', () => listener.told.length === 1);
+  inbox.fail(new CountersignError('no_server', 'gone'));
+  await until('the next reading', () => inbox.reads === 2);
+  // Another feed of the same patience is the clock.
+  const clock = listen(silentInbox().feed);
+  await until('the time of its patience', () => clock.told.length === 1);
+  inbox.answer();
+  await until('the answer', () => listener.told.length >= 3);
+  await Promise.all([listener.stop(), clock.stop()]);
+  expect(listener.told.slice(1, 3)).toMatchObject([
+    { event: 'trouble', data: { message: 'gone' } },
     { event: 'inbox' },
   ]);
 });

@@ -23,6 +23,7 @@ import { createReadTools } from '../../../src/tools/workspace/read-tools';
 import { createRoot } from '../../../src/tools/workspace/root';
 import { createSearchTool } from '../../../src/tools/workspace/search-tool';
 import { scratchDirectory } from '../../support/scratch';
+import { takeInHand, type Hands } from './support';
 
 /** Both ways to hold a folder; each works on Linux. */
 export const HOLDINGS: readonly Holding[] = ['descriptors', 'checks'];
@@ -54,9 +55,7 @@ export function workspaceBench(holding?: Holding): Bench {
   const root = (): string => join(around(), 'proj');
   beforeEach(() => mkdirSync(root()));
   const tools = (): Tool[] => toolsOf(root(), holding);
-  const tool = (name: string): Tool => createRegistry(tools()).get(name) ?? missing(name);
-  const preview: Bench['preview'] = async (name, args) =>
-    (await tool(name).preview?.(valueOf(tool(name), args), contextOf(name))) ?? missing(name);
+  const hands = (): Hands => takeInHand(tools());
   return {
     root,
     around,
@@ -71,16 +70,15 @@ export function workspaceBench(holding?: Holding): Bench {
     text: (path) => readFileSync(join(root(), path), 'utf8'),
     bytes: (path) => readFileSync(join(root(), path)),
     snapshot: () => snapshotOf(around()),
-    tool,
+    tool: (name) => hands().tool(name),
     run: (name, args, signal) =>
       createExecutor({ registry: createRegistry(tools()) }).execute(
         { name, arguments: args },
         { approve: () => ({ decision: 'approved' }), ...(signal === undefined ? {} : { signal }) },
       ),
-    preview,
-    plan: async (name, args) => (await preview(name, args)).plan ?? missing(name),
-    handle: (name, args, approved = {}) =>
-      tool(name).handle(valueOf(tool(name), args), { ...contextOf(name), ...approved }),
+    preview: (name, args) => hands().preview(name, args),
+    plan: (name, args) => hands().plan(name, args),
+    handle: (name, args, approved) => hands().run(name, args, approved),
   };
 }
 
@@ -95,21 +93,6 @@ function toolsOf(directory: string, holding: Holding | undefined): Tool[] {
     ...createContentTools(root, pack),
     ...createMoveTools(root, pack),
   ];
-}
-
-function missing(name: string): never {
-  throw new Error(`nothing there for ${name}`);
-}
-
-function valueOf(tool: Tool, args: JsonObject): unknown {
-  const parsed = tool.parse(args);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
-  return parsed.value;
-}
-
-export function contextOf(tool: string): CallContext {
-  const signal = new AbortController().signal;
-  return { callId: '1.1', tool, idempotencyKey: 'key', attempt: 1, signal, partial: () => undefined };
 }
 
 function snapshotOf(directory: string, below = ''): Record<string, string> {

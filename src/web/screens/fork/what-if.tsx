@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { CallView } from '../../../history/view-types';
 import { startFork } from '../../api/http';
+import { errorWords } from '../../model/error-words';
 import { draftFor, toForkBody, type ForkDraft } from '../../model/fork';
 import { Text } from '../../parts/text';
 import { useDesk } from '../../state/desk';
@@ -71,7 +72,7 @@ function useStart(
     setSending(false);
     if (!reply.ok) {
       if (reply.status === 401) return fail(reply.status, reply.error);
-      return setProblem([reply.error.message, reply.error.hint].filter(Boolean).join('. '));
+      return setProblem(errorWords(reply.error));
     }
     tell({ text: 'The fork was started; this is it.', tone: 'good' });
     goTo({ at: 'turn', turn: reply.data.turn });

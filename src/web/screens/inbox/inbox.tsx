@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { InboxItem } from '../../../server/api';
+import { errorWords } from '../../model/error-words';
 import { countWords, keyOf, moveTo, neighbour, NO_FILTER, type InboxFilter } from '../../model/inbox';
+import { Text } from '../../parts/text';
 import { useDesk } from '../../state/desk';
 import { useKeys } from '../../state/use-keys';
 import { useNow } from '../../state/use-now';
@@ -26,7 +28,9 @@ export function InboxScreen({ open }: { open?: OpenCall }): JSX.Element {
         </h1>
         <Filters {...{ filter, setFilter, all }} />
         {inbox.snapshot === undefined ? (
-          <p class="empty">Reading the inbox …</p>
+          <p class="empty">
+            {inbox.trouble === undefined ? 'Reading the inbox …' : <Text of={errorWords(inbox.trouble)} />}
+          </p>
         ) : (
           <InboxList
             {...{ items, current, now, isFiltered: all.length > 0 }}
