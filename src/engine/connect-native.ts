@@ -10,6 +10,8 @@ import { says } from './silence';
 export interface ServerPlace {
   address?: string;
   namespace?: string;
+  /** Profile of temporal.toml. @default `TEMPORAL_PROFILE`, then `default` */
+  profile?: string;
 }
 
 /** A worker's connection, and the namespace it works in. */
@@ -54,10 +56,11 @@ export async function connectNative(place: ServerPlace): Promise<NativePlace> {
   }
 }
 
-type ResolvedPlace = Required<ServerPlace> & { connection: ExistingEngine['connection'] | undefined };
+type ResolvedPlace = Required<Omit<ServerPlace, 'profile'>> & { connection: ExistingEngine['connection'] | undefined };
 
 function resolvePlace(place: ServerPlace): ResolvedPlace {
-  const settings = existingServer(process.env);
+  const { profile = process.env['TEMPORAL_PROFILE'] } = place;
+  const settings = existingServer({ ...process.env, TEMPORAL_PROFILE: profile });
   return {
     address: place.address ?? settings?.address ?? 'localhost:7233',
     namespace: place.namespace ?? settings?.namespace ?? 'default',

@@ -34,9 +34,9 @@ export function logOption(level: WorkerOptions['log']): Option {
 
 async function work(named: string | undefined, { log }: WorkerOptions, context: Context): Promise<void> {
   const loaded = await loadConfig(named);
-  const { address, namespace, encryptionKeyFile: keyFile } = context.options();
+  const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
   const encryption = keyFile === undefined ? undefined : { keyFile };
-  const place = defined({ address, namespace, logLevel: log, encryption });
+  const place = defined({ address, namespace, profile, logLevel: log, encryption });
   const worker = await startPatiently({ config: loaded.config, ...place }, context);
   const stop = takeStopSignals(() =>
     context.screen.note('ended at once; what ran is picked up by another worker'),
