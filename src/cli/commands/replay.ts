@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context';
 import { replayProgressLine } from '../print/replay';
 import { withProgress } from '../progress';
-import { refuseMistakes, type ReplayOptions } from '../replay/options';
+import { refuseMistakes, taskTimeoutOf, type ReplayOptions } from '../replay/options';
 import { tell } from '../replay/tell';
 import type { Done, Work } from '../replay/work';
 
@@ -19,6 +19,7 @@ export function addReplay(program: Command, context: Context): void {
       '--workflows <path>',
       'workflows of your own instead of the turn: what your worker has as workflowsPath',
     )
+    .option('--task-timeout <time>', 'how long the code may work on one workflow task (default: 20s)')
     .option('--inspect', 'wait for a debugger, and stop in the workflow code')
     .option(
       '--at <point>',
@@ -31,7 +32,8 @@ export function addReplay(program: Command, context: Context): void {
 
 async function replay(named: string | undefined, options: ReplayOptions, context: Context): Promise<void> {
   refuseMistakes(named, options);
-  const work: Work = { options, context, progress: { runs: 0, done: 0, gone: 0 } };
+  const progress = { runs: 0, done: 0, gone: 0 };
+  const work: Work = { options, context, progress, taskTimeoutMs: taskTimeoutOf(options) };
   const done = await withProgress(
     context.screen,
     () => replayProgressLine(work.progress),
@@ -40,7 +42,7 @@ async function replay(named: string | undefined, options: ReplayOptions, context
   tell(done, work);
 }
 
-/** What replays loads the SDK: only where it is needed, so that `--help` does not wait for it. */
+/** Loaded only here, so that `--help` does not wait for it. */
 async function judge(named: string | undefined, work: Work): Promise<Done> {
   if (named === undefined) return (await import('../replay/batch.js')).judgeBatch(work);
   return (await import('../replay/turn.js')).judgeTurn(named, work);

@@ -1,6 +1,7 @@
 import type { RunQuery } from '../../client';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
 import { readCount } from '../read-value';
+import { replayWithDeadline } from './replayers';
 import { asQueryMistake, fetchRuns, newestRuns } from './runs';
 import { judgeAll, type Done, type Work } from './work';
 
@@ -16,7 +17,7 @@ export function judgeBatch(work: Work): Promise<Done> {
       throw asQueryMistake(error, query);
     });
     work.progress.runs = runs.length;
-    return judgeAll(fetchRuns(desk, runs, work.progress), work);
+    return judgeAll(fetchRuns(desk, runs, work.progress), work, await replayWithDeadline(work));
   });
 }
 

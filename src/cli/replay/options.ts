@@ -1,4 +1,5 @@
 import { CountersignError } from '../../contract/errors';
+import { readTime } from '../read-value';
 
 /** What `replay` was asked on the command line. */
 export interface ReplayOptions {
@@ -8,6 +9,7 @@ export interface ReplayOptions {
   inspect?: boolean;
   at?: string;
   port: string;
+  taskTimeout?: string;
   json?: boolean;
 }
 
@@ -15,6 +17,17 @@ export interface ReplayOptions {
 export function refuseMistakes(named: string | undefined, options: ReplayOptions): void {
   refuseNothing(named, options);
   refuseHalfInspect(options);
+}
+
+/** A live worker ends code after 5 s of it. A busy machine, and its slowest turn, get four times as long. */
+const TASK_TIMEOUT_MS = 20_000;
+
+/** How long the code may work on one workflow task, in milliseconds. */
+export function taskTimeoutOf({ taskTimeout }: Pick<ReplayOptions, 'taskTimeout'>): number {
+  if (taskTimeout === undefined) return TASK_TIMEOUT_MS;
+  const ms = readTime(taskTimeout, '--task-timeout');
+  if (ms > 0) return ms;
+  throw new CountersignError('usage', `--task-timeout ${taskTimeout}: the code needs some time`);
 }
 
 function refuseNothing(named: string | undefined, { last, query }: ReplayOptions): void {
@@ -26,10 +39,14 @@ function refuseNothing(named: string | undefined, { last, query }: ReplayOptions
   });
 }
 
-function refuseHalfInspect({ inspect, at, last, query }: ReplayOptions): void {
+function refuseHalfInspect({ inspect, at, last, query, taskTimeout }: ReplayOptions): void {
   if (inspect === true && (last !== undefined || query !== undefined))
     throw new CountersignError('usage', '--inspect takes one turn', {
       hint: 'name a turn or an exported file.',
+    });
+  if (inspect === true && taskTimeout !== undefined)
+    throw new CountersignError('usage', '--inspect goes without --task-timeout', {
+      hint: 'whoever steps through the code may take any time.',
     });
   if (inspect !== true && at !== undefined)
     throw new CountersignError('usage', '--at goes with --inspect', {

@@ -4,6 +4,7 @@ import type { History } from '../../history/read-histories';
 import { fileDecode, readTurnRuns } from '../open-turn';
 import { readCount } from '../read-value';
 import { awaitDebugger, openInspector } from './inspect';
+import { replayHere, replayWithDeadline } from './replayers';
 import { namedRuns } from './runs';
 import { Stop } from './stop';
 import { stopPlace } from './stop-place';
@@ -16,7 +17,7 @@ export async function judgeTurn(named: string, work: Work): Promise<Done> {
   if (work.options.workflows === undefined) await turnEventsOfRuns(histories, await fileDecode(work.context));
   if (work.options.inspect === true) return inspect(histories, work);
   work.progress.runs = histories.length;
-  return judgeAll(namedRuns(histories), work);
+  return judgeAll(namedRuns(histories), work, await replayWithDeadline(work));
 }
 
 async function inspect(histories: readonly History[], work: Work): Promise<Done> {
@@ -26,7 +27,7 @@ async function inspect(histories: readonly History[], work: Work): Promise<Done>
   progress.runs = 1;
   openInspector(readCount(options.port, '--port', 0));
   const stop = new Stop(startedId, () => awaitDebugger(context.screen));
-  const done = await judgeAll(namedRuns([history]), work, stop);
+  const done = await judgeAll(namedRuns([history]), work, await replayHere(work, stop));
   if (!stop.wasHit) context.screen.note(`no workflow code ran at event #${startedId} or after it`);
   return done;
 }

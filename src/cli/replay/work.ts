@@ -1,9 +1,6 @@
-import type { ReplayWorkerOptions } from '@temporalio/worker';
-import { defined } from '../../history/defined';
-import type { Probe } from '../../history/replay/replayer';
 import type { Context } from '../context';
-import { encryptionOf, fileDecode } from '../open-turn';
-import type { Judged, NamedRun } from './judge';
+import { fileDecode } from '../open-turn';
+import { judgeRuns, type Judged, type NamedRun, type Replaying } from './judge';
 import type { ReplayOptions } from './options';
 import type { ReplayProgress } from './runs';
 
@@ -12,6 +9,8 @@ export interface Work {
   options: ReplayOptions;
   context: Context;
   progress: ReplayProgress;
+  /** How long the code may work on one workflow task, in milliseconds. */
+  taskTimeoutMs: number;
 }
 
 /** What came of it. */
@@ -22,13 +21,12 @@ export interface Done {
 }
 
 /** Replays runs in order, judges each, and counts them. */
-export async function judgeAll(runs: AsyncIterable<NamedRun>, work: Work, probe?: Probe): Promise<Done> {
-  const { judgeRuns } = await import('./judge.js');
-  const replaying = {
-    options: await loadCode(work),
-    decode: await fileDecode(work.context),
-    ...defined({ probe }),
-  };
+export async function judgeAll(
+  runs: AsyncIterable<NamedRun>,
+  work: Work,
+  replay: Replaying['replay'],
+): Promise<Done> {
+  const replaying = { replay, decode: await fileDecode(work.context) };
   const judged: Judged[] = [];
   const started = performance.now();
   for await (const one of judgeRuns(replaying, runs)) {
@@ -36,10 +34,4 @@ export async function judgeAll(runs: AsyncIterable<NamedRun>, work: Work, probe?
     work.progress.done += 1;
   }
   return { judged, ms: performance.now() - started };
-}
-
-/** The SDK's native worker comes with the code, and keeps the process alive until it has replayed: the code is loaded last. */
-async function loadCode({ options, context }: Work): Promise<ReplayWorkerOptions> {
-  const { codeToReplay } = await import('./code.js');
-  return codeToReplay(options.workflows, (await encryptionOf(context)).replay());
 }
