@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { bundleWorkflowCode, DefaultLogger, Worker, type ReplayWorkerOptions } from '@temporalio/worker';
-import { judgeRuns } from '../../lib/cli/replay/judge';
+import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
+import { replayApart } from '../../lib/cli/replay/apart/replay-apart';
+import { judgeRuns, type NamedRun } from '../../lib/cli/replay/judge';
 import { fetchRuns, newestRuns } from '../../lib/cli/replay/runs';
 import { connect } from '../../lib/client';
 import { makeDecode } from '../../lib/history/decode';
 import type { History } from '../../lib/history/read-histories';
-import { replayRuns } from '../../lib/history/replay/replayer';
 import { absolute, alternate, median, relative, timed, type Bench, type Measurement } from '../figure';
 import { freshId } from '../subjects';
 import { runLoop, runTurn } from './step';
@@ -15,7 +15,10 @@ const TIMES = 10;
 const LOOP_STEPS = 100;
 const TURNS = 200;
 
-const ours = { workflowBundle: { codePath: join(__dirname, '..', '..', 'lib', 'workflow-bundle.js') } };
+const workflowBundle = { codePath: join(__dirname, '..', '..', 'lib', 'workflow-bundle.js') };
+const apart = { setup: { workflowBundle, taskTimeoutMs: 20_000 }, env: process.env };
+/** As the command does. */
+const ours = (runs: AsyncIterable<NamedRun>) => replayApart(apart, runs);
 
 /** Events per second when a turn is replayed, beside a hand-written loop of the same length by the SDK's own means. */
 export const replay: Measurement = {
@@ -26,11 +29,15 @@ export const replay: Measurement = {
     const workflowsPath = require.resolve('../baseline/workflows');
     const logger = new DefaultLogger('ERROR');
     const bundle = { workflowBundle: await bundleWorkflowCode({ workflowsPath, logger }) };
+    // One replayer of each for all rounds: both are warm then, and the start of neither counts.
+    const turns = ours(copies(turn));
+    const loops = Worker.runReplayHistories(bundle, copies(loop));
     const [values, baselines] = await alternate(
       ROUNDS,
-      () => rate(turn, (count) => drain(replayRuns(ours, copies(turn, count)))),
-      () => rate(loop, (count) => bySdk(bundle, copies(loop, count))),
+      () => rate(turn, turns),
+      () => rate(loop, loops),
     );
+    await Promise.all([turns.return(undefined), loops.return?.()]);
     const measured = { values, baselines, unit: 'events/s' };
     return [
       absolute('replay', median(values), { least: 5000, unit: 'events/s' }),
@@ -50,7 +57,7 @@ export const replayBatch: Measurement = {
       const runs = await newestRuns(desk, { query: `WorkflowType = 'agentTurn'` }, TURNS);
       const fetched = fetchRuns(desk, runs, { runs: runs.length, done: 0, gone: 0 });
       let judged = 0;
-      for await (const { finding } of judgeRuns({ options: ours, decode: makeDecode() }, fetched)) {
+      for await (const { finding } of judgeRuns({ replay: ours, decode: makeDecode() }, fetched)) {
         if (finding !== undefined) throw new Error(finding.message);
         judged += 1;
       }
@@ -65,25 +72,20 @@ async function historyOf({ client }: Bench, workflowId: string): Promise<History
   return client.workflow.getHandle(workflowId).fetchHistory();
 }
 
-/** Events per second, the start of the replayer left out. */
-async function rate(history: History, replayed: (count: number) => Promise<void>): Promise<number> {
-  const one = await timed(() => replayed(1));
-  const many = await timed(() => replayed(1 + TIMES));
-  return (TIMES * (history.events?.length ?? 0) * 1000) / (many - one);
+/** Events per second of the next so many copies. */
+async function rate(history: History, replayed: AsyncIterator<{ error?: unknown }>): Promise<number> {
+  const ms = await timed(async () => {
+    for (let n = 0; n < TIMES; n++) {
+      const { value } = await replayed.next();
+      if (value.error !== undefined) throw value.error;
+    }
+  });
+  return (TIMES * (history.events?.length ?? 0) * 1000) / ms;
 }
 
-async function* copies(history: History, count: number) {
-  for (let n = 0; n < count; n++) {
+async function* copies(history: History) {
+  for (;;) {
     const turn = freshId('copy');
     yield { turn, workflowId: turn, history };
   }
-}
-
-async function drain(replayed: AsyncIterable<{ error?: Error }>): Promise<void> {
-  for await (const { error } of replayed) if (error !== undefined) throw error;
-}
-
-async function bySdk(options: ReplayWorkerOptions, runs: ReturnType<typeof copies>): Promise<void> {
-  for await (const { error } of Worker.runReplayHistories(options, runs))
-    if (error !== undefined) throw error;
 }

@@ -1,8 +1,9 @@
 import { scriptedModel } from '../../src/models/scripted';
 import { connect, type Countersign } from '../../src/client';
-import { judgeRuns, type Judged } from '../../src/cli/replay/judge';
+import { judgeRuns, type Judged, type NamedRun } from '../../src/cli/replay/judge';
 import { fetchRuns, newestRuns } from '../../src/cli/replay/runs';
 import { makeDecode } from '../../src/history/decode';
+import { replayRuns } from '../../src/history/replay/replayer';
 import { stateAfter, stateAt } from '../../src/history/state-at';
 import { timelineOf } from '../../src/history/timeline';
 import { transcriptOf } from '../../src/history/transcript';
@@ -125,7 +126,8 @@ test('a turn that continued as new is told and replayed as one', async () => {
   const progress = { runs: runs.length, done: 0, gone: 0 };
   const judged: Judged[] = [];
   const options = { workflowBundle: { codePath: testBundle() } };
-  for await (const one of judgeRuns({ options, decode: makeDecode() }, fetchRuns(there, runs, progress)))
+  const replay = (all: AsyncIterable<NamedRun>) => replayRuns(options, all);
+  for await (const one of judgeRuns({ replay, decode: makeDecode() }, fetchRuns(there, runs, progress)))
     judged.push(one);
   expect(judged).toHaveLength(timeline.runs.length);
   expect(judged.filter(({ finding }) => finding !== undefined)).toEqual([]);

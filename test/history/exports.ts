@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { drawKey, ringOf, sealed } from '../encryption/ring';
+import { drawKey, ofTurn, ringOf, sealed } from '../encryption/ring';
 
 const event = z.looseObject({ eventId: z.string(), eventType: z.string() });
 const history = z.looseObject({ events: z.array(event) });
@@ -59,7 +59,7 @@ export const encryptedExport = async (name: string): Promise<{ json: ExportedHis
   const sealedPayloads = await Promise.all(
     started.input.payloads.map(async ({ metadata, data }) => {
       const plain = { metadata: fromBase64(metadata), data: Buffer.from(data, 'base64') };
-      const { metadata: about, data: bytes } = await sealed(codec, plain);
+      const { metadata: about, data: bytes } = await sealed(codec, plain, ofTurn('t'));
       return { metadata: toBase64(about ?? {}), data: Buffer.from(bytes ?? []).toString('base64') };
     }),
   );

@@ -36,6 +36,7 @@ const SUMS: Readonly<Record<Finding['kind'], string>> = {
   missing: 'the code does not do what history has',
   extra: 'the code does something that history does not have',
   threw: 'the code fails',
+  stuck: 'the code does not come to rest',
   no_workflow: 'the code has no workflow of this type',
   unreadable: 'its history cannot be read here',
   unknown: 'Temporal cannot match it with the code',
@@ -46,11 +47,14 @@ function whereOf({ step, callId, eventId }: Finding): string {
   return [...(step === undefined ? [] : [`step ${step}`]), ...call, `event #${eventId}`].join(', ');
 }
 
+/** Where the code is ended, what history has is not compared. */
+const GOES_ON: readonly Finding['kind'][] = ['threw', 'stuck'];
+
 function sides({ kind, history, code, why }: Finding): [string, Cell][] {
   if (why !== undefined) return [['why', { text: visible(why) }]];
   if (kind === 'no_workflow' || kind === 'unknown') return [];
   return [
-    ['history', { text: visible(history ?? (kind === 'threw' ? 'goes on' : 'has nothing there')) }],
+    ['history', { text: visible(history ?? (GOES_ON.includes(kind) ? 'goes on' : 'has nothing there')) }],
     ['the code', { text: visible(code ?? 'does nothing there: it waits, or has ended') }],
   ];
 }

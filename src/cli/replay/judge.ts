@@ -1,10 +1,9 @@
-import type { ReplayWorkerOptions } from '@temporalio/worker';
 import { CountersignError } from '../../contract/errors';
 import type { Decode } from '../../history/decode';
 import { defined } from '../../history/defined';
 import { refuseNewer, turnEventsOfRuns } from '../../history/from-json';
 import { explain, type Finding } from '../../history/replay/explain';
-import { replayRuns, type Probe, type ReplayedRun, type RunToReplay } from '../../history/replay/replayer';
+import type { ReplayedRun, RunToReplay } from '../../history/replay/replayer';
 
 /** A run of a turn, by its ids where they are known. */
 export interface NamedRun extends RunToReplay {
@@ -19,20 +18,19 @@ export interface Judged {
   finding?: Finding;
 }
 
-/** With which code runs are replayed, what decodes them, and what is told of it meanwhile. */
+/** What replays runs, in their order, and what decodes them. */
 export interface Replaying {
-  options: ReplayWorkerOptions;
+  replay(runs: AsyncIterable<NamedRun>): AsyncIterable<ReplayedRun<NamedRun>>;
   decode: Decode;
-  probe?: Probe;
 }
 
 /** Replays runs in order and judges each. */
 export async function* judgeRuns(
-  { options, decode, probe }: Replaying,
+  { replay, decode }: Replaying,
   runs: AsyncIterable<NamedRun>,
 ): AsyncGenerator<Judged> {
   const refused: Judged[] = [];
-  for await (const replayed of replayRuns(options, withoutNewer(runs, refused), probe)) {
+  for await (const replayed of replay(withoutNewer(runs, refused))) {
     yield judgedOf(replayed.run, await findingOf(replayed, decode));
     yield* refused.splice(0);
   }
@@ -56,10 +54,11 @@ async function findingOf(
   { run, observed, error }: ReplayedRun<NamedRun>,
   decode: Decode,
 ): Promise<Finding | undefined> {
-  if (error === undefined) return undefined;
+  if (error === undefined && observed.stuck === undefined) return undefined;
+  const message = error?.message;
   const why = await refusal(() => turnEventsOfRuns([run.history], decode));
-  if (why !== undefined) return { kind: 'unreadable', eventId: 1, why, message: error.message };
-  return explain(run.history, observed, error.message);
+  if (why !== undefined) return { kind: 'unreadable', eventId: 1, why, ...defined({ message }) };
+  return explain(run.history, observed, message ?? '');
 }
 
 /** Why a history cannot be read here at all: then it says nothing about the code. */

@@ -3,7 +3,7 @@ import { SourceMap } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { Probe } from '../../history/replay/replayer';
 
-type Bundle = Parameters<Probe['loaded']>[0];
+type Bundle = Parameters<NonNullable<Probe['loaded']>>[0];
 
 /**
  * Stops the first line of workflow code that runs in a workflow task, or after it, for the debugger that is attached.

@@ -7,11 +7,11 @@ import { isThink, placeOf, wordsOf } from './words';
 
 /**
  * Why a run does not replay.
- * `other`, `missing`, `extra`: the code goes another way than history, see `Difference`. `threw`: the code fails.
- * `no_workflow`: the code has no workflow of this type. `unreadable`: the history is of a newer version, or its key is
+ * `other`, `missing`, `extra`: the code goes another way than history, see `Difference`. `threw`: the code fails. `stuck`:
+ * it does not come to rest, as in an endless loop. `no_workflow`: the code has no workflow of this type. `unreadable`: the history is of a newer version, or its key is
  * not here. `unknown`: Temporal says no, and all that can be compared agrees.
  */
-export type FindingKind = Difference['kind'] | 'threw' | 'no_workflow' | 'unreadable' | 'unknown';
+export type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
 
 /** Why a run does not replay, in the words of the agent, and what Temporal says. */
 export interface Finding {
@@ -36,12 +36,15 @@ export interface Observed {
   done: DoneByTask;
   /** How the code failed, and in which workflow task. */
   failure?: { message: string; place?: string; startedId: number };
+  /** How it did not come to rest: `works for 20 s`. Nothing else is known of the run then. */
+  stuck?: { how: string; place?: string; startedId: number };
 }
 
 /** Explains why a run does not replay. `said` is what Temporal says. */
 export function explain(history: History, observed: Observed, said: string): Finding {
   const message = messageIn(said);
   const tasks = tasksOf(history.events ?? []);
+  if (observed.stuck !== undefined) return notAtRest(observed.stuck, tasks);
   if (NO_WORKFLOW.test(message)) return { kind: 'no_workflow', eventId: 1, message };
   if (observed.failure !== undefined) return thrown(observed.failure, tasks, message);
   const difference = firstDifference(tasks, observed.done);
@@ -58,8 +61,20 @@ function thrown(
 ): Finding {
   const eventId = failure.startedId;
   const place = stepAt(tasks, eventId);
-  const where = failure.place === undefined ? '' : `, at ${failure.place}`;
-  return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${where}`, message };
+  return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${at(failure)}`, message };
+}
+
+/** What history has next there is what the code did not get to, or goes on with for ever. */
+function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly RecordedTask[]): Finding {
+  const eventId = stuck.startedId;
+  const next = tasks.find(({ startedId }) => startedId === eventId)?.deeds[0]?.deed;
+  const place = { ...stepAt(tasks, eventId), ...placeOf(next) };
+  const said = defined({ history: next && wordsOf(next) });
+  return { kind: 'stuck', eventId, ...place, ...said, code: `${stuck.how}${at(stuck)}` };
+}
+
+function at({ place }: { place?: string }): string {
+  return place === undefined ? '' : `, at ${place}`;
 }
 
 const NO_WORKFLOW = /no such function is exported by the workflow bundle/;

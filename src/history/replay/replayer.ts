@@ -28,9 +28,13 @@ export interface ReplayedRun<T extends RunToReplay> {
 /** Is told how a replay gets on, before the code goes on. */
 export interface Probe {
   /** The code is loaded, under the name of this file, with this source map. */
-  loaded(bundle: Pick<WorkflowBundleWithSourceMapAndFilename, 'filename' | 'sourceMap'>): void;
+  loaded?(bundle: Pick<WorkflowBundleWithSourceMapAndFilename, 'filename' | 'sourceMap'>): void;
   /** The code is about to work on a workflow task, by the id of its started event. */
-  entering(startedId: number): void;
+  entering?(startedId: number): void;
+  /** The sandbox is entered for a workflow task: to evaluate the code for a new run, or to let it work. */
+  busy?(startedId: number): void;
+  /** The sandbox is left. */
+  idle?(): void;
 }
 
 /**
@@ -101,11 +105,11 @@ function watchedWorker(watch: Watch, probe: Probe | undefined): typeof Worker {
     protected static override async createWorkflowCreator(
       ...[bundle, options, logger]: Parameters<typeof Worker.createWorkflowCreator>
     ): Promise<WorkflowCreator> {
-      // A replay has no time limit (the SDK sets 49 days), yet each call into the sandbox would start a thread to keep it.
+      // The SDK sets 49 days, and each call into the sandbox would start a thread to keep them.
       Object.assign(options, { isolateExecutionTimeoutMs: undefined });
       const creator = await super.createWorkflowCreator(bundle, options, logger);
       withoutPromiseStacks();
-      probe?.loaded(bundle);
+      probe?.loaded?.(bundle);
       return watched(creator, watch, probe);
     }
   };
@@ -123,15 +127,26 @@ function watched(creator: WorkflowCreator, watch: Watch, probe: Probe | undefine
   return {
     destroy: () => creator.destroy(),
     createWorkflow: async (options) => {
-      const workflow = await creator.createWorkflow(options);
+      const { historyLength } = options.info;
+      const workflow = await busy(historyLength, probe, () => creator.createWorkflow(options));
       const activate = workflow.activate.bind(workflow);
       workflow.activate = async (activation) => {
-        probe?.entering(activation.historyLength ?? 0);
-        const completion = await activate(activation);
+        const startedId = activation.historyLength ?? 0;
+        probe?.entering?.(startedId);
+        const completion = await busy(startedId, probe, () => activate(activation));
         watch.take(activation, completion);
         return completion;
       };
       return workflow;
     },
   };
+}
+
+async function busy<T>(startedId: number, probe: Probe | undefined, work: () => Promise<T>): Promise<T> {
+  probe?.busy?.(startedId);
+  try {
+    return await work();
+  } finally {
+    probe?.idle?.();
+  }
 }

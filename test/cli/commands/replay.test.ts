@@ -41,6 +41,8 @@ it.each<[string, string[], RegExp]>([
   ['nothing', [], /nothing is named to replay[^]*\[usage\]/],
   ['a turn and a batch', ['t', '--last', '3'], /goes without --last[^]*\[usage\]/],
   ['no count', ['--last', 'x'], /--last x: this is no whole number[^]*\[usage\]/],
+  ['no time', ['t', '--task-timeout', 'x'], /--task-timeout x: this is no time[^]*\[usage\]/],
+  ['no time at all', ['t', '--task-timeout', '0'], /--task-timeout 0: the code needs some[^]*\[usage\]/],
 ])('%s is a mistake', async (_, args, message) => {
   const { code, out, err } = await replay(...args);
   expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -70,6 +72,19 @@ describe('workflows of somebody else', () => {
     expect(fits.out).toContain('the code has no workflow of this type');
     const whole = await replay(recorded('plain'), '--workflows', 'src/workflows/index.ts');
     expect(whole).toMatchObject({ code: 0, err: '' });
+  }, 120_000);
+
+  it('that do not come to rest are told, and the runs beside them are judged', async () => {
+    const runs = ['plain', 'approved', 'denied'].map((kind) => exported(`0.1.0-${kind}`));
+    const file = await written({ countersign: 1, runs });
+    const endless = ['--workflows', 'test/fixtures/endless-workflows.ts', '--task-timeout', '4s'];
+    const { code, out, err } = await replay(file, ...endless);
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /does not replay: the code does not come to rest\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #21\n\s+history +runs call 1\.2, pay\n\s+the code +works for 4\.0 s and does not come to rest, at \S*endless-workflows\.ts:9:\d+\n/,
+    );
+    expect(out).toContain('1 of 3 runs do not replay');
+    expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[replay_failed\]\n$/);
   }, 120_000);
 
   it.each([

@@ -48,6 +48,19 @@ it.each<[finding: Finding, lines: RegExp[]]>([
     [/the code fails$/, /where/, /history +goes on$/, /the code +fails: x$/],
   ],
   [
+    { kind: 'stuck', eventId: 21, step: 1, history: 'a', code: 'works for 20 s and does not come to rest' },
+    [
+      /the code does not come to rest$/,
+      /where +step 1, event #21$/,
+      /history +a$/,
+      /the code +works for 20 s and does not come to rest$/,
+    ],
+  ],
+  [
+    { kind: 'stuck', eventId: 3, code: 'takes all memory' },
+    [/does not come to rest$/, /where/, /history +goes on$/, /the code +takes all memory$/],
+  ],
+  [
     { kind: 'no_workflow', eventId: 1, message: 'm' },
     [/no workflow of this type$/, /where/, /Temporal says +m$/],
   ],

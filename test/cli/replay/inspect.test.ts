@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { ensureBuilt, lib } from '../../support/build';
 import { until } from '../../support/worker';
@@ -58,9 +60,43 @@ it.each<[name: string, args: string[], startedId: number, source: RegExp]>([
   60_000,
 );
 
+test('workflows of somebody else stop in their first line', async () => {
+  const own = ['--workflows', 'test/fixtures/endless-workflows.ts'];
+  const { command, debug } = await inspect(history('denied'), ...own);
+  await debug.sees(/break in \S*workflow-bundle\S*\.js:\d+[^]*>\s*\d+ [^\n]*historyLength === 21/);
+  await debug.ask(HISTORY_LENGTH, /^(debug> )?3$/m);
+  await debug.ask('cont', /debug> /);
+  await until('the end of the replay', () => command.out().includes('1 run replays'));
+  await debug.leave();
+  expect(await command.ended).toMatchObject({ code: 0 });
+}, 120_000);
+
+test('a port that is taken is told, with what to do', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const address = taken.address();
+  const port = address === null || typeof address === 'string' ? '' : String(address.port);
+  const { code, out, err } = await runCli(['replay', history('plain'), '--inspect', '--port', port]);
+  taken.close();
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  // The first line is Node's own.
+  expect(err.split('\n')).toEqual([
+    expect.stringMatching(/^Starting inspector on 127\.0\.0\.1:\d+ failed: address already in use$/),
+    `--port ${port}: a debugger cannot listen there`,
+    'Name a port that is free, or 0 for any.',
+    '[usage]',
+    '',
+  ]);
+});
+
 it.each<[string, string[], RegExp]>([
   ['a batch', ['--inspect', '--last', '3'], /--inspect takes one turn[^]*\[usage\]/],
   ['--at alone', [history('plain'), '--at', '#5'], /--at goes with --inspect[^]*\[usage\]/],
+  [
+    'a deadline',
+    [history('plain'), '--inspect', '--task-timeout', '5s'],
+    /--inspect goes without --task-timeout[^]*\[usage\]/,
+  ],
   ['no point', [history('plain'), '--inspect', '--at', 'x'], /"x" is no point of a turn[^]*\[usage\]/],
   [
     'no port',

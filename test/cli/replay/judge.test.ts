@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { judgeRuns, type Judged } from '../../../src/cli/replay/judge';
+import { judgeRuns, type Judged, type NamedRun } from '../../../src/cli/replay/judge';
 import { makeDecode } from '../../../src/history/decode';
 import { parseExport } from '../../../src/history/exported';
 import type { Finding } from '../../../src/history/replay/explain';
+import { replayRuns } from '../../../src/history/replay/replayer';
 import { changed, encryptedExport, exported, ofAnotherApplication, withPatch } from '../../history/exports';
 import { ringOf } from '../../encryption/ring';
 import { ensureBuilt, lib, root } from '../../support/build';
@@ -30,7 +31,8 @@ const judge = async (
   const options = { workflowBundle: { code }, dataConverter: ringOf({}).replay() };
   const judged: Judged[] = [];
   const decode = makeDecode(loadDataConverter(ringOf({}).replay()));
-  for await (const one of judgeRuns({ options, decode }, runs())) judged.push(one);
+  const replaying = { replay: (all: AsyncIterable<NamedRun>) => replayRuns(options, all), decode };
+  for await (const one of judgeRuns(replaying, runs())) judged.push(one);
   return judged;
 };
 
