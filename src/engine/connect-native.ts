@@ -56,7 +56,9 @@ export async function connectNative(place: ServerPlace): Promise<NativePlace> {
   }
 }
 
-type ResolvedPlace = Required<Omit<ServerPlace, 'profile'>> & { connection: ExistingEngine['connection'] | undefined };
+type ResolvedPlace = Required<Omit<ServerPlace, 'profile'>> & {
+  connection: ExistingEngine['connection'] | undefined;
+};
 
 function resolvePlace(place: ServerPlace): ResolvedPlace {
   const { profile = process.env['TEMPORAL_PROFILE'] } = place;
