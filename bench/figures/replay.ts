@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import { replayApart } from '../../lib/cli/replay/apart/replay-apart';
 import { judgeRuns, type NamedRun } from '../../lib/cli/replay/judge';
+import { taskTimeoutOf } from '../../lib/cli/replay/options';
 import { fetchRuns, newestRuns } from '../../lib/cli/replay/runs';
 import { connect } from '../../lib/client';
 import { makeDecode } from '../../lib/history/decode';
@@ -16,7 +17,7 @@ const LOOP_STEPS = 100;
 const TURNS = 200;
 
 const workflowBundle = { codePath: join(__dirname, '..', '..', 'lib', 'workflow-bundle.js') };
-const apart = { setup: { workflowBundle, taskTimeoutMs: 20_000 }, env: process.env };
+const apart = { setup: { workflowBundle, taskTimeoutMs: taskTimeoutOf({}) }, env: process.env };
 /** As the command does. */
 const ours = (runs: AsyncIterable<NamedRun>) => replayApart(apart, runs);
 

@@ -79,9 +79,8 @@ export function notReady(cause: unknown): CountersignError {
 }
 
 function noServer(what: string, cause: unknown): CountersignError {
-  const hint = 'is the server up? countersign doctor tells what is reachable';
   return new CountersignError('no_server', `${what} failed: the Temporal server does not answer`, {
-    hint,
+    hint: SERVER_HINTS.unanswered,
     cause,
   });
 }

@@ -1,4 +1,5 @@
 import { CountersignError } from '../../contract/errors';
+import { SERVER_HINTS } from '../../contract/server-hints';
 import type { InboxSnapshot } from '../api';
 import type { ServerEvent } from '../events';
 import type { Tell } from '../failure';
@@ -124,6 +125,6 @@ function troubleOf(error: unknown, { tell }: FeedParts): News {
 
 function noAnswerYet(): CountersignError {
   return new CountersignError('no_server', 'the Temporal server has not answered yet', {
-    hint: 'is the server up? countersign doctor tells what is reachable',
+    hint: SERVER_HINTS.unanswered,
   });
 }
