@@ -18,7 +18,7 @@ export interface FixtureSettings {
   stateDir: string;
   /** Where effects and gates are. */
   directory: string;
-  /** Of every tool. @default '2s' */
+  /** Of every tool. @default '4s' */
   heartbeat?: string;
   trap?: Trap;
   /** A queue of their own for the tools. */

@@ -10,8 +10,7 @@ const PATIENCE_MS = 5_000;
  * Undefined where that cannot be told.
  */
 export async function stopAndLocate(): Promise<string | undefined> {
-  const stack = await Promise.race([stopAndAsk(STACK), delay(PATIENCE_MS)]);
-  return stack === undefined ? undefined : placeIn(stack);
+  return Promise.race([stopAndAsk(STACK, placeIn), delay(PATIENCE_MS, undefined)]);
 }
 
 /** The SDK gives stacks the names and lines of the sources. Its own calls are many, so the usual ten lines may not do. */
@@ -21,10 +20,14 @@ const pausedSchema = z.object({
   method: z.literal('Debugger.paused'),
   params: z.object({ callFrames: z.tuple([z.object({ callFrameId: z.string() })], z.unknown()) }),
 });
+const resumedSchema = z.object({ method: z.literal('Debugger.resumed') });
 const valueSchema = z.object({ result: z.object({ result: z.object({ value: z.string() }) }) });
 
-/** Evaluates an expression where the thread is. A debugger can: it interrupts code that nothing else reaches. */
-function stopAndAsk(expression: string): Promise<string> {
+/**
+ * Evaluates an expression where the thread is, again and again until something can be taken from what it says: it may
+ * have been stopped inside the SDK. A debugger can do that: it interrupts code that nothing else reaches.
+ */
+function stopAndAsk<T>(expression: string, take: (said: string) => T | undefined): Promise<T> {
   const session = new Session();
   session.connect();
   return new Promise((resolve) => {
@@ -40,7 +43,12 @@ function stopAndAsk(expression: string): Promise<string> {
       const said: unknown = JSON.parse(message);
       const { data: paused } = pausedSchema.safeParse(said);
       const { data: answer } = valueSchema.safeParse(said);
-      if (answer !== undefined) resolve(answer.result.result.value);
+      if (answer !== undefined) {
+        const taken = take(answer.result.result.value);
+        if (taken !== undefined) return resolve(taken);
+        send(sessionId, 'Debugger.resume');
+      }
+      if (resumedSchema.safeParse(said).success) send(sessionId, 'Debugger.pause');
       if (paused === undefined) return;
       const [{ callFrameId }] = paused.params.callFrames;
       send(sessionId, 'Debugger.evaluateOnCallFrame', { callFrameId, expression });
