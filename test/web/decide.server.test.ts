@@ -6,7 +6,7 @@ import type { Effects } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide } from '../support/turns';
 import { until, type TurnHandle } from '../support/worker';
-import { callPlace, lookAtAll } from './desk';
+import { callPlace, listOnly, lookAtAll } from './desk';
 import { expectNoComplaints, usePage } from './page-bench';
 
 const refundTool = (written: Effects): Tool =>
@@ -190,6 +190,7 @@ test('an edited proposal comes back with its new diff', async () => {
 test('with the keyboard alone: from the inbox to an approval, which no single key gives', async () => {
   const handle = await start('refund_order', { ...REFUND, order: 'keys' });
   const page = await desk().tab();
+  await listOnly(page, 'decider');
   await page.locator('.row', { hasText: 'order=keys' }).waitFor();
   for (let rows = 0; rows < 300; rows++) {
     await page.keyboard.press('j');

@@ -87,6 +87,11 @@ async function openTab(browser: Browser, { web, place, options, complaints }: Ta
   return page;
 }
 
+/** Lists what one agent asks alone: the server of a test run has many more requests, and a page draws what is in sight. */
+export async function listOnly(page: Page, agent: string): Promise<void> {
+  await page.getByLabel('Agent', { exact: true }).selectOption(agent);
+}
+
 /** Where a call is on the page. */
 export const callPlace = (turn: string, callId = '1.1'): string => `#/turns/${turn}/calls/${callId}`;
 

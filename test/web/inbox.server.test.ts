@@ -2,10 +2,12 @@ import type { InboxItem, InboxSnapshot } from '../../src/server/api';
 import { recordTool } from '../support/effects';
 import { decide } from '../support/turns';
 import { until, type TurnHandle } from '../support/worker';
-import { lookAtAll } from './desk';
+import type { Page } from 'playwright-core';
+import { listOnly, lookAtAll } from './desk';
 import { expectNoComplaints, usePage } from './page-bench';
 
-const { desk, start: startTurn } = usePage('inbox-page', (effects) => [
+const AGENT = 'inbox-page';
+const { desk, start: startTurn } = usePage(AGENT, (effects) => [
   recordTool(effects, { name: 'inbox_soon', safety: 'dangerous', requestExpires: '10m' }),
   recordTool(effects, { name: 'inbox_later', safety: 'dangerous' }),
 ]);
@@ -14,9 +16,16 @@ expectNoComplaints(desk);
 const start = (name: string, tag: string): Promise<TurnHandle> =>
   startTurn([{ toolCalls: [{ name, arguments: { tag } }] }]);
 
+/** A tab that lists what this file asks. */
+const inbox = async (): Promise<Page> => {
+  const page = await desk().tab();
+  await listOnly(page, AGENT);
+  return page;
+};
+
 test('what is asked appears, the earliest deadline first, and leaves when it is done; the title counts', async () => {
   const later = await start('inbox_later', 'later');
-  const page = await desk().tab();
+  const page = await inbox();
   await page.locator('.row', { hasText: 'tag=later' }).waitFor();
   const count = async (): Promise<number> => Number(/^\((\d+)\)/.exec(await page.title())?.[1] ?? 0);
   const before = await until('a count', async () => (await count()) || undefined);
@@ -36,9 +45,7 @@ test('what is asked appears, the earliest deadline first, and leaves when it is 
 
 test('filters by tool, agent and age', async () => {
   const handles = [await start('inbox_soon', 'filter one'), await start('inbox_later', 'filter two')];
-  const page = await desk().tab();
-  await page.locator('.row', { hasText: 'filter two' }).waitFor();
-  await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
+  const page = await inbox();
   await until('two', async () => (await page.locator('.row').count()) === 2);
   await page.getByLabel('Tool', { exact: true }).selectOption('inbox_soon');
   await until('one', async () => (await page.locator('.row').count()) === 1);
@@ -52,9 +59,8 @@ test('filters by tool, agent and age', async () => {
 
 test('after a decision the next one is open', async () => {
   const handles = [await start('inbox_soon', 'next one'), await start('inbox_soon', 'next two')];
-  const page = await desk().tab();
+  const page = await inbox();
   await page.locator('.row', { hasText: 'next two' }).waitFor();
-  await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
   await page.locator('.row', { hasText: 'next one' }).getByRole('link').click();
   await page.locator('.detail-pane').getByText('next one').first().waitFor();
   await lookAtAll(page);
@@ -67,9 +73,8 @@ test('after a decision the next one is open', async () => {
 
 test('a second click does not approve the request that comes next', async () => {
   const handles = [await start('inbox_soon', 'click one'), await start('inbox_soon', 'click two')];
-  const page = await desk().tab();
+  const page = await inbox();
   await page.locator('.row', { hasText: 'click two' }).waitFor();
-  await page.getByLabel('Agent', { exact: true }).selectOption('inbox-page');
   await page.locator('.row', { hasText: 'click one' }).getByRole('link').click();
   await page.locator('.detail-pane').getByText('click one').first().waitFor();
   await lookAtAll(page);
@@ -90,6 +95,7 @@ test('eight tabs of one browser share one stream, and go on when the one that ha
   const others = await Promise.all(Array.from({ length: 7 }, () => first.context().newPage()));
   await Promise.all(others.map((page) => page.goto(desk().url)));
   const handles = [await start('inbox_soon', 'for all tabs')];
+  for (const page of [first, ...others]) await listOnly(page, AGENT);
   for (const page of [first, ...others]) await page.locator('.row', { hasText: 'for all tabs' }).waitFor();
   await first.close();
   handles.push(await start('inbox_soon', 'for those left'));

@@ -4,7 +4,7 @@ import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide } from '../support/turns';
 import { until, type TurnHandle } from '../support/worker';
-import { callPlace, lookAtAll } from './desk';
+import { callPlace, listOnly, lookAtAll } from './desk';
 import { usePage } from './page-bench';
 
 const {
@@ -80,6 +80,7 @@ test('a request that expires while it is open says so, and cannot be approved an
 test('what somebody else decides shows by itself, and leaves the inbox', async () => {
   const handle = await start('elsewhere');
   const page = await desk().tab(callPlace(handle.workflowId));
+  await listOnly(page, 'stale');
   await page.locator('.row', { hasText: 'tag=elsewhere' }).waitFor();
   await decide(handle, { callId: '1.1', decision: 'denied', approver: 'ann', reason: 'no' });
   await page.getByText('denied', { exact: true }).first().waitFor();
@@ -105,6 +106,7 @@ test('after its server was restarted a page signs in anew and has lost nothing',
   await page.getByText('Your session has ended.').waitFor();
   await signIn(page, token);
   await page.getByText('live', { exact: true }).waitFor();
+  await listOnly(page, 'stale');
   await page.locator('.row', { hasText: 'tag=made while it was down' }).waitFor();
   expect(await page.locator('.row', { hasText: 'tag=restart' }).count()).toBe(1);
   expect(await page.getByLabel('Reason').inputValue()).toBe('typed before');
