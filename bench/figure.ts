@@ -39,15 +39,24 @@ export function median(numbers: readonly number[] = []): number {
 /** Something that is measured again and again; gives the number that counts. */
 export type Subject = () => Promise<number>;
 
-/** Runs things in turn, A B B A A B …, after one of each that does not count: what drifts meets all alike. */
+/** Long enough for Node to have compiled what runs often: a worker works for days, not for its first second. */
+const WARM_UP_MS = 10_000;
+
+/** Runs things in turn, A B B A A B …, each warmed up before: what drifts meets all alike. */
 export async function alternate(rounds: number, ...subjects: readonly Subject[]): Promise<number[][]> {
   const samples = subjects.map((subject) => ({ subject, numbers: new Array<number>() }));
-  for (const { subject } of samples) await subject();
+  for (const { subject } of samples) await warmUp(subject);
   for (let round = 0; round < rounds; round++) {
     const order = round % 2 === 0 ? samples : [...samples].reverse();
     for (const { subject, numbers } of order) numbers.push(await subject());
   }
   return samples.map(({ numbers }) => numbers);
+}
+
+async function warmUp(subject: Subject): Promise<void> {
+  const start = performance.now();
+  do await subject();
+  while (performance.now() - start < WARM_UP_MS);
 }
 
 /** The median of the ratios round by round. */

@@ -2,7 +2,7 @@ import { alternate, relative, timed, type Bench, type Measurement } from '../fig
 import { BASELINE_QUEUE, freshId, OUR_QUEUE } from '../subjects';
 
 const STEPS = 40;
-const ROUNDS = 7;
+const ROUNDS = 11;
 /** Of each of the 32 turns: enough to fill both cores for some seconds. */
 const FEW_STEPS = 8;
 
