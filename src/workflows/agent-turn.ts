@@ -12,11 +12,12 @@ import { FAILURES, PATCHES } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
+import { Bell } from './bell';
 import { openDoors } from './doors';
 import { takeGiven } from './fork';
 import { touch } from './gated';
 import { Publisher } from './publish';
-import { runStep, type Hands } from './run-step';
+import { inWork, runStep, type Hands } from './run-step';
 import { currentDetails } from './summary';
 import { takeResults, takeThought, think } from './think';
 import { makeTurn, type Turn } from './turn';
@@ -38,8 +39,13 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   openDoors(turn);
   watchCancellation(turn, work);
+  const bell = new Bell(turn);
   void CancellationScope.nonCancellable(() => publisher.run());
-  return CancellationScope.nonCancellable(() => runTurn(turn, { publisher, work }));
+  if (turn.isQuiet) void CancellationScope.nonCancellable(() => bell.run());
+  return CancellationScope.nonCancellable(() => {
+    const hands = { publisher, bell, work, shield: CancellationScope.current() };
+    return turn.isQuiet ? work.run(() => runTurn(turn, hands)) : runTurn(turn, hands);
+  });
 }
 
 /** A retried workflow would run everything again under new keys. */
@@ -100,14 +106,14 @@ async function runSteps(turn: Turn, hands: Hands): Promise<TurnResult> {
   }
 }
 
-function nextStep(turn: Turn, { work }: Hands): Promise<ThinkOutput> {
+function nextStep(turn: Turn, hands: Hands): Promise<ThinkOutput> {
   if (turn.transcript.full) {
     throw ApplicationFailure.nonRetryable(
       'the transcript is over its limit even without old outputs',
       FAILURES.turn,
     );
   }
-  return work.run(() => think(turn));
+  return inWork(turn, hands, () => think(turn));
 }
 
 function resultOf(turn: Turn, status: Extract<TurnState, TurnResult['status']>, answer: string): TurnResult {

@@ -5,7 +5,11 @@ export class Alarm {
   private at: number | null = null;
   private scope: CancellationScope | undefined;
 
-  constructor(private readonly ring: () => void) {}
+  /** It rings as long as `shield` is not cancelled, whatever it was made in. */
+  constructor(
+    private readonly shield: CancellationScope,
+    private readonly ring: () => void,
+  ) {}
 
   /** Rings at workflow time `at` (ms); null: never. `what` is shown in Temporal's UI. */
   set(at: number | null, what: string): void {
@@ -16,7 +20,7 @@ export class Alarm {
   }
 
   private start(at: number, what: string): CancellationScope {
-    const scope = new CancellationScope({ cancellable: true });
+    const scope = new CancellationScope({ cancellable: true, parent: this.shield });
     scope
       .run(() => sleep(Math.max(1, at - Date.now()), { summary: what }))
       .then(() => this.rang())

@@ -4,6 +4,7 @@ import { PATCHES } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { ToolResult } from '../contract/result';
 import { Alarm } from './alarm';
+import type { Bell } from './bell';
 import { failureOf } from './approvals/close';
 import { reopen } from './approvals/replan';
 import type { CallState, Settlement } from './approvals/state';
@@ -35,10 +36,14 @@ export interface FinishedCall {
   ours: boolean;
 }
 
-/** What a step works with: `work` is cancelled with the turn. */
+/** What a step works with. */
 export interface Hands {
+  /** Cancelled with the turn. */
   work: CancellationScope;
+  /** Goes on when the turn is cancelled. */
+  shield: CancellationScope;
   publisher: Publisher;
+  bell: Bell;
 }
 
 /** Works through the calls of one reply until each has its result. */
@@ -47,26 +52,27 @@ export async function runStep(turn: Turn, output: ThinkOutput, hands: Hands): Pr
   keepSchemas(turn, output);
   const calls = hasRemote(output) ? await prepareRemote(turn, output, hands.work) : output.calls;
   openStep(turn, calls);
-  const alarm = new Alarm(() => touch(turn));
-  if (turn.isQuiet) hands.publisher.hold();
+  const { publisher, bell } = hands;
+  const alarm = new Alarm(hands.shield, () => touch(turn));
+  if (turn.isQuiet) publisher.hold();
   for (;;) {
     const seen = turn.revision;
-    advance(turn, hands.work);
+    advance(turn, hands);
     if (isOver(turn)) break;
     alarm.set(nextDeadline(turn), 'a request expires');
-    await nextChange(turn, { seen, publisher: hands.publisher });
+    if (!turn.isQuiet) {
+      // Turns of 0.2.0 and before look once more at what they did themselves, and leave publishing to a second waiter.
+      await condition(() => turn.revision !== seen);
+      continue;
+    }
+    publisher.publish();
+    bell.look();
+    do await bell.next();
+    while (bell.isBehind);
   }
   alarm.set(null, '');
-  if (turn.isQuiet) hands.publisher.release();
+  if (turn.isQuiet) publisher.release();
   return calls.map((call) => finished(turn, call));
-}
-
-/** Turns of 0.2.0 and before look once more at what they did themselves, and leave publishing to a second waiter. */
-function nextChange(turn: Turn, { seen, publisher }: { seen: number; publisher: Publisher }): Promise<void> {
-  if (!turn.isQuiet) return condition(() => turn.revision !== seen);
-  publisher.publish();
-  const published = turn.revision;
-  return condition(() => turn.revision !== published);
 }
 
 /**
@@ -91,41 +97,55 @@ function openStep(turn: Turn, calls: readonly PreparedCall[]): void {
 }
 
 /** Everything that can happen now without waiting. */
-function advance(turn: Turn, work: CancellationScope): void {
+function advance(turn: Turn, hands: Hands): void {
   const now = Date.now();
   expire(turn.approvals, now);
   sweepAbandoned(turn.approvals, now);
   const states = [...turn.approvals.calls.values()];
-  for (const state of states) if (state.phase === 'replanning') startReplan(turn, state, work);
-  for (const state of nextToStart(states, turn.order)) startCall(turn, state, work);
+  for (const state of states) if (state.phase === 'replanning') startReplan(turn, state, hands);
+  for (const state of nextToStart(states, turn.order)) startCall(turn, state, hands);
 }
 
-function startCall(turn: Turn, state: CallState, work: CancellationScope): void {
+function startCall(turn: Turn, state: CallState, hands: Hands): void {
   const decision = start(state);
   touch(turn);
-  void work
-    .run(() => runCall(turn, state, decision))
-    .then(
-      (output) => endCall(turn, state, output),
-      (error: unknown) => endCall(turn, state, settlementOf(state, error, Date.now())),
-    );
+  const end = (settlement: Settlement): void => {
+    endCall(turn, state, { settlement, shield: hands.shield });
+    if (turn.isQuiet) hands.bell.ring();
+    else touch(turn);
+  };
+  void inWork(turn, hands, () => runCall(turn, state, decision)).then(end, (error: unknown) =>
+    end(settlementOf(state, error, Date.now())),
+  );
 }
 
-function endCall(turn: Turn, state: CallState, settlement: Settlement): void {
+/** A quiet turn is in its work all the time; to enter it for each activity costs two promises. */
+export function inWork<T>({ isQuiet }: Turn, { work }: Hands, job: () => Promise<T>): Promise<T> {
+  return isQuiet ? job() : work.run(job);
+}
+
+function endCall(
+  turn: Turn,
+  state: CallState,
+  { settlement, shield }: { settlement: Settlement; shield: CancellationScope },
+): void {
   settle(turn.approvals, state, { settlement, now: Date.now() });
-  if (state.phase === 'in_doubt') startVerify(turn, state);
-  touch(turn);
+  if (state.phase === 'in_doubt') startVerify(turn, state, shield);
 }
 
 /** Asks in the background; a person who is first stays first, and then nobody needs the answer. */
-function startVerify(turn: Turn, state: CallState): void {
+function startVerify(turn: Turn, state: CallState, shield: CancellationScope): void {
   turn.counts.inDoubt += 1;
   const { generation } = state;
-  const scope = new CancellationScope({ cancellable: true });
+  const scope = new CancellationScope({ cancellable: true, parent: shield });
   void scope.run(() => askVerify(turn, state)).catch(ignoreCancellation);
-  void condition(() => state.phase !== 'in_doubt' || state.generation !== generation).then(() =>
-    scope.cancel(),
-  );
+  const isSettled = (): boolean => state.phase !== 'in_doubt' || state.generation !== generation;
+  void untilSettled(turn, shield, isSettled).then(() => scope.cancel());
+}
+
+/** A turn that is not quiet is behind its shield already. */
+function untilSettled({ isQuiet }: Turn, shield: CancellationScope, isSettled: () => boolean): Promise<void> {
+  return isQuiet ? shield.run(() => condition(isSettled)) : condition(isSettled);
 }
 
 async function askVerify(turn: Turn, state: CallState): Promise<void> {
@@ -147,7 +167,7 @@ function ignoreCancellation(error: unknown): void {
   if (!isCancellation(error)) throw error;
 }
 
-function startReplan(turn: Turn, state: CallState, work: CancellationScope): void {
+function startReplan(turn: Turn, state: CallState, { work }: Hands): void {
   if (state.replanningFor === state.effectiveDigest) return;
   state.replanningFor = state.effectiveDigest;
   void work
