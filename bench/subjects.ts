@@ -12,12 +12,16 @@ import {
   type RunningWorker,
 } from '../lib/index';
 import type { Tool } from '../lib/index';
+import type { Message } from './baseline/workflows';
 
 export const BASELINE_QUEUE = 'bench-baseline';
 export const OUR_QUEUE = 'bench-countersign';
 
 /** How a call of `go` tells that it runs: the moment its handler starts, by the turn's own words. */
 export const started = new Map<string, () => void>();
+
+/** What a tool answers in the steps that are timed. */
+const KIB = 1024;
 
 const parameters = {
   type: 'object',
@@ -52,7 +56,13 @@ const go = defineTool({
 function looping(name: string, tool: string, steps: number) {
   const step = { toolCalls: [{ name: tool, arguments: { n: 1 } }] };
   const model = scriptedModel([...Array.from({ length: steps }, () => step), { text: 'done' }]);
-  const tools = [answering('small', 100), answering('quick', 100, true), answering('large', 8 * 1024), go];
+  const tools = [
+    answering('small', 100),
+    answering('usual', KIB),
+    answering('quick', KIB, true),
+    answering('large', 8 * KIB),
+    go,
+  ];
   return defineAgent({ name, instructions: 'Do it.', model, tools, limits: { steps: steps + 1 } });
 }
 
@@ -73,8 +83,9 @@ const waiting = defineAgent({
 export function startOurs(address: string, workflowBundle: string): Promise<RunningWorker> {
   const agents = [
     looping('small', 'small', 40),
+    looping('usual', 'usual', 40),
     looping('quick', 'quick', 40),
-    looping('few', 'small', 8),
+    looping('few', 'usual', 8),
     looping('large', 'large', 100),
     looping('long', 'small', 1000),
     waiting,
@@ -84,7 +95,7 @@ export function startOurs(address: string, workflowBundle: string): Promise<Runn
   return startWorker({ config, address, workflowBundle, logLevel: 'ERROR' });
 }
 
-/** The hand-written loop's worker. */
+/** The worker of what is written by hand. */
 export async function startBaseline(address: string): Promise<{ stop(): Promise<void> }> {
   const connection = await NativeConnection.connect({ address });
   const worker = await Worker.create({
@@ -92,11 +103,14 @@ export async function startBaseline(address: string): Promise<{ stop(): Promise<
     taskQueue: BASELINE_QUEUE,
     workflowsPath: require.resolve('./baseline/workflows'),
     activities: {
-      model: ({ step, steps }: { step: number; steps: number }) =>
+      model: ({ messages, steps }: { messages: readonly Message[]; steps: number }) =>
+        Promise.resolve(replyTo(messages, steps)),
+      tool: () => Promise.resolve('x'.repeat(KIB)),
+      bareModel: ({ step, steps }: { step: number; steps: number }) =>
         Promise.resolve({ text: step < steps ? 'call' : 'done' }),
-      tool: ({ text }: { text: string }) => {
+      bareTool: ({ text }: { text: string }) => {
         started.get(text)?.();
-        return Promise.resolve('x'.repeat(100));
+        return Promise.resolve('x'.repeat(KIB));
       },
     },
   });
@@ -107,6 +121,17 @@ export async function startBaseline(address: string): Promise<{ stop(): Promise<
       await running;
       await connection.close();
     },
+  };
+}
+
+/** What our model says, too: a call in each step, then the answer. */
+function replyTo(messages: readonly Message[], steps: number): Message {
+  const step = messages.filter(({ role }) => role === 'tool').length + 1;
+  if (step > steps) return { role: 'assistant', content: 'done', toolCalls: [] };
+  return {
+    role: 'assistant',
+    content: '',
+    toolCalls: [{ id: `call_${step}`, name: 'usual', arguments: { n: 1 } }],
   };
 }
 

@@ -1,20 +1,53 @@
 import { condition, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
 
-/** What a careful person writes by hand: a model and a tool, each an activity, results passed on. */
-interface BaselineActivities {
-  model(input: { step: number; steps: number; last: string }): Promise<{ text: string }>;
-  tool(input: { text: string }): Promise<string>;
+/** A message of the conversation, as model APIs take it. */
+export type Message =
+  | { role: 'user'; content: string }
+  | { role: 'assistant'; content: string; toolCalls: ToolCall[] }
+  | { role: 'tool'; toolCallId: string; content: string };
+
+interface ToolCall {
+  id: string;
+  name: string;
+  arguments: { n: number };
 }
 
-const { model, tool } = proxyActivities<BaselineActivities>({ startToCloseTimeout: '1 minute' });
+/** A model that asks for one call in each of `steps` steps and then answers. */
+interface BaselineActivities {
+  model(input: { messages: readonly Message[]; steps: number }): Promise<Message & { role: 'assistant' }>;
+  bareModel(input: { step: number; steps: number; last: string }): Promise<{ text: string }>;
+  tool(input: { n: number }): Promise<string>;
+  bareTool(input: { text: string }): Promise<string>;
+}
 
-/** `steps` steps of a model and a tool, until the model answers; only the last result is passed on. */
-export async function handWrittenLoop(steps: number): Promise<number> {
+const { model, tool, bareModel, bareTool } = proxyActivities<BaselineActivities>({
+  startToCloseTimeout: '1 minute',
+});
+
+/**
+ * What a careful person writes by hand: a model and a tool, each an activity. A model knows what it is told, so each
+ * step sends it the conversation, as the loops of Temporal's own samples and plugins do.
+ */
+export async function handWrittenLoop(steps: number): Promise<string> {
+  const messages: Message[] = [{ role: 'user', content: 'go' }];
+  for (;;) {
+    const reply = await model({ messages, steps });
+    messages.push(reply);
+    if (reply.toolCalls.length === 0) return reply.content;
+    for (const call of reply.toolCalls) {
+      const content = await tool(call.arguments);
+      messages.push({ role: 'tool', toolCallId: call.id, content });
+    }
+  }
+}
+
+/** The same activities without a conversation: the least that a step can cost, and no agent. */
+export async function bareLoop(steps: number): Promise<number> {
   let last = '';
   for (let step = 0; ; step++) {
-    const { text } = await model({ step, steps, last });
+    const { text } = await bareModel({ step, steps, last });
     if (text === 'done') return step;
-    last = await tool({ text });
+    last = await bareTool({ text });
   }
 }
 
@@ -27,5 +60,5 @@ export async function rawSignal(): Promise<string> {
     go = true;
   });
   await condition(() => go);
-  return tool({ text: 'go' });
+  return bareTool({ text: 'go' });
 }

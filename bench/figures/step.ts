@@ -2,7 +2,8 @@ import { alternate, relative, timed, type Bench, type Measurement } from '../fig
 import { BASELINE_QUEUE, freshId, OUR_QUEUE } from '../subjects';
 
 const STEPS = 40;
-const ROUNDS = 11;
+const TURNS = 5;
+const ROUNDS = 7;
 /** Of each of the 32 turns: enough to fill both cores for some seconds. */
 const FEW_STEPS = 8;
 
@@ -17,14 +18,23 @@ export async function runTurn({ client }: Bench, agent: string): Promise<string>
   return workflowId;
 }
 
-/** One hand-written loop to its end; gives its id. */
-export async function runLoop({ client }: Bench, steps: number): Promise<string> {
-  const workflowId = freshId('loop');
-  await client.workflow.execute('handWrittenLoop', { taskQueue: BASELINE_QUEUE, workflowId, args: [steps] });
+/** A loop that was written by hand; see baseline/workflows.ts. */
+type Loop = 'handWrittenLoop' | 'bareLoop';
+
+/** One of them to its end; gives its id. */
+export async function runLoop({ client }: Bench, loop: Loop, steps: number): Promise<string> {
+  const workflowId = freshId(loop);
+  await client.workflow.execute(loop, { taskQueue: BASELINE_QUEUE, workflowId, args: [steps] });
   return workflowId;
 }
 
-const perStep = async (work: () => Promise<unknown>): Promise<number> => (await timed(work)) / STEPS;
+/** Of some turns, one after the other: a single one takes a second, and no machine is quiet for just that long. */
+const perStep = async (turn: () => Promise<unknown>): Promise<number> => {
+  const ms = await timed(async () => {
+    for (let count = 0; count < TURNS; count++) await turn();
+  });
+  return ms / (TURNS * STEPS);
+};
 
 /** A step of a lone turn, with a tool that is an activity and with one that is `local`. */
 export const step: Measurement = {
@@ -32,8 +42,8 @@ export const step: Measurement = {
   async run(bench) {
     const [baselines, ours, local] = await alternate(
       ROUNDS,
-      () => perStep(() => runLoop(bench, STEPS)),
-      () => perStep(() => runTurn(bench, 'small')),
+      () => perStep(() => runLoop(bench, 'handWrittenLoop', STEPS)),
+      () => perStep(() => runTurn(bench, 'usual')),
       () => perStep(() => runTurn(bench, 'quick')),
     );
     return [
@@ -53,7 +63,7 @@ export const throughput: Measurement = {
     };
     const [baselines, ours] = await alternate(
       3,
-      () => many(() => runLoop(bench, FEW_STEPS)),
+      () => many(() => runLoop(bench, 'handWrittenLoop', FEW_STEPS)),
       () => many(() => runTurn(bench, 'few')),
     );
     return [relative('steps per second, 32 turns', { values: ours, baselines, unit: '/s' }, { least: 0.95 })];

@@ -1,30 +1,22 @@
-import { CancellationScope, condition, isCancellation, patched, uuid4 } from '@temporalio/workflow';
+import { condition, patched, uuid4, type CancellationScope } from '@temporalio/workflow';
 import type { PreparedCall } from '../contract/call';
 import { PATCHES } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { ToolResult } from '../contract/result';
 import { Alarm } from './alarm';
 import type { Bell } from './bell';
-import { failureOf } from './approvals/close';
 import { reopen } from './approvals/replan';
 import type { CallState, Settlement } from './approvals/state';
-import {
-  cancelAll,
-  expire,
-  register,
-  settle,
-  settleDoubt,
-  start,
-  sweepAbandoned,
-} from './approvals/transitions';
+import { cancelAll, expire, register, settle, start, sweepAbandoned } from './approvals/transitions';
 import { closeDry } from './fork';
 import { touch } from './gated';
 import { nextToStart } from './order';
 import { hasRemote, keepSchemas, prepareCall, prepareRemote } from './prepare';
 import type { Publisher } from './publish';
 import { settlementOf } from './settlement';
-import { runCall, verifyCall } from './tool-call';
+import { runCall } from './tool-call';
 import type { Turn } from './turn';
+import { startVerify } from './verify';
 
 /** A call that is over: what was asked, and what came of it. */
 export interface FinishedCall {
@@ -131,40 +123,6 @@ function endCall(
 ): void {
   settle(turn.approvals, state, { settlement, now: Date.now() });
   if (state.phase === 'in_doubt') startVerify(turn, state, shield);
-}
-
-/** Asks in the background; a person who is first stays first, and then nobody needs the answer. */
-function startVerify(turn: Turn, state: CallState, shield: CancellationScope): void {
-  turn.counts.inDoubt += 1;
-  const { generation } = state;
-  const scope = new CancellationScope({ cancellable: true, parent: shield });
-  void scope.run(() => askVerify(turn, state)).catch(ignoreCancellation);
-  const isSettled = (): boolean => state.phase !== 'in_doubt' || state.generation !== generation;
-  void untilSettled(turn, shield, isSettled).then(() => scope.cancel());
-}
-
-/** A turn that is not quiet is behind its shield already. */
-function untilSettled({ isQuiet }: Turn, shield: CancellationScope, isSettled: () => boolean): Promise<void> {
-  return isQuiet ? shield.run(() => condition(isSettled)) : condition(isSettled);
-}
-
-async function askVerify(turn: Turn, state: CallState): Promise<void> {
-  const { generation } = state;
-  const answer = await verifyCall(turn.agent, state).catch((error: unknown) => {
-    if (isCancellation(error)) throw error;
-    return undefined;
-  });
-  if (answer === undefined || answer.outcome === 'cannot_tell' || state.generation !== generation) return;
-  const now = Date.now();
-  const result =
-    answer.outcome === 'happened'
-      ? answer.result
-      : failureOf(state, { code: 'transport', message: answer.message }, now);
-  if (settleDoubt(turn.approvals, state, result)) touch(turn);
-}
-
-function ignoreCancellation(error: unknown): void {
-  if (!isCancellation(error)) throw error;
 }
 
 function startReplan(turn: Turn, state: CallState, { work }: Hands): void {
