@@ -1,4 +1,4 @@
-import { createSign, generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, createSign, generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 
 /** What a server that asks for API keys is told, and keys that it takes. */
@@ -14,8 +14,17 @@ const HOUR = 3600;
 
 /** Makes a key pair and writes the public half where the server reads it. */
 export const makeApiKeys = (publicKeys: string): ApiKeys => {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const jwk = { ...publicKey.export({ format: 'jwk' }), kid: KEY_ID, use: 'sig', alg: 'RS256' };
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  const jwk = {
+    ...createPublicKey(publicKey).export({ format: 'jwk' }),
+    kid: KEY_ID,
+    use: 'sig',
+    alg: 'RS256',
+  };
   writeFileSync(publicKeys, JSON.stringify({ keys: [jwk] }));
   const make = (...permissions: string[]): string => {
     const expires = Math.floor(Date.now() / 1000) + HOUR;

@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { keyId, makeKeys, publicKeyOf, readPrivateKey, readPublicKey } from '../../../src/history/audit/keys';
+import { startNode } from '../../cli/process';
+import { ensureBuilt, lib } from '../../support/build';
 
 const made = makeKeys();
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -40,3 +42,13 @@ it.each([
     expect.objectContaining({ code: 'audit_key', message: expect.not.stringContaining(pem.slice(0, 20)) }),
   );
 });
+
+it('makes a pair wherever garbage is collected meanwhile', async () => {
+  ensureBuilt();
+  const keys = JSON.stringify(lib('history/audit/keys.js'));
+  const program = `for (let n = 0; n < 1000; n++) require(${keys}).makeKeys(); console.log('made')`;
+  const { ended, signal } = startNode(['--gc-interval=37', '-e', program]);
+  const timer = setTimeout(() => signal('SIGKILL'), 30_000);
+  expect(await ended).toMatchObject({ code: 0, out: 'made\n' });
+  clearTimeout(timer);
+}, 60_000);
