@@ -102,9 +102,9 @@ function startCall(turn: Turn, state: CallState, hands: Hands): void {
   const decision = start(state);
   touch(turn);
   const end = (settlement: Settlement): void => {
-    endCall(turn, state, { settlement, shield: hands.shield });
-    if (turn.isQuiet) hands.bell.ring();
-    else touch(turn);
+    settle(turn.approvals, state, { settlement, now: Date.now() });
+    if (state.phase === 'in_doubt') startVerify(turn, state, hands.shield);
+    hands.bell.ring();
   };
   void inWork(turn, hands, () => runCall(turn, state, decision)).then(end, (error: unknown) =>
     end(settlementOf(state, error, Date.now())),
@@ -114,15 +114,6 @@ function startCall(turn: Turn, state: CallState, hands: Hands): void {
 /** A quiet turn is in its work all the time; to enter it for each activity costs two promises. */
 export function inWork<T>({ isQuiet }: Turn, { work }: Hands, job: () => Promise<T>): Promise<T> {
   return isQuiet ? job() : work.run(job);
-}
-
-function endCall(
-  turn: Turn,
-  state: CallState,
-  { settlement, shield }: { settlement: Settlement; shield: CancellationScope },
-): void {
-  settle(turn.approvals, state, { settlement, now: Date.now() });
-  if (state.phase === 'in_doubt') startVerify(turn, state, shield);
 }
 
 function startReplan(turn: Turn, state: CallState, { work }: Hands): void {

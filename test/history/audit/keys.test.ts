@@ -49,6 +49,7 @@ it('makes a pair wherever garbage is collected meanwhile', async () => {
   const program = `for (let n = 0; n < 1000; n++) require(${keys}).makeKeys(); console.log('made')`;
   const { ended, signal } = startNode(['--gc-interval=37', '-e', program]);
   const timer = setTimeout(() => signal('SIGKILL'), 30_000);
-  expect(await ended).toMatchObject({ code: 0, out: 'made\n' });
+  const how = await ended;
   clearTimeout(timer);
+  expect(how).toMatchObject({ code: 0, out: 'made\n' });
 }, 60_000);
