@@ -1,4 +1,4 @@
-import { scheduleActivity, type ActivityOptions, type CancellationScope } from '@temporalio/workflow';
+import { scheduleActivity, type ActivityOptions } from '@temporalio/workflow';
 import type { InvalidCall, PreparedCall, RemoteCall } from '../contract/call';
 import { unprepared } from '../contract/endings';
 import { askFirst } from '../contract/fork';
@@ -7,6 +7,7 @@ import { makeFailure } from '../contract/make-result';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
 import type { CallState } from './approvals/state';
+import { inWork, type Hands } from './hands';
 import type { Turn } from './turn';
 
 /** Keeps the schemas of a reply's requests: edits are checked against them. */
@@ -20,12 +21,8 @@ export function hasRemote({ calls }: ThinkOutput): boolean {
 }
 
 /** Prepares the calls whose tools live on other queues; they have other files than the worker that thought. */
-export function prepareRemote(
-  turn: Turn,
-  output: ThinkOutput,
-  work: CancellationScope,
-): Promise<PreparedCall[]> {
-  return work.run(() =>
+export function prepareRemote(turn: Turn, output: ThinkOutput, hands: Hands): Promise<PreparedCall[]> {
+  return inWork(turn, hands, () =>
     Promise.all(output.calls.map((call) => (call.kind === 'remote' ? remote(turn, call) : call))),
   );
 }

@@ -4,7 +4,7 @@ import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { replyEntry, resultEntry, utf8Bytes, type TranscriptEntry } from '../contract/transcript';
 import type { ResultRef, ThinkInput, ThinkOutput, Usage } from '../contract/think';
-import type { FinishedCall } from './run-step';
+import type { FinishedCall } from './step';
 import type { Turn } from './turn';
 
 /** Texts of ours that are longer than this are left to the `transcript` query. */

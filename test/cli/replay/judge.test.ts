@@ -101,7 +101,7 @@ describe('a history that was changed', () => {
 });
 
 describe('code that was changed', () => {
-  const timer = 'alarm.set(nextDeadline(turn), "a request expires");';
+  const timer = 'this.alarm.set(nextDeadline(turn), "a request expires");';
   const ask = 'turn.step += 1;';
 
   it.each<[string, string, (code: string) => string, Partial<Finding>]>([
