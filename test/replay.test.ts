@@ -36,6 +36,14 @@ it('has one of each kind of turn', () => {
       'forked',
       'continuing',
       'continued',
+      // Two things in one workflow task: the order of what follows is what a replay may get wrong.
+      'ended-cancelled',
+      'ended-denied',
+      'ended-approved-cancelled',
+      'refused-ended',
+      'two-ended-cancelled',
+      'lane-cancelled',
+      'prepared-cancelled',
     ]),
   );
 });
