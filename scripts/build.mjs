@@ -54,10 +54,17 @@ const removeLeftovers = () => {
   for (const name of names) rmSync(at(name), { recursive: true, force: true });
 };
 
+/**
+ * Loaded once a worker thread instead of once a workflow: the two that bring libraries along, which take longer to load
+ * than all the rest. Nothing in the contract keeps state, which is what the SDK asks of such modules.
+ */
+const SHARED = ['digest', 'schema'].map((name) => at('lib', 'contract', `${name}.js`));
+
 const bundle = async () => {
   const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
   const { code } = await bundleWorkflowCode({
     workflowsPath: at('lib', 'workflows', 'index.js'),
+    preloadModules: SHARED,
     failureConverterPath: at('lib', 'encryption', 'sandbox-failure-converter.js'),
     logger: new DefaultLogger('WARN'),
   });

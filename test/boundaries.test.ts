@@ -78,6 +78,15 @@ describe('contract', () => {
     expect(strangers).toEqual([]);
   });
 
+  it('keeps nothing from one use to the next: all workflows of a worker share some of it', () => {
+    const keepers = filesOf(lib('contract')).filter((file) =>
+      /^(?:let|var) (?!__)|^(?:exports\.|const )\w+ = new (?:Weak)?(?:Map|Set)\(/m.test(
+        readFileSync(file, 'utf8'),
+      ),
+    );
+    expect(keepers).toEqual([]);
+  });
+
   it('loads nothing but itself and pure libraries', () => {
     const files = filesOf(lib('contract')).flatMap(loadedBy);
     const strangers = files.filter(
@@ -125,6 +134,14 @@ it('lets only worker.ts know both workflows and activities', () => {
 describe('the workflow bundle', () => {
   it('is within its limit without the source map', () => {
     expect(Buffer.byteLength(bundleCode())).toBeLessThanOrEqual(BUNDLE_LIMIT);
+  });
+
+  it('loads the libraries of the contract once a worker, not once a workflow', () => {
+    const shared = /exports\.preloadModules = [^}]*}/.exec(bundleCode())?.[0] ?? '';
+    expect([...shared.matchAll(/^\s*"(.+)"$/gm)].map(([, name]) => name)).toEqual([
+      './lib/contract/digest.js',
+      './lib/contract/schema.js',
+    ]);
   });
 
   it('holds our workflows', () => {
