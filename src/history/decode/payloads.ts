@@ -5,6 +5,7 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import { CountersignError } from '../../contract/errors';
+import { fromPayload } from './plain-json';
 
 type List = { payloads?: Payload[] | null } | null | undefined;
 
@@ -49,7 +50,7 @@ export class Payloads {
   /** The value of a payload that the SDK's core writes, past every codec. */
   core(payload: Payload | null | undefined): unknown {
     try {
-      return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
+      return payload ? fromPayload(payload, defaultPayloadConverter) : undefined;
     } catch {
       return undefined;
     }
@@ -71,9 +72,9 @@ export class Payloads {
   /** A promise only where there are codecs. */
   private decoded(payload: Payload): unknown {
     const { payloadCodecs, payloadConverter } = this.converter;
-    if (payloadCodecs.length === 0) return payloadConverter.fromPayload(payload);
+    if (payloadCodecs.length === 0) return fromPayload(payload, payloadConverter);
     return throughCodecs(payload, this.converter, this.owner).then(
-      (plain) => plain && payloadConverter.fromPayload(plain),
+      (plain) => plain && fromPayload(plain, payloadConverter),
     );
   }
 }
