@@ -20,30 +20,32 @@ const PAGES = 3;
  * order. Visibility cannot sort, so a bound is looked for under which there is about one page.
  */
 export async function earliestTurns(desk: Desk, query: string, limit: number): Promise<ListedTurn[]> {
-  const count = (at: number): Promise<number> => countTurns(desk, `${query} AND ${before(at)}`);
-  const search = { least: limit, most: limit * PAGES, count };
-  const known = await boundOfLast(desk, query, search);
-  if (known !== undefined) return listUpTo(desk, `${query} AND ${before(known)}`, search.most);
+  const range = { least: limit, most: limit * PAGES };
+  const known = await listAtLastBound(desk, query, range);
+  if (known !== undefined) return known;
   const some = await listUpTo(desk, query, limit + 1);
   if (some.length <= limit) return some;
   const sample = some.flatMap(({ deadline }) => deadline ?? []);
-  const bound = await findBound({ ...search, sample });
+  const count = (at: number): Promise<number> => countTurns(desk, `${query} AND ${before(at)}`);
+  const bound = await findBound({ ...range, sample, count });
   lastBounds.set(desk, { query, bound });
-  return listUpTo(desk, `${query} AND ${before(bound)}`, search.most);
+  return listUpTo(desk, `${query} AND ${before(bound)}`, range.most);
 }
 
 /** Who looks again mostly finds what the last look found: the same bound holds until a page of it is decided. */
 const lastBounds = new WeakMap<Desk, { query: string; bound: number }>();
 
-async function boundOfLast(
+/** Undefined where there was no last look, or where too few or too many are before its bound by now. */
+async function listAtLastBound(
   desk: Desk,
   query: string,
-  { least, most, count }: Omit<BoundSearch, 'sample'>,
-): Promise<number | undefined> {
+  { least, most }: Pick<BoundSearch, 'least' | 'most'>,
+): Promise<ListedTurn[] | undefined> {
   const last = lastBounds.get(desk);
   if (last?.query !== query) return undefined;
-  const found = await count(last.bound);
-  return found >= least && found <= most ? last.bound : undefined;
+  // Asking for one too many tells as much as a count, and is one question less.
+  const turns = await listUpTo(desk, `${query} AND ${before(last.bound)}`, most + 1);
+  return turns.length >= least && turns.length <= most ? turns : undefined;
 }
 
 function before(at: number): string {
