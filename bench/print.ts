@@ -31,9 +31,10 @@ function cells({ figure, value, baseline, ratio, limit, ok, unit }: Figure): str
   return [figure, `${short(value)} ${unit}`, short(baseline), short(ratio), limit, ok ? 'ok' : 'NO'];
 }
 
-/** Three digits are what these figures carry. */
+/** Three digits are what these figures carry, but for counts. */
 export function short(value: number | null): string {
-  return value === null ? '-' : String(Number(value.toPrecision(3)));
+  if (value === null) return '-';
+  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(3)));
 }
 
 function row(texts: readonly string[]): string {
