@@ -1,4 +1,4 @@
-import { open, url, waitForDebugger } from 'node:inspector';
+import { close, open, url, waitForDebugger } from 'node:inspector';
 import { CountersignError } from '../../contract/errors';
 import type { Screen } from '../print/screen';
 
@@ -22,4 +22,12 @@ export function awaitDebugger({ note }: Pick<Screen, 'note'>): void {
   const { host } = new URL(url() ?? `ws://${HOST}`);
   note(`waiting for a debugger at ${host}: open chrome://inspect, or attach to Node.js in VS Code`);
   waitForDebugger();
+}
+
+/**
+ * Lets the debugger go when all is told, as soon as it wants to. Left to the end of the process, Node takes apart what a
+ * debugger still holds of the sandbox, and crashes at that, rarely.
+ */
+export function closeInspectorAtEnd(): void {
+  process.once('beforeExit', close);
 }

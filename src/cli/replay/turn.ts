@@ -3,7 +3,7 @@ import { parsePoint } from '../../history/point';
 import type { History } from '../../history/read-histories';
 import { fileDecode, readTurnRuns } from '../open-turn';
 import { readCount } from '../read-value';
-import { awaitDebugger, openInspector } from './inspect';
+import { awaitDebugger, closeInspectorAtEnd, openInspector } from './inspect';
 import { replayHere, replayWithDeadline } from './replayers';
 import { namedRuns } from './runs';
 import { Stop } from './stop';
@@ -28,6 +28,7 @@ async function inspect(histories: readonly History[], work: Work): Promise<Done>
   openInspector(readCount(options.port, '--port', 0));
   const stop = new Stop(startedId, () => awaitDebugger(context.screen));
   const done = await judgeAll(namedRuns([history]), work, await replayHere(work, stop));
+  closeInspectorAtEnd();
   if (!stop.wasHit) context.screen.note(`no workflow code ran at event #${startedId} or after it`);
   return done;
 }
