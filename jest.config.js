@@ -1,7 +1,9 @@
 const common = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
-  setupFiles: ['<rootDir>/test/support/properties.ts'],
+  setupFiles: ['<rootDir>/test/support/properties.ts', '<rootDir>/test/support/workflow-globals.ts'],
+  // What a command loads late it names as Node does: with the ending of the output.
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
@@ -10,11 +12,15 @@ const common = {
   },
 };
 
-/** Tests that need a Temporal server: they share one, which global-setup starts only when one of them runs. */
+/** Tests that need a Temporal server, or start commands: they share a server, which global-setup starts only when one of them runs. */
 const onServer = ['<rootDir>/test/e2e/**/*.test.ts', '<rootDir>/test/**/*.server.test.ts'];
 
 module.exports = {
-  maxWorkers: 2,
+  // One more than there are cores: a file on a server works 40 % of its time, and waits for the rest.
+  maxWorkers: 3,
+  // Between two files a process that has grown is replaced: one of 2 GB took 130 ms to start a program, one of 200 MB takes 10.
+  workerIdleMemoryLimit: '400MB',
+  testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
   testTimeout: 60_000,
   reporters: ['default', '<rootDir>/scripts/summary-reporter.cjs'],
   projects: [

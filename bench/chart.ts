@@ -1,4 +1,4 @@
-import type { Figure } from './figure';
+import { NO_LIMIT, type Figure } from './figure';
 
 const ROW = 26;
 const LABELS = 360;
@@ -7,8 +7,9 @@ const BARS = 320;
 const MOST = 1.5;
 const WIDTH = LABELS + BARS * MOST + 70;
 
-/** A bar a figure: how much of its limit is used up. What is left of the line holds. */
-export function chart(figures: readonly Figure[]): string {
+/** A bar a figure that has a limit: how much of that is used up. What is left of the line holds. */
+export function chart(all: readonly Figure[]): string {
+  const figures = all.filter(({ limit }) => limit !== NO_LIMIT);
   const height = figures.length * ROW + 44;
   const line = LABELS + BARS;
   return [

@@ -8,13 +8,16 @@ export interface Bench {
   say(line: string): void;
 }
 
+/** The limit of a figure that is only shown. */
+export const NO_LIMIT = '-';
+
 /** One measured figure beside its baseline. `ratio` is value / baseline; what `limit` is about is said in `unit`. */
 export interface Figure {
   figure: string;
   value: number;
   baseline: number | null;
   ratio: number | null;
-  /** What the figure is held to, in words: `≤ 1.05×`. */
+  /** What the figure is held to, in words: `≤ 1.05×`, or `NO_LIMIT`. */
   limit: string;
   ok: boolean;
   unit: string;
@@ -25,6 +28,10 @@ export interface Figure {
 /** One measurement, which may give several figures. */
 export interface Measurement {
   name: string;
+  /** It starts workers of its own, so no other may take what it starts. */
+  isAlone?: boolean;
+  /** What it sets of a server of its own, `key=value` each. @default the server of all */
+  dynamicConfig?: readonly string[];
   run(bench: Bench): Promise<Figure[]>;
 }
 
@@ -71,7 +78,7 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** A figure whose value is held to a share of its baseline. */
+/** A figure whose value is held to a share of its baseline; without `most` and `least` it is only shown. */
 export function relative(
   figure: string,
   measured: { values: readonly number[] | undefined; baselines: readonly number[] | undefined; unit: string },
@@ -83,7 +90,7 @@ export function relative(
     value: median(measured.values),
     baseline: median(measured.baselines),
     ratio,
-    limit: hold.most === undefined ? `≥ ${hold.least ?? 0}×` : `≤ ${hold.most}×`,
+    limit: limitOf(hold, '×'),
     ...judged(ratio, hold),
     unit: measured.unit,
   };
@@ -100,10 +107,15 @@ export function absolute(
     value,
     baseline: null,
     ratio: null,
-    limit: hold.most === undefined ? `≥ ${hold.least ?? 0} ${hold.unit}` : `≤ ${hold.most} ${hold.unit}`,
+    limit: limitOf(hold, ` ${hold.unit}`),
     ...judged(value, hold),
     unit: hold.unit,
   };
+}
+
+function limitOf({ most, least }: { most?: number; least?: number }, unit: string): string {
+  if (most !== undefined) return `≤ ${most}${unit}`;
+  return least === undefined ? NO_LIMIT : `≥ ${least}${unit}`;
 }
 
 function judged(number: number, { most, least = 0 }: { most?: number; least?: number }) {

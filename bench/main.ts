@@ -8,17 +8,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { resolveEngine, startServer, type RunningServer } from '../lib/engine';
+import { resolveEngine } from '../lib/engine/resolve';
+import { startServer } from '../lib/engine/server';
+import type { RunningServer } from '../lib/engine/server-launch';
 import type { Figure, Measurement } from './figure';
 import { audit } from './figures/audit';
+import { burst } from './figures/burst';
 import { decision } from './figures/decision';
-import { desk } from './figures/desk';
+import { webInbox } from './figures/web-inbox';
+import { bigFlood, flood } from './figures/flood';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
+import { recovery } from './figures/recovery';
 import { replay, replayBatch } from './figures/replay';
+import { show } from './figures/show';
 import { start } from './figures/start';
 import { step, throughput } from './figures/step';
 import { timeline } from './figures/timeline';
+import { waiting } from './figures/waiting';
 import { printFigure, printHead } from './print';
 import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
@@ -33,8 +40,14 @@ const MEASUREMENTS: readonly Measurement[] = [
   replay,
   replayBatch,
   timeline,
+  show,
   audit,
-  desk,
+  webInbox,
+  flood,
+  bigFlood,
+  burst,
+  recovery,
+  waiting,
   inbox,
 ];
 
@@ -55,7 +68,10 @@ function chosen(): readonly Measurement[] {
   throw new Error(`--only takes ${MEASUREMENTS.map(({ name }) => name).join(',')}`);
 }
 
-async function withServer<T>(use: (server: RunningServer) => Promise<T>): Promise<T> {
+async function withServer<T>(
+  use: (server: RunningServer) => Promise<T>,
+  dynamicConfig: readonly string[] = [],
+): Promise<T> {
   const engine = await resolveEngine({ ...process.env, TEMPORAL_ADDRESS: '' }, { progress: say });
   if (engine.kind !== 'binary')
     throw new Error('the bench starts a server of its own; it needs the temporal command line');
@@ -64,6 +80,7 @@ async function withServer<T>(use: (server: RunningServer) => Promise<T>): Promis
     binary: engine.binary,
     dbFile: join(directory, 'bench.db'),
     headless: true,
+    dynamicConfig,
   });
   try {
     return await use(server);
@@ -73,26 +90,38 @@ async function withServer<T>(use: (server: RunningServer) => Promise<T>): Promis
   }
 }
 
-async function measureAll(
-  measurements: readonly Measurement[],
-  { address }: RunningServer,
-): Promise<Figure[]> {
-  const ours = await startOurs(address, join(__dirname, '..', 'lib', 'workflow-bundle.js'));
-  const baseline = await startBaseline(address);
-  const connection = await Connection.connect({ address });
-  const client = new Client({ connection });
+async function measureAll(measurements: readonly Measurement[], server: RunningServer): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const { name, run } of measurements) {
-    say(`measuring ${name}`);
-    const found = await run({ address, client, say });
+  for (const measurement of measurements) {
+    say(`measuring ${measurement.name}`);
+    const { dynamicConfig } = measurement;
+    const found =
+      dynamicConfig === undefined
+        ? await measure(measurement, server)
+        : await withServer((own) => measure(measurement, own), dynamicConfig);
     for (const figure of found) printFigure(figure, values.json);
     figures.push(...found);
     // After each, so that a run that is ended early leaves what it has.
     if (values.write) writeReport(figures, new Date().toISOString().slice(0, 10));
   }
-  await Promise.all([ours.stop(), baseline.stop()]);
-  await connection.close();
   return figures;
+}
+
+async function measure({ isAlone, run }: Measurement, { address }: RunningServer): Promise<Figure[]> {
+  const workers = isAlone === true ? [] : await startBoth(address);
+  const connection = await Connection.connect({ address });
+  try {
+    return await run({ address, client: new Client({ connection }), say });
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await connection.close();
+  }
+}
+
+/** The workers of both sides. */
+function startBoth(address: string): Promise<{ stop(): Promise<void> }[]> {
+  const ours = startOurs(address, join(__dirname, '..', 'lib', 'workflow-bundle.js'));
+  return Promise.all([ours, startBaseline(address)]);
 }
 
 async function main(): Promise<number> {

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import sdk from '@temporalio/client/package.json';
-import { CLI_VERSION } from '../lib/engine/version';
-import type { Figure } from './figure';
+import { CLI_VERSION } from '../lib/engine/binary';
+import { NO_LIMIT, type Figure } from './figure';
 
 const WIDTHS = [50, 10, 10, 8, 18, 4] as const;
 
@@ -28,7 +28,8 @@ export function printFigure(figure: Figure, json: boolean): void {
 }
 
 function cells({ figure, value, baseline, ratio, limit, ok, unit }: Figure): string[] {
-  return [figure, `${short(value)} ${unit}`, short(baseline), short(ratio), limit, ok ? 'ok' : 'NO'];
+  const held = limit === NO_LIMIT ? '' : 'ok';
+  return [figure, `${short(value)} ${unit}`, short(baseline), short(ratio), limit, ok ? held : 'NO'];
 }
 
 /** Three digits are what these figures carry, but for counts. */

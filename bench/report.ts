@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { chart } from './chart';
-import type { Figure } from './figure';
+import { NO_LIMIT, type Figure } from './figure';
 import { machine, short } from './print';
 
 const docs = join(__dirname, '..', 'docs');
@@ -23,13 +23,18 @@ export function writeReport(figures: readonly Figure[], day: string): void {
 /** The figures as a table of Markdown. */
 export function table(figures: readonly Figure[]): string[] {
   const rows = figures.map(({ figure, value, unit, baseline, ratio, limit, ok }) =>
-    row([figure, `${short(value)} ${unit}`, short(baseline), short(ratio), limit, ok ? 'yes' : '**no**']),
+    row([figure, `${short(value)} ${unit}`, short(baseline), short(ratio), limit, holds(limit, ok)]),
   );
   return [
     row(['figure', 'value', 'baseline', 'ratio', 'to hold', 'holds']),
     row(['---', '---', '---', '---', '---', '---']),
     ...rows,
   ];
+}
+
+function holds(limit: string, ok: boolean): string {
+  if (!ok) return '**no**';
+  return limit === NO_LIMIT ? NO_LIMIT : 'yes';
 }
 
 function row(cells: readonly string[]): string {

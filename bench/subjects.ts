@@ -35,6 +35,7 @@ function answering(name: string, bytes: number, local = false): Tool {
     name,
     description: `Answers ${bytes} characters.`,
     parameters,
+    outputLimit: Math.max(bytes, 64 * KIB),
     ...(local ? { local, timeout: '5s' } : {}),
     handler: () => text,
   });
@@ -61,6 +62,7 @@ function looping(name: string, tool: string, steps: number) {
     answering('usual', KIB),
     answering('quick', KIB, true),
     answering('large', 8 * KIB),
+    answering('huge', KIB * KIB),
     go,
   ];
   return defineAgent({ name, instructions: 'Do it.', model, tools, limits: { steps: steps + 1 } });
@@ -79,8 +81,17 @@ const waiting = defineAgent({
   tools: [go],
 });
 
+/** How a worker is set up; the SDK's own defaults otherwise. */
+export interface WorkerSetup {
+  maxCachedWorkflows?: number;
+}
+
 /** Our worker: every agent that the figures use. */
-export function startOurs(address: string, workflowBundle: string): Promise<RunningWorker> {
+export function startOurs(
+  address: string,
+  workflowBundle: string,
+  setup: WorkerSetup = {},
+): Promise<RunningWorker> {
   const agents = [
     looping('small', 'small', 40),
     looping('usual', 'usual', 40),
@@ -88,17 +99,22 @@ export function startOurs(address: string, workflowBundle: string): Promise<Runn
     looping('few', 'usual', 8),
     looping('large', 'large', 100),
     looping('long', 'small', 1000),
+    looping('huge', 'huge', 40),
     waiting,
   ];
   const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
   const config = defineConfig({ agents, taskQueue: OUR_QUEUE, stateDir, log: { calls: false } });
-  return startWorker({ config, address, workflowBundle, logLevel: 'ERROR' });
+  return startWorker({ config, address, workflowBundle, logLevel: 'ERROR', ...setup });
 }
 
 /** The worker of what is written by hand. */
-export async function startBaseline(address: string): Promise<{ stop(): Promise<void> }> {
+export async function startBaseline(
+  address: string,
+  setup: WorkerSetup = {},
+): Promise<{ stop(): Promise<void> }> {
   const connection = await NativeConnection.connect({ address });
   const worker = await Worker.create({
+    ...setup,
     connection,
     taskQueue: BASELINE_QUEUE,
     workflowsPath: require.resolve('./baseline/workflows'),

@@ -31,7 +31,7 @@ if (
 }
 
 try {
-  require('../lib/cli/main.js');
+  void require('../lib/cli/program.js').main();
 } catch (error) {
   const missing = /^Cannot find (?:module|package) '([^']+)'/.exec(error.message);
   if (error.code !== 'MODULE_NOT_FOUND' || missing === null) throw error;

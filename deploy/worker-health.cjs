@@ -10,21 +10,24 @@ const FRESH_MS = 120_000;
 const WORKFLOW_QUEUE = 1;
 
 const main = async () => {
-  const desk = await connect();
+  const client = await connect();
   try {
-    const { pollers } = await desk.client.connection.workflowService.describeTaskQueue({
-      namespace: desk.namespace,
+    const { pollers } = await client.client.connection.workflowService.describeTaskQueue({
+      namespace: client.namespace,
       taskQueue: { name: QUEUE },
       taskQueueType: WORKFLOW_QUEUE,
     });
     if (!(pollers ?? []).some(isOurs)) throw new Error(`no worker of ${hostname()} polls ${QUEUE}`);
   } finally {
-    await desk.close();
+    await client.close();
   }
 };
 
+// A worker is called <process>@<machine>#<what it has>.
+const isOfThisMachine = (identity) => identity.replace(/#[0-9a-f]+$/, '').endsWith(`@${hostname()}`);
+
 const isOurs = ({ identity, lastAccessTime }) =>
-  identity.endsWith(`@${hostname()}`) && Date.now() - Number(lastAccessTime?.seconds ?? 0) * 1000 < FRESH_MS;
+  isOfThisMachine(identity) && Date.now() - Number(lastAccessTime?.seconds ?? 0) * 1000 < FRESH_MS;
 
 main().catch((error) => {
   process.stderr.write(`${error.message}\n`);

@@ -19,10 +19,13 @@ const prepare = async () => {
 
 const node = (...args) => runShown(process.execPath, args);
 
+const jest = (...args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...args);
+
 const commands = {
   prepare: async () => 0,
-  demo: (args) => node(at('lib', 'cli', 'demo.js'), ...args),
-  test: (args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...args),
+  demo: (args) => node(at('lib', 'cli', 'demo', 'main.js'), ...args),
+  test: (args) => jest(...args),
+  'test:unit': (args) => jest('--selectProjects', 'unit', ...args),
   check,
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
   bench: (args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), at('bench', 'main.ts'), ...args),

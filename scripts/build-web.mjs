@@ -1,4 +1,4 @@
-/** Builds the desk's page: one script, one style sheet and the document that loads them. Nothing of it is inline. */
+/** Builds the web inbox's page: one script, one style sheet and the document that loads them. Nothing of it is inline. */
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

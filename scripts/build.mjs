@@ -1,4 +1,4 @@
-/** Builds lib/: compiles src/, builds the desk's page, then bundles the workflows so that a worker starts without webpack. */
+/** Builds lib/: compiles src/, builds the web inbox's page, then bundles the workflows so that a worker starts without webpack. */
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -54,21 +54,13 @@ const removeLeftovers = () => {
   for (const name of names) rmSync(at(name), { recursive: true, force: true });
 };
 
-/**
- * Loaded once a worker thread instead of once a workflow: the two that bring libraries along, which take longer to load
- * than all the rest. Nothing in the contract keeps state, which is what the SDK asks of such modules.
- */
-const SHARED = ['digest', 'schema'].map((name) => at('lib', 'contract', `${name}.js`));
-
 const bundle = async () => {
-  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: at('lib', 'workflows', 'index.js'),
-    preloadModules: SHARED,
-    failureConverterPath: at('lib', 'encryption', 'sandbox-failure-converter.js'),
-    logger: new DefaultLogger('WARN'),
-  });
+  const { DefaultLogger } = await import('@temporalio/worker');
+  const { bundleWorkflows } = await import(pathToFileURL(at('lib', 'bundle-workflows.js')).href);
+  const { code } = await bundleWorkflows({ logger: new DefaultLogger('WARN') });
   writeFileSync(at('lib', 'workflow-bundle.js'), await withoutComments(code));
+  const { sdkVersion } = await import(pathToFileURL(at('lib', 'sdk-copies.js')).href);
+  writeFileSync(at('lib', 'workflow-bundle.sdk'), sdkVersion());
 };
 
 /**

@@ -45,11 +45,11 @@ const versions = (directory) =>
 
 /** The directory of `temporal-server` and `temporal-sql-tool`: from the cache, or built into it once. */
 export const buildServer = async () => {
-  const { cacheDirectory } = engine('cache');
+  const { cacheDirectory } = engine('binary');
   const directory = join(dirname(cacheDirectory(process.env)), `temporal-server-${SERVER_VERSION}`);
   await mkdir(directory, { recursive: true });
   const waiting = { progress: say, what: 'The Temporal server is being built' };
-  await engine('lock').withLock(join(directory, '.lock'), waiting, async () => {
+  await require(at('lib', 'lock.js')).withLock(join(directory, '.lock'), waiting, async () => {
     if (![SERVER, SQL_TOOL].every(({ program }) => existsSync(join(directory, program))))
       await build(directory);
   });
@@ -79,7 +79,7 @@ const goInstall = async (bin) => {
   const startedAt = Date.now();
   const counts = { modules: 0, packages: 0 };
   const onLine = (line) => void counts[line.startsWith('go: downloading') ? 'modules' : 'packages']++;
-  const ticker = engine('ticker').every(10_000, () =>
+  const ticker = engine('run').every(10_000, () =>
     say(
       `building the server: ${counts.modules} modules fetched, ${counts.packages} packages compiled, ${Math.round((Date.now() - startedAt) / 1000)} s`,
     ),

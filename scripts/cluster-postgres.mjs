@@ -10,7 +10,7 @@ const USER = 'temporal';
 const READY_MS = 60_000;
 const POLL_MS = 100;
 
-/** Starts it and resolves with where it is once it takes connections; `started` is told at once how to end it. */
+/** Starts it and resolves with where it is once it takes connections; `started` gets a function that ends it, at once. */
 export const startPostgres = async ({ bin, directory, port, started }) => {
   const owner = unprivileged();
   const password = randomBytes(16).toString('hex');

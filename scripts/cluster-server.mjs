@@ -22,7 +22,7 @@ export const readCompose = () => parse(readFileSync(at('docker-compose.yml'), 'u
 
 /**
  * Lays down the schema, starts the server, creates namespace and search attributes; resolves once all are usable.
- * `started` is told of the process at once, so that it can be ended whatever fails after.
+ * `started` gets the process at once, so that it can be ended whatever fails later.
  */
 export const startTemporal = async ({ bin, cli, directory, postgres, started }) => {
   const { services } = readCompose();
@@ -61,7 +61,7 @@ const serverPlace = ({ host, port, user, password }, ports) => ({
 
 /** The membership table keeps ports in two signed bytes, so those that the system hands out are too high for it. */
 const lowPorts = async (count) => {
-  const { isFree } = require(at('lib', 'engine', 'ports.js'));
+  const { isFree } = require(at('lib', 'engine', 'server-args.js'));
   const found = new Set();
   while (found.size < count) {
     const port = randomInt(...LOW_PORTS);
@@ -108,7 +108,7 @@ const launch = (program, { env, log }) => {
     const child = spawn(program, ['start'], { env, detached: true, stdio: ['ignore', output, output] });
     const gone = new Promise((resolve) => child.once('exit', resolve));
     const died = gone.then(() => Promise.reject(new Error(`the Temporal server ended:\n${lastLines(log)}`)));
-    // It ends when it is told to as well, and then nobody waits for this.
+    // It ends on request as well, and then nobody waits for this.
     died.catch(() => undefined);
     return { died, stop: () => stop(child, gone) };
   } finally {

@@ -47,7 +47,7 @@ const start = async (directory, started) => {
   const postgresBin = findPostgres();
   const cli = await findCli();
   const bin = await buildServer();
-  const [port] = await require(at('lib', 'engine', 'ports.js')).freePorts(1);
+  const [port] = await require(at('lib', 'engine', 'server-args.js')).freePorts(1);
   say('starting PostgreSQL');
   const postgres = await startPostgres({ bin: postgresBin, directory, port, started });
   say('starting the Temporal server');
@@ -60,7 +60,7 @@ const start = async (directory, started) => {
 const findCli = async () => {
   const env = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
   const nowhere = { TEMPORAL_CONFIG_FILE: join(tmpdir(), 'countersign-no-such', 'temporal.toml') };
-  const { resolveEngine } = require(at('lib', 'engine', 'index.js'));
+  const { resolveEngine } = require(at('lib', 'engine', 'resolve.js'));
   const engine = await resolveEngine({ ...Object.fromEntries(env), ...nowhere }, { progress: say });
   return engine.binary;
 };

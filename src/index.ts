@@ -8,9 +8,9 @@ export { defineAgent, type Agent, type AgentOptions } from './tools/define-agent
 export { defineConfig, type Config, type ConfigOptions } from './tools/define-config';
 export { createRegistry, type Registry, type ToolFilter } from './tools/registry';
 export { createExecutor, type Executor } from './tools/executor';
-export { ToolError, TransportError } from './tools/errors';
-export type { Hooks } from './tools/hooks';
-export type { Runner } from './tools/runner';
+export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
+export type { Hooks } from './tools/executor';
+export type { Runner } from './tools/run-handler';
 export type {
   CallContext,
   Policy,
@@ -25,10 +25,13 @@ export type { Preview, FilePlan } from './contract/plan';
 export type { ToolFailure, ToolResult } from './contract/result';
 export type { Model, ModelReply, ModelRequest } from './models/model';
 export { ModelError } from './models/model';
-export { offlineModel } from './models/offline';
+export { offlineModel } from './models/offline/offline-model';
 export { openaiCompatible, type OpenAICompatibleOptions } from './models/openai-compatible';
 export { scriptedModel, type ScriptedStep } from './models/scripted';
 export { createWorkspaceTools, type WorkspaceOptions } from './tools/workspace';
-export { createShellTools, type ShellOptions } from './tools/shell';
-export { loadEncryption, type Encryption, type EncryptionOptions } from './encryption';
+export { createShellTools, type ShellOptions } from './tools/shell-tools';
+export { loadEncryption, type Encryption } from './encryption/load';
+export type { EncryptionOptions } from './encryption/keys';
+export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';
+export { createWorkerOptions, type CreateWorkerOptions, type OwnWorkerOptions } from './worker-options';
 export { startWorker, type RunningWorker, type WorkerSettings } from './worker';

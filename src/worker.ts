@@ -1,40 +1,32 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DefaultLogger, Runtime, Worker, type LogLevel, type WorkerOptions } from '@temporalio/worker';
-import { createActivities } from './activities';
-import { createJournal } from './activities/journal';
-import { createMemory } from './activities/memory';
-import type { ActivityDeps } from './activities/deps';
-import { connectNative, requireAnswer, type NativePlace, type ServerPlace } from './engine/connect-native';
-import { loadEncryption, type Encryption, type EncryptionOptions } from './encryption';
-import { ENCODES_FAILURES } from './encryption/sandbox-switch';
-import { requireNamespace } from './engine/require-namespace';
+import {
+  DefaultLogger,
+  type Logger,
+  type LogLevel,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
+import {
+  connectNative,
+  type NativePlace,
+  requireAnswer,
+  requireNamespace,
+  type ServerPlace,
+} from './engine/connect-native';
+import { loadEncryption } from './encryption/load';
 import { ensureAttributes } from './engine/search-attributes';
-import { userStateDir } from './state-dir';
-import type { Config } from './tools/define-config';
-import { createCallLog, type LineLogger } from './tools/call-log';
-import { createExecutor } from './tools/executor';
-import { createRegistry } from './tools/registry';
-import type { Tool } from './tools/types';
+import { hasRuntime } from './history/replay/sdk-internals';
+import { warnOfOtherWorkers } from './other-workers';
+import { endUnused, runWorkers } from './run-workers';
+import { requireOneSdk } from './sdk-copies';
+import { identityOn, makeShared, queuesOf, type TurnWorkerSettings, workerOptions } from './worker-options';
 
 /** What a worker is started with. */
-export interface WorkerSettings extends ServerPlace {
-  config: Config;
+export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
   /** Queues to work on. @default the config's own queue and every queue that a tool of it names */
   queues?: readonly string[];
-  /**
-   * Where the journal of unsafe calls is; it has to outlive the worker.
-   * @default the config's, then `$XDG_STATE_HOME/countersign`, then `~/.local/state/countersign`
-   */
-  stateDir?: string;
-  /** Least level that is written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines about calls */
-  logLevel?: LogLevel;
-  /** Workflows kept in memory. @default the SDK's own measure of this machine */
-  maxCachedWorkflows?: number;
-  /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
-  encryption?: EncryptionOptions;
-  /** Path of a prebuilt workflow bundle. @default the one in this package */
-  workflowBundle?: string;
+  /** Takes a line about other workers of a queue that have other agents or tools. @default it goes to the log */
+  warn?: (line: string) => void;
 }
 
 /** A worker that runs. */
@@ -43,143 +35,77 @@ export interface RunningWorker {
   queues: readonly string[];
   address: string;
   namespace: string;
-  /** Drains: takes nothing new, waits for what runs (up to 10 s, then cancels it), closes the connection. */
+  /** Drains: takes nothing new, waits for what runs (up to 10 s, then cancels it), closes the connection. Rejects as `done`. */
   stop(): Promise<void>;
-  /** Rejects when the worker fails; resolves when it has stopped. */
+  /**
+   * Resolves when it has stopped. Rejects with CountersignError `worker_failed` when it failed, some 13 s after the first
+   * failure at the latest; all is closed by then, or cannot be: end the process.
+   */
   done: Promise<void>;
 }
 
 /**
  * Starts a worker: registers missing search attributes, then takes turns and calls until `stop`.
  *
- * @throws CountersignError `no_server` (after some ten seconds where nothing comes back), `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue nobody has.
+ * @throws CountersignError `sdk_mismatch`, `no_server` (after some ten seconds where nothing comes back), `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue that no agent or tool has.
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
-  const encryption = loadEncryption(settings.encryption);
-  // Before the runtime is there, which would keep the process alive: settings that cannot be read, a server that is silent.
+  requireOneSdk();
+  // Checked before the network is, as settings that cannot be right.
+  loadEncryption(settings.encryption);
+  // Checked before the runtime exists, because a runtime keeps the process alive.
   await requireAnswer(settings);
   quietRuntime(settings.logLevel ?? 'WARN');
   const place = await connectNative(settings);
   try {
-    return await startAt(place, settings, encryption);
+    return await startAt(place, settings);
   } catch (error) {
-    // An open connection keeps the process alive. Where it cannot be closed the first error is the one to tell.
+    // An open connection keeps the process alive. If closing fails too, the first error matters more.
     await place.connection.close().catch(() => undefined);
     throw error;
   }
 }
 
-async function startAt(
-  place: NativePlace,
-  settings: WorkerSettings,
-  encryption: ReturnType<typeof loadEncryption>,
-): Promise<RunningWorker> {
+async function startAt(place: NativePlace, settings: WorkerSettings): Promise<RunningWorker> {
   await requireNamespace(place.connection, place.namespace);
   await ensureAttributes(place);
   const { config } = settings;
   const queues = settings.queues ?? queuesOf(config);
-  const shared = { ...(await makeShared(settings)), encryption };
-  const workers = await Promise.all(
-    queues.map((queue) => Worker.create(workerOptions(settings, place, { ...shared, queue }))),
+  const shared = await makeShared(settings);
+  const { connection, address, namespace } = place;
+  const options = queues.map((taskQueue) =>
+    workerOptions(settings, { connection, namespace, taskQueue }, shared),
   );
-  return runAll(workers, place, { taskQueue: config.taskQueue, queues });
+  const workers = await createWorkers(await Promise.all(options), shared.log);
+  const { warn = (line) => shared.log.warn(line) } = settings;
+  const newcomers = queues.map((queue) => ({
+    queue,
+    identity: identityOn(config, queue),
+    isMain: queue === config.taskQueue,
+  }));
+  await warnOfOtherWorkers(newcomers, { connection, namespace, warn });
+  const running = runWorkers({ workers, close: () => connection.close(), log: shared.log });
+  return { taskQueue: config.taskQueue, queues, address, namespace, ...running };
+}
+
+/** All or none. */
+async function createWorkers(options: readonly WorkerOptions[], log: Logger): Promise<Worker[]> {
+  const made = await Promise.allSettled(options.map((one) => Worker.create(one)));
+  const workers = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = made.find((one) => one.status === 'rejected');
+  if (failed === undefined) return workers;
+  await endUnused({ workers, close: () => Promise.resolve(), log });
+  throw failed.reason;
 }
 
 /** The SDK's core logs once a process; a runtime that is there already keeps its own settings. */
 function quietRuntime(level: LogLevel): void {
-  if (Runtime._instance !== undefined) return;
+  if (hasRuntime()) return;
   const logging = { filter: { core: level, other: level }, forward: {} };
-  Runtime.install({ logger: new DefaultLogger(level), telemetryOptions: { logging } });
-}
-
-/** The config's own queue, and one for each tool that names another. */
-function queuesOf(config: Config): string[] {
-  const named = toolsOf(config).map((tool) => tool.taskQueue ?? config.taskQueue);
-  return [...new Set([config.taskQueue, ...named])];
-}
-
-function toolsOf(config: Config): Tool[] {
-  return config.agents.flatMap((agent) => agent.registry.list());
-}
-
-/** What the workers of one process have in common, and the queue that tells them apart. */
-type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log'> & {
-  callLogger: LineLogger;
-  encryption: Encryption;
-  queue: string;
-};
-
-async function makeShared({
-  config,
-  stateDir,
-  logLevel,
-}: WorkerSettings): Promise<Omit<Shared, 'queue' | 'encryption'>> {
-  // One place for all workers of a user: a second start has to be seen wherever the first one was made.
-  const journal = createJournal(join(stateDir ?? config.stateDir ?? userStateDir(), 'journal'));
-  await journal.prune();
-  const callLogger = new DefaultLogger(logLevel ?? 'INFO');
-  return { memory: createMemory(), journal, log: Runtime.instance().logger, callLogger };
-}
-
-function workerOptions(settings: WorkerSettings, place: NativePlace, shared: Shared): WorkerOptions {
-  const { maxCachedWorkflows } = settings;
-  return {
-    connection: place.connection,
-    namespace: place.namespace,
-    taskQueue: shared.queue,
-    dataConverter: shared.encryption.worker(),
-    activities: createActivities(activityDeps(settings.config, shared)),
-    ...(shared.queue === settings.config.taskQueue
-      ? workflowSource(settings.workflowBundle, shared.encryption)
-      : {}),
-    // A cancellation reaches a call with the answer to its heartbeat, so beats must not be held back for long.
-    maxHeartbeatThrottleInterval: '2s',
-    defaultHeartbeatThrottleInterval: '2s',
-    shutdownGraceTime: '10s',
-    shutdownForceTime: '30s',
-    ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
-  };
-}
-
-/** The bundle that the build made; without one (running from sources) it is bundled now. */
-function workflowSource(
-  bundle = join(__dirname, 'workflow-bundle.js'),
-  { enabled }: Encryption,
-): Partial<WorkerOptions> {
-  if (existsSync(bundle) && enabled)
-    return { workflowBundle: { code: `${ENCODES_FAILURES}${readFileSync(bundle, 'utf8')}` } };
-  if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
-  return { workflowsPath: require.resolve('./workflows') };
-}
-
-function activityDeps(config: Config, { queue, memory, journal, log, callLogger }: Shared): ActivityDeps {
-  const own = toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue);
-  const toolNames = new Set(own.map((tool) => tool.name));
-  const executor = createExecutor({
-    // Activities bring the tool of their own agent; the executor looks none up.
-    registry: createRegistry([]),
-    log: createCallLog(callLogger, config.log),
-    hooks: config.hooks,
-    runner: config.runner,
+  Runtime.install({
+    logger: new DefaultLogger(level),
+    telemetryOptions: { logging },
+    // How soon `doctor` knows which agents a worker has.
+    workerHeartbeatInterval: '10s',
   });
-  const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
-  return { agents, toolNames, taskQueue: queue, executor, memory, journal, log };
-}
-
-function runAll(
-  workers: readonly Worker[],
-  { connection, address, namespace }: NativePlace,
-  about: Pick<RunningWorker, 'taskQueue' | 'queues'>,
-): RunningWorker {
-  const stopAll = (): void => {
-    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-  };
-  const done = Promise.all(workers.map((worker) => worker.run()))
-    .finally(stopAll)
-    .then(() => connection.close());
-  const stop = async (): Promise<void> => {
-    stopAll();
-    await done;
-  };
-  return { ...about, address, namespace, stop, done };
 }

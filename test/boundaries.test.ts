@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { builtinModules, createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { ensureBuilt, lib, root } from './support/build';
 
-const PURE = ['@noble/hashes', 'canonicalize', '@cfworker/json-schema'];
+const PURE = ['@noble/hashes', 'canonicalize'];
 const BUNDLE_LIMIT = 640 * 1024;
 
 /** Files that a fresh Node process has loaded after requiring one entry, relative to the checkout. */
@@ -27,6 +27,16 @@ const filesOf = (directory: string): string[] =>
 
 const requiresOf = (file: string): string[] =>
   [...readFileSync(file, 'utf8').matchAll(/\brequire\("([^"]+)"\)/g)].flatMap(([, name]) => name ?? []);
+
+/** Packages that a file requires, itself or by files of ours. */
+const packagesOf = (file: string, seen = new Set<string>()): string[] =>
+  requiresOf(file).flatMap((name) => {
+    if (!name.startsWith('.')) return name;
+    const path = createRequire(file).resolve(name);
+    if (seen.has(path)) return [];
+    seen.add(path);
+    return packagesOf(path, seen);
+  });
 
 /** The bundle's code, without the source map in its last line. */
 const bundleCode = (): string =>
@@ -60,7 +70,7 @@ describe('the client', () => {
   });
 });
 
-describe('the desk in the browser', () => {
+describe('the web inbox', () => {
   it('loads no native module and nothing of a worker', () => {
     const files = loadedBy(lib('server', 'index.js'));
     const strangers = ['activities', 'engine', 'tools', 'models', 'workflows'];
@@ -73,7 +83,7 @@ describe('contract', () => {
   it('requires nothing but itself and pure libraries', () => {
     const required = filesOf(lib('contract')).flatMap(requiresOf);
     const strangers = required.filter(
-      (name) => !name.startsWith('./') && !PURE.some((pure) => name === pure || name.startsWith(`${pure}/`)),
+      (name) => !/^\.\.?\//.test(name) && !PURE.some((pure) => name === pure || name.startsWith(`${pure}/`)),
     );
     expect(strangers).toEqual([]);
   });
@@ -97,6 +107,8 @@ describe('contract', () => {
 });
 
 describe('the rooms of lib', () => {
+  /** Beside the rooms, and know none but the contract. */
+  const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
   const reached = (folder: string): Set<string> =>
     new Set(
       filesOf(lib(folder))
@@ -112,13 +124,13 @@ describe('the rooms of lib', () => {
   it.each([
     ['workflows', ['contract']],
     ['history', ['contract']],
-    ['engine', ['contract']],
+    ['engine', ['contract', LOCK, PROBE]],
     ['tools', ['contract']],
     ['models', ['contract', 'tools']],
-    ['activities', ['contract', 'tools', 'models', 'history']],
-    ['client', ['contract', 'history', 'encryption']],
-    ['encryption', ['contract']],
-    ['server', ['client', 'contract', 'history']],
+    ['activities', ['contract', 'tools', 'models', 'history', FILES]],
+    ['client', ['contract', 'history', 'encryption', PROBE]],
+    ['encryption', ['contract', FILES]],
+    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE]],
   ])('%s requires only %j', (folder, allowed) => {
     expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
   });
@@ -136,12 +148,21 @@ describe('the workflow bundle', () => {
     expect(Buffer.byteLength(bundleCode())).toBeLessThanOrEqual(BUNDLE_LIMIT);
   });
 
-  it('loads the libraries of the contract once a worker, not once a workflow', () => {
+  it('loads what is pure once a worker, and nothing of the SDK', () => {
     const shared = /exports\.preloadModules = [^}]*}/.exec(bundleCode())?.[0] ?? '';
-    expect([...shared.matchAll(/^\s*"(.+)"$/gm)].map(([, name]) => name)).toEqual([
-      './lib/contract/digest.js',
-      './lib/contract/schema.js',
-    ]);
+    const names = [...shared.matchAll(/^\s*"(.+)"$/gm)].flatMap(([, name = '']) => name);
+    expect(names).toEqual(expect.arrayContaining(['./lib/contract/digest.js', './lib/workflows/turn.js']));
+    const found = names.flatMap((name) => packagesOf(join(root, name)));
+    expect(found.filter((name) => name.startsWith('@temporalio'))).toEqual([]);
+  });
+
+  it('keeps nothing of a workflow in its modules, which all workflows share', () => {
+    const ours = bundleModules().filter((name) => /^\.\/lib\/(workflows|contract)\//.test(name));
+    // The SDK freezes plain values that they export.
+    const state =
+      /^let |^var (?!__|\w+ = require)|^const \w+ = (\[\]|\{\});|^(const \w+|exports\.\w+) = new \w+\(\);/m;
+    expect(ours.length).toBeGreaterThan(30);
+    expect(ours.filter((name) => state.test(readFileSync(join(root, name), 'utf8')))).toEqual([]);
   });
 
   it('holds our workflows', () => {
@@ -187,4 +208,20 @@ describe('the package', () => {
   it.each(Object.entries(manifest.bin))('has the command %s', (_name, file) => {
     expect(existsSync(join(root, file))).toBe(true);
   });
+});
+
+it('scripts, benches and tests name only files of lib that the build makes', () => {
+  const files = ['scripts', 'bench', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(mjs|cjs|ts)$/.test(name))
+      .map((name) => join(folder, name)),
+  );
+  const named = files.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:at\('lib', |lib\(|lib \+ )('[^()]+')\)/g)].map(
+      ([, parts = '']) => ({ file, path: join(...parts.split(/, ?/).map((part) => part.slice(1, -1))) }),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  const missing = named.filter(({ path }) => !existsSync(lib(path)) && !existsSync(`${lib(path)}.js`));
+  expect(missing).toEqual([]);
 });

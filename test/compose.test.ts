@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { TASK_QUEUE } from '../src/contract/names';
-import { ATTRIBUTE_TYPES, DYNAMIC_CONFIG } from '../src/engine/server-args';
+import { ATTRIBUTE_TYPES, DYNAMIC_CONFIG, SIGNAL_LIMIT } from '../src/engine/server-args';
 import { root } from './support/build';
 
 const read = (...path: string[]): string => readFileSync(join(root, ...path), 'utf8');
@@ -141,7 +141,7 @@ describe('the server', () => {
     const Setting = z.tuple([z.strictObject({ value: z.union([z.number(), z.boolean()]) })]);
     const settings = z.record(z.string(), Setting).parse(parse(read('deploy', 'dynamicconfig.yaml')));
     const told = Object.entries(settings).map(([key, [{ value }]]) => `${key}=${value}`);
-    expect(told.sort()).toEqual([...DYNAMIC_CONFIG].sort());
+    expect(told.sort()).toEqual([...DYNAMIC_CONFIG, SIGNAL_LIMIT].sort());
     expect(temporal.environment['DYNAMIC_CONFIG_FILE_PATH']).toBe('/deploy/dynamicconfig.yaml');
     expect(temporal.volumes).toContain('./deploy:/deploy:ro');
   });
@@ -244,7 +244,7 @@ describe('the worker', () => {
   });
 
   it('gets the time to drain that the worker takes', () => {
-    const [, force] = /shutdownForceTime: '(\d+s)'/.exec(read('src', 'worker.ts')) ?? [];
+    const [, force] = /shutdownForceTime: '(\d+s)'/.exec(read('src', 'worker-options.ts')) ?? [];
     expect(seconds(worker.stop_grace_period)).toBeGreaterThan(seconds(force));
   });
 

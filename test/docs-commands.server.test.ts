@@ -1,14 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { sawOf } from './cli/saw';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createProgram } from '../src/cli/program';
-import { freePorts } from '../src/engine/ports';
+import { freePorts } from '../src/engine/server-args';
 import type { TurnView } from '../src/history/view';
 import type { Ended } from './cli/process';
 import { root } from './support/build';
 import { docCommands, type DocCommand } from './support/docs';
-import { listens, makePlace, type DocsPlace } from './support/docs-place';
-import { until } from './support/worker';
+import { listens } from './cli/cli-worker';
+import { makePlace, type DocsPlace } from './support/docs-place';
+import { until } from './support/until';
 
 let place: DocsPlace;
 
@@ -28,6 +30,7 @@ const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
 /** Lines that are not run here, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
+  'npm run test:unit': 'it is a part of this run',
   'npm run test:cluster': 'builds a cluster for minutes; it has a run of its own',
   'npm run bench': BENCH,
   'npm run bench -- --only step,decision': BENCH,
@@ -94,7 +97,7 @@ const deletion = async (): Promise<string> => {
 
 const inDoubt = async (): Promise<string> => {
   const turn = await place.request({ tool: 'lose', args: {} });
-  await place.type(`npx countersign approve ${turn}/1.1`).ended;
+  await place.type(await seen(`npx countersign approve ${turn}/1.1`)).ended;
   await place.look(turn, 'in doubt', ({ inDoubt: open }) => open.length > 0);
   return turn;
 };
@@ -110,6 +113,13 @@ const denied = async (line: string): Promise<Ended> => {
     if (call === true) return end;
     await place.type(`npx countersign deny ${call} --reason "only looking"`).ended;
   }
+};
+
+/** Looks before it approves: there is no terminal to be asked at. */
+const seen = async (line: string): Promise<string> => {
+  const target = /approve (\S+)/.exec(line)?.[1] ?? '';
+  const cli = (...args: string[]) => place.type(`npx countersign ${args.join(' ')}`).ended;
+  return [line, ...(await sawOf(cli, target)), ...(/--(set|args) /.test(line) ? ['--yes'] : [])].join(' ');
 };
 
 /** Runs what stays until Ctrl-C. */
@@ -131,18 +141,18 @@ const onFreePort = async (line: string): Promise<string> => {
   return `${local} --port ${port}`;
 };
 
-/** Asks a desk that is open, with the token of somebody who may sign in. */
-const askDesk = async (line: string): Promise<Ended> => {
+/** Asks a web inbox that is open, with the token of somebody who may sign in. */
+const askInbox = async (line: string): Promise<Ended> => {
   const [port = 0] = await freePorts(1);
   const added = await place.type('npx countersign web user add cleo --json').ended;
-  const desk = place.type(`exec npx countersign web --port ${port}`);
-  await listens(desk);
+  const inbox = place.type(`exec npx countersign web --port ${port}`);
+  await listens(inbox);
   const { token }: { token: string } = JSON.parse(added.out);
   const answer = await place.type(
     `TOKEN=${token}; ${line.replace('7243', String(port))} --silent --show-error`,
   ).ended;
-  desk.signal('SIGINT');
-  await desk.ended;
+  inbox.signal('SIGINT');
+  await inbox.ended;
   return answer;
 };
 
@@ -183,6 +193,7 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign doctor --json$/, says: /"name": "transitions"/ },
   {
     line: /^npx countersign approve .*--hunks 1,3/,
+    fill: seen,
     turn: threeHunks,
     says: /approved by/,
     then: () => readFile(join(place.folder, 'files', 'list.txt'), 'utf8'),
@@ -190,6 +201,7 @@ const RULES: readonly Rule[] = [
   },
   {
     line: /^npx countersign approve .*--hunks 1\b/,
+    fill: seen,
     turn: threeHunks,
     says: /approved by/,
     then: () => readFile(join(place.folder, 'files', 'list.txt'), 'utf8'),
@@ -197,13 +209,15 @@ const RULES: readonly Rule[] = [
   },
   {
     line: /^npx countersign approve .*--set 'argv\.1="5"'/,
+    fill: seen,
     turn: () => place.request({ tool: 'run_command', args: { argv: ['echo', '3'] } }),
-    says: /modified by/,
+    says: /approved by/,
     then: told,
     leaves: expect.stringMatching(/^5$/m),
   },
   {
     line: /^npx countersign approve .*--set amount=50/,
+    fill: seen,
     turn: pay,
     says: /modified by/,
     then: told,
@@ -211,6 +225,7 @@ const RULES: readonly Rule[] = [
   },
   {
     line: /^npx countersign approve .*(--set cents=|"cents":)(50|1500)\b/,
+    fill: seen,
     turn: refund,
     says: /modified by/,
     then: told,
@@ -218,6 +233,7 @@ const RULES: readonly Rule[] = [
   },
   {
     line: /^npx countersign approve /,
+    fill: seen,
     turn: pay,
     says: /approved by/,
     then: told,
@@ -255,7 +271,7 @@ const RULES: readonly Rule[] = [
   },
   { line: /^npx countersign web user (add|list|remove)/, says: /ann/ },
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
-  { line: /^curl .*\/api\/inbox$/, turn: pay, run: askDesk, says: (turn) => turn },
+  { line: /^curl .*\/api\/inbox$/, turn: pay, run: askInbox, says: (turn) => turn },
   { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },
   { line: /^npx countersign timeline turn\.json\b/, says: /give_back/ },
   { line: /^npx countersign timeline <turn>/, turn: secondStep, says: /list_directory/ },
@@ -307,7 +323,7 @@ it.each(runnable)(
     if (rule.then === undefined) return;
     let left: unknown;
     const look = async (): Promise<boolean> => {
-      left = await rule.then?.(await place.desk.view(turn));
+      left = await rule.then?.(await place.client.view(turn));
       return matches(left, rule.leaves);
     };
     // What it left in the end is told, not that it was waited for.
@@ -373,10 +389,7 @@ describe('what is not run', () => {
 
   it.each(settings)('$line sets what is read', ({ line }) => {
     const [, name = ''] = /^export (\w+)=/.exec(line) ?? [];
-    const readers = [
-      'src/encryption/settings.ts',
-      'node_modules/@temporalio/envconfig/lib/envconfig-toml.js',
-    ];
+    const readers = ['src/encryption/keys.ts', 'node_modules/@temporalio/envconfig/lib/envconfig-toml.js'];
     const text = readers.map((file) => readFileSync(join(root, file), 'utf8')).join('');
     expect(text).toContain(`'${name}'`);
   });

@@ -10,13 +10,15 @@ import { readPage } from './support/docs';
 const TYPES: readonly [section: string, file: string, name: string][] = [
   ['defineConfig', 'tools/define-config', 'ConfigOptions'],
   ['log of defineConfig', 'tools/call-log', 'CallLogOptions'],
-  ['hooks of defineConfig', 'tools/hooks', 'Hooks'],
+  ['hooks of defineConfig', 'tools/executor', 'Hooks'],
   ['defineAgent', 'tools/define-agent', 'AgentOptions'],
   ['defineTool', 'tools/types', 'ToolOptions'],
   ['createWorkspaceTools', 'tools/workspace/index', 'WorkspaceOptions'],
-  ['createShellTools', 'tools/shell/index', 'ShellOptions'],
+  ['createShellTools', 'tools/shell-tools', 'ShellOptions'],
   ['openaiCompatible', 'models/openai-compatible', 'OpenAICompatibleOptions'],
   ['startWorker', 'worker', 'WorkerSettings'],
+  ['createWorkerOptions', 'worker-options', 'CreateWorkerOptions'],
+  ['bundleWorkflows', 'bundle-workflows', 'BundleWorkflowsOptions'],
   ['connect', 'client/types', 'ConnectOptions'],
   ['start of a client', 'client/types', 'StartRequest'],
   ['inbox of a client', 'client/types', 'InboxQuery'],
@@ -24,22 +26,22 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['runs of a client', 'client/types', 'RunQuery'],
   ['fork of a client', 'client/types', 'ForkTurnRequest'],
   ['follow of a client', 'client/types', 'FollowOptions'],
-  ['encryption of startWorker and connect', 'encryption/settings', 'EncryptionOptions'],
+  ['encryption of startWorker and connect', 'encryption/keys', 'EncryptionOptions'],
   ['createExecutor', 'tools/executor', 'ExecutorDeps'],
   ['execute of an executor', 'tools/executor', 'BatchOptions'],
-  ['createGate', 'workflows/gate/types', 'GateOptions'],
-  ['ask of a gate', 'workflows/gate/types', 'GateRequest'],
-  ['startTestServer', 'testing/server', 'TestServerOptions'],
-  ['startBench', 'testing/bench', 'BenchOptions'],
-  ['waitForRequest and waitForEnd', 'testing/wait', 'WaitOptions'],
-  ['approveNext and denyNext', 'testing/decide-next', 'ApproveOptions'],
+  ['createGate', 'workflows/gate/request', 'GateOptions'],
+  ['ask of a gate', 'workflows/gate/request', 'GateRequest'],
+  ['startTestServer', 'testing', 'TestServerOptions'],
+  ['startTestEnvironment', 'testing', 'TestEnvironmentOptions'],
+  ['waitForRequest and waitForEnd', 'testing', 'WaitOptions'],
+  ['approveNext and denyNext', 'testing', 'ApproveOptions'],
 ];
 
-/** Types that are told as part of another one, or that nobody writes by hand. */
-const ELSEWHERE = ['NextOptions', 'ForkRequest', 'ModelRequest'];
+/** Types that stand as part of another one or in Temporal's own documentation, or that nobody writes by hand. */
+const ELSEWHERE = ['OwnWorkerOptions', 'NextOptions', 'ForkRequest', 'ModelRequest'];
 
 const source = (file: string): string => join(root, 'src', `${file}.ts`);
-const ENTRIES = ['index', 'client/index', 'testing/index', 'workflows/gate/index'];
+const ENTRIES = ['index', 'client/index', 'testing', 'workflows/gate/index'];
 
 let checker: ts.TypeChecker;
 let program: ts.Program;

@@ -25,6 +25,7 @@ beforeAll(() => {
     paths: {
       countersign: [join(root, 'src', 'index.ts')],
       'countersign/workflow': [join(root, 'src', 'workflows', 'gate', 'index.ts')],
+      'countersign/testing': [join(root, 'src', 'testing.ts')],
       'countersign/*': [join(root, 'src', '*', 'index.ts')],
     },
   };

@@ -6,7 +6,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const readme = read('README.md');
 
 const PROMISE =
-  'A call marked unsafe is started at most once per decision. If we cannot prove whether it finished, we stop and ask; we never guess and never silently retry.';
+  'A call marked unsafe is started at most once per decision, or, where no decision is needed, once per request of the model. If we cannot prove whether it finished, we stop and ask; we never guess and never silently retry.';
 
 it('makes the promise word for word', () => {
   expect(readme).toContain(`> ${PROMISE}`);

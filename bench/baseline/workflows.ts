@@ -1,4 +1,4 @@
-import { condition, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
+import { condition, defineSignal, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
 
 /** A message of the conversation, as model APIs take it. */
 export type Message =
@@ -25,7 +25,7 @@ const { model, tool, bareModel, bareTool } = proxyActivities<BaselineActivities>
 });
 
 /**
- * What a careful person writes by hand: a model and a tool, each an activity. A model knows what it is told, so each
+ * What a careful person writes by hand: a model and a tool, each an activity. A model knows only what it is sent, so each
  * step sends it the conversation, as the loops of Temporal's own samples and plugins do.
  */
 export async function handWrittenLoop(steps: number): Promise<string> {
@@ -61,4 +61,40 @@ export async function rawSignal(): Promise<string> {
   });
   await condition(() => go);
   return bareTool({ text: 'go' });
+}
+
+export const decideUpdate = defineUpdate<boolean>('decide');
+
+/** Waits for an update and answers it: the least that a turn which waits can be. */
+export async function rawDecision(): Promise<void> {
+  let decided = false;
+  setHandler(decideUpdate, () => {
+    decided = true;
+    return decided;
+  });
+  await condition(() => decided);
+}
+
+/** Waits for an update, then runs the tool and asks the model again: the least that follows from a decision. */
+export async function rawDecidedStep(): Promise<string> {
+  await rawDecision();
+  const last = await bareTool({ text: 'go' });
+  const { text } = await bareModel({ step: 1, steps: 1, last });
+  return text;
+}
+
+export const countSignal = defineSignal<[unknown]>('count');
+
+/** Counts signals until a signal ends it. */
+export async function countSignals(): Promise<number> {
+  let count = 0;
+  let ended = false;
+  setHandler(countSignal, () => {
+    count += 1;
+  });
+  setHandler(goSignal, () => {
+    ended = true;
+  });
+  await condition(() => ended);
+  return count;
 }

@@ -1,19 +1,18 @@
-/** Exports the history in a directory again and again, then verifies a million records; prints both times as JSON. */
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporal } from '@temporalio/proto';
-import { openAuditFile } from '../../lib/cli/audit/audit-file';
-import { exportRuns, type AuditSource } from '../../lib/cli/audit/export-runs';
-import { verifyFile } from '../../lib/cli/audit/verify-file';
+import { openAuditFile, verifyFile } from '../../lib/cli/audit-file';
+import { type AuditSource, exportRuns } from '../../lib/cli/commands/audit';
 import { makeKeys } from '../../lib/history/audit/keys';
-import { createRecorder } from '../../lib/history/audit/records/recorder';
-import { makeDecode } from '../../lib/history/decode';
+import { createRecorder } from '../../lib/history/audit/records';
+import { makeDecode } from '../../lib/history/decode/decode';
 import type { TurnEvent } from '../../lib/history/events';
-import { createFold } from '../../lib/history/fold';
-import type { History } from '../../lib/history/read-histories';
+import { createFold } from '../../lib/history/fold/fold';
+import type { History } from '../../lib/history/decode/decode';
 import { median, timed } from '../figure';
 
+/** Exports the history in a directory again and again, then verifies a million records; prints both times as JSON. */
 const ROUNDS = 5;
 const RUNS = 100;
 const RECORDS = 1_000_000;

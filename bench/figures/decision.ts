@@ -4,7 +4,7 @@ import { BASELINE_QUEUE, freshId, OUR_QUEUE, started } from '../subjects';
 
 const ROUNDS = 60;
 
-/** Milliseconds from `send` until the handler that is told `key` runs. */
+/** Milliseconds from `send` until the handler of `key` runs. */
 export async function untilStarted(key: string, send: () => Promise<unknown>): Promise<number> {
   const running = new Promise<number>((resolve) => started.set(key, () => resolve(performance.now())));
   const sent = performance.now();

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
-import { replayApart } from '../../lib/cli/replay/apart/replay-apart';
+import { fetchRuns, newestRuns, replayIsolated } from '../../lib/cli/replay/replay';
 import { judgeRuns, type NamedRun } from '../../lib/cli/replay/judge';
-import { taskTimeoutOf } from '../../lib/cli/replay/options';
-import { fetchRuns, newestRuns } from '../../lib/cli/replay/runs';
+import { taskTimeoutOf } from '../../lib/cli/commands/replay';
 import { connect } from '../../lib/client';
-import { makeDecode } from '../../lib/history/decode';
-import type { History } from '../../lib/history/read-histories';
-import { absolute, alternate, median, relative, timed, type Bench, type Measurement } from '../figure';
+import { makeDecode } from '../../lib/history/decode/decode';
+import type { History } from '../../lib/history/decode/decode';
+import { absolute, alternate, type Bench, type Measurement, median, relative, timed } from '../figure';
 import { freshId } from '../subjects';
 import { runLoop, runTurn } from './step';
 
@@ -17,9 +16,9 @@ const LOOP_STEPS = 100;
 const TURNS = 200;
 
 const workflowBundle = { codePath: join(__dirname, '..', '..', 'lib', 'workflow-bundle.js') };
-const apart = { setup: { workflowBundle, taskTimeoutMs: taskTimeoutOf({}) }, env: process.env };
+const isolated = { setup: { workflowBundle, taskTimeoutMs: taskTimeoutOf({}) }, env: process.env };
 /** As the command does. */
-const ours = (runs: AsyncIterable<NamedRun>) => replayApart(apart, runs);
+const ours = (runs: AsyncIterable<NamedRun>) => replayIsolated(isolated, runs);
 
 /** Events per second when a turn is replayed, beside bare activities of the same number by the SDK's own means. */
 export const replay: Measurement = {
@@ -53,10 +52,10 @@ export const replayBatch: Measurement = {
   async run(bench) {
     for (let count = 0; count < TURNS; count += 50)
       await Promise.all(Array.from({ length: 50 }, () => runTurn(bench, 'few')));
-    const desk = await connect({ address: bench.address });
+    const client = await connect({ address: bench.address });
     const ms = await timed(async () => {
-      const runs = await newestRuns(desk, { query: `WorkflowType = 'agentTurn'` }, TURNS);
-      const fetched = fetchRuns(desk, runs, { runs: runs.length, done: 0, gone: 0 });
+      const runs = await newestRuns(client, { query: `WorkflowType = 'agentTurn'` }, TURNS);
+      const fetched = fetchRuns(client, runs, { runs: runs.length, done: 0, gone: 0 });
       let judged = 0;
       for await (const { finding } of judgeRuns({ replay: ours, decode: makeDecode() }, fetched)) {
         if (finding !== undefined) throw new Error(finding.message);
@@ -64,7 +63,7 @@ export const replayBatch: Measurement = {
       }
       if (judged < TURNS) throw new Error(`only ${judged} of ${TURNS} turns were replayed`);
     });
-    await desk.close();
+    await client.close();
     return [absolute(`replay of ${TURNS} turns`, ms / 1000, { most: 20, unit: 's' })];
   },
 };

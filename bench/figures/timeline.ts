@@ -33,9 +33,9 @@ export const timeline: Measurement = {
 const TELL = `
 const [, lib, file] = process.argv;
 const { parseExport } = require(lib + '/history/exported.js');
-const { turnEventsOfRuns } = require(lib + '/history/from-json.js');
+const { turnEventsOfRuns } = require(lib + '/history/exported.js');
 const { timelineOf } = require(lib + '/history/timeline.js');
-const { timelineLines } = require(lib + '/cli/print/timeline.js');
+const { timelineLines } = require(lib + '/cli/commands/timeline.js');
 const { createScreen } = require(lib + '/cli/print/screen.js');
 const runs = parseExport(require('fs').readFileSync(file, 'utf8'));
 const quiet = { write: () => undefined };

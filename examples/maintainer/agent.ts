@@ -11,7 +11,7 @@ const {
   REPOSITORY = '.countersign/repository',
 } = process.env;
 
-// Without a repository of yours it works on a copy of the little one in this folder.
+// If you name no repository, it works on a copy of the small one in this folder.
 if (!existsSync(REPOSITORY)) cpSync(join(__dirname, 'repository'), REPOSITORY, { recursive: true });
 
 /**
@@ -28,7 +28,7 @@ const runTests = defineTool({
   handler: (_, { signal }) =>
     new Promise<string>((resolve, reject) => {
       execFile(process.execPath, ['--test'], { cwd: REPOSITORY, signal }, (error, stdout) => {
-        // Tests that fail are an answer too; that they could not be run is an error.
+        // Failing tests are an answer too; only tests that could not run are an error.
         if (error === null) resolve(`passed\n${stdout}`);
         else if (typeof error.code === 'number') resolve(`failed\n${stdout}`);
         else reject(error);

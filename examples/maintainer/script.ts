@@ -15,8 +15,8 @@ const edits = [
 ];
 
 /**
- * Stands in for a language model, so that the example runs without a key. Whatever it is asked, it makes the tests of
- * the little repository pass: runs them, reads the file, proposes a change, runs them again.
+ * Takes the place of a language model, so that the example runs without a key. Whatever it is asked, it makes the tests
+ * of the small repository pass: it runs them, reads the file, proposes a change, and runs them again.
  */
 export const maintainerScript = scriptedModel(
   [

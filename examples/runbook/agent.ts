@@ -11,10 +11,10 @@ import {
 
 const { MODEL, MODEL_URL = 'https://api.openai.com/v1', SERVICE = '.countersign/service' } = process.env;
 
-// Without a service of yours it works on a copy of the little one in this folder.
+// If you name no service, it works on a copy of the small one in this folder.
 if (!existsSync(SERVICE)) cpSync(join(__dirname, 'service'), SERVICE, { recursive: true });
 
-/** What the runbook speaks of. Everything else is refused before a person is bothered with it. */
+/** The programs of the runbook. Every other program is refused before a person is asked about it. */
 const PROGRAMS = ['bin/status', 'bin/rotate-logs', 'tail', 'df'];
 
 const policy: Policy = ({ tool, arguments: { argv } }) => {
@@ -24,15 +24,15 @@ const policy: Policy = ({ tool, arguments: { argv } }) => {
   return { decision: 'refuse', reason: `the runbook knows ${PROGRAMS.join(', ')} and nothing else` };
 };
 
-/** Reading is safe; what could change a file is left out, because this agent changes things by commands only. */
+/** Reading is safe. Tools that could change a file are left out, because this agent changes things by commands only. */
 const readOnly = createWorkspaceTools({ root: SERVICE }).filter(({ safety }) => safety === 'safe');
 
-/** `run_command`: a program and its words, no shell. Each run is decided by a person and never repeated by us. */
+/** `run_command`: a program and its arguments, without a shell. A person decides each run, and we never repeat it. */
 const shell = createShellTools({ root: SERVICE, timeout: '1 minute' });
 
 export default defineAgent({
   name: 'operator',
-  // The runbook is what the agent is told: change the page and the agent follows it from the next start on.
+  // The runbook is the agent's instructions: change the page, and the agent follows it from the next start.
   instructions: readFileSync(join(SERVICE, 'runbook.md'), 'utf8'),
   // The offline model follows plain words such as `run bin/status then run bin/rotate-logs 3`.
   model: MODEL

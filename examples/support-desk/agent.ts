@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { defineAgent, defineTool, openaiCompatible, type Policy } from 'countersign';
+import { defineAgent, defineTool, nothingDone, openaiCompatible, type Policy } from 'countersign';
 import { z } from 'zod';
 import { euros, openShop } from './orders';
 import { deskScript } from './script';
 
 const { MODEL, MODEL_URL = 'https://api.openai.com/v1', REFUNDS = '.countersign/refunds' } = process.env;
 
-/** Above this nobody at the desk decides. */
+/** Nobody at the desk may decide about more than this. */
 const LIMIT_CENTS = 50_000;
 
 const shop = openShop({ orders: join(__dirname, 'orders.json'), refunds: REFUNDS });
@@ -30,7 +30,7 @@ const refundOrder = defineTool({
   safety: 'dangerous',
   effect: 'unsafe',
   requestExpires: '2 days',
-  // What the person who decides sees beside the arguments.
+  // The approver sees this beside the arguments.
   preview: async ({ order, cents, reason }) => {
     const found = await shop.find(order);
     const left = await shop.leftOf(found);
@@ -38,8 +38,8 @@ const refundOrder = defineTool({
     return `${head}\nfor ${found.item}\nbecause ${reason}`;
   },
   handler: async ({ order, cents, reason }, { idempotencyKey, signal }) => {
-    // Last look before the effect: past its time the call must not pay.
-    signal.throwIfAborted();
+    // The last check before the effect: after its timeout the call must not pay.
+    if (signal.aborted) throw nothingDone('it was stopped before the refund');
     await shop.refund({ order, cents, reason, key: idempotencyKey });
     return `refunded ${euros(cents)} of order ${order}`;
   },
@@ -51,7 +51,7 @@ const refundOrder = defineTool({
   },
 });
 
-/** Asked before a person is, and again right before the handler: no edit gets around it. */
+/** The policy is asked before a person is, and again right before the handler, so no edit gets around it. */
 const policy: Policy = ({ tool, arguments: { cents } }) =>
   tool === 'refund_order' && Number(cents) > LIMIT_CENTS
     ? { decision: 'refuse', reason: `refunds over ${euros(LIMIT_CENTS)} are made by accounting` }

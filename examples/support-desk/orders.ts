@@ -13,11 +13,11 @@ export type Refund = z.output<typeof refundSchema>;
 interface Place {
   /** A file with the list of orders. */
   orders: string;
-  /** A folder: one file a refund, `<order>-<n>.json`, written once and never changed. */
+  /** A folder with one file per refund, `<order>-<n>.json`, written once and never changed. */
   refunds: string;
 }
 
-/** The orders of a shop and what was paid back. Any number of processes may use it at once. */
+/** The orders of a shop, and its refunds. Any number of processes may use it at once. */
 export function openShop({ orders, refunds }: Place) {
   const find = async (id: string): Promise<Order> => {
     const all = z.array(orderSchema).parse(JSON.parse(await readFile(orders, 'utf8')));
@@ -34,7 +34,7 @@ export function openShop({ orders, refunds }: Place) {
 
   const leftOf = async (order: Order): Promise<number> => left(order, await refundsOf(order.id));
 
-  /** Pays back; throws where the order has less left. A key that was paid already is not paid again. */
+  /** Pays back; throws if the order has less left. A key that was already paid is not paid again. */
   const refund = async (wanted: Refund): Promise<void> => {
     const order = await find(wanted.order);
     for (;;) {
@@ -42,7 +42,7 @@ export function openShop({ orders, refunds }: Place) {
       if (made.some(({ key }) => key === wanted.key)) return;
       const most = left(order, made);
       if (wanted.cents > most) throw new Error(`order ${order.id} has only ${euros(most)} left`);
-      // Taken meanwhile by another process: look again, for what is left may have changed.
+      // Another process took the name. Look again: the rest of the order may have changed.
       if (await writeNew(refunds, `${order.id}-${made.length + 1}.json`, wanted)) return;
     }
   };
@@ -56,14 +56,14 @@ const readRefund = async (file: string): Promise<Refund> =>
 const left = ({ cents }: Order, made: readonly Refund[]): number =>
   made.reduce((rest, refund) => rest - refund.cents, cents);
 
-/** Writes a file that is either whole or not there. False where the name is taken. */
+/** Writes a file that is either whole or not there. Returns false if the name is taken. */
 async function writeNew(folder: string, name: string, value: Refund): Promise<boolean> {
   const draft = join(folder, `.${randomUUID()}.draft`);
   const file = await open(draft, 'w');
   try {
     await file.writeFile(`${JSON.stringify(value)}\n`);
     await file.sync();
-    // Unlike a rename a link never replaces what is there.
+    // Unlike a rename, a link never replaces an existing file.
     await link(draft, join(folder, name));
     return true;
   } catch (error) {

@@ -2,7 +2,7 @@ import { scriptedModel, type ModelRequest } from 'countersign';
 
 const REQUEST = /^refund (\w+)(?: (\d+(?:\.\d\d)?))? because (.+)$/;
 
-/** The person's words, taken apart; null where they are no such request. */
+/** The parts of the person's request; null if it is not a refund request. */
 function asked({ messages }: ModelRequest) {
   const [, order = '', amount, reason = ''] = REQUEST.exec(messages[0]?.content ?? '') ?? [];
   return order === '' ? null : { order, reason, cents: amount && Math.round(Number(amount) * 100) };
@@ -12,8 +12,9 @@ const lastResult = ({ messages }: ModelRequest): string =>
   messages.findLast(({ role }) => role === 'tool')?.content ?? '';
 
 /**
- * Stands in for a language model, so that the example runs without a key: looks the order up, asks for the refund, and
- * says what came of it. It understands `refund <order> [<amount>] because <reason>`; without an amount it is all that is left.
+ * Takes the place of a language model, so that the example runs without a key: it looks the order up, asks for the
+ * refund, and says how it ended. It understands `refund <order> [<amount>] because <reason>`; without an amount it asks
+ * for all that is left.
  */
 export const deskScript = scriptedModel(
   [

@@ -1,14 +1,17 @@
 import { Context } from '@temporalio/activity';
+import { LRUCache } from 'lru-cache';
 import { QUERIES } from '../contract/names';
 import {
+  cutContent,
   dropOutputs,
+  entryBytes,
   resultEntry,
   type TranscriptEntry,
   type TranscriptPage,
   type TranscriptQuery,
 } from '../contract/transcript';
 import type { ThinkInput } from '../contract/think';
-import type { Memory } from './memory';
+import { LIMITS } from '../contract/limits';
 
 /** The conversation a step is about: from memory, or what is missing from the turn itself. */
 export async function conversationOf(input: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {
@@ -37,7 +40,8 @@ function resultEntries(
     const call = calls.find((one) => one.callId === ref.callId);
     const content = ref.text ?? memory.content(ref.digest);
     if (call === undefined || content === undefined) return undefined;
-    results.push(resultEntry(call, { content, success: ref.success }));
+    const text = input.cutTo === undefined ? content : cutContent(content, input.cutTo);
+    results.push(resultEntry(call, { content: text, success: ref.success }));
   }
   return results;
 }
@@ -62,4 +66,61 @@ async function readTranscript(): Promise<TranscriptEntry[]> {
     from = page.next;
   }
   return entries;
+}
+
+/** A conversation as this worker last saw it: everything up to and including one reply. */
+interface Remembered {
+  replyId: string;
+  entries: readonly TranscriptEntry[];
+  bytes: number;
+}
+
+/**
+ * Texts this worker has seen, so that they need not be sent again. Forgetting is always safe: what is missing is read
+ * from the turn. Least recently used out first, by bytes; entries are never changed.
+ */
+export interface Memory {
+  /** The conversation of a run, if it ends with this reply. */
+  transcript(run: string, replyId: string): Remembered | undefined;
+  remember(run: string, remembered: Remembered): void;
+  /** Content of a result by its digest. */
+  content(digest: string): string | undefined;
+  keepContent(digest: string, content: string): void;
+}
+
+/** Makes a memory of at most `maxBytes`. */
+export function createMemory(maxBytes: number = LIMITS.workerMemoryBytes): Memory {
+  const transcripts = new LRUCache<string, Remembered>({
+    maxSize: maxBytes,
+    sizeCalculation: (value) => Math.max(1, value.bytes),
+  });
+  const contents = new LRUCache<string, string>({
+    maxSize: maxBytes,
+    sizeCalculation: (text) => text.length * 2 + 1,
+  });
+  return {
+    transcript(run, replyId) {
+      const found = transcripts.get(run);
+      return found?.replyId === replyId ? found : undefined;
+    },
+    remember: (run, remembered) => void transcripts.set(run, remembered),
+    content: (digest) => contents.get(digest),
+    keepContent: (digest, content) => void contents.set(digest, content),
+  };
+}
+
+/** Bytes of entries, as the memory counts them. */
+export function bytesOf(entries: readonly TranscriptEntry[]): number {
+  return entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
+}
+
+/** Every step has the entries of those before it: counting them anew would cost more the longer a turn is. */
+const sizes = new WeakMap<TranscriptEntry, number>();
+
+function sizeOf(entry: TranscriptEntry): number {
+  const known = sizes.get(entry);
+  if (known !== undefined) return known;
+  const size = entryBytes(entry);
+  sizes.set(entry, size);
+  return size;
 }

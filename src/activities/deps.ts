@@ -1,17 +1,20 @@
 import type { Logger } from '@temporalio/common';
 import type { Agent } from '../tools/define-agent';
-import type { Executor } from '../tools/executor';
+import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
-import type { Memory } from './memory';
+import type { Memory } from './conversation';
 
-/** What the activities of one worker are made of. */
+/** What the activities of one worker need. */
 export interface ActivityDeps {
   agents: ReadonlyMap<string, Agent>;
   /** Names of the tools that this queue owns. Which tool a name means is up to the agent of a call. */
   toolNames: ReadonlySet<string>;
   /** The queue whose tools are prepared in `think` itself. */
   taskQueue: string;
-  executor: Executor;
+  /** How long a task waits for a worker that has its agent, in milliseconds. */
+  agentWaitMs: number;
+  /** Hooks, log and runner of handlers. */
+  run: RunDeps;
   memory: Memory;
   journal: Journal;
   log: Logger;

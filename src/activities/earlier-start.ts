@@ -1,12 +1,20 @@
 import { Context } from '@temporalio/activity';
+import { temporal } from '@temporalio/proto';
 import type { CallInput } from '../contract/call';
-import { pendingAttempt } from './pending-attempt';
-import { wasScheduledBefore } from './reset-history';
+import { startInEarlierRound } from './failures';
+import {
+  isAllowedHere,
+  isOfReplyHere,
+  isResetRun,
+  readResetHistory,
+  wasScheduledBefore,
+} from './reset-history';
+import { errorMessage } from '../contract/errors';
 
 /**
  * Looks for proof that an unsafe call was started before, in everything that outlives a worker: the attempt's number,
- * heartbeat details, when it was scheduled, the pending activity's description (an operator's activity reset) and the
- * histories of the runs this one was reset from. What cannot be read counts as a start: we stop and ask.
+ * heartbeat details, when it was scheduled, the pending activity's description (an operator's activity reset) and, in a
+ * run that a reset made, its own history and those it goes back to. What cannot be read counts as a start: we stop and ask.
  *
  * @returns why it may have been started, or undefined where nothing says so.
  */
@@ -14,18 +22,17 @@ export async function earlierStart(input: CallInput): Promise<string | undefined
   const { info } = Context.current();
   if (info.attempt > 1) return `this is attempt ${info.attempt}; an earlier one was started`;
   if (info.heartbeatDetails !== undefined) return 'an earlier attempt had begun to beat';
-  // An operator's reset of a call that waits for its next attempt erases all else that tells of the earlier one.
+  // An operator's reset of a call that waits for its next attempt erases every other trace of the earlier one.
   if (info.currentAttemptScheduledTimestampMs > info.scheduledTimestampMs)
     return 'it was scheduled a second time';
   try {
-    return (await describedStart()) ?? (await startInBaseRun(input));
+    return (await describedStart()) ?? (await startInEarlierRound(input)) ?? (await startInOtherRun(input));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return `whether it was started before could not be read: ${why}`;
+    return `whether it was started before could not be read: ${errorMessage(error)}`;
   }
 }
 
-/** An operator's reset starts the count of attempts anew, but the server remembers that there were some. */
+/** An operator's reset counts attempts from 1 again, but the server still knows that there were some. */
 async function describedStart(): Promise<string | undefined> {
   const pending = await pendingAttempt();
   if (pending === undefined) return 'the server no longer knows this attempt';
@@ -34,9 +41,53 @@ async function describedStart(): Promise<string | undefined> {
   return before ? 'an earlier attempt was started; an operator reset it' : undefined;
 }
 
-async function startInBaseRun(input: CallInput): Promise<string | undefined> {
-  const { info } = Context.current();
-  if (info.workflowExecution?.runId === input.originalRunId) return undefined;
-  const scheduled = await wasScheduledBefore(input);
-  return scheduled ? 'it was scheduled in the run that this one was reset from' : undefined;
+/** In a run that a reset made, only its own history can allow a start: another run may have started the call. */
+async function startInOtherRun(input: CallInput): Promise<string | undefined> {
+  if (!isResetRun(input)) return undefined;
+  const history = await readResetHistory();
+  if (await wasScheduledBefore(history, input))
+    return 'it was scheduled in the run that this one was reset from';
+  if (!(await isAllowedHere(history, input)))
+    return `${input.decision === undefined ? 'asked for before the turn was reset' : DECIDED_BEFORE}; another run may have started it`;
+  // A person who says "run it again" knows of the doubt. A call whose reply was made in this run has a key of its own.
+  if (history.isCut && input.generation === 0 && !(await isOfReplyHere(history, input)))
+    return 'the server has deleted the run that this one was reset from';
+  return undefined;
 }
+
+const DECIDED_BEFORE = 'decided before the turn was reset';
+
+/**
+ * Why a call that may run any number of times needs another decision: in a run that a reset made, the one that it holds
+ * counts only where this run's own history proves that it was made after that. Undefined: it counts.
+ */
+export async function outdatedDecision(input: CallInput): Promise<string | undefined> {
+  if (input.decision === undefined || !isResetRun(input)) return undefined;
+  try {
+    return (await isAllowedHere(await readResetHistory(), input)) ? undefined : DECIDED_BEFORE;
+  } catch (error) {
+    return `whether it was ${DECIDED_BEFORE} could not be read: ${errorMessage(error)}`;
+  }
+}
+
+/**
+ * What the server knows of the current attempt. Undefined where the server no longer waits for it: it timed out, or its
+ * run is over (a closed run keeps the list of its pending activities).
+ *
+ * @throws where the server cannot be asked.
+ */
+export async function pendingAttempt(): Promise<temporal.api.workflow.v1.IPendingActivityInfo | undefined> {
+  const { info, client } = Context.current();
+  const { workflowExecutionInfo, pendingActivities } = await client.workflowService.describeWorkflowExecution(
+    {
+      namespace: info.namespace,
+      execution: info.workflowExecution ?? null,
+    },
+  );
+  if (workflowExecutionInfo?.status !== RUNNING) return undefined;
+  return pendingActivities?.find(
+    ({ activityId, attempt }) => activityId === info.activityId && attempt === info.attempt,
+  );
+}
+
+const RUNNING = temporal.api.enums.v1.WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING;

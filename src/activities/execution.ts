@@ -1,65 +1,132 @@
+import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
 import type { CallInput, CallOutput } from '../contract/call';
-import { withDecisionNote } from '../contract/decision-note';
-import { makeFailure } from '../contract/make-result';
-import type { ToolFailure, ToolResult } from '../contract/result';
-import type { RunOutcome } from '../tools/executor';
+import { withDecisionNote } from '../contract/call-messages';
+import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
+import type { RunOutcome } from '../tools/outcome';
+import { runJob, type RunJob } from '../tools/executor';
 import type { Tool } from '../tools/types';
 import { contentDigest } from './content-digest';
 import type { ActivityDeps } from './deps';
-import { lateReporter } from './late-outcome';
-import type { Lease } from './lease';
+import type { AttemptGuard } from './attempt';
+import { SIGNALS } from '../contract/names';
 
-/** One execution of a call: everything its steps need. */
-export interface Execution {
+/** A call to execute here; this worker may lack its tool. */
+export interface AskedExecution {
   deps: ActivityDeps;
-  tool: Tool;
+  tool: Tool | undefined;
   input: CallInput;
-  /** The arguments, as the handler wants them. */
-  value: unknown;
   /** `<callKey>:<generation>`; what the handler gets as idempotency key. */
   key: string;
 }
 
+/** One execution of a call: everything its steps need. */
+export interface Execution extends AskedExecution {
+  tool: Tool;
+  /** The arguments, as the handler wants them. */
+  value: unknown;
+}
+
 /** A final output. Its text stays with the worker, so that the next step need not be sent it. */
-export function known(deps: ActivityDeps, result: ToolResult): CallOutput {
+export function cachedOutput(deps: ActivityDeps, result: ToolResult): CallOutput {
   const digest = contentDigest(result.content);
   deps.memory.keepContent(digest, result.content);
   return { result, contentDigest: digest };
 }
 
 /** An error result of a call whose handler did not start. */
-export function notRun({ tool, input }: Pick<Execution, 'tool' | 'input'>, failure: ToolFailure): ToolResult {
+export function notRunResult(
+  { tool, input }: Pick<AskedExecution, 'tool' | 'input'>,
+  failure: ToolFailure,
+): ToolResult {
   const facts = {
     timestamp: new Date().toISOString(),
-    safety: tool.safety,
+    safety: tool?.safety ?? null,
     approved: input.decision !== undefined,
     attempt: Context.current().info.attempt,
   };
-  return withNote(input, makeFailure({ ...input, server: tool.server }, failure, facts));
+  const head = tool === undefined ? input : { ...input, server: tool.server };
+  return withNote(input, makeFailure(head, failure, facts));
 }
 
-/** Runs the handler under its lease. */
-export async function execute(execution: Execution, lease: Lease): Promise<RunOutcome> {
+/** Runs the handler as long as the attempt is ours. */
+export async function execute(execution: Execution, guard: AttemptGuard): Promise<RunOutcome> {
   const { deps, tool, input, value, key } = execution;
-  return deps.executor.run({
+  const job: RunJob = {
     tool,
     value,
     call: { callId: input.callId, id: input.id, arguments: input.arguments },
     approved: input.decision !== undefined,
     attempt: Context.current().info.attempt,
     idempotencyKey: key,
-    signal: lease.signal,
-    // The machine may have been frozen since the last look; looking aborts the signal.
-    beforeStart: () => void lease.lost(),
+    signal: guard.signal,
+    // The machine may have been frozen since the last look; a look aborts the signal. A repeatable call need not ask the server.
+    beforeStart: tool.effect === 'unsafe' ? () => guard.confirm() : () => void guard.lost(),
     timeoutMs: input.timeoutMs,
     onLate: lateReporter(execution),
-    ...(input.plan === undefined ? {} : { plan: input.plan }),
-    ...(input.decision?.hunks === undefined ? {} : { hunks: input.decision.hunks }),
-  });
+    onLeft: (over) => keepAbandoned(key, over),
+    ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
+  };
+  return runJob(job, deps.run);
 }
 
 /** The result as the model reads it: after what a person changed or said. */
 export function withNote(input: CallInput, result: ToolResult): ToolResult {
   return { ...result, content: withDecisionNote(input, result.content) };
+}
+
+/** Handlers that still run in this process although their calls were given up, by idempotency key. */
+const abandonedHandlers = new Map<string, Promise<void>>();
+
+/** Remembers a handler until it has ended. */
+function keepAbandoned(key: string, over: Promise<void>): void {
+  abandonedHandlers.set(key, over);
+  void over.finally(() => abandonedHandlers.delete(key));
+}
+
+/** Resolves when the handler of a call that was given up has ended and its outcome is written; undefined where none runs. */
+export function abandonedHandler(key: string): Promise<void> | undefined {
+  return abandonedHandlers.get(key);
+}
+
+/** What to do with a result that comes when nobody waits for it any more. Never rejects. */
+type Report = (result: ToolResult) => Promise<void>;
+
+/** For a handler that ends after it was given up: an outcome that is known settles the doubt, unless a person was first. */
+function lateReporter(execution: Execution): Report {
+  const signal = outcomeSignal(execution);
+  return async (result) => {
+    if (execution.tool.effect !== 'unsafe') return;
+    const noted = withNote(execution.input, result);
+    await writeOutcome(execution, noted);
+    await signal(noted);
+  };
+}
+
+/**
+ * Signals the outcome to the turn's current run: a reset may have made another one, and the key says which call it is.
+ * The turn may be closed by then; the journal still has the outcome.
+ */
+export function outcomeSignal({ input }: Pick<Execution, 'input'>): Report {
+  // Taken now: when the outcome comes the activity is over, and its context with it.
+  const context = Context.current();
+  const { callKey, generation, callId, secret = '' } = input;
+  return async (result) => {
+    try {
+      const handle = context.client.workflow.getHandle(context.info.workflowExecution?.workflowId ?? '');
+      await handle.signal(SIGNALS.outcome, { callKey, generation, secret, result });
+    } catch (error) {
+      context.log.warn('a late outcome could not be reported', { callId, error: String(error) });
+    }
+  };
+}
+
+/** An outcome that cannot be written is logged and still returned: the effect has happened. */
+export async function writeOutcome({ deps, input, key }: Execution, result: ToolResult): Promise<void> {
+  try {
+    await deps.journal.end(key, result);
+  } catch (error) {
+    const facts = { callId: input.callId, error: String(error) };
+    deps.log.warn('an outcome could not be written to the journal', facts);
+  }
 }

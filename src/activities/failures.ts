@@ -1,28 +1,31 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { ToolResult } from '../contract/result';
 import { FAILURES } from '../contract/names';
 import { ModelError } from '../models/model';
+import { errorMessage } from '../contract/errors';
+import { defined } from '../contract/defined';
+import type { CallInput, NotHere } from '../contract/call';
+import { TIMES } from '../contract/limits';
+import type { ActivityDeps } from './deps';
+import { eventsOfRun } from './reset-history';
 
-/** The one map from errors to failures that Temporal understands: retried or for good, and when. */
-
-/** A model's failure. What is not a ModelError counts as retryable. */
-export function modelFailure(error: unknown): ApplicationFailure {
-  const message = error instanceof Error ? error.message : String(error);
-  if (!(error instanceof ModelError)) {
-    return ApplicationFailure.create({ type: `${FAILURES.model}.unknown`, message, ...causeOf(error) });
-  }
-  const { retryable, retryAfterMs } = error.options;
+/**
+ * A model's failure. What is not a ModelError counts as retryable. `waitMs`: until the next attempt, else as the activity's
+ * retry policy says; `last`: there is none, and why.
+ */
+export function modelFailure(
+  error: unknown,
+  { waitMs, last }: { waitMs?: number; last?: string } = {},
+): ApplicationFailure {
+  const words = errorMessage(error);
+  const isModels = error instanceof ModelError;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
   return ApplicationFailure.create({
-    type: `${FAILURES.model}.${error.kind}`,
-    message,
-    nonRetryable: !retryable,
-    ...causeOf(error),
-    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+    type: `${FAILURES.model}.${isModels ? error.kind : 'unknown'}`,
+    message: last === undefined ? words : `${words} (${last})`,
+    nonRetryable: last !== undefined || (isModels && !error.options.retryable),
+    ...defined({ cause, nextRetryDelay: waitMs }),
   });
-}
-
-function causeOf(error: unknown): { cause?: Error } {
-  return error instanceof Error && error.cause instanceof Error ? { cause: error.cause } : {};
 }
 
 /** Something the worker lacks: asking again on the same worker would not help. */
@@ -34,4 +37,74 @@ export function setupFailure(message: string): ApplicationFailure {
 export function retryFailure(result: ToolResult): ApplicationFailure {
   const message = result.error?.message ?? 'the call may run again';
   return ApplicationFailure.create({ type: FAILURES.retry, message, details: [result] });
+}
+
+/** What a worker needs to have for a task. */
+interface Needed {
+  agent: string;
+  /** Absent: the agent itself is enough. */
+  tool?: string;
+}
+
+/** What this worker lacks, in words; undefined where it has all. */
+export function lackOf({ agents }: Pick<ActivityDeps, 'agents'>, needed: Needed): string | undefined {
+  const agent = agents.get(needed.agent);
+  const names = [...agents.keys()].join(', ');
+  if (agent === undefined)
+    return `no worker with agent "${needed.agent}" here: the one that took this has ${names}`;
+  if (needed.tool === undefined || agent.registry.get(needed.tool) !== undefined) return undefined;
+  return `no worker with the tool ${needed.tool} of agent "${needed.agent}" here: the one that took this lacks it`;
+}
+
+/** The output of a call that this worker did not start. */
+export function notHere({ secret }: Pick<CallInput, 'secret'>, lack: string): NotHere {
+  return { notHere: lack, ...defined({ secret }) };
+}
+
+/** Among two workers the right one takes it after a few tries. */
+const SOON_MS = 250;
+
+/**
+ * Leaves a task to a worker that has what this one lacks: the task is tried again soon and then every 5 s, on any worker
+ * of the queue, until `agentWait` has passed since it was first scheduled. Then it fails for good.
+ */
+export function leaveToAnother(
+  { agentWaitMs }: Pick<ActivityDeps, 'agentWaitMs'>,
+  lack: string,
+): ApplicationFailure {
+  if (waitedMs() >= agentWaitMs)
+    return setupFailure(`${lack}; nobody came for ${Math.round(agentWaitMs / 1000)} s`);
+  return ApplicationFailure.create({
+    type: FAILURES.notHere,
+    message: lack,
+    nextRetryDelay: Math.min(TIMES.agentRetry, SOON_MS * 2 ** (Context.current().info.attempt - 1)),
+  });
+}
+
+/** Since the task was first scheduled, over all its attempts. */
+export function waitedMs(): number {
+  return Date.now() - Context.current().info.scheduledTimestampMs;
+}
+
+/**
+ * Why a call may have been started in an earlier round of this run, though it came back as not here: what anybody
+ * completed but the worker that had taken it proves nothing. Undefined where no round was.
+ */
+export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
+  if (round === undefined) return undefined;
+  const { info } = Context.current();
+  const events = await eventsOfRun(info.workflowExecution?.runId ?? '');
+  const takers = new Map<string, string | null | undefined>();
+  const rounds = new Set<string>();
+  for (const { eventId, ...event } of events) {
+    if (event.activityTaskScheduledEventAttributes?.activityId === info.activityId)
+      rounds.add(String(eventId));
+    const started = event.activityTaskStartedEventAttributes;
+    if (started) takers.set(String(started.scheduledEventId), started.identity);
+    const completed = event.activityTaskCompletedEventAttributes;
+    const scheduled = String(completed?.scheduledEventId);
+    if (completed && rounds.has(scheduled) && takers.get(scheduled) !== completed.identity)
+      return 'somebody else than its worker said that it had not started';
+  }
+  return undefined;
 }

@@ -1,12 +1,16 @@
+import { defined } from '../contract/defined';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CallInput, CallOutput, VerifyInput, VerifyOutput } from '../contract/call';
+import { isObject } from '../contract/json';
 import { ACTIVITIES, FAILURES } from '../contract/names';
+import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
 import type { ActivityDeps } from './deps';
 import { prepareCall } from './prepare-call';
-import { runTool } from './run-tool';
+import { lackOf, leaveToAnother, waitedMs } from './failures';
+import { handBackUnregistered, runTool } from './run-tool';
 import { agentOf, think } from './think';
-import { verify } from './verify';
+import { verify } from './run-unsafe';
 
 /** Activities by type: ours, and one for each tool of the queue under the tool's name. */
 export type Activities = Record<string, (input: never) => Promise<unknown>>;
@@ -14,28 +18,49 @@ export type Activities = Record<string, (input: never) => Promise<unknown>>;
 /** Makes the activities of one worker. */
 export function createActivities(deps: ActivityDeps): Activities {
   const run = (input: CallInput): Promise<CallOutput> => runTool(deps, input);
-  const tools = [...deps.toolNames].map((name) => [name, run] as const);
+  const tools = [...deps.toolNames].map((name) => [name, readable(run)] as const);
   return {
-    [ACTIVITIES.think]: (input: ThinkInput): Promise<ThinkOutput> => think(deps, input),
-    [ACTIVITIES.prepare]: (input: PrepareInput): Promise<PrepareOutput> => prepare(deps, input),
-    [ACTIVITIES.verify]: (input: VerifyInput): Promise<VerifyOutput> => verify(deps, input),
+    [ACTIVITIES.think]: readable((input: ThinkInput): Promise<ThinkOutput> => think(deps, input)),
+    [ACTIVITIES.prepare]: readable((input: PrepareInput): Promise<PrepareOutput> => prepare(deps, input)),
+    [ACTIVITIES.verify]: readable((input: VerifyInput): Promise<VerifyOutput> => verify(deps, input)),
     ...Object.fromEntries(tools),
-    default: notRegistered,
+    default: readable((input: unknown) => notRegistered(deps, input)),
   };
 }
 
-/** What Temporal says of a tool that this worker does not have; said here, because the SDK would log the call's arguments too. */
-async function notRegistered(): Promise<never> {
+/** An activity that fails with a reason where its worker cannot read its input. */
+function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promise<O> {
+  return async (input) => {
+    const unreadable = whyUnreadable(input);
+    if (unreadable === undefined) return activity(input);
+    throw new Error(`this worker cannot read the input: ${unreadable.why}. Nothing ran.`);
+  };
+}
+
+/**
+ * A call of a tool that this worker's queue lacks goes back to the turn, which waits for a worker that has it; for an
+ * unsafe call an earlier start is looked for first. Any other activity fails as in the SDK, but without its arguments in
+ * the log.
+ */
+async function notRegistered(deps: ActivityDeps, input: unknown): Promise<CallOutput> {
+  if (isCall(input)) return handBackUnregistered(deps, input);
   const { activityType } = Context.current().info;
   throw ApplicationFailure.create({
     type: FAILURES.notRegistered,
-    message: `this worker has no tool "${activityType}"`,
+    message: `this worker has no activity "${activityType}"`,
   });
+}
+
+/** Any activity may arrive here, also one of another application's workflow. */
+function isCall(input: unknown): input is CallInput {
+  return isObject(input) && typeof input['callKey'] === 'string' && typeof input['agent'] === 'string';
 }
 
 async function prepare(deps: ActivityDeps, input: PrepareInput): Promise<PrepareOutput> {
   const agent = agentOf(deps, input.agent);
+  const lack = lackOf(deps, input);
+  if (lack !== undefined && waitedMs() < deps.agentWaitMs) throw leaveToAnother(deps, lack);
   const call = await prepareCall(agent, input, deps);
   const schema = call.kind === 'ask' ? agent.registry.get(input.tool)?.schema : undefined;
-  return { call, ...(schema === undefined ? {} : { schema }) };
+  return { call, ...defined({ schema }) };
 }

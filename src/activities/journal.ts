@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { digestJson } from '../contract/digest';
-import { isObject, type JsonObject } from '../contract/json';
+import { errnoOf } from '../contract/errors';
+import { parseJson, type JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
+import { appendLine, createWithLine, readIfThere } from '../files';
 
-/** How long entries are kept: longer than any reset of a turn is likely to look back. */
+/** How long entries are kept: longer than any reset is likely to reach back. */
 const KEEP_MS = 90 * 24 * 3600 * 1000;
 
 /** What this machine knows of one execution of an unsafe call. */
@@ -27,84 +28,66 @@ export interface Journal {
   prune(): Promise<void>;
 }
 
-/** Whether an outcome is of this call: after a reset a person may have changed the arguments of what had run already. */
+/** Encrypts what is kept of an outcome. `place` is where it belongs: it can be read nowhere else. */
+export interface Sealer {
+  seal(text: string, place: string): Promise<string>;
+  /** Undefined for what cannot be read with the keys that are here, or is not encrypted and has to be. */
+  open(sealed: string, place: string): Promise<string | undefined>;
+}
+
+const OPEN: Sealer = { seal: async (text) => text, open: async (text) => text };
+
+/** Whether an outcome belongs to this call: after a reset a person may have changed the arguments of a call that had run. */
 export function isOutcomeOf(outcome: ToolResult, call: { arguments: JsonObject }): boolean {
   return digestJson(outcome.arguments) === digestJson(call.arguments);
 }
 
-/** A journal of one file a call in `directory`. Keys are hashed: file names tell nothing. */
-export function createJournal(directory: string): Journal {
-  const fileOf = (key: string): string => join(directory, createHash('sha256').update(key).digest('hex'));
+/**
+ * A journal with one file per call in `directory`. Keys are hashed, so that file names reveal nothing. `sealer` encrypts the outcomes,
+ * which hold arguments and what the call returned; without one they are kept as they are.
+ */
+export function createJournal(directory: string, sealer: Sealer = OPEN): Journal {
+  const nameOf = (key: string): string => createHash('sha256').update(key).digest('hex');
+  const fileOf = (key: string): string => join(directory, nameOf(key));
   return {
-    read: async (key) => parseEntry(await readIfThere(fileOf(key))),
+    read: async (key) => {
+      const text = await readIfThere(fileOf(key));
+      if (text === undefined) return { state: 'none' };
+      const ended = await sealer.open(lastLineOf(text), nameOf(key));
+      return parseEnd(ended);
+    },
     begin: (key) => begin(directory, fileOf(key)),
-    end: async (key, result) => appendLine(fileOf(key), { ended: result }),
+    end: async (key, result) => {
+      const line = await sealer.seal(JSON.stringify({ ended: result }), nameOf(key));
+      await appendLine(fileOf(key), line);
+    },
     prune: () => prune(directory),
   };
+}
+
+function lastLineOf(text: string): string {
+  return text.split('\n').filter(Boolean).at(-1) ?? '';
 }
 
 const EndLine = z.object({
   ended: z.custom<ToolResult>((value) => typeof value === 'object' && value !== null),
 });
 
-/** A torn last line is an outcome that was not written: the call counts as started. */
-function parseEntry(text: string | undefined): JournalEntry {
-  if (text === undefined) return { state: 'none' };
-  const last = text.split('\n').filter(Boolean).at(-1) ?? '';
-  const parsed = EndLine.safeParse(parseJson(last));
+/** A last line that is torn or cannot be decrypted means an unknown outcome: the call counts as started. */
+function parseEnd(line: string | undefined): JournalEntry {
+  const parsed = EndLine.safeParse(line === undefined ? undefined : parseJson(line));
   return parsed.success ? { state: 'ended', result: parsed.data.ended } : { state: 'started' };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
 }
 
 async function begin(directory: string, file: string): Promise<boolean> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   try {
-    await writeSynced(file, { started: new Date().toISOString() }, constants.O_CREAT | constants.O_EXCL);
+    const line = JSON.stringify({ started: new Date().toISOString() });
+    await createWithLine(file, line);
+    return true;
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false;
+    if (errnoOf(error) === 'EEXIST') return false;
     throw error;
-  }
-  await syncDirectory(directory);
-  return true;
-}
-
-async function appendLine(file: string, line: object): Promise<void> {
-  await writeSynced(file, line, 0);
-}
-
-async function writeSynced(file: string, line: object, flags: number): Promise<void> {
-  const handle = await open(file, constants.O_WRONLY | constants.O_APPEND | flags, 0o600);
-  try {
-    await handle.write(`${JSON.stringify(line)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Without this a crash of the machine could forget the new file's name. */
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 
@@ -115,8 +98,4 @@ async function prune(directory: string): Promise<void> {
     const facts = await stat(file).catch(() => undefined);
     if (facts !== undefined && Date.now() - facts.mtimeMs > KEEP_MS) await rm(file, { force: true });
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return isObject(error) && error['code'] === code;
 }

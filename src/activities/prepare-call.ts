@@ -1,24 +1,22 @@
+import { defined } from '../contract/defined';
 import type { CallSettings, InvalidCall, PreparedCall, ValidCall } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
-import { LIMITS } from '../contract/limits';
-import { makeFailure, validationFailure } from '../contract/make-result';
-import type { Preview } from '../contract/plan';
-import type { ToolFailure } from '../contract/result';
-import { applyDefaults } from '../contract/schema';
+import { LIMITS, TIMES } from '../contract/limits';
+import { makeFailure, type ToolFailure } from '../contract/result';
+import { type Preview, previewDigests } from '../contract/plan';
 import { utf8Bytes } from '../contract/transcript';
 import type { Agent } from '../tools/define-agent';
-import { describeFailure } from '../tools/describe-failure';
-import { parseArguments } from '../tools/parse-arguments';
-import type { PolicyVerdict } from '../tools/policy';
+import { askPolicy, NOTHING_RAN, policyRefusal, type PolicyVerdict } from '../tools/policy';
+import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';
+import { describeFailure } from '../tools/format-result';
 import type { Tool } from '../tools/types';
-import { askAgentPolicy } from './agent-policy';
+import { unlessAborted } from '../tools/within';
 import { contentDigest } from './content-digest';
 import type { ActivityDeps } from './deps';
-import { previewOf } from './preview';
 
 /** What preparing needs of a worker. */
-export type PrepareDeps = Pick<ActivityDeps, 'taskQueue' | 'log'>;
+export type PrepareDeps = Pick<ActivityDeps, 'taskQueue' | 'run'>;
 
 /** One call as a model asked for it, under the ids of its turn. */
 export interface AskedCall {
@@ -30,35 +28,33 @@ export interface AskedCall {
 }
 
 /**
- * Makes a call ready to run or to be asked about: parses, finds the tool, fills in defaults, validates, asks the
- * policy, makes the preview, digests. Never throws: what is wrong becomes an error result that the model reads.
+ * Makes a call ready to run or to be asked about: the preparation and the policy check that the executor has too, then
+ * the preview and the digests. Never throws: what is wrong becomes an error result that the model reads.
  */
 export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareDeps): Promise<PreparedCall> {
-  const tool = agent.registry.get(asked.tool);
-  if (tool === undefined) return unknownTool(agent, asked);
-  if (tool.taskQueue !== undefined && tool.taskQueue !== deps.taskQueue) return remote(asked, tool.taskQueue);
-  const parsed = parseArguments(asked.raw);
-  if (!parsed.ok)
-    return invalidCall(asked, validationFailure(parsed.issues), { raw: asked.raw.slice(0, 4096) });
-  const effective = applyDefaults(tool.schema, parsed.value);
-  const fit = tool.parse(effective);
-  if (!fit.ok) return invalidCall(asked, validationFailure(fit.issues), { proposed: parsed.value });
-  const defaulted = JSON.stringify(effective) !== JSON.stringify(parsed.value);
-  const call = validCall(tool, asked, effective);
-  const proposed = defaulted ? { proposed: parsed.value } : {};
-  const verdict = await askAgentPolicy({ agent, tool, log: deps.log }, effective);
-  return gate(tool, { call: { ...call, ...proposed }, value: fit.value }, verdict);
+  const { name, policy, registry } = agent;
+  const taskQueue = registry.get(asked.tool)?.taskQueue;
+  if (taskQueue !== undefined && taskQueue !== deps.taskQueue) return remote(asked, taskQueue);
+  const prepared = prepare(registry, asked.tool, asked.raw);
+  if (!prepared.ok) return invalidCall(asked, prepared.failure, wroteOf(asked, prepared));
+  const { tool, proposed, args } = prepared;
+  const call = validCall(tool, asked, args);
+  const isAsAsked = JSON.stringify(args) === JSON.stringify(proposed);
+  const verdict = await askPolicy({ agent: name, policy, log: deps.run.log }, tool, args);
+  return applyPolicy(verdict, prepared, isAsAsked ? call : { ...call, proposed });
+}
+
+/** What the model wrote, as far as it can be read and belongs to a tool. */
+function wroteOf(
+  { raw }: AskedCall,
+  { tool, proposed }: UnfitCall,
+): { raw: string } | { proposed: JsonObject } {
+  return tool === undefined || proposed === undefined ? { raw: raw.slice(0, 4096) } : { proposed };
 }
 
 function remote(asked: AskedCall, taskQueue: string): PreparedCall {
   const { callId, id, tool, raw } = asked;
   return { kind: 'remote', callId, id, tool, raw, taskQueue };
-}
-
-function unknownTool(agent: Agent, asked: AskedCall): InvalidCall {
-  const names = agent.registry.list().map((tool) => tool.name);
-  const message = `There is no tool "${asked.tool.slice(0, 100)}". There are: ${names.join(', ')}.`;
-  return invalidCall(asked, { code: 'tool_not_found', message }, { raw: asked.raw.slice(0, 4096) });
 }
 
 /** A call that cannot run, with the result that says so. */
@@ -71,8 +67,7 @@ export function invalidCall(
   const proposed = wrote.proposed ?? {};
   const facts = { timestamp: new Date().toISOString() };
   const result = makeFailure({ id, callId, tool, arguments: proposed }, failure, facts);
-  const raw = wrote.raw === undefined ? {} : { raw: wrote.raw };
-  return { kind: 'invalid', callId, id, tool, proposed, result, ...raw };
+  return { kind: 'invalid', callId, id, tool, proposed, result, ...defined({ raw: wrote.raw }) };
 }
 
 function validCall(tool: Tool, asked: AskedCall, effective: JsonObject): ValidCall {
@@ -97,43 +92,149 @@ function settingsOf(tool: Tool): CallSettings {
     retry: tool.retry,
     requestExpiresMs: tool.requestExpiresMs,
     startWithinMs: tool.startWithinMs,
-    ...(tool.taskQueue === undefined ? {} : { taskQueue: tool.taskQueue }),
-    ...(tool.local ? { local: true } : {}),
-    ...(tool.noBatch ? { noBatch: true } : {}),
+    ...defined({
+      taskQueue: tool.taskQueue,
+      local: tool.local || undefined,
+      noBatch: tool.noBatch || undefined,
+    }),
   };
 }
 
-async function gate(
-  tool: Tool,
-  made: { call: ValidCall; value: unknown },
-  { decision, reason }: PolicyVerdict,
-): Promise<PreparedCall> {
-  const { call, value } = made;
-  const policyReason = reason === undefined ? {} : { policyReason: reason };
-  if (decision === 'refuse') {
-    const message = `Policy refused this call: ${reason ?? 'no reason was given'}. Nothing ran.`;
-    return invalidCall({ ...call, raw: '' }, { code: 'refused', message }, { proposed: call.arguments });
-  }
-  if (decision === 'run') return { ...call, ...policyReason };
-  return withPreview(tool, { call: { ...call, ...policyReason }, value });
+async function applyPolicy(verdict: PolicyVerdict, ready: ReadyCall, call: ValidCall): Promise<PreparedCall> {
+  if (verdict.decision === 'refuse') return invalidAsked(call, policyRefusal(verdict, NOTHING_RAN));
+  const { decision, reason } = verdict;
+  const judged = reason === undefined ? call : { ...call, policyReason: reason };
+  return decision === 'run' ? judged : withPreview(ready, judged);
 }
 
-async function withPreview(tool: Tool, made: { call: ValidCall; value: unknown }): Promise<PreparedCall> {
-  const { call, value } = made;
-  const asked = { ...call, raw: '' };
+async function withPreview({ tool, value }: ReadyCall, call: ValidCall): Promise<PreparedCall> {
   try {
     const preview = await previewOf(tool, value, call.callId);
     if (preview === undefined) return { ...call, kind: 'ask' };
     return tooLarge(preview)
-      ? invalidCall(asked, { code: 'validation', message: TOO_LARGE }, { proposed: call.arguments })
-      : { ...call, kind: 'ask', preview };
+      ? invalidAsked(call, { code: 'validation', message: TOO_LARGE })
+      : { ...call, kind: 'ask', preview, ...previewDigests(preview, contentDigest) };
   } catch (error) {
-    return invalidCall(asked, describeFailure(error), { proposed: call.arguments });
+    return invalidAsked(call, describeFailure(error));
   }
+}
+
+function invalidAsked(call: ValidCall, failure: ToolFailure): InvalidCall {
+  return invalidCall({ ...call, raw: '' }, failure, { proposed: call.arguments });
 }
 
 const TOO_LARGE = 'This call is too large to review; split it into smaller calls. Nothing ran.';
 
 function tooLarge(preview: Preview): boolean {
   return utf8Bytes(JSON.stringify(preview)) > LIMITS.previewBytes;
+}
+
+/** The tool's own preview of a call; undefined where it has none. Throws what the tool throws, and after 30 s. */
+async function previewOf(tool: Tool, value: unknown, callId: string): Promise<Preview | undefined> {
+  if (tool.preview === undefined) return undefined;
+  const signal = AbortSignal.timeout(TIMES.toolTimeout);
+  const context = { callId, tool: tool.name, idempotencyKey: '', attempt: 1, signal, partial: () => {} };
+  return unlessAborted(tool.preview(value, context), signal, notInTime);
+}
+
+/** What is said of a function that did not end before its signal aborted. */
+export function notInTime(cause: unknown): Error {
+  return new Error('it did not end in time', { cause });
+}
+
+/** Calls that are prepared at once: a preview may read a file of many megabytes. */
+const AT_ONCE = 8;
+
+/** How many calls of one reply are answered, if only with an error; the rest is left out of the reply. */
+const MOST_ANSWERED = 1000;
+
+/**
+ * Prepares the calls of a step, in the model's order and a few at a time. A call whose text is over the limits becomes a
+ * validation error before it is prepared, so that it costs no preview.
+ */
+export async function prepareFitting(
+  asked: readonly AskedCall[],
+  prepare: (asked: AskedCall) => Promise<PreparedCall>,
+): Promise<PreparedCall[]> {
+  const answered = asked.slice(0, MOST_ANSWERED);
+  const excess = excessByRaw(answered);
+  const prepared: PreparedCall[] = [];
+  const rest = answered.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, one] of rest) {
+      const why = excess[index];
+      prepared[index] = why === undefined ? await prepare(one) : tooMuch(one, why);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return prepared;
+}
+
+function excessByRaw(asked: readonly AskedCall[]): (string | undefined)[] {
+  let used = 0;
+  return asked.map(({ raw }, index) => {
+    const bytes = utf8Bytes(raw);
+    if (index >= LIMITS.callsPerStep) return TOO_MANY;
+    // One that is too long by itself is refused as soon as it is read.
+    if (bytes > LIMITS.argumentsBytes) return undefined;
+    if (used + bytes > LIMITS.argumentsBytesPerStep) return TOO_LONG_TOGETHER;
+    used += bytes;
+    return undefined;
+  });
+}
+
+/** Bytes that a step's calls have used of its limits. */
+interface Used {
+  arguments: number;
+  previews: number;
+  all: number;
+}
+
+/**
+ * Keeps a step within its limits: calls beyond them become validation errors, in the model's order.
+ *
+ * @param textBytes what the reply's own text takes of the result.
+ */
+export function fitStep(calls: readonly PreparedCall[], textBytes: number): PreparedCall[] {
+  // Calls beyond the limit are answered too, so room for their errors is taken first.
+  const over = calls.slice(LIMITS.callsPerStep).map((call) => tooMuch(call, TOO_MANY));
+  const used: Used = { arguments: 0, previews: 0, all: textBytes + jsonBytes(over) };
+  return calls.map((call, index) => fitCall(call, index, used));
+}
+
+function fitCall(call: PreparedCall, index: number, used: Used): PreparedCall {
+  const excess = index >= LIMITS.callsPerStep ? TOO_MANY : excessOf(call, used);
+  const fitted = excess === undefined ? call : tooMuch(call, excess);
+  if (index < LIMITS.callsPerStep) used.all += jsonBytes(fitted);
+  return fitted;
+}
+
+const TOO_MANY = `a step has at most ${LIMITS.callsPerStep} calls; ask for the rest in the next step`;
+const TOO_LONG_TOGETHER = 'the arguments of this step are too large together';
+
+function excessOf(call: PreparedCall, used: Used): string | undefined {
+  const args = argumentBytes(call);
+  const preview = call.kind === 'ask' ? jsonBytes(call.preview ?? null) : 0;
+  if (args > LIMITS.argumentsBytes) return `the arguments are over ${LIMITS.argumentsBytes} bytes`;
+  if (used.arguments + args > LIMITS.argumentsBytesPerStep) return TOO_LONG_TOGETHER;
+  if (used.previews + preview > LIMITS.previewBytesPerStep)
+    return 'this step is too large to review; split it';
+  if (used.all + jsonBytes(call) > LIMITS.thinkResultBytes) return 'this step is too large; split it';
+  used.arguments += args;
+  used.previews += preview;
+  return undefined;
+}
+
+function argumentBytes(call: PreparedCall): number {
+  if (call.kind === 'remote') return utf8Bytes(call.raw);
+  return jsonBytes(call.kind === 'invalid' || call.kind === 'recorded' ? call.proposed : call.arguments);
+}
+
+function jsonBytes(value: unknown): number {
+  return utf8Bytes(JSON.stringify(value));
+}
+
+function tooMuch({ callId, id, tool }: Pick<AskedCall, 'callId' | 'id' | 'tool'>, why: string): PreparedCall {
+  const asked: AskedCall = { callId, id, tool: tool.slice(0, 100), raw: '' };
+  return invalidCall(asked, { code: 'validation', message: `Not run: ${why}.` }, {});
 }

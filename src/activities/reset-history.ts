@@ -1,67 +1,221 @@
 import { Context } from '@temporalio/activity';
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { temporal } from '@temporalio/proto';
+import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import type { CallInput } from '../contract/call';
+import { digestJson } from '../contract/digest';
+import { isSoundJson } from '../contract/json';
+import { ACTIVITIES, callKey, SIGNALS, UPDATES } from '../contract/names';
+import { readHistory } from '../history/read';
+import { unlessGone } from '../history/server-errors';
+import { contentDigest } from './content-digest';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+type Payload = temporal.api.common.v1.IPayload;
+
+const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
+
+/** The histories that may hold a start or a decision of a call, in a run that a reset made. */
+export interface ResetHistory {
+  own: readonly HistoryEvent[];
+  /** Of the run that this one was reset from, then of the run that this was reset from, and so on. */
+  bases: readonly (readonly HistoryEvent[])[];
+  /** The server has deleted a base run. */
+  isCut: boolean;
+}
+
+/** A reset gives the run a new id and keeps the id that its history began with. Continue-as-new begins a new history. */
+export function isResetRun({ originalRunId }: CallInput): boolean {
+  return Context.current().info.workflowExecution?.runId !== originalRunId;
+}
+
+/**
+ * Reads the history of this run and of the runs that it was reset from. Only visibility names other runs that were reset
+ * from them, and visibility proves nothing.
+ *
+ * @throws where a history cannot be read.
+ */
+export async function readResetHistory(): Promise<ResetHistory> {
+  const own = await eventsOfRun(Context.current().info.workflowExecution?.runId ?? '');
+  const bases: HistoryEvent[][] = [];
+  const seen = new Set<string>();
+  for (let runId = baseRunIn(own); runId !== undefined && !seen.has(runId);) {
+    seen.add(runId);
+    const base = await unlessGone(eventsOfRun(runId));
+    if (base === undefined) return { own, bases, isCut: true };
+    bases.push(base);
+    runId = baseRunIn(base);
+  }
+  return { own, bases, isCut: false };
+}
+
+/** A reset leaves a failed workflow task that names the run it was taken from; the last one counts. */
+function baseRunIn(events: readonly HistoryEvent[]): string | undefined {
+  return events.findLast(isReset)?.workflowTaskFailedEventAttributes?.baseRunId || undefined;
+}
+
+function isReset({ workflowTaskFailedEventAttributes: failed }: HistoryEvent): boolean {
+  return failed?.cause === RESET;
+}
+
+/** Every event so far of a run of this workflow. */
+export async function eventsOfRun(runId: string): Promise<HistoryEvent[]> {
+  const { info, client } = Context.current();
+  const server = { connection: client.connection, namespace: info.namespace };
+  const run = { turn: info.workflowExecution?.workflowId ?? '', runId };
+  return (await readHistory(server, run)).events ?? [];
+}
+
+/** Whether a base run had already scheduled the same call (same key and generation). */
+export async function wasScheduledBefore({ bases }: ResetHistory, input: CallInput): Promise<boolean> {
+  for (const event of bases.flat()) {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    const name = CallName.safeParse(await decode(scheduled?.input?.payloads?.[0]));
+    if (name.data?.callKey === input.callKey && name.data.generation === input.generation) return true;
+  }
+  return false;
+}
 
 /** As much of a call's input as names it. */
 const CallName = z.object({ callKey: z.string(), generation: z.number() });
 
 /**
- * Whether a run that this one was reset from had already scheduled the same call (same key and generation).
- * Follows the chain of resets back to the first run.
- *
- * @throws where a history cannot be read.
+ * Whether this run's own history proves that the call was allowed after the last reset: by its decision, or, where it
+ * needs none, by the reply that asked for it. What a reset brings along proves nothing: what it inherits stands before
+ * its mark, and what it applies again stands between that and the next workflow task.
  */
-export async function wasScheduledBefore(input: CallInput): Promise<boolean> {
-  const { info } = Context.current();
-  const seen = new Set<string>();
-  let runId = await baseRunOf(info.workflowExecution?.runId ?? '');
-  while (runId !== undefined && !seen.has(runId)) {
-    seen.add(runId);
-    const events = await readHistory(runId);
-    if (await schedules(events, input)) return true;
-    runId = baseRunIn(events);
+export async function isAllowedHere(history: ResetHistory, input: CallInput): Promise<boolean> {
+  const { own, bases } = history;
+  const from = firstFresh(own);
+  const fresh = own.slice(from);
+  if (input.decision === undefined) return isOfReplyHere(history, input);
+  const here = await messagesIn(fresh);
+  if (!here.some((message) => allows(message, input))) return false;
+  // A message that stood there before and was sent once more was written for what there was to see then.
+  const before = await messagesIn([...own.slice(0, from), ...bases.flat()]);
+  const { decisionId } = input.decision;
+  return !before.some(({ content }) => content.decisionId === decisionId);
+}
+
+/** Index of the first event that the last reset did not bring along. */
+function firstFresh(own: readonly HistoryEvent[]): number {
+  const reset = own.findLastIndex(isReset);
+  const task = own.findIndex((event, at) => at > reset && event.workflowTaskScheduledEventAttributes);
+  return reset === -1 || task === -1 ? own.length : task + 1;
+}
+
+/** Whether the reply that asked for a call was made after the last reset. The key of a call begins with the id of its reply. */
+export async function isOfReplyHere({ own }: ResetHistory, call: CallInput): Promise<boolean> {
+  const fresh = own.slice(firstFresh(own));
+  const thinks = new Set(own.filter(isThink).map(({ eventId }) => String(eventId)));
+  for (const { activityTaskCompletedEventAttributes: completed } of fresh) {
+    if (!thinks.has(String(completed?.scheduledEventId))) continue;
+    const reply = Reply.safeParse(await decodeOrNothing(completed?.result?.payloads?.[0]));
+    if (reply.success && callKey(reply.data.replyId, call.callId) === call.callKey) return true;
   }
   return false;
 }
 
-async function baseRunOf(runId: string): Promise<string | undefined> {
-  return baseRunIn(await readHistory(runId));
+const Reply = z.object({ replyId: z.string() });
+
+function isThink({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean {
+  return scheduled?.activityType?.name === ACTIVITIES.think;
 }
 
-/** A reset leaves a failed workflow task that names the run it was taken from; the last one counts. */
-function baseRunIn(events: readonly HistoryEvent[]): string | undefined {
-  const resets = events.flatMap((event) => event.workflowTaskFailedEventAttributes?.baseRunId || []);
-  return resets.at(-1);
+/** A decision or resolution on record. */
+interface ReceivedMessage {
+  kind: 'decision' | 'resolution';
+  content: z.infer<typeof MessageContent>;
+  /** A reset applied it again: the update stands there a second time. */
+  isAgain: boolean;
 }
 
-async function readHistory(runId: string): Promise<HistoryEvent[]> {
-  const { info, client } = Context.current();
-  const handle = client.workflow.getHandle(info.workflowExecution?.workflowId ?? '', runId);
-  const history = await handle.fetchHistory();
-  return history.events ?? [];
-}
+const MessageContent = z.object({
+  callId: z.string(),
+  callKey: z.string().optional(),
+  decision: z.string().optional(),
+  resolution: z.string().optional(),
+  arguments: z.unknown().optional(),
+  seenDigest: z.string().optional(),
+  runId: z.string().optional(),
+  hunks: z.array(z.string()).optional(),
+  reason: z.string().optional(),
+  approver: z.string().optional(),
+  decisionId: z.string().optional(),
+});
 
-async function schedules(events: readonly HistoryEvent[], input: CallInput): Promise<boolean> {
+async function messagesIn(events: readonly HistoryEvent[]): Promise<ReceivedMessage[]> {
+  const messages: ReceivedMessage[] = [];
   for (const event of events) {
-    const name = await callNameOf(event);
-    if (name?.callKey === input.callKey && name.generation === input.generation) return true;
+    const sent = sentIn(event);
+    const kind = sent === undefined ? undefined : KINDS.get(sent.name);
+    if (sent === undefined || kind === undefined) continue;
+    const { data: content } = MessageContent.safeParse(await decodeOrNothing(sent.payload));
+    if (content !== undefined) messages.push({ kind, content, isAgain: sent.isAgain });
   }
-  return false;
+  return messages;
 }
 
-async function callNameOf(event: HistoryEvent): Promise<z.infer<typeof CallName> | undefined> {
-  const payload = event.activityTaskScheduledEventAttributes?.input?.payloads?.[0];
-  if (payload === undefined || payload === null) return undefined;
-  const [decoded] = await decode([payload]);
-  const parsed = CallName.safeParse(decoded);
-  return parsed.success ? parsed.data : undefined;
+const KINDS = new Map<string, ReceivedMessage['kind']>([
+  [SIGNALS.approval, 'decision'],
+  [UPDATES.decide, 'decision'],
+  [SIGNALS.resolution, 'resolution'],
+  [UPDATES.resolve, 'resolution'],
+]);
+
+interface SentMessage {
+  name: string;
+  payload: Payload | undefined;
+  isAgain: boolean;
 }
 
-async function decode(payloads: temporal.api.common.v1.IPayload[]): Promise<unknown[]> {
+/** An update that a reset applies again is admitted; its acceptance then repeats nothing of it. */
+function sentIn(event: HistoryEvent): SentMessage | undefined {
+  const signal = event.workflowExecutionSignaledEventAttributes;
+  if (signal) return { name: signal.signalName ?? '', payload: signal.input?.payloads?.[0], isAgain: false };
+  const accepted = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
+  const request = accepted ?? event.workflowExecutionUpdateAdmittedEventAttributes?.request;
+  if (!request) return undefined;
+  const { name, args } = request.input ?? {};
+  return { name: name ?? '', payload: args?.payloads?.[0], isAgain: !accepted };
+}
+
+/**
+ * Whether a message is the decision that a call spends. One without an id is known by all that it says: another one,
+ * which was refused, must not stand for it. One that was written for another run allows nothing in this one.
+ */
+function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): boolean {
+  const { decision } = input;
+  if (decision === undefined || isAgain || content.callId !== input.callId) return false;
+  if (content.runId !== undefined && content.runId !== Context.current().info.workflowExecution?.runId)
+    return false;
+  if (content.decisionId !== undefined) return content.decisionId === decision.decisionId;
+  if (content.callKey !== undefined && content.callKey !== input.callKey) return false;
+  if ((content.approver ?? NOBODY) !== decision.approver || content.reason !== decision.reason) return false;
+  if (kind === 'resolution') return content.resolution === 'run-again' && input.generation > 0;
+  if (content.decision === 'modified') return digestOf(content.arguments) === input.argsDigest;
+  if (content.decision !== 'approved' || JSON.stringify(content.hunks) !== JSON.stringify(decision.hunks))
+    return false;
+  // What an edit without a preview allowed was never shown to be approved.
+  return content.seenDigest === undefined
+    ? decision.decision === 'approved'
+    : content.seenDigest === decision.seenDigest;
+}
+
+/** Who decided where the sender did not say. */
+const NOBODY = 'somebody';
+
+function digestOf(args: unknown): string | undefined {
+  return isSoundJson(args) ? digestJson(args, contentDigest) : undefined;
+}
+
+/** What anybody may have sent; undefined where it cannot be read. */
+async function decodeOrNothing(payload: Payload | null | undefined): Promise<unknown> {
+  return decode(payload).catch(() => undefined);
+}
+
+async function decode(payload: Payload | null | undefined): Promise<unknown> {
+  if (!payload) return undefined;
   const { info, client } = Context.current();
   const { namespace, loadedDataConverter } = client.options;
   const owner = {
@@ -69,8 +223,9 @@ async function decode(payloads: temporal.api.common.v1.IPayload[]): Promise<unkn
     namespace,
     workflowId: info.workflowExecution?.workflowId ?? '',
   } as const;
-  let plain = payloads;
+  let plain = [payload];
   for (const codec of loadedDataConverter.payloadCodecs.toReversed())
     plain = await codec.decode(plain, owner);
-  return plain.map((payload) => defaultPayloadConverter.fromPayload(payload));
+  const [only] = plain;
+  return only === undefined ? undefined : defaultPayloadConverter.fromPayload(only);
 }

@@ -1,42 +1,161 @@
-import type { CallInput, CallOutput } from '../contract/call';
-import { makeFailure } from '../contract/make-result';
-import type { ToolResult } from '../contract/result';
+import { Context } from '@temporalio/activity';
+import { defined } from '../contract/defined';
+import { idempotencyKey } from '../contract/names';
+import type { CallInput, CallOutput, SpentDecision } from '../contract/call';
+import { MAY_HAVE_RUN } from '../contract/call-messages';
+import { type ToolFailure, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
-import { execute, known, notRun, withNote, type Execution } from './execution';
-import { retryFailure } from './failures';
-import { takeLease } from './lease';
-import { recheck } from './recheck';
-import { runUnsafe } from './run-unsafe';
+import { outdatedDecision } from './earlier-start';
+import { cachedOutput, execute, type Execution, notRunResult, withNote } from './execution';
+import { lackOf, notHere, retryFailure } from './failures';
+import { type Since, startHeartbeat, whileBeating } from './attempt';
+import { runUnsafe, startedBefore } from './run-unsafe';
+import { digestJson } from '../contract/digest';
+import { dryKindOf } from '../contract/fork';
+import { seenDigestOf } from '../contract/plan';
+import type { CallLog } from '../tools/call-log';
+import type { Agent } from '../tools/define-agent';
+import { askPolicy, NOTHING_RAN, policyRefusal } from '../tools/policy';
+import { unshownIn } from '../tools/prepare';
+import type { Tool } from '../tools/types';
+import { contentDigest } from './content-digest';
 
-/** Runs one call. What it returns is final; it throws only to be run again, and never for an unsafe call. */
+/**
+ * Runs one call. What it returns is final; it throws only to be run again, and never for an unsafe call. Before
+ * anything is said of an unsafe call, an earlier start of it is looked for: a tool that has changed or is gone since
+ * does not undo what had started. That look comes last, because the machine may be frozen while the policy is asked.
+ */
 export async function runTool(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
+  const { value: ready, since } = await whileBeating(() => makeReady(deps, input));
+  if ('output' in ready) return ready.output;
+  const { execution } = ready;
+  return execution.tool.effect === 'unsafe' ? runUnsafe(execution, since) : runRepeatable(execution, since);
+}
+
+/** A call that may start now, or what it came to without that. */
+type Ready = { execution: Execution } | { output: CallOutput };
+
+async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const agent = deps.agents.get(input.agent);
   const tool = agent?.registry.get(input.tool);
-  if (agent === undefined || tool === undefined) return known(deps, withdrawn(input));
-  const checked = await recheck({ agent, tool, log: deps.log }, input);
-  if (!checked.ok) return known(deps, notRun({ tool, input }, checked.failure));
-  const key = `${input.callKey}:${input.generation}`;
-  const execution = { deps, tool, input, value: checked.value, key };
-  return tool.effect === 'unsafe' ? runUnsafe(execution) : runAgainable(execution);
+  const key = idempotencyKey(input);
+  const checked =
+    agent === undefined || tool === undefined
+      ? undefined
+      : await recheck({ agent, tool, log: deps.run.log }, input);
+  const unsafe = input.effect === 'unsafe' || tool?.effect === 'unsafe';
+  const earlier = unsafe ? await startedBefore({ deps, tool, input, key }) : undefined;
+  if (earlier !== undefined) return { output: earlier };
+  if (tool === undefined || checked === undefined)
+    return { output: handBack(input, lackOf(deps, input) ?? `no worker with the tool ${input.tool} here`) };
+  if (!checked.ok)
+    return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(checked.failure))) };
+  const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
+  if (outdated !== undefined) return { output: { askAgain: outdated } };
+  return { execution: { deps, tool, input, value: checked.value, key } };
 }
 
-/** Another agent on this queue still has a tool of this name; this one has not. */
-function withdrawn(input: CallInput): ToolResult {
-  const message = `The agent no longer has the tool ${input.tool}. Nothing ran.`;
-  return makeFailure(input, { code: 'tool_not_found', message }, { timestamp: new Date().toISOString() });
+/** Gives back a call whose tool this worker's queue does not have, if its agent does; an unsafe one that had started is in doubt. */
+export async function handBackUnregistered(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
+  const asked = { deps, tool: undefined, input, key: idempotencyKey(input) };
+  const look = () => startedBefore(asked);
+  const earlier = input.effect === 'unsafe' ? (await whileBeating(look)).value : undefined;
+  const { agent, tool } = input;
+  if (earlier !== undefined) return earlier;
+  const lack = lackOf(deps, { agent }) ?? `no worker with the tool ${tool} of agent "${agent}" on this queue`;
+  return handBack(input, lack);
 }
 
-/** Pure and idempotent calls: a lost attempt may run again, with the same key. */
-async function runAgainable(execution: Execution): Promise<CallOutput> {
-  const lease = takeLease();
+/**
+ * A call that did not start goes back to the turn, which says in the end that nothing ran. One that an earlier attempt may
+ * have run is left to another worker instead, for as many attempts as it has.
+ */
+function handBack(input: CallInput, lack: string): CallOutput {
+  if (input.effect === 'pure' || !mayHaveRun()) return notHere(input, lack);
+  const message = `This attempt could not start: ${lack}. ${MAY_HAVE_RUN}`;
+  throw retryFailure(notRunResult({ tool: undefined, input }, { code: 'transport', message }));
+}
+
+function withWhatRan(failure: ToolFailure): ToolFailure {
+  if (mayHaveRun()) return { ...failure, message: `${failure.message} ${MAY_HAVE_RUN}` };
+  return failure.code === 'refused' ? { ...failure, message: failure.message + NOTHING_RAN } : failure;
+}
+
+/** Whether this is not the first attempt. An operator's reset sets their count back, but not the time of the first. */
+function mayHaveRun(): boolean {
+  const { attempt, currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info;
+  return attempt > 1 || currentAttemptScheduledTimestampMs > scheduledTimestampMs;
+}
+
+/** Pure and idempotent calls: a lost attempt may run again, with the same key. A decision is for one run of the turn only. */
+async function runRepeatable(execution: Execution, since: Since): Promise<CallOutput> {
+  const guard = startHeartbeat(undefined, since);
   try {
-    const outcome = await execute(execution, lease);
-    const loss = lease.lost();
+    const outcome = await execute(execution, guard);
+    const lostReason = guard.lost();
     const result = withNote(execution.input, outcome.result);
-    const ended = result.success || loss === undefined || loss === 'cancelled';
+    const ended = result.success || lostReason === undefined || lostReason === 'cancelled';
     if (!ended || outcome.retryable) throw retryFailure(result);
-    return known(execution.deps, result);
+    return cachedOutput(execution.deps, result);
   } finally {
-    lease.release();
+    guard.stop();
   }
+}
+
+/** Arguments as the handler wants them, or why this attempt must not run. */
+type Rechecked = { ok: true; value: unknown } | { ok: false; failure: ToolFailure };
+
+/** Whose policy is asked, and which tool would run. */
+interface RecheckedBy {
+  agent: Agent;
+  tool: Tool;
+  log?: CallLog | undefined;
+}
+
+/**
+ * The last look before the handler: tool, arguments and plan are those that were approved, the arguments still fit, the
+ * policy still holds, a call that needs a decision has one, and one of a dry world changes nothing. This attempt has run
+ * nothing yet, so saying no is always safe; whoever asks knows of earlier ones.
+ */
+export async function recheck({ agent, tool, log }: RecheckedBy, input: CallInput): Promise<Rechecked> {
+  const changed = whatChanged(tool, input);
+  if (changed !== undefined) return refused(changed);
+  const parsed = tool.parse(input.arguments);
+  if (!parsed.ok) return { ok: false, failure: validationFailure(parsed.issues) };
+  const unshown = input.decision === undefined ? undefined : unshownIn(input.arguments, parsed.value);
+  if (unshown !== undefined)
+    return refused(`the tool fills in ${unshown}, which nobody was shown; give it with the arguments`);
+  const owner = { agent: agent.name, policy: agent.policy, log };
+  const verdict = await askPolicy(owner, tool, input.arguments);
+  if (verdict.decision === 'refuse') return { ok: false, failure: policyRefusal(verdict) };
+  if (verdict.decision === 'ask' && input.decision === undefined)
+    return refused('it needs a decision and has none');
+  return { ok: true, value: parsed.value };
+}
+
+/** What is not as it was when the call was prepared and approved; undefined where all is. */
+function whatChanged(tool: Tool, input: CallInput): string | undefined {
+  if (tool.digest !== input.toolDigest)
+    return 'the tool changed since this call was prepared; ask for it again';
+  if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
+    return 'the arguments are not those that were approved';
+  if (input.decision !== undefined && !isWhatWasSeen(input, input.decision))
+    return 'it is not what was shown to the approver';
+  const isOnlyRecorded =
+    input.dry === true && dryKindOf(tool.effect, input.decision !== undefined) !== undefined;
+  return isOnlyRecorded ? 'its turn is a fork in a dry world' : undefined;
+}
+
+/** The stored preview counts, so it need not come out the same twice; arguments and plan are digested again. */
+function isWhatWasSeen({ argsDigest, plan }: CallInput, decision: SpentDecision): boolean {
+  const { seenDigest, previewDigest } = decision;
+  const shown = {
+    argsDigest,
+    ...defined({ previewDigest, planDigest: plan && digestJson(plan, contentDigest) }),
+  };
+  return seenDigestOf(shown, contentDigest) === seenDigest;
+}
+
+function refused(why: string): Rechecked {
+  return { ok: false, failure: { code: 'refused', message: `Refused before it ran: ${why}.` } };
 }

@@ -1,80 +1,240 @@
-import type { CallOutput } from '../contract/call';
-import type { ToolResult } from '../contract/result';
-import type { RunOutcome } from '../tools/executor';
-import { earlierStart } from './earlier-start';
-import { execute, known, notRun, withNote, type Execution } from './execution';
-import { isGivenUp } from './given-up';
-import { outcomeSignal, writeOutcome } from './late-outcome';
+import { defined } from '../contract/defined';
+import { Context } from '@temporalio/activity';
+import type { CallInput, CallOutput, InDoubt, VerifyInput, VerifyOutput } from '../contract/call';
+import { makeSuccess, type ToolResult } from '../contract/result';
+import { markLate, type RunOutcome } from '../tools/outcome';
+import { earlierStart, pendingAttempt } from './earlier-start';
+import {
+  abandonedHandler,
+  type AskedExecution,
+  cachedOutput,
+  execute,
+  type Execution,
+  notRunResult,
+  outcomeSignal,
+  withNote,
+  writeOutcome,
+} from './execution';
 import { isOutcomeOf } from './journal';
-import { describeLoss, takeLease, type Lease, type Loss } from './lease';
+import {
+  type AttemptGuard,
+  type AttemptLostReason,
+  describeLostAttempt,
+  type Since,
+  startHeartbeat,
+} from './attempt';
+import { errorMessage } from '../contract/errors';
+import { idempotencyKey } from '../contract/names';
+import type { Tool, Verification } from '../tools/types';
+import { unlessAborted } from '../tools/within';
+import type { ActivityDeps } from './deps';
+import { lackOf, leaveToAnother, waitedMs } from './failures';
+import { notInTime } from './prepare-call';
 
-/** An unsafe call: started at most once per decision. Whatever cannot be proven is reported, never run again. */
-export async function runUnsafe(execution: Execution): Promise<CallOutput> {
-  const stopped = await startedBefore(execution);
-  if (stopped !== undefined) return stopped;
-  const lease = takeLease({ key: execution.key });
+/**
+ * An unsafe call of which `startedBefore` knows no start: started at most once per decision. Whatever cannot be proven
+ * is reported, never run again.
+ *
+ * @param since what counts for the attempt: all that was looked at before took its time, too.
+ */
+export async function runUnsafe(execution: Execution, since: Since): Promise<CallOutput> {
+  const guard = startHeartbeat({ key: execution.key }, since);
   try {
-    const refused = await begin(execution, lease);
-    return refused ?? (await finish(execution, lease, await execute(execution, lease)));
+    const refused = await begin(execution, guard);
+    return refused ?? (await finish(execution, guard, await execute(execution, guard)));
   } finally {
-    lease.release();
+    guard.stop();
   }
 }
 
-/** What is known of an earlier start; undefined where there was none. */
-async function startedBefore(execution: Execution): Promise<CallOutput | undefined> {
-  const entry = await journalled(execution, () => execution.deps.journal.read(execution.key));
-  if ('output' in entry) return entry.output;
+/** What is known of an earlier start of an unsafe call; undefined where there was none. */
+export async function startedBefore(asked: AskedExecution): Promise<CallOutput | undefined> {
+  const { deps, input, key } = asked;
+  const entry = await withJournal(asked, () => deps.journal.read(key));
+  // Where the journal cannot be read, only the server can say whether the call was started before.
+  if ('output' in entry) return (await startOnRecord(input)) ?? entry.output;
   if (entry.value.state === 'ended') {
     const { result } = entry.value;
-    if (isOutcomeOf(result, execution.input)) return known(execution.deps, result);
+    if (isOutcomeOf(result, input)) return cachedOutput(deps, result);
     return inDoubt('this machine had run it with other arguments before');
   }
   if (entry.value.state === 'started') return inDoubt('this machine had started it before');
-  const earlier = await earlierStart(execution.input);
+  return startOnRecord(input);
+}
+
+async function startOnRecord(input: CallInput): Promise<CallOutput | undefined> {
+  const earlier = await earlierStart(input);
   return earlier === undefined ? undefined : inDoubt(earlier);
 }
 
 /** Writes the intent, then looks once more whether the call is still ours. Undefined: the handler may start. */
-async function begin(execution: Execution, lease: Lease): Promise<CallOutput | undefined> {
-  const first = await journalled(execution, () => execution.deps.journal.begin(execution.key));
+async function begin(execution: Execution, guard: AttemptGuard): Promise<CallOutput | undefined> {
+  const first = await withJournal(execution, () => execution.deps.journal.begin(execution.key));
   if ('output' in first) return first.output;
   if (!first.value) return inDoubt('another attempt on this machine had started it');
-  const loss = lease.lost();
-  if (loss === undefined) return undefined;
-  const message = `Not started: ${describeLoss(loss)}. Nothing ran.`;
-  return settle(execution, notRun(execution, { code: 'cancelled', message }), loss);
+  const lostReason = guard.lost();
+  return lostReason === undefined ? undefined : notStarted(execution, lostReason);
 }
 
-/** Without its journal a worker could not tell a second start: the call is refused, and nothing ran. */
-async function journalled<T>(
-  execution: Execution,
+async function notStarted(execution: Execution, lostReason: AttemptLostReason): Promise<CallOutput> {
+  const message = `Not started: ${describeLostAttempt(lostReason)}. Nothing ran.`;
+  return recordOutcome(execution, notRunResult(execution, { code: 'cancelled', message }), lostReason);
+}
+
+/** Without its journal a worker could not notice a second start: the call is refused, and nothing ran. */
+async function withJournal<T>(
+  execution: AskedExecution,
   use: () => Promise<T>,
 ): Promise<{ value: T } | { output: CallOutput }> {
   try {
     return { value: await use() };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const message = `The worker could not use its journal (${why}). Nothing ran.`;
-    return { output: known(execution.deps, notRun(execution, { code: 'transport', message })) };
+    const message = `The worker could not use its journal (${errorMessage(error)}). Nothing ran.`;
+    return { output: cachedOutput(execution.deps, notRunResult(execution, { code: 'transport', message })) };
   }
 }
 
-async function finish(execution: Execution, lease: Lease, outcome: RunOutcome): Promise<CallOutput> {
+async function finish(execution: Execution, guard: AttemptGuard, outcome: RunOutcome): Promise<CallOutput> {
   const { content, error } = outcome.result;
-  const loss = lease.lost();
-  if (!outcome.outcomeKnown) return inDoubt(error?.message ?? 'its outcome is unknown', content);
-  const settled = await settle(execution, withNote(execution.input, outcome.result), loss);
-  return loss === 'reset' || loss === 'paused' ? inDoubt(describeLoss(loss), content) : settled;
+  const lostReason = guard.lost();
+  if (outcome.handler === 'unstarted') return notStarted(execution, lostReason ?? 'cancelled');
+  if (!outcome.outcomeKnown) {
+    const message = error?.message ?? 'its outcome is unknown';
+    return outcome.handler === 'running' ? stillRunning(message, content) : inDoubt(message, content);
+  }
+  const output = await recordOutcome(execution, outcome.result, lostReason);
+  return lostReason === 'reset' || lostReason === 'paused'
+    ? inDoubt(describeLostAttempt(lostReason), content)
+    : output;
 }
 
-/** Writes a known outcome down. An attempt that was given up tells the turn by signal: its answer is not taken any more. */
-async function settle(execution: Execution, result: ToolResult, loss: Loss | undefined): Promise<CallOutput> {
-  await writeOutcome(execution, result);
-  if (loss === 'late' || (await isGivenUp(result))) await outcomeSignal(execution)(result);
-  return known(execution.deps, result);
+/** Writes a known outcome to the journal. An attempt that was given up signals it to the turn: the server drops its answer. */
+async function recordOutcome(
+  execution: Execution,
+  result: ToolResult,
+  lostReason: AttemptLostReason | undefined,
+): Promise<CallOutput> {
+  const noted = (what: ToolResult): ToolResult => withNote(execution.input, what);
+  await writeOutcome(execution, noted(result));
+  if (lostReason !== 'late' && !(await isGivenUp(result))) return cachedOutput(execution.deps, noted(result));
+  const lateResult = result.success ? markLate(result, 'it was given up') : result;
+  await outcomeSignal(execution)(noted(lateResult));
+  return cachedOutput(execution.deps, noted(lateResult));
 }
 
-function inDoubt(message: string, partial?: string): CallOutput {
-  return { inDoubt: { message, ...(partial === undefined || partial === '' ? {} : { partial }) } };
+function inDoubt(message: string, partial?: string): { inDoubt: InDoubt } {
+  return { inDoubt: { message, ...defined({ partial: partial || undefined }) } };
+}
+
+/** It was asked to stop and did not: its effect may still come. */
+function stillRunning(message: string, partial: string): CallOutput {
+  return { inDoubt: { ...inDoubt(`${message}; it may still be running`, partial).inDoubt, running: true } };
+}
+
+/** Quicker calls are not asked about: the server hardly had the time to give them up. */
+const LONG_MS = 1000;
+
+/**
+ * Whether the server no longer waits for this attempt. The worker's own clocks notice that only later, and the server
+ * silently drops the answer of an attempt that it gave up. False where the server cannot be asked: then the answer is
+ * sent, which costs nothing.
+ */
+async function isGivenUp({ metadata }: ToolResult): Promise<boolean> {
+  if (metadata.execution_time_ms < LONG_MS) return false;
+  try {
+    return (await pendingAttempt()) === undefined;
+  } catch (error) {
+    Context.current().log.warn('whether a call was given up could not be read', { error: String(error) });
+    return false;
+  }
+}
+
+/** Attempts that may be lost, with a worker or a disk, while a worker with the tool is waited for. */
+const MOST_LOST = 5;
+
+/**
+ * Finds out whether a call in doubt took effect: first from this machine's journal, then by the tool's own `verify`.
+ * Changes nothing. A worker that lacks the tool leaves the task to another one until `agentWait` is over. Where the
+ * outcome stays unknown and the handler still runs here, its end is waited for: the server may refuse the signal with
+ * the late outcome, as one too many for the run.
+ *
+ * @throws Error where the handler goes on for the whole time of this attempt; the activity is then tried again.
+ */
+export async function verify(deps: ActivityDeps, input: VerifyInput): Promise<VerifyOutput> {
+  const isOver = waitedMs() >= deps.agentWaitMs;
+  if (isOver && Context.current().info.attempt > MOST_LOST) return cannotTell('it could not be asked');
+  const written = await inJournal(deps, input);
+  if (written !== undefined) return written;
+  const lack = lackOf(deps, input);
+  if (lack !== undefined && !isOver) throw leaveToAnother(deps, lack);
+  if (lack !== undefined) return cannotTell(lack);
+  const guard = startHeartbeat();
+  try {
+    const found = await byTool(deps, input, guard);
+    const over = found.outcome === 'cannot_tell' ? abandonedHandler(idempotencyKey(input)) : undefined;
+    if (over === undefined) return found;
+    await untilEnded(over, guard.signal);
+    return (await inJournal(deps, input)) ?? found;
+  } finally {
+    guard.stop();
+  }
+}
+
+async function inJournal(deps: ActivityDeps, input: VerifyInput): Promise<VerifyOutput | undefined> {
+  const entry = await deps.journal.read(idempotencyKey(input));
+  if (entry.state !== 'ended') return undefined;
+  return isOutcomeOf(entry.result, input)
+    ? { outcome: 'happened', result: entry.result }
+    : cannotTell('it ran with other arguments before');
+}
+
+async function byTool(deps: ActivityDeps, input: VerifyInput, guard: AttemptGuard): Promise<VerifyOutput> {
+  const tool = deps.agents.get(input.agent)?.registry.get(input.tool);
+  if (tool?.verify === undefined) return cannotTell('the tool has no verify');
+  try {
+    return toOutput(input, tool, await askTool(tool, input, guard));
+  } catch (error) {
+    return cannotTell(errorMessage(error));
+  }
+}
+
+/** Waits until the handler is over, or nobody needs the answer any more. */
+async function untilEnded(over: Promise<void>, nobodyAsks: AbortSignal): Promise<void> {
+  const { startToCloseTimeoutMs } = Context.current().info;
+  // Time is left to say so: what the server ends itself may be in doubt a while longer.
+  const ended = AbortSignal.timeout(Math.max(1000, startToCloseTimeoutMs - 5000));
+  await unlessAborted(over, AbortSignal.any([nobodyAsks, ended]), notInTime);
+}
+
+async function askTool(tool: Tool, input: VerifyInput, guard: AttemptGuard): Promise<Verification> {
+  const parsed = tool.parse(input.arguments);
+  if (!parsed.ok || tool.verify === undefined) return { outcome: 'cannot_tell' };
+  const signal = AbortSignal.any([guard.signal, AbortSignal.timeout(tool.timeoutMs)]);
+  const context = {
+    callId: input.callId,
+    tool: tool.name,
+    idempotencyKey: idempotencyKey(input),
+    attempt: 1,
+    signal,
+    partial: () => {},
+  };
+  return unlessAborted(Promise.resolve(tool.verify(parsed.value, context)), signal, notInTime);
+}
+
+function toOutput(input: VerifyInput, tool: Tool, answer: Verification): VerifyOutput {
+  if (answer.outcome === 'cannot_tell') return cannotTell('the tool could not tell');
+  if (answer.outcome === 'did_not') {
+    return {
+      outcome: 'did_not',
+      message: 'The call was interrupted; the tool found that it did not take effect.',
+    };
+  }
+  const facts = { timestamp: new Date().toISOString(), safety: tool.safety, approved: true };
+  const content = `The call was interrupted; the tool found that it did take effect.\n\n${answer.content}`;
+  const result = makeSuccess({ ...input, server: tool.server }, { content, contentType: 'text' }, facts);
+  return { outcome: 'happened', result };
+}
+
+function cannotTell(message: string): VerifyOutput {
+  return { outcome: 'cannot_tell', message };
 }

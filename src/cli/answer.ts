@@ -2,13 +2,15 @@ import type { Answer } from '../client';
 import { CountersignError } from '../contract/errors';
 import type { Accepted, Refused } from '../contract/decision';
 import type { Screen } from './print/screen';
-import { visible } from './print/visible';
+import { escapeText } from './print/escape';
 
 /** What the answer is about. */
 export interface Asked {
   /** `<turn>/<call>`. */
   id: string;
   json: boolean;
+  /** What was approved, in one line; absent where that is not known here. */
+  what?: string;
 }
 
 /**
@@ -16,12 +18,14 @@ export interface Asked {
  *
  * @throws CountersignError `decision_refused` for a refusal.
  */
-export function reportAnswer(answer: Answer, { id, json }: Asked, screen: Screen): void {
+export function reportAnswer(answer: Answer, { id, json, what }: Asked, screen: Screen): void {
   if (json) screen.json(answer);
   assertTaken(answer, id);
   if (json) return;
-  if (answer.status === 'accepted') screen.lines(acceptedLines(id, answer.verdict, screen));
-  else screen.line(screen.style.warn(`${id} recorded; it takes effect when a worker returns`));
+  if (answer.status === 'accepted') {
+    screen.lines(acceptedLines(id, answer.verdict, screen));
+    if (what !== undefined && answer.verdict.decision !== 'denied') screen.line(`  ${escapeText(what)}`);
+  } else screen.line(screen.style.warn(`${escapeText(id)} recorded; it takes effect when a worker returns`));
 }
 
 /** @throws CountersignError `decision_refused` for a refusal, with its code and what is wrong. */
@@ -33,28 +37,33 @@ export function assertTaken(
 }
 
 function acceptedLines(id: string, { decision, approver, asksAgain }: Accepted, { style }: Screen): string[] {
-  const line = `${id} ${decision} by ${visible(approver)}`;
+  const line = `${escapeText(id)} ${decision} by ${escapeText(approver)}`;
   if (asksAgain !== true) return [decision === 'denied' ? style.bad(line) : style.good(line)];
   return [
     style.warn(line),
-    'A new proposal is made from your arguments. It waits for a decision of its own, because nobody saw it yet.',
+    'A new preview is made from your arguments. It waits for a decision of its own, because nobody saw it yet.',
   ];
 }
 
 function refusal(id: string, verdict: Refused): CountersignError {
   const { code, message, issues = [], standing } = verdict;
-  const told = issues
+  const problems = issues
     .filter((issue) => !message.includes(issue.message))
-    .map((issue) => `  ${issue.path || '(root)'}: ${issue.message}`);
+    .map((issue) => `  ${inLine(issue.path || '(root)')}: ${inLine(issue.message)}`);
   const stands =
     standing === undefined
       ? []
-      : [`It stands as ${standing.decision} by ${standing.approver} at ${standing.at}.`];
+      : [inLine(`It stands as ${standing.decision} by ${standing.approver} at ${standing.at}.`)];
   return new CountersignError(
     'decision_refused',
-    [`${id} was refused, ${code}: ${message}`, ...told, ...stands].join('\n'),
+    [inLine(`${id} was refused, ${code}: ${message}`), ...problems, ...stands].join('\n'),
     { hint: HINTS[code], data: { verdict } },
   );
+}
+
+/** Text that is not ours stays within its line; errors are escaped where they are printed. */
+function inLine(text: string): string {
+  return text.replaceAll('\n', '\\n');
 }
 
 const HINTS: Readonly<Record<Refused['code'], string>> = {
@@ -64,7 +73,7 @@ const HINTS: Readonly<Record<Refused['code'], string>> = {
     'The call is not what you saw any more; look at it again with `countersign show <turn>/<call>`.',
   invalid_arguments: 'Correct the arguments and decide again; the request is still open.',
   expired: 'Nothing ran. Ask the agent again if it is still wanted.',
-  malformed: 'The request is still open; `countersign show <turn>/<call>` tells what fits.',
+  malformed: 'The request is still open; `countersign show <turn>/<call>` shows what fits.',
   cancelled: 'The turn was cancelled; nothing can be decided any more.',
-  not_in_doubt: 'Only a call in doubt can be resolved; `countersign show <turn>/<call>` tells where it is.',
+  not_in_doubt: 'Only a call in doubt can be resolved; `countersign show <turn>/<call>` shows its state.',
 };

@@ -1,9 +1,10 @@
 import { hostname, userInfo } from 'node:os';
 import type { Countersign } from '../client';
-import { defined } from '../history/defined';
-import { readTime } from './read-value';
+import { shellWord } from '../contract/text/shell-word';
+import { defined } from '../contract/defined';
+import { readTime } from './options';
 import type { Screen } from './print/screen';
-import type { Keyboard } from './terminal/terminal';
+import type { Keyboard } from './review/terminal';
 
 /** Options of every command: where the Temporal server is. */
 export interface GlobalOptions {
@@ -17,7 +18,7 @@ export interface GlobalOptions {
 /** A server by address and namespace. */
 export type ServerAt = Pick<GlobalOptions, 'address' | 'namespace'>;
 
-/** What a command is given beside its own arguments. */
+/** What every command gets beside its own arguments. */
 export interface Context {
   readonly screen: Screen;
   readonly env: NodeJS.ProcessEnv;
@@ -25,13 +26,13 @@ export interface Context {
   readonly keyboard: Keyboard | undefined;
   /** Known once the command line is parsed. */
   options(): GlobalOptions;
-  /** Connects, does something, and closes the connection whatever happens. `at`: another place than the options say. */
-  withDesk<T>(use: (desk: Countersign) => Promise<T>, at?: ServerAt): Promise<T>;
-  /** A command of ours as it has to be typed to reach the same server. */
+  /** Connects, calls `use`, and always closes the connection. `at` overrides the server of the options. */
+  withClient<T>(use: (client: Countersign) => Promise<T>, at?: ServerAt): Promise<T>;
+  /** One of our commands as a person types it to reach the same server. Pass ids through `shellWord` first. */
   command(args: string): string;
 }
 
-/** What a context is made of. */
+/** The parts of a context that the process gives. */
 export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options'>;
 
 /** The context of one process. */
@@ -40,29 +41,28 @@ export function createContext(parts: ContextParts): Context {
   return {
     ...parts,
     command: (args) => ['countersign', args, ...flagsOf(options())].join(' '),
-    withDesk: async (use, at) => {
+    withClient: async (use, at) => {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, ...place } = options();
-      const encryption = keyFile === undefined ? {} : { encryption: { keyFile } };
-      const timeoutMs = timeout === undefined ? {} : { timeoutMs: readTime(timeout, '--timeout') };
-      const desk = await connect({
+      const encryption = keyFile === undefined ? undefined : { keyFile };
+      const timeoutMs = timeout === undefined ? undefined : readTime(timeout, '--timeout');
+      const { address, namespace } = at ?? {};
+      const client = await connect({
         ...place,
-        ...defined({ address: at?.address, namespace: at?.namespace }),
-        ...timeoutMs,
-        ...encryption,
+        ...defined({ address, namespace, timeoutMs, encryption }),
         identity: `${osUser()}@${hostname()}`,
       });
       try {
-        return await use(desk);
+        return await use(client);
       } finally {
-        await desk.close();
+        await client.close();
       }
     },
   };
 }
 
-/** Who decides, unless `--as` says so: the name this person has on this machine. */
+/** The person's user name on this machine: who decides, unless `--as` names somebody. */
 export function osUser(): string {
   try {
     return userInfo().username;
@@ -73,13 +73,6 @@ export function osUser(): string {
 }
 
 function flagsOf({ address, namespace, profile, encryptionKeyFile }: GlobalOptions): string[] {
-  const flags = { address, namespace, profile, 'encryption-key-file': encryptionKeyFile };
-  return Object.entries(flags).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, shellWord(value)],
-  );
-}
-
-/** One word of a shell's command line, quoted where it has to be. */
-export function shellWord(text: string): string {
-  return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  const flags = defined({ address, namespace, profile, 'encryption-key-file': encryptionKeyFile });
+  return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, shellWord(value)]);
 }

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { CountersignError, type ErrorCode } from '../contract/errors';
-import { Interrupted } from './terminal/terminal';
+import { Interrupted } from './review/terminal';
 
 /** What a command ends with. Scripts rely on these. */
 export const EXIT = {
@@ -35,13 +35,16 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   namespace_missing: EXIT.noServer,
   not_ready: EXIT.noServer,
   still_waiting: EXIT.waiting,
+  answer_too_large: EXIT.failed,
+  signals_full: EXIT.failed,
   attributes_missing: EXIT.failed,
+  worker_failed: EXIT.failed,
+  sdk_mismatch: EXIT.failed,
   not_installed: EXIT.failed,
   turn_failed: EXIT.failed,
   given_up: EXIT.failed,
   editor_failed: EXIT.failed,
   notify_failed: EXIT.failed,
-  no_tool_calls: EXIT.failed,
   outside_root: EXIT.failed,
   workspace: EXIT.failed,
   point_not_found: EXIT.notFound,
@@ -62,6 +65,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   user_not_found: EXIT.notFound,
   signed_out: EXIT.failed,
   forbidden: EXIT.failed,
+  not_allowed: EXIT.failed,
   not_found: EXIT.notFound,
   not_json: EXIT.failed,
   too_large: EXIT.failed,

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { CountersignError } from '../contract/errors';
-import { errnoOf } from '../engine/run';
+import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
@@ -16,18 +15,24 @@ const REASONS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would be too large',
 };
 
-/** What failed with a file that a person named, as `file_failed`; any other error as it is. */
-export function toFileError(error: unknown, doing: string): unknown {
-  const code = errnoOf(error);
-  if (error instanceof CountersignError || code === undefined) return error;
-  const why = REASONS[code] ?? code;
-  return new CountersignError('file_failed', `${doing} failed: ${why}`, {
-    cause: error,
-    data: { errno: code },
-  });
+/** Why the system refused to work with a file, in words. */
+export function fileReason(error: unknown): string {
+  return REASONS[errnoOf(error) ?? ''] ?? errorMessage(error);
 }
 
-/** Does something with a file. `doing` is told when it fails: `writing audit.jsonl`. Errors: `file_failed`. */
+/** A failure with a file that a person named becomes `file_failed`; any other error stays as it is. */
+export function toFileError(error: unknown, doing: string): unknown {
+  const errno = errnoOf(error);
+  if (error instanceof CountersignError || errno === undefined) return error;
+  const why = REASONS[errno] ?? errno;
+  return new CountersignError('file_failed', `${doing} failed: ${why}`, { cause: error, data: { errno } });
+}
+
+/**
+ * Works with a file. `doing` begins the message of a failure: `writing audit.jsonl`.
+ *
+ * @throws CountersignError `file_failed`.
+ */
 export async function withFile<T>(doing: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -36,12 +41,20 @@ export async function withFile<T>(doing: string, work: () => Promise<T>): Promis
   }
 }
 
-/** The text of a file. Errors: `file_failed`. */
+/**
+ * The text of a file.
+ *
+ * @throws CountersignError `file_failed`.
+ */
 export function readTextFile(path: string): Promise<string> {
   return withFile(`reading ${path}`, () => readFile(path, 'utf8'));
 }
 
-/** Writes a file that was not there; only its owner may read it unless `mode` says otherwise. Errors: `file_failed`. */
+/**
+ * Writes a new file. Only its owner may read it, unless `mode` says otherwise.
+ *
+ * @throws CountersignError `file_failed`, also where the file exists.
+ */
 export function writeNewFile(path: string, text: string, mode = 0o600): Promise<void> {
   return withFile(`writing ${path}`, () => writeFile(path, text, { flag: 'wx', mode }));
 }

@@ -4,7 +4,7 @@ import { types } from 'node:util';
 import { createJiti } from 'jiti';
 import { z } from 'zod';
 import { CountersignError, ERROR_CODES } from '../contract/errors';
-import { defined } from '../history/defined';
+import { defined } from '../contract/defined';
 import { toConfig, type Config } from '../tools/define-config';
 import { ownModules } from './own-modules';
 
@@ -50,7 +50,7 @@ function namedConfig(named: string, cwd: string): string {
     });
   }
   if (!statSync(file).isFile()) {
-    throw new CountersignError('config_invalid', `${named} is no file`, {
+    throw new CountersignError('config_invalid', `${named} is not a file`, {
       hint: 'Name a TypeScript or JavaScript file.',
     });
   }
@@ -74,7 +74,7 @@ function defaultOf(loaded: unknown): unknown {
   return '__esModule' in loaded || Object.keys(loaded).length === 0 ? undefined : loaded;
 }
 
-/** The same error with its place before the message; what is no error of ours becomes `config_invalid`. */
+/** The same error with its location before the message. Any other error becomes `config_invalid`. */
 function inFile(error: unknown, place: string): CountersignError {
   const ours = ownError.safeParse(error);
   if (!ours.success) {
@@ -87,13 +87,13 @@ function inFile(error: unknown, place: string): CountersignError {
   return new CountersignError(code, `${place}: ${message}`, { ...defined({ hint }), cause: error });
 }
 
-/** A package that is not there is installed, everything else is a mistake in the file. */
+/** A missing package has to be installed; anything else is a mistake in the file. */
 function hintFor(error: unknown): string {
   const [, name] = /^Cannot find (?:module|package) '([^'.][^']*)'/.exec(reasonOf(error)) ?? [];
   return name === undefined ? 'Correct the file and start again.' : `Is it installed? npm install ${name}`;
 }
 
-/** An error of ours, also of a second copy of this package, which is no instance of this copy's class. */
+/** An error of ours, also from a second copy of this package, whose class is another one. */
 const ownError = z.object({
   name: z.literal('CountersignError'),
   code: z.enum(ERROR_CODES),
@@ -101,7 +101,7 @@ const ownError = z.object({
   hint: z.string().optional(),
 });
 
-/** Without what jiti and Node add: the place is named once, a trace of requires helps nobody. */
+/** The first line of the message, without what jiti and Node add. */
 function reasonOf(error: unknown): string {
   if (!isNativeError(error)) return `it threw ${String(error)}`;
   const [first = ''] = error.message.split('\n');
@@ -119,7 +119,7 @@ function locate(error: unknown, file: string, cwd: string): string {
   return otherPlace(text, cwd) ?? shown(file, cwd);
 }
 
-/** A file that the config imports: a syntax error there is told with its place. */
+/** Where a syntax error is in a file that the config imports. */
 function otherPlace(text: string, cwd: string): string | undefined {
   const parsed = /ParseError[^\n]*\n\s*(.+?):(\d+):\d+/.exec(text);
   return parsed?.[1] === undefined ? undefined : `${shown(parsed[1], cwd)}:${parsed[2] ?? ''}`;

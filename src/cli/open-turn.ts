@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
-import type { Decode } from '../history/decode';
+import type { Decode, History } from '../history/decode/decode';
 import type { TurnEvent } from '../history/events';
-import type { History } from '../history/read-histories';
+
+import { defined } from '../contract/defined';
 import type { Context } from './context';
 import { readTextFile } from './files';
 
@@ -17,8 +18,8 @@ export function isFile(named: string): boolean {
  * @throws CountersignError `turn_not_found`, `file_failed`, `bad_history`, `newer_version`, `not_a_turn`, `key_missing`.
  */
 export async function readTurnEvents(named: string, context: Context): Promise<TurnEvent[]> {
-  if (!isFile(named)) return context.withDesk(async (desk) => desk.timeline(await desk.find(named)));
-  const { turnEventsOfJson } = await import('../history/from-json.js');
+  if (!isFile(named)) return context.withClient(async (client) => client.timeline(await client.find(named)));
+  const { turnEventsOfJson } = await import('../history/exported.js');
   return turnEventsOfJson(await readTextFile(named), await fileDecode(context));
 }
 
@@ -28,7 +29,7 @@ export async function readTurnEvents(named: string, context: Context): Promise<T
  * @throws CountersignError `turn_not_found`, `file_failed`, `bad_history`, `newer_version`.
  */
 export async function readTurnRuns(named: string, context: Context): Promise<History[]> {
-  if (!isFile(named)) return context.withDesk(async (desk) => desk.histories(await desk.find(named)));
+  if (!isFile(named)) return context.withClient(async (client) => client.histories(await client.find(named)));
   const { parseExport } = await import('../history/exported.js');
   return parseExport(await readTextFile(named));
 }
@@ -36,7 +37,7 @@ export async function readTurnRuns(named: string, context: Context): Promise<His
 /** Decodes what is in a file, with the keys of this process; which workflow it was bound to is not compared. */
 export async function fileDecode(context: Context): Promise<Decode> {
   const { loadDataConverter } = await import('@temporalio/common/lib/internal-non-workflow/index.js');
-  const { makeDecode } = await import('../history/decode.js');
+  const { makeDecode } = await import('../history/decode/decode.js');
   return makeDecode(loadDataConverter((await encryptionOf(context)).replay()));
 }
 
@@ -44,5 +45,5 @@ export async function fileDecode(context: Context): Promise<Decode> {
 export async function encryptionOf(context: Context) {
   const { loadEncryption } = await import('../encryption/load.js');
   const { encryptionKeyFile: keyFile } = context.options();
-  return loadEncryption(keyFile === undefined ? {} : { keyFile }, context.env);
+  return loadEncryption(defined({ keyFile }), context.env);
 }

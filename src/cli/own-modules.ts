@@ -11,6 +11,7 @@ const manifestSchema = z.object({
   name: z.string(),
   version: z.string(),
   dependencies: z.record(z.string(), z.string()),
+  peerDependencies: z.record(z.string(), z.string()),
   exports: z.record(z.string(), z.union([z.string(), z.object({ default: z.string() })])),
 });
 
@@ -44,7 +45,7 @@ function lend(modules: Record<string, unknown>, name: string, path: string): voi
 
 function load(name: string, path: string): unknown {
   if (!existsSync(path)) {
-    throw new CountersignError('config_invalid', `${name} is no entry of this version`, {
+    throw new CountersignError('config_invalid', `${name} is not an entry of this version`, {
       hint: 'In a clone, run `npm run build` first.',
     });
   }

@@ -16,6 +16,7 @@ import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
+import { addSetup } from './commands/setup';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
 import { addTimeline } from './commands/timeline';
@@ -24,10 +25,13 @@ import { addWeb } from './commands/web';
 import { addWorker } from './commands/worker';
 import { createContext, type GlobalOptions } from './context';
 import { manifest } from './own-modules';
-import { createScreen, type Sink } from './print/screen';
-import type { Keyboard } from './terminal/terminal';
+import { createScreen, createStyle, type Sink, wantsColor } from './print/screen';
+import type { Keyboard } from './review/terminal';
+import { EXIT, exitCodeOf } from './exit-codes';
+import { errorLines, explainMissing } from './report-error';
+import { safeLine } from './print/escape';
 
-/** What the program is given of its process. */
+/** The streams and environment of the process. */
 export interface Streams {
   out: Sink;
   err: Sink;
@@ -65,10 +69,11 @@ const COMMANDS = [
   addExport,
   addAudit,
   addKeys,
+  addSetup,
   addDoctor,
 ] as const;
 
-/** The program `countersign`. It throws what goes wrong: nothing in it ends the process. */
+/** The program `countersign`. It throws every error and never ends the process. */
 export function createProgram({ out, err, env, keyboard }: Streams): Command {
   const program = new Command('countersign');
   const screen = createScreen(out, err, env);
@@ -80,17 +85,17 @@ export function createProgram({ out, err, env, keyboard }: Streams): Command {
       '--address <host:port>',
       'the Temporal server (default: TEMPORAL_ADDRESS, temporal.toml, localhost:7233)',
     )
-    .option('--namespace <name>', 'its namespace (default: TEMPORAL_NAMESPACE, temporal.toml, default)')
-    .option('--profile <name>', 'profile of temporal.toml')
+    .option('--namespace <name>', 'the namespace (default: TEMPORAL_NAMESPACE, temporal.toml, default)')
+    .option('--profile <name>', 'the profile of temporal.toml')
     .option(
       '--encryption-key-file <path>',
-      'keys of the workers (default: COUNTERSIGN_ENCRYPTION_KEY_FILE, _KEYS)',
+      'the keys of the workers (default: COUNTERSIGN_ENCRYPTION_KEY_FILE, _KEYS)',
     )
     .option('--timeout <time>', 'how long to wait for the server (default: 5s)')
     .addHelpText('after', EXIT_CODES)
     .exitOverride()
     .configureHelp({ helpWidth, minWidthToWrap: 10 })
-    // What goes wrong is told in one place, in one form.
+    // Errors are printed in one place, in one form.
     .configureOutput({
       writeOut: (text) => void out.write(text),
       writeErr: () => undefined,
@@ -100,4 +105,44 @@ export function createProgram({ out, err, env, keyboard }: Streams): Command {
   const context = createContext({ screen, env, keyboard, options });
   for (const add of COMMANDS) add(program, context);
   return program;
+}
+
+/** Runs a command line and resolves with the exit code. Errors are printed to stderr. */
+export async function runProgram(args: readonly string[], streams: Streams): Promise<number> {
+  const program = createProgram(streams);
+  try {
+    if (args.length === 0) {
+      program.outputHelp();
+      return EXIT.usage;
+    }
+    await program.parseAsync(args, { from: 'user' });
+    return EXIT.done;
+  } catch (thrown) {
+    const error = explainMissing(thrown);
+    const { err, env } = streams;
+    const style = createStyle(wantsColor(err, env));
+    const lines = errorLines(error, { style, debug: (env['COUNTERSIGN_DEBUG'] ?? '') !== '' });
+    for (const line of lines) err.write(`${safeLine(line, style.color)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+/** What failed may have left something open that would keep the process: a supervisor could not start another one. */
+const LEFT_OPEN_MS = 1_000;
+
+/** The command `countersign`, with the streams of this process. It ends the process where something is left open. */
+export async function main(): Promise<void> {
+  // A reader that stops early, such as `head`, is not an error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  const code = await runProgram(process.argv.slice(2), {
+    out: process.stdout,
+    err: process.stderr,
+    keyboard: { input: process.stdin, output: process.stdout },
+    env: process.env,
+  });
+  process.exitCode ??= code;
+  if (process.exitCode !== EXIT.done) setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
 }

@@ -1,9 +1,9 @@
-import { every } from '../engine/ticker';
+import { every } from '../engine/run';
 import type { Screen } from './print/screen';
 
 const SAY_EVERY_MS = 2_000;
 
-/** Says every two seconds how far something is, where a person reads along. `say` is asked only then. */
+/** Notes the progress every two seconds at a terminal. Calls `say` only for that. */
 export async function withProgress<T>(
   { isTerminal, note }: Pick<Screen, 'isTerminal' | 'note'>,
   say: () => string,
@@ -18,8 +18,8 @@ export async function withProgress<T>(
   }
 }
 
-/** Says once what is waited for, where that takes two seconds; also where nobody reads along, as a log should tell. */
-export async function withPatience<T>(
+/** Notes once what it waits for, if that takes more than two seconds. Also without a terminal, so that a log shows it. */
+export async function withWaitingNote<T>(
   { note }: Pick<Screen, 'note'>,
   say: () => string,
   work: () => Promise<T>,

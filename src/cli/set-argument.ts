@@ -1,5 +1,7 @@
-import { CountersignError } from '../contract/errors';
-import { isObject, type Json, type JsonObject } from '../contract/json';
+import type { CountersignError } from '../contract/errors';
+import { usageError } from './options';
+import { isObject, parseJson, type Json, type JsonObject } from '../contract/json';
+import { readJson, describeIssues } from '../contract/read-json';
 
 /** One `--set path=value`. */
 export interface Assignment {
@@ -10,49 +12,62 @@ export interface Assignment {
 /**
  * Reads `path=value`. The path is dotted, list places are numbers from 0 (`edits.0.new_text`), `\.` is a dot in a name.
  * The value is JSON where it is any (`3`, `true`, `"3"`, `[1]`), text otherwise.
+ *
+ * @throws CountersignError `usage`, also for JSON that would not stay what was typed.
  */
 export function parseAssignment(text: string): Assignment {
   const at = text.indexOf('=');
   const path = at === -1 ? [] : splitPath(text.slice(0, at));
   if (path.length === 0 || path.includes('')) {
-    throw usage(
-      `--set ${text}: this is no path=value`,
+    throw usageError(
+      `--set ${text}: this is not path=value`,
       'Write --set amount=10 or --set edits.0.new_text=Hello.',
     );
   }
-  return { path, value: parseValue(text.slice(at + 1)) };
+  return { path, value: parseValue(text, at + 1) };
+}
+
+/**
+ * Reads every `--set` of a command line.
+ *
+ * @throws CountersignError `usage`, also where two of them set the same place: one of the two was not meant.
+ */
+export function parseAssignments(texts: readonly string[]): Assignment[] {
+  const firsts = new Map<string, string>();
+  return texts.map((text) => {
+    const assignment = parseAssignment(text);
+    const place = JSON.stringify(assignment.path);
+    const first = firsts.get(place);
+    if (first !== undefined)
+      throw usageError(`--set ${first} and --set ${text} set the same place`, 'Leave out one of them.');
+    firsts.set(place, text);
+    return assignment;
+  });
 }
 
 /** The same arguments with one value set. Names that are missing are made; list places may be added at the end only. */
-export function setArgument(args: JsonObject, { path, value }: Assignment): JsonObject {
-  const changed = setIn(args, path, { value, path });
-  if (isJsonObject(changed)) return changed;
-  throw usage('--set needs a name first', 'Write --set amount=10.');
+export function setArgument(args: JsonObject, assignment: Assignment): JsonObject {
+  const changed = setIn(args, assignment.path, assignment);
+  if (isObject(changed)) return changed;
+  throw usageError('--set needs a name first', 'Write --set amount=10.');
 }
 
-interface Goal {
-  value: Json;
-  /** The whole path, for messages. */
-  path: readonly string[];
-}
-
-function setIn(target: Json | undefined, path: readonly string[], goal: Goal): Json {
-  const [key, ...rest] = path;
-  if (key === undefined) return goal.value;
-  if (Array.isArray(target)) return setInList(target, [key, ...rest], goal);
-  if (target === undefined) return { [key]: setIn(undefined, rest, goal) };
-  if (!isJsonObject(target)) throw noPlace(goal, `${describe(target)} has no places to set`);
+/** Sets what is left of the path below `target`; `whole` is the assignment for the messages. */
+function setIn(target: Json | undefined, [key, ...rest]: readonly string[], whole: Assignment): Json {
+  if (key === undefined) return whole.value;
+  if (Array.isArray(target)) return setInList(target, [key, ...rest], whole);
+  if (target === undefined) return { [key]: setIn(undefined, rest, whole) };
+  if (!isObject(target))
+    throw noPlace(whole, `${target === null ? 'null' : `a ${typeof target}`} has no places to set`);
   // A computed key is always the object's own, `__proto__` too.
-  return { ...target, [key]: setIn(Object.hasOwn(target, key) ? target[key] : undefined, rest, goal) };
+  return { ...target, [key]: setIn(Object.hasOwn(target, key) ? target[key] : undefined, rest, whole) };
 }
 
-function setInList(list: readonly Json[], [key = '', ...rest]: readonly string[], goal: Goal): Json {
+function setInList(list: readonly Json[], [key = '', ...rest]: readonly string[], whole: Assignment): Json {
   const at = /^\d+$/.test(key) ? Number(key) : NaN;
-  if (Number.isNaN(at)) throw noPlace(goal, `'${key}' is no place in a list`);
-  if (at > list.length) throw noPlace(goal, `the list has ${list.length} places, counted from 0`);
-  const copy = [...list];
-  copy[at] = setIn(list[at], rest, goal);
-  return copy;
+  if (Number.isNaN(at)) throw noPlace(whole, `'${key}' is not a place in a list`);
+  if (at > list.length) throw noPlace(whole, `the list has ${list.length} places, counted from 0`);
+  return [...list.slice(0, at), setIn(list[at], rest, whole), ...list.slice(at + 1)];
 }
 
 function splitPath(text: string): string[] {
@@ -64,27 +79,17 @@ function splitPath(text: string): string[] {
   return parts;
 }
 
-function parseValue(text: string): Json {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return text;
-  }
+function parseValue(assignment: string, at: number): Json {
+  const text = assignment.slice(at);
+  if (parseJson(text) === undefined) return text;
+  const read = readJson(text);
+  if (read.ok) return read.value;
+  throw usageError(
+    `--set ${assignment}: ${describeIssues(read.issues)}`,
+    'Text has double quotes in it: --set order=\'"9007199254740993"\'.',
+  );
 }
 
-function isJsonObject(value: Json | undefined): value is JsonObject {
-  return isObject(value);
-}
-
-function describe(value: Json): string {
-  return value === null ? 'null' : `a ${typeof value}`;
-}
-
-function noPlace({ path }: Goal, why: string): CountersignError {
-  return usage(`--set ${path.join('.')}: ${why}`, '`countersign show <turn>/<call>` lists every path.');
-}
-
-function usage(message: string, hint: string): CountersignError {
-  return new CountersignError('usage', message, { hint });
+function noPlace({ path }: Assignment, why: string): CountersignError {
+  return usageError(`--set ${path.join('.')}: ${why}`, '`countersign show <turn>/<call>` lists every path.');
 }

@@ -1,5 +1,7 @@
 import type { CallView, TurnView } from '../history/view';
+import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
+import { usageError } from './options';
 
 /** What a person named: a turn, or one call of it. Both may be prefixes. */
 export interface Target {
@@ -10,23 +12,21 @@ export interface Target {
 /** @throws CountersignError `usage` where no call was named. */
 export function namedCall(target: string | undefined): string {
   if (target !== undefined) return target;
-  throw new CountersignError('usage', `missing required argument 'turn/call'`, {
-    hint: 'Name one call as <turn>/<call>, or choose many with --all; `countersign inbox` lists them.',
-  });
+  const hint = 'Name one call as <turn>/<call>, or choose many with --all; `countersign inbox` lists them.';
+  throw usageError(`missing required argument 'turn/call'`, hint);
 }
 
 /** Reads `<turn>` or `<turn>/<call>`. */
 export function parseTarget(text: string): Target {
   const [turn = '', call, ...rest] = text.split('/');
   if (turn === '' || call === '' || rest.length > 0) {
-    throw new CountersignError('usage', `'${text}' names no turn and no call`, {
-      hint: 'Write <turn> or <turn>/<call>, such as turn-01j9/1.2; `countersign inbox` lists them.',
-    });
+    const hint = 'Write <turn> or <turn>/<call>, such as turn-01j9/1.2; `countersign inbox` lists them.';
+    throw usageError(`'${text}' names no turn and no call`, hint);
   }
-  return call === undefined ? { turn } : { turn, call };
+  return { turn, ...defined({ call }) };
 }
 
-/** The call that a person named by its id or a unique prefix of it. Without one the error tells what is open: none is guessed. */
+/** The call that a person named by its id or a unique prefix. Without a name it throws and lists the open calls: it never guesses. */
 export function findCall(view: TurnView, named: string | undefined): CallView {
   if (named === undefined) throw noCallNamed(view);
   const exact = view.calls.find(({ callId }) => callId === named);

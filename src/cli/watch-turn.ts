@@ -1,15 +1,15 @@
+import { describeState } from '../history/labels';
 import type { Countersign } from '../client';
 import { CountersignError } from '../contract/errors';
-import { defined } from '../history/defined';
+import { shellWord } from '../contract/text/shell-word';
+import { defined } from '../contract/defined';
 import type { TurnEvent } from '../history/events';
-import type { TurnView } from '../history/view';
 import type { Context } from './context';
 import { EXIT } from './exit-codes';
-import { followTurn, waitsForPerson, type FollowEnd } from './follow';
 import { eventLines } from './print/event';
-import { pendingLines } from './print/pending';
-import { openLines } from './print/turn';
+import { openLines, pendingLines } from './print/turn';
 import { openCalls } from './target';
+import { createView, type TurnView } from '../history/view';
 
 /** What is watched and how. */
 export interface WatchOptions {
@@ -24,15 +24,15 @@ export interface WatchOptions {
  *
  * @throws CountersignError `turn_failed` for an end without an answer, `still_waiting` when `waitMs` is over.
  */
-export async function watchTurn(desk: Countersign, options: WatchOptions, context: Context): Promise<void> {
+export async function watchTurn(client: Countersign, options: WatchOptions, context: Context): Promise<void> {
   const { turn, json, waitMs } = options;
-  const past = json ? 0 : (await desk.timeline(turn)).length;
+  const past = json ? 0 : (await client.timeline(turn)).length;
   let seen = 0;
   const stop = new AbortController();
   const interrupt = (): void => stop.abort();
   process.once('SIGINT', interrupt);
   try {
-    const { end, view } = await followTurn(desk, {
+    const { end, view } = await followTurn(client, {
       turn,
       signal: stop.signal,
       ...defined({ waitMs }),
@@ -41,7 +41,7 @@ export async function watchTurn(desk: Countersign, options: WatchOptions, contex
         if (json) context.screen.jsonLine(event);
         else printEvent(event, now, { context, part: partOf(seen, past) });
       },
-      onSilence: (now) => tellSilence(desk, now, context),
+      onSilence: (now) => noteSilence(client, now, context),
     });
     conclude(end, view, context);
   } finally {
@@ -65,7 +65,7 @@ function printEvent(
   const { screen, command } = context;
   screen.lines(eventLines(event, screen));
   if (part === 'past') return;
-  // What was open before the watching began is told once, and then what opens.
+  // Requests that were open before are printed once, then each new one.
   const isNew = ({ eventId, callId }: { eventId: number; callId: string }): boolean =>
     part === 'last' || (eventId === event.eventId && 'callId' in event && event.callId === callId);
   const opened = { ...view, requests: view.requests.filter(isNew), inDoubt: view.inDoubt.filter(isNew) };
@@ -73,16 +73,19 @@ function printEvent(
   if (lines.length > 0) screen.lines([...lines, '']);
 }
 
-async function tellSilence(desk: Countersign, view: TurnView, { screen }: Context): Promise<void> {
+async function noteSilence(client: Countersign, view: TurnView, { screen }: Context): Promise<void> {
   if (waitsForPerson(view)) return;
-  const pending = await desk.pendingActivities(view.turn);
+  const pending = await client.pendingActivities(view.turn);
   const lines = pendingLines(pending, Date.now());
   for (const line of lines) screen.note(screen.style.quiet(`… ${line}`));
 }
 
 function conclude(end: FollowEnd, view: TurnView, context: Context): void {
   if (end === 'interrupted') {
-    context.screen.note(`\nThe turn goes on. Look again: ${context.command(`show ${view.turn} --follow`)}`);
+    context.screen.note('');
+    context.screen.note(
+      `The turn goes on. Look again: ${context.command(`show ${shellWord(view.turn)} --follow`)}`,
+    );
     process.exitCode = EXIT.interrupted;
     return;
   }
@@ -96,9 +99,96 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
   if (view.status === 'answered') return;
   throw new CountersignError(
     'turn_failed',
-    `${view.turn} ended without an answer: ${view.status.replaceAll('_', ' ')}`,
+    `${view.turn} ended without an answer: ${describeState(view.status)[0]}`,
     {
       ...defined({ hint: view.error?.message }),
     },
   );
+}
+
+/** How to follow a turn. */
+interface FollowPlan {
+  turn: string;
+  /** Called with each event, and the turn as it is after it. */
+  onEvent(event: TurnEvent, view: TurnView): void;
+  /** Called when nothing happened for a while although the turn runs. */
+  onSilence(view: TurnView): Promise<void>;
+  /** Give up waiting for a person after this many milliseconds; absent: never. */
+  waitMs?: number;
+  /** Ends the following. */
+  signal: AbortSignal;
+}
+
+/** How following ended. `waiting`: a person did not decide in time. */
+type FollowEnd = 'ended' | 'waiting' | 'interrupted';
+
+/** The first silence is reported soon, later ones less often. */
+const SILENCE_MS = [3_000, 15_000, 60_000] as const;
+
+/** Follows a turn until it ends, a person was waited for long enough, or the signal aborts. */
+export async function followTurn(
+  client: Pick<Countersign, 'follow'>,
+  plan: FollowPlan,
+): Promise<{ end: FollowEnd; view: TurnView }> {
+  const live = createView();
+  const stop = new AbortController();
+  const signal = AbortSignal.any([plan.signal, stop.signal]);
+  let isLate = false;
+  const tooLate = (): boolean => isLate && waitsForPerson(live.current());
+  const timer = startTimer(plan.waitMs, () => {
+    isLate = true;
+    if (tooLate()) stop.abort();
+  });
+  const silence = watchSilence(() => plan.onSilence(live.current()));
+  try {
+    for await (const event of client.follow(plan.turn, { signal })) {
+      silence.broken();
+      live.push(event);
+      plan.onEvent(event, live.current());
+      if (tooLate()) break;
+    }
+  } finally {
+    clearTimeout(timer);
+    silence.end();
+  }
+  return { end: howItEnded(live.current(), plan.signal), view: live.current() };
+}
+
+/** Whether only a person can move the turn on, according to the record. */
+function waitsForPerson({ status }: TurnView): boolean {
+  return status === 'waiting' || status === 'in_doubt';
+}
+
+function howItEnded(view: TurnView, signal: AbortSignal): FollowEnd {
+  if (view.endedAt !== null) return 'ended';
+  return signal.aborted ? 'interrupted' : 'waiting';
+}
+
+function startTimer(ms: number | undefined, act: () => void): NodeJS.Timeout | undefined {
+  return ms === undefined ? undefined : setTimeout(act, ms);
+}
+
+/** Reports silence at growing intervals. Ignores a failed report: following the turn meets the same error. */
+function watchSilence(report: () => Promise<void>): { broken(): void; end(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const start = (times: number): void => {
+    const ms = SILENCE_MS[Math.min(times, SILENCE_MS.length - 1)];
+    timer = setTimeout(() => {
+      void report()
+        .catch(() => undefined)
+        .finally(() => (timer === undefined ? undefined : start(times + 1)));
+    }, ms);
+  };
+  const end = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  start(0);
+  return {
+    broken: () => {
+      end();
+      start(0);
+    },
+    end,
+  };
 }

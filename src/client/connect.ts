@@ -1,18 +1,37 @@
-import { Client, Connection } from '@temporalio/client';
-import { loadEncryption } from '../encryption/load';
-import { CountersignError } from '../contract/errors';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  type ConnectionOptions,
+} from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
+import { LENIENT_CONVERTER, loadEncryption } from '../encryption/load';
+import { CountersignError, errorMessage } from '../contract/errors';
 import { refusedAt, SERVER_HINTS } from '../contract/server-hints';
-import { makeDecode } from '../history/decode';
-import { defined } from '../history/defined';
-import { detailsOf, STATUS, statusOf } from '../history/server-errors';
-import { makeCountersign } from './countersign';
-import type { Desk } from './desk';
-import { hintForNoAnswer } from './no-answer';
-import { readSettings, type Settings } from './settings';
+import { makeDecode } from '../history/decode/decode';
+import { defined } from '../contract/defined';
+import { reasonOfNoAnswer } from '../server-probe';
+import { detailsOf, isUpdateLimit, STATUS, statusOf } from '../history/server-errors';
+import type { ClientContext } from './context';
+import { Outbox } from './outbox';
 import type { ConnectOptions, Countersign } from './types';
+import { readHistories, readHistory, readRunEvents, readTimeline, readTurn } from '../history/read';
+import { viewOf } from '../history/view';
+import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
+import { countWaiting, readInbox } from './inbox';
+import { decideCall, resolveCall } from './decide';
+import { findTurn } from './find-turn';
+import { forkTurn, startTurn } from './start-turn';
+import { listRuns, listTurns } from './list';
+import { changedTools, pendingActivities } from './pending';
 
 const TIMEOUT_MS = 5_000;
 const READY_MS = 60_000;
+
+/** One page of history holds up to 256 events of up to 2 MiB. The SDK sets this limit too, under a misspelt name. */
+const CHANNEL = { 'grpc.max_receive_message_length': 128 * 1024 * 1024 };
 
 /**
  * Connects to the turns of one namespace.
@@ -20,26 +39,43 @@ const READY_MS = 60_000;
  * @throws CountersignError `no_server` when no server answers in time, `config_invalid` or `encryption_invalid` when settings
  * cannot be read.
  * @example
- * const desk = await connect();
- * const { turn } = await desk.start({ agent: 'editor', prompt: 'fix the typo in README.md' });
- * for await (const event of desk.follow(turn)) show(event);
+ * const client = await connect();
+ * const { turn } = await client.start({ agent: 'editor', prompt: 'fix the typo in README.md' });
+ * for await (const event of client.follow(turn)) show(event);
  */
 export async function connect(options: ConnectOptions = {}): Promise<Countersign> {
   const { client, lister, close } = options.client
-    ? { client: options.client, lister: options.client, close: async () => {} }
+    ? { client: options.client, lister: listerOf(options.client), close: async () => {} }
     : await dial(options);
   const { connection } = client;
   const { namespace, loadedDataConverter } = client.options;
   const source = { connection, namespace, decode: makeDecode(loadedDataConverter) };
-  return makeCountersign(
-    { client, lister, connection, namespace, source, readyMs: options.readyMs ?? READY_MS },
-    close,
-  );
+  const readyMs = options.readyMs ?? READY_MS;
+  const outbox = new Outbox();
+  return makeCountersign({ client, lister, connection, namespace, source, outbox, readyMs }, close);
 }
+
+/** Lists with a memo that cannot be read left out: one turn must not hide the others. A converter of their own is kept. */
+function listerOf(client: Client): Client {
+  const { namespace, identity, loadedDataConverter } = client.options;
+  const { payloadConverter, payloadCodecs } = loadedDataConverter;
+  if (payloadConverter !== defaultPayloadConverter) return client;
+  const dataConverter = { payloadCodecs, payloadConverterPath: LENIENT_CONVERTER };
+  return new Client({ connection: client.connection, namespace, identity, dataConverter });
+}
+
+/** The SDK's retries, except for a turn that is busy with other updates: it is free again in milliseconds, so the sender retries. */
+const RETRIES = {
+  ...defaultGrpcRetryOptions(),
+  retryableDecider: (...[attempt, status]: RetryQuestion): boolean =>
+    !isUpdateLimit(status.details) && defaultGrpcRetryOptions().retryableDecider(attempt, status),
+};
+
+type RetryQuestion = Parameters<ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider']>;
 
 async function dial(
   options: ConnectOptions,
-): Promise<Pick<Desk, 'client' | 'lister'> & { close: () => Promise<void> }> {
+): Promise<Pick<ClientContext, 'client' | 'lister'> & { close: () => Promise<void> }> {
   const encryption = loadEncryption(options.encryption);
   const settings = readSettings(options);
   const given = options.connection;
@@ -52,7 +88,13 @@ async function dial(
 
 async function openConnection(settings: Settings, connectTimeout: number): Promise<Connection> {
   try {
-    return await Connection.connect({ address: settings.address, ...settings.connection, connectTimeout });
+    return await Connection.connect({
+      address: settings.address,
+      interceptors: [makeGrpcRetryInterceptor(RETRIES)],
+      ...settings.connection,
+      connectTimeout,
+      channelArgs: CHANNEL,
+    });
   } catch (cause) {
     throw await noServer(settings, cause);
   }
@@ -67,15 +109,78 @@ async function noServer(settings: Settings, cause: unknown): Promise<Countersign
       ...extras,
       hint: SERVER_HINTS.keyRefused,
     });
-  const hint = await hintForNoAnswer(settings);
+  const hint = SERVER_HINTS[await reasonOfNoAnswer(settings)];
   return new CountersignError('no_server', `no Temporal server answers at ${address}: ${said}`, {
     ...extras,
     hint,
   });
 }
 
-/** The server answered, and lets nobody in with this key. */
+/** The server answered, and refuses this key. */
 function isRefused(error: unknown): boolean {
   const status = statusOf(error);
   return status === STATUS.permissionDenied || status === STATUS.unauthenticated;
+}
+
+/** Where to connect, after options, `TEMPORAL_*` and `temporal.toml`. */
+interface Settings {
+  address: string;
+  namespace: string;
+  /** TLS, API key and headers, where they are set. */
+  connection: Pick<ConnectionOptions, 'tls' | 'apiKey' | 'metadata'>;
+}
+
+/**
+ * Reads Temporal's own settings; options win over the environment, which wins over the file.
+ *
+ * @throws CountersignError `config_invalid` when they cannot be read.
+ */
+export function readSettings(options: Pick<ConnectOptions, 'address' | 'namespace' | 'profile'>): Settings {
+  const { connectionOptions, namespace } = loadProfile(options.profile ?? process.env['TEMPORAL_PROFILE']);
+  const { address, tls, apiKey, metadata } = connectionOptions;
+  return {
+    address: options.address ?? address ?? 'localhost:7233',
+    namespace: options.namespace ?? namespace ?? 'default',
+    connection: defined({ tls: tls ?? undefined, apiKey, metadata }),
+  };
+}
+
+function loadProfile(profile: string | undefined): ReturnType<typeof toClientOptions> {
+  try {
+    return toClientOptions(loadClientConfigProfile(profile ? { profile } : {}));
+  } catch (cause) {
+    const hint = 'check the TEMPORAL_ variables and the temporal.toml they point to';
+    const message = `Temporal's settings cannot be read: ${errorMessage(cause)}`;
+    throw new CountersignError('config_invalid', message, { hint, cause });
+  }
+}
+
+/** Puts the operations of the client together. */
+function makeCountersign(context: ClientContext, close: () => Promise<void>): Countersign {
+  return {
+    client: context.client,
+    namespace: context.namespace,
+    start: (request) => startTurn(context, request),
+    fork: (request) => forkTurn(context, request),
+    planReset: (turn, before) => planTurnReset(context, turn, before),
+    reset: (plan, reason = {}) => resetTurn(context, plan, reason),
+    find: (prefix) => findTurn(context, prefix),
+    decide: (turn, decision) => decideCall(context, turn, decision),
+    resolve: (turn, resolution) => resolveCall(context, turn, resolution),
+    cancel: (turn, reason) => cancelTurn(context, turn, reason),
+    abandon: (turn, abandonment) => abandonTurn(context, turn, abandonment),
+    follow: (turn, options = {}) => readTurn(context.source, turn, { ...options, live: true }),
+    timeline: (turn) => readTimeline(context.source, turn),
+    view: async (turn) => viewOf(await readTimeline(context.source, turn)),
+    changedTools: (turn) => changedTools(context, turn),
+    pendingActivities: (turn) => pendingActivities(context, turn),
+    inbox: (query = {}) => readInbox(context, query),
+    countWaiting: () => countWaiting(context),
+    list: (query = {}) => listTurns(context, query),
+    runs: (query = {}) => listRuns(context, query),
+    runEvents: (run) => readRunEvents(context.source, run),
+    history: (run) => readHistory(context.source, run),
+    histories: (turn) => readHistories(context.source, turn),
+    close,
+  };
 }

@@ -1,37 +1,56 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Decision, Resolution } from '../contract/decision';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Accepted, Decision, RefusalCode, Refused, Resolution } from '../contract/decision';
+import { CountersignError } from '../contract/errors';
 import { TIMES } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
 import { readTimeline } from '../history/read';
-import { turnNotFound } from '../history/server-errors';
-import { viewOf, type TurnView } from '../history/view';
-import { answerDecision, answerResolution } from './closed-turn';
-import type { Desk } from './desk';
+import {
+  detailsOf,
+  isSignalLimit,
+  isTransient,
+  isUpdateLimit,
+  retry,
+  STATUS,
+  statusOf,
+  toCountersignError,
+  turnNotFound,
+} from '../history/server-errors';
+import { type TurnView, viewOf, type CallView } from '../history/view';
+import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
-import { sendSignal, sendUpdate, type Message } from './messages';
+import { isServed } from './pending';
 import type { Answer } from './types';
+import { is } from '../history/fold/guards';
+import { isNotFound } from './control-turn';
+import { digestJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
+import type { DecisionMade, Resolved } from '../history/events';
+import { defined } from '../contract/defined';
 
-const RETRY_MS = 200;
+const UNKNOWN_RETRY_MS = 200;
 
 /**
- * Decides a request by update; by signal with the same `decisionId` where no worker answers in time.
+ * Decides a request by update; by signal with the same `decisionId` where no worker answers in time. Arguments that were
+ * changed go by signal only where no worker polls the turn's queue. Many at once wait for each other: see `Outbox`.
  * A refusal is an answer. `unknown_call` is asked again for a while: the request may be about to be registered.
  */
-export function decideCall(desk: Desk, turn: string, decision: Decision): Promise<Answer> {
+export function decideCall(context: ClientContext, turn: string, decision: Decision): Promise<Answer> {
   const content = identified(decision);
   const message: Message = { turn, update: UPDATES.decide, signal: SIGNALS.approval, content };
-  return send(desk, message, (view) => answerDecision(view, content));
+  return send(context, message, (view) => answerDecision(view, content));
 }
 
 /** Resolves a call in doubt; as `decideCall`. */
-export function resolveCall(desk: Desk, turn: string, resolution: Resolution): Promise<Answer> {
+export function resolveCall(context: ClientContext, turn: string, resolution: Resolution): Promise<Answer> {
   const content = identified(resolution);
   const message: Message = { turn, update: UPDATES.resolve, signal: SIGNALS.resolution, content };
-  return send(desk, message, (view) => answerResolution(view, content));
+  return send(context, message, (view) => answerResolution(view, content));
 }
 
-/** One id by both doors: a message that comes twice is taken once. */
+/** One id for update and signal: a message that comes twice counts once. */
 function identified<T extends Decision | Resolution>(
   message: T,
 ): T & { channel: string; decisionId: string } {
@@ -39,25 +58,251 @@ function identified<T extends Decision | Resolution>(
   return { ...message, channel, decisionId };
 }
 
-async function send(desk: Desk, message: Message, afterwards: (view: TurnView) => Answer): Promise<Answer> {
+async function send(
+  context: ClientContext,
+  message: Message,
+  afterwards: (view: TurnView) => Answer,
+): Promise<Answer> {
   const until = Date.now() + TIMES.unknownCallRetry;
   for (;;) {
-    const answer = await sendOnce(desk, message);
-    if (answer === 'closed') return askRecord(desk, message.turn, afterwards);
+    const answer = await context.outbox.send(message.turn, () => sendOnce(context, message));
+    if (answer === 'closed') return askRecord(context, message.turn, afterwards);
     const unknown = answer.status === 'refused' && answer.verdict.code === 'unknown_call';
     if (!unknown || Date.now() >= until) return answer;
-    await delay(RETRY_MS);
+    await delay(UNKNOWN_RETRY_MS);
   }
 }
 
-async function sendOnce(desk: Desk, message: Message): Promise<Answer | 'closed'> {
-  const answer = await sendUpdate(desk, message);
+/** By signal only where no worker answers: a signal is in history before its content was checked. */
+async function sendOnce(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
+  const answer = await untilAnswered(context, message);
   if (answer !== 'silence') return answer;
-  const taken = await sendSignal(desk, message);
-  return taken ? { status: 'recorded', decisionId: message.content.decisionId } : 'closed';
+  const taken = await sendSignal(context, message);
+  if (taken === 'full') return byUpdateAlone(context, message);
+  return taken === 'sent' ? { status: 'recorded', decisionId: message.content.decisionId } : 'closed';
 }
 
-async function askRecord(desk: Desk, turn: string, afterwards: (view: TurnView) => Answer): Promise<Answer> {
-  if (!(await isTurn(desk, turn))) throw turnNotFound(turn);
-  return afterwards(viewOf(await readTimeline(desk.source, turn)));
+/** Updates go past the limit for signals, as long as a worker is there to take them. */
+async function byUpdateAlone(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
+  const until = Date.now() + TIMES.busyAnswer;
+  while (Date.now() < until && (await isServed(context, message.turn))) {
+    const answer = await sendUpdate(context, message, TIMES.updateAnswer);
+    if (isAnswer(answer)) return answer;
+  }
+  throw signalsFull(message.turn);
 }
+
+function signalsFull(turn: string): CountersignError {
+  const message = `the decision is not on record: turn ${turn} had all the signals that the server allows one workflow, and no worker answered the update, which the server may still hand to one that comes soon`;
+  const hint = `see countersign show ${turn} when a worker runs (countersign worker), and decide again if it still waits`;
+  return new CountersignError('signals_full', message, { hint, data: { turn } });
+}
+
+async function untilAnswered(
+  context: ClientContext,
+  message: Message,
+): Promise<Answer | 'closed' | 'silence'> {
+  const { turn, content } = message;
+  const first = await sendUpdate(context, message, TIMES.updateLook);
+  if (isAnswer(first)) return first;
+  if (!(await isServed(context, turn))) return 'silence';
+  const isEdit = 'decision' in content && content.decision === 'modified';
+  const most = isEdit || first === 'full' ? TIMES.busyAnswer : TIMES.updateAnswer;
+  const second = await sendUpdate(context, message, most - TIMES.updateLook);
+  if (isAnswer(second)) return second;
+  // The worker may have gone meanwhile.
+  if (!isEdit || !(await isServed(context, turn))) return 'silence';
+  throw unanswered(turn);
+}
+
+function isAnswer(end: UpdateEnd): end is Answer | 'closed' {
+  return end !== 'silence' && end !== 'full';
+}
+
+function unanswered(turn: string): CountersignError {
+  const message = `turn ${turn} did not answer within ${TIMES.busyAnswer / 1000} s, though a worker polls its queue; the changed arguments were not checked, so they were not sent by signal`;
+  const hint = `countersign show ${turn} shows whether the worker fails at it; decide again when it goes on`;
+  return new CountersignError('server_failed', message, { hint, data: { turn } });
+}
+
+async function askRecord(
+  context: ClientContext,
+  turn: string,
+  afterwards: (view: TurnView) => Answer,
+): Promise<Answer> {
+  if (!(await isTurn(context, turn))) throw turnNotFound(turn);
+  return afterwards(viewOf(await readTimeline(context.source, turn)));
+}
+
+/** A decision or resolution on its way to a turn, by update or by signal. */
+interface Message {
+  turn: string;
+  update: string;
+  signal: string;
+  content: (Decision | Resolution) & { decisionId: string };
+}
+
+const BUSY_MS = 10_000;
+const SIGNAL_MS = 5_000;
+
+/**
+ * What came of an update: the answer; `closed` where the turn has ended or is not there; `silence` where no worker
+ * answered; `full` where the turn had all the updates in flight that the server allows.
+ */
+type UpdateEnd = Answer | 'closed' | 'silence' | 'full';
+
+/** Sends by update and waits for `waitMs`. Sent again it is the same update: its id is that of the decision. */
+async function sendUpdate(context: ClientContext, message: Message, waitMs: number): Promise<UpdateEnd> {
+  const { turn, update, content } = message;
+  const handle = context.client.workflow.getHandle(turn);
+  const execute = () =>
+    handle.executeUpdate<unknown, [Message['content']]>(update, {
+      args: [content],
+      updateId: content.decisionId,
+    });
+  try {
+    const send = () => context.connection.withDeadline(Date.now() + waitMs, execute);
+    const verdict = await whileBusy(() => whileFull(send, waitMs));
+    if (is.accepted(verdict)) return { status: 'accepted', verdict };
+  } catch (error) {
+    return answerOf(error, message);
+  }
+  throw notATurn(turn);
+}
+
+function answerOf(error: unknown, { turn }: Message): UpdateEnd {
+  if (error instanceof WorkflowUpdateFailedError) {
+    const verdict = refusalIn(error.cause);
+    if (verdict === undefined) throw notATurn(turn, error);
+    return { status: 'refused', verdict };
+  }
+  if (isNotFound(error)) return 'closed';
+  if (isSilence(error)) return 'silence';
+  if (isUpdateLimit(detailsOf(error))) return 'full';
+  throw toCountersignError(error, `deciding in turn ${turn}`);
+}
+
+function refusalIn(cause: unknown): Refused | undefined {
+  const [refused] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  return is.refused(refused) ? refused : undefined;
+}
+
+function isSilence(error: unknown): boolean {
+  if (error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
+  return statusOf(error) === STATUS.deadlineExceeded;
+}
+
+function notATurn(turn: string, cause?: unknown): CountersignError {
+  const why = cause instanceof Error && cause.cause instanceof Error ? `: ${cause.cause.message}` : '';
+  const hint = 'is its worker of this version? countersign doctor shows it';
+  return new CountersignError('server_failed', `turn ${turn} did not understand the decision${why}`, {
+    hint,
+    cause,
+  });
+}
+
+/** `closed` where the turn has ended or is not there; `full` where it had all the signals that the server allows. */
+type SignalEnd = 'sent' | 'closed' | 'full';
+
+/** Sends by signal: durable as soon as the server has it. */
+async function sendSignal(context: ClientContext, { turn, signal, content }: Message): Promise<SignalEnd> {
+  const handle = context.client.workflow.getHandle(turn);
+  const send = () => handle.signal(signal, content);
+  try {
+    await whileBusy(() => context.connection.withDeadline(Date.now() + SIGNAL_MS, send));
+    return 'sent';
+  } catch (error) {
+    if (isNotFound(error)) return 'closed';
+    if (isSignalLimit(error)) return 'full';
+    throw toCountersignError(error, `deciding in turn ${turn}`);
+  }
+}
+
+/** A turn that is just closing or continuing as new is busy for a moment; the same message is sent again. */
+function whileBusy<T>(act: () => Promise<T>): Promise<T> {
+  const passes = (error: unknown): boolean =>
+    isTransient(error) && !isSilence(error) && !isUpdateLimit(detailsOf(error));
+  return retry({ passes, forMs: BUSY_MS }, act);
+}
+
+/** A turn that a worker works at has room for another update in milliseconds. */
+function whileFull<T>(act: () => Promise<T>, forMs: number): Promise<T> {
+  return retry({ passes: (error) => isUpdateLimit(detailsOf(error)), forMs }, act);
+}
+
+/**
+ * The answer to a decision on a turn that has ended: no workflow can judge it, so history does.
+ * The same `decisionId` as the one that stands is a repeat and accepted, with other content it is `malformed`;
+ * `already_decided` if somebody decided,
+ * `expired` if its time was over, `unknown_call` if it never was a request, otherwise `cancelled`.
+ */
+export function answerDecision(view: TurnView, decision: Decision): Answer {
+  const call = view.calls.find((one) => one.callId === decision.callId);
+  const final = call?.decisions.findLast((one) => one.judgement.accepted === true);
+  if (final !== undefined) return answerRepeat(view, decision, final);
+  if (call?.request === undefined) return refused(decision, 'unknown_call', noRequest(decision.callId));
+  if (call.phase === 'expired') return refused(decision, 'expired', 'this request expired; nothing ran');
+  return refused(
+    decision,
+    'cancelled',
+    `the turn has ended (${view.status}); nothing can be decided any more`,
+  );
+}
+
+/** The answer to a resolution on a turn that has ended; as `answerDecision`, with `not_in_doubt`. */
+export function answerResolution(view: TurnView, resolution: Resolution): Answer {
+  const call = view.calls.find((one) => one.callId === resolution.callId);
+  const final = call?.resolutions.findLast((one) => one.judgement.accepted === true);
+  if (final !== undefined) return answerRepeat(view, resolution, final);
+  if (call === undefined)
+    return refused(resolution, 'unknown_call', `there is no call ${resolution.callId} in this turn`);
+  if (!isUnresolved(call)) return refused(resolution, 'not_in_doubt', `call ${call.callId} is not in doubt`);
+  return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
+}
+
+function isUnresolved({ phase, result }: CallView): boolean {
+  return phase === 'closed' || result?.error?.code === 'in_doubt';
+}
+
+function noRequest(callId: string): string {
+  return `no call ${callId} of this turn waited for a decision`;
+}
+
+type Sent = Decision | Resolution;
+
+function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved): Answer {
+  const { approver, at } = final;
+  const word = (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
+  if (sent.decisionId !== undefined && sent.decisionId === final.decisionId) {
+    if (digestJson(contentOf(sent)) !== digestJson(contentOf(final)))
+      return refused(sent, 'malformed', 'this decisionId was used before, with other content');
+    const { callId, decisionId } = sent;
+    const verdict: Accepted = { accepted: true, decisionId, callId, decision: word, approver, at };
+    return { status: 'accepted', verdict };
+  }
+  const answer = refused(
+    sent,
+    'already_decided',
+    `already ${word} by ${approver} at ${at}; the turn is ${view.status}`,
+  );
+  return { ...answer, verdict: { ...answer.verdict, standing: { decision: word, approver, at } } };
+}
+
+/** The content that a repeat must have, too. */
+function contentOf(said: Sent | DecisionMade | Resolved): JsonObject {
+  const { arguments: args, hunks, decision, resolution, content, reason } = { ...NOTHING, ...said };
+  return defined({ args, hunks, decision, resolution, content, reason });
+}
+
+const NOTHING: Partial<Omit<Decision, 'callId'> & Omit<Resolution, 'callId'>> = {};
+
+function refused(
+  { callId, decisionId }: Pick<Sent, 'callId' | 'decisionId'>,
+  code: RefusalCode,
+  message: string,
+): RefusedAnswer {
+  const verdict: Refused = { accepted: false, code, message, callId };
+  return { status: 'refused', verdict: decisionId === undefined ? verdict : { ...verdict, decisionId } };
+}
+
+type RefusedAnswer = Extract<Answer, { status: 'refused' }>;

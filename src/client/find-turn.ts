@@ -1,48 +1,38 @@
+import { describeTurn } from '../history/read';
+import { isTurnId, checkTurnId } from './start-turn';
 import { CountersignError } from '../contract/errors';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
-import { STATUS, statusOf, toCountersignError, turnNotFound } from '../history/server-errors';
-import { ask, type Desk } from './desk';
-import { isTurnId } from './turn-id';
+import { ask, turnNotFound } from '../history/server-errors';
+import type { ClientContext } from './context';
 
-/** How many candidates an ambiguous prefix is told with. */
+/** How many candidates the error for an ambiguous prefix names. */
 const CANDIDATES = 10;
 
 /** The id of the one turn whose id starts with `prefix`; an exact id wins over longer ones. */
-export async function findTurn(desk: Desk, prefix: string): Promise<string> {
+export async function findTurn(context: ClientContext, prefix: string): Promise<string> {
+  // Text that looks like an option is a usage error, not a missing turn.
+  if (prefix.startsWith('-')) checkTurnId(prefix);
   if (!isTurnId(prefix)) throw turnNotFound(JSON.stringify(prefix));
   // Visibility lags behind a turn that was just started; asking for the exact id does not.
-  if (await isTurn(desk, prefix)) return prefix;
-  const [found, ...others] = await startingWith(desk, prefix);
+  if (await isTurn(context, prefix)) return prefix;
+  const [found, ...others] = await startingWith(context, prefix);
   if (found === undefined) throw turnNotFound(prefix);
   if (others.length > 0) throw ambiguous(prefix, [found, ...others]);
   return found;
 }
 
-/** Whether there is a turn of exactly this id, open or closed, or somebody's own workflow that gates calls. */
-export async function isTurn(desk: Desk, turn: string): Promise<boolean> {
-  const { type, searchAttributes } = (await describeTurn(desk, turn))?.workflowExecutionInfo ?? {};
+/** Whether there is a turn of exactly this id, open or closed, or another workflow that gates calls. */
+export async function isTurn(context: ClientContext, turn: string): Promise<boolean> {
+  const { type, searchAttributes } = (await describeTurn(context, turn))?.workflowExecutionInfo ?? {};
   return type?.name === WORKFLOWS.turn || searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent] != null;
 }
 
-/** Everything the server says of a turn's current run; undefined where there is no such workflow. */
-export async function describeTurn(desk: Desk, turn: string) {
-  const { connection, namespace } = desk;
-  const describe = () =>
-    connection.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId: turn } });
-  try {
-    return await connection.withDeadline(Date.now() + 10_000, describe);
-  } catch (error) {
-    if (statusOf(error) === STATUS.notFound) return undefined;
-    throw toCountersignError(error, `looking for turn ${turn}`);
-  }
-}
-
-async function startingWith(desk: Desk, prefix: string): Promise<string[]> {
+async function startingWith(context: ClientContext, prefix: string): Promise<string[]> {
   const ours = `(WorkflowType = '${WORKFLOWS.turn}' OR ${SEARCH_ATTRIBUTES.agent} IS NOT NULL)`;
   const query = `${ours} AND WorkflowId STARTS_WITH '${prefix}'`;
-  return ask(desk, `looking for turn ${prefix}`, async () => {
+  return ask(context, `looking for turn ${prefix}`, async () => {
     const ids = new Set<string>();
-    for await (const { workflowId } of desk.lister.workflow.list({ query, pageSize: 100 })) {
+    for await (const { workflowId } of context.lister.workflow.list({ query, pageSize: 100 })) {
       ids.add(workflowId);
       if (ids.size > CANDIDATES) break;
     }

@@ -1,13 +1,14 @@
+import { ask } from '../history/server-errors';
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { CountersignError } from '../contract/errors';
-import { MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
+import { callKey, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
 import type { OpenItem, OpenMemo } from '../contract/turn';
 import { is } from '../history/fold/guards';
 import { readTimeline } from '../history/read';
-import { viewOf, type TurnView } from '../history/view';
-import type { Desk } from './desk';
-import { earliestTurns, type ListedTurn } from './deadline-windows';
-import { quoted } from './query';
+import { type TurnView, viewOf } from '../history/view';
+import { LIST_PAGE, quoted } from './list';
 import type { InboxItem, InboxQuery } from './types';
+import type { ClientContext } from './context';
 
 const LIMIT = 100;
 
@@ -16,19 +17,19 @@ const LIMIT = 100;
  * Read from visibility alone, so it works with every worker down; only where a turn has more open than its memo
  * names is its history read.
  */
-export async function readInbox(desk: Desk, query: InboxQuery): Promise<InboxItem[]> {
+export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
   const limit = query.limit ?? LIMIT;
   const { tool, olderThanMs } = query;
   const before = olderThanMs === undefined ? undefined : new Date(Date.now() - olderThanMs).toISOString();
-  const turns = await earliestTurns(desk, filterOf(query, before), limit);
-  const items = await Promise.all(turns.map((turn) => itemsOf(desk, turn)));
+  const turns = await earliestTurns(context, filterOf(query, before), limit);
+  const items = await Promise.all(turns.map((turn) => itemsOf(context, turn)));
   const wanted = items.flat().filter((item) => {
     return (tool === undefined || item.tool === tool) && (before === undefined || item.since < before);
   });
   return wanted.sort(byDeadline).slice(0, limit);
 }
 
-/** `before`: what waits since then began in a run that was there already. */
+/** A request that waits since before `before` is in a run that started before it. */
 function filterOf({ tool, agent }: InboxQuery, before: string | undefined): string {
   const parts = [
     `ExecutionStatus = 'Running'`,
@@ -40,37 +41,37 @@ function filterOf({ tool, agent }: InboxQuery, before: string | undefined): stri
   return parts.join(' AND ');
 }
 
-async function itemsOf(desk: Desk, turn: ListedTurn): Promise<InboxItem[]> {
+async function itemsOf(context: ClientContext, turn: ListedTurn): Promise<InboxItem[]> {
   const open = turn.memo[MEMO.open];
-  if (!is.openMemo(open)) return refuseUnread(desk, turn.id);
+  if (!is.openMemo(open)) return refuseUnread(context, turn.id);
   const prompt = turn.memo[MEMO.prompt];
   const head = { turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' };
-  const items = open.count > open.items.length ? await allOpen(desk, turn.id, open) : open.items;
-  return items.map((item) => ({ ...item, ...head, callKey: `${open.key}:${item.callId}` }));
+  const items = open.count > open.items.length ? await allOpen(context, turn.id, open) : open.items;
+  return items.map((item) => ({ ...item, ...head, callKey: callKey(open.key, item.callId) }));
 }
 
 /**
- * Something waits and its memo cannot be read. Where that is for want of a key, somebody here would decide if they had it,
- * so they are told; what was tampered with is nobody's.
+ * Something waits and its memo cannot be read. A missing key is an error here, because with the key the user could decide.
+ * A payload that was tampered with is left out.
  *
  * @throws CountersignError `key_missing`.
  */
-async function refuseUnread(desk: Desk, turn: string): Promise<InboxItem[]> {
+async function refuseUnread(context: ClientContext, turn: string): Promise<InboxItem[]> {
   try {
-    await readTimeline(desk.source, turn);
+    await readTimeline(context.source, turn);
   } catch (error) {
     if (!(error instanceof CountersignError && error.code === 'payload_refused')) throw error;
   }
   return [];
 }
 
-/** More is open than the memo has room for; the record has all of it. */
-async function allOpen(desk: Desk, turn: string, open: OpenMemo): Promise<OpenItem[]> {
-  const items = openItems(viewOf(await readTimeline(desk.source, turn)));
+/** More is open than the memo has room for, so history is read. */
+async function allOpen(context: ClientContext, turn: string, open: OpenMemo): Promise<OpenItem[]> {
+  const items = openItems(viewOf(await readTimeline(context.source, turn)));
   return items.length > 0 ? items : open.items;
 }
 
-/** What waits in a turn, from its record. */
+/** The open items of a turn, from its history. */
 export function openItems({ requests, inDoubt }: TurnView): OpenItem[] {
   return [
     ...requests.map(({ callId, tool, summary, at, deadline }) => {
@@ -85,4 +86,198 @@ export function openItems({ requests, inDoubt }: TurnView): OpenItem[] {
 function byDeadline(a: InboxItem, b: InboxItem): number {
   const [first, second] = [a, b].map((item) => `${item.deadline ?? NEVER} ${item.since} ${item.turn}`);
   return (first ?? '') < (second ?? '') ? -1 : 1;
+}
+
+/** How many requests and calls in doubt wait in all turns. @throws CountersignError as `readInbox`. */
+export async function countWaiting(context: ClientContext): Promise<number> {
+  let total = 0;
+  // Visibility has no sum. Turns with at least 1, at least 2, … make one, and few turns wait with many calls.
+  for (let least = 1; ; least++) {
+    const query = `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.pending} >= ${least}`;
+    const { count } = await ask(context, 'counting what waits', () => context.client.workflow.count(query));
+    if (count === 0) return total;
+    total += count;
+  }
+}
+
+/** One turn as visibility lists it. */
+interface ListedTurn {
+  id: string;
+  agent: string;
+  memo: Record<string, unknown>;
+  /** In ms; undefined where it has none. */
+  deadline: number | undefined;
+}
+
+/** A bound is lowered until at most this many pages are before it: sorting more in memory costs more than asking again. */
+const PAGES = 3;
+
+/**
+ * The turns with the earliest deadlines that match a query, at least `limit` of them where there are so many, in no
+ * order. Visibility cannot sort, so a bound is looked for under which there is about one page.
+ */
+export async function earliestTurns(
+  context: ClientContext,
+  query: string,
+  limit: number,
+): Promise<ListedTurn[]> {
+  const range = { least: limit, most: limit * PAGES };
+  const known = await listAtLastBound(context, query, range);
+  if (known !== undefined) return known;
+  const some = await listUpTo(context, query, limit + 1);
+  if (some.length <= limit) return some;
+  const sample = some.flatMap(({ deadline }) => deadline ?? []);
+  const count = (at: number): Promise<number> => countTurns(context, `${query} AND ${before(at)}`);
+  const bound = await findBound({ ...range, sample, count });
+  lastBounds.set(context, { query, bound });
+  return listUpTo(context, `${query} AND ${before(bound)}`, range.most);
+}
+
+/** A second look mostly finds the same turns: the bound holds until about a page of them is decided. */
+const lastBounds = new WeakMap<ClientContext, { query: string; bound: number }>();
+
+/** Undefined where there is no last bound, or where too few or too many turns are before it by now. */
+async function listAtLastBound(
+  context: ClientContext,
+  query: string,
+  { least, most }: Pick<BoundSearch, 'least' | 'most'>,
+): Promise<ListedTurn[] | undefined> {
+  const last = lastBounds.get(context);
+  if (last?.query !== query) return undefined;
+  // Listing one turn too many shows as much as a count would, and saves a query.
+  const turns = await listUpTo(context, `${query} AND ${before(last.bound)}`, most + 1);
+  return turns.length >= least && turns.length <= most ? turns : undefined;
+}
+
+function before(at: number): string {
+  return `${SEARCH_ATTRIBUTES.deadline} < '${new Date(at).toISOString()}'`;
+}
+
+async function countTurns(context: ClientContext, query: string): Promise<number> {
+  const { count } = await ask(context, 'reading the inbox', () => context.client.workflow.count(query));
+  return count;
+}
+
+async function listUpTo(context: ClientContext, query: string, most: number): Promise<ListedTurn[]> {
+  return ask(context, 'reading the inbox', async () => {
+    const turns: ListedTurn[] = [];
+    for await (const info of context.lister.workflow.list({ query, pageSize: Math.min(most, LIST_PAGE) })) {
+      turns.push(listedTurn(info));
+      if (turns.length >= most) break;
+    }
+    return turns;
+  });
+}
+
+function listedTurn({ workflowId, searchAttributes, memo = {} }: WorkflowExecutionInfo): ListedTurn {
+  const [agent] = searchAttributes[SEARCH_ATTRIBUTES.agent] ?? [];
+  const [deadline] = searchAttributes[SEARCH_ATTRIBUTES.deadline] ?? [];
+  const at = deadline instanceof Date ? deadline.getTime() : undefined;
+  return { id: workflowId, agent: String(agent ?? ''), memo, deadline: at };
+}
+
+/** The bound to find: a time with about a page of turns before it. */
+interface BoundSearch {
+  /** At least so many turns must have a deadline before the bound. */
+  least: number;
+  /** At most so many, unless they share one deadline. */
+  most: number;
+  /** Deadlines of some of the turns, in ms: any will do, but the more they are like all of them the fewer counts it takes. */
+  sample: readonly number[];
+  /** How many turns have a deadline before this time; each count costs a query. */
+  count(at: number): Promise<number>;
+}
+
+/** A time, and how many turns have a deadline before it. */
+interface Point {
+  at: number;
+  below: number;
+}
+
+/** What is known so far: the bound is after `low`, and `high` is one, but with too many before it. */
+interface Known {
+  low: Point | undefined;
+  high: Point;
+  /** The previous `high`: the two show how dense deadlines are there. */
+  above: Point | undefined;
+}
+
+/** Enough to come down to a millisecond from anywhere. */
+const STEPS = 60;
+/** Into the unknown the first step is an hour, and each next one much longer. */
+const STRIDE_MS = 60 * 60_000;
+const LONGER = 16;
+const END = Date.parse(NEVER);
+
+/**
+ * A time before which at least `least` turns have their deadline, and not many more. Deadlines often stand close together
+ * and far away: halving would look for them a dozen times, so a sample and the density lead.
+ */
+export async function findBound(search: BoundSearch): Promise<number> {
+  const all = await search.count(END);
+  // Of those that never expire none is the earliest.
+  if (all < search.least) return END + 1;
+  const pivots = pivotsOf(search, all);
+  let known: Known = { low: undefined, high: { at: END, below: all }, above: undefined };
+  for (let step = 0; step < STEPS && isWide(known, search.most); step++) {
+    const pivot = pivots.find((at) => at > floorOf(known) && at < known.high.at);
+    const at = between(known, pivot ?? nextGuess(known, step, aimOf(search)));
+    known = learn(known, { at, below: await search.count(at) }, search.least);
+  }
+  return known.high.at;
+}
+
+/** The target leaves room on both sides. */
+function aimOf({ least, most }: BoundSearch): number {
+  return (least + most) / 2;
+}
+
+/**
+ * Where the bound is if the sample is like all turns; its earliest, as it may be of the latest turns only; and its last, as
+ * it may be of the earliest.
+ */
+function pivotsOf(search: BoundSearch, all: number): number[] {
+  const sorted = search.sample.filter((at) => at < END).sort((a, b) => a - b);
+  const [earliest, last] = [sorted[0], sorted.at(-1)];
+  if (earliest === undefined || last === undefined) return [];
+  const alike = sorted[Math.floor((sorted.length * aimOf(search)) / all)] ?? last;
+  return [alike + 1, earliest, last + 1];
+}
+
+/** Nothing has a deadline before the epoch. */
+function floorOf({ low }: Known): number {
+  return low?.at ?? 0;
+}
+
+function isWide(known: Known, most: number): boolean {
+  return known.high.below > most && known.high.at - floorOf(known) > 1;
+}
+
+function between(known: Known, at: number): number {
+  return Math.floor(Math.max(floorOf(known) + 1, Math.min(known.high.at - 1, at)));
+}
+
+function learn({ low, high, above }: Known, point: Point, least: number): Known {
+  if (point.below < least) return { low: point, high, above };
+  // On the way to those that never expire nothing is dense.
+  return { low, high: point, above: high.at === END ? undefined : high };
+}
+
+/** Where the density leads and the middle take turns, so that no distribution takes much more than halving would. */
+function nextGuess(known: Known, step: number, aim: number): number {
+  const { low, high } = known;
+  const now = Date.now();
+  if (high.at === END) return now + Math.max(STRIDE_MS, (floorOf(known) - now) * LONGER);
+  const dense = byDensity(known, aim);
+  const isLikely = dense > (low?.at ?? Math.min(now, high.at - 1));
+  if (step % 2 === 0 && isLikely) return dense;
+  if (low !== undefined) return (low.at + high.at) / 2;
+  // Few are overdue, so most often there is nothing before now.
+  return high.at > now ? now : high.at - Math.max(STRIDE_MS, (now - high.at) * LONGER);
+}
+
+/** The time that the last two counts point to; NaN where they give no density. */
+function byDensity({ high, above }: Known, aim: number): number {
+  if (above === undefined || above.below === high.below) return NaN;
+  return high.at - ((high.below - aim) * (above.at - high.at)) / (above.below - high.below);
 }

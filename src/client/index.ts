@@ -4,7 +4,7 @@
  */
 export { connect } from './connect';
 export { loadEncryption, type Encryption } from '../encryption/load';
-export type { EncryptionOptions } from '../encryption/settings';
+export type { EncryptionOptions } from '../encryption/keys';
 export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/errors';
 export type {
   Answer,
@@ -17,6 +17,7 @@ export type {
   ListQuery,
   Pending,
   PendingActivity,
+  FailingTask,
   ResetReason,
   StartedFork,
   RunQuery,
@@ -36,8 +37,8 @@ export type {
 } from '../contract/decision';
 export type { TurnEvent } from '../history/events';
 export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
-export type { ResetCall, ResetFate, ResetPlan } from '../history/reset';
+export type { ResetCall, ResetOutcome, ResetPlan } from '../history/reset';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';
-export { turnEventsOfJson } from '../history/from-json';
-export { stateAt, stateAfter, type TurnMoment } from '../history/state-at';
+export { turnEventsOfJson } from '../history/exported';
+export { stateAt, stateAfter, type TurnMoment } from '../history/moment';
 export { timelineOf, type Timeline, type TimelineCall, type TimelineStep } from '../history/timeline';

@@ -1,24 +1,38 @@
+import { describeTurn } from '../history/read';
 import { temporal } from '@temporalio/proto';
-import { defined } from '../history/defined';
-import { toIso } from '../history/decode/time';
+import { z } from 'zod';
+import { CountersignError } from '../contract/errors';
+import { defined } from '../contract/defined';
+import { toIso } from '../history/decode/proto';
 import { purposeOf } from '../history/fold/activities';
-import { turnNotFound } from '../history/server-errors';
-import { ask, type Desk } from './desk';
-import { describeTurn } from './find-turn';
-import type { Pending, PendingActivity } from './types';
+import { STATUS, statusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
+import type { ClientContext } from './context';
+
+import { type PolledQueue, workersOf } from './pollers';
+import type { FailingTask, Pending, PendingActivity } from './types';
+import { decodeFailure, rootOf } from '../history/decode/failure';
+import { Payloads } from '../history/decode/payloads';
+import { NO_TOKEN } from '../history/pages';
+import { QUERIES } from '../contract/names';
+import type { ChangedTool } from '../contract/worker-tools';
 
 type Description = NonNullable<Awaited<ReturnType<typeof describeTurn>>>;
 type PendingInfo = temporal.api.workflow.v1.IPendingActivityInfo;
 
-const { PendingActivityState, TaskQueueType } = temporal.api.enums.v1;
+const { PendingActivityState } = temporal.api.enums.v1;
 
-/** What of a turn runs right now, and the queues where nobody can take what waits. */
-export async function pendingActivities(desk: Desk, turn: string): Promise<Pending> {
-  const description = await describeTurn(desk, turn);
+/** The activities of a turn that run right now, and the queues without a worker that something waits on. */
+export async function pendingActivities(context: ClientContext, turn: string): Promise<Pending> {
+  const description = await describeTurn(context, turn);
   if (description === undefined) throw turnNotFound(turn);
   const own = description.executionConfig?.taskQueue?.name ?? '';
   const activities = (description.pendingActivities ?? []).map((info) => toPending(info, own));
-  return { activities, idleQueues: await idleQueues(desk, description, activities) };
+  const failing = await failingTask(context, turn, description);
+  return {
+    ...defined({ failingTask: failing }),
+    activities,
+    idleQueues: await idleQueues(context, description, activities),
+  };
 }
 
 function toPending(info: PendingInfo, turnQueue: string): PendingActivity {
@@ -52,34 +66,147 @@ function stateOf({ state, paused }: PendingInfo): PendingActivity['state'] {
 
 /** Only queues that something waits on are asked about: a turn that waits for a person needs no worker. */
 async function idleQueues(
-  desk: Desk,
+  context: ClientContext,
   { pendingWorkflowTask, executionConfig }: Description,
   activities: PendingActivity[],
 ): Promise<string[]> {
   const waiting = activities
     .filter((activity) => activity.state === 'scheduled')
     .map((activity) => activity.taskQueue);
-  const asked = [...new Set(waiting)].map((name) => ({ name, type: TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY }));
+  const asked = [...new Set(waiting)].map((name): PolledQueue => ({ name, half: 'activities' }));
   const own = executionConfig?.taskQueue?.name;
-  if (pendingWorkflowTask && own) asked.push({ name: own, type: TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW });
+  if (pendingWorkflowTask && own) asked.push({ name: own, half: 'turns' });
   const idle = await Promise.all(
-    asked.map(async (queue) => ((await hasPoller(desk, queue)) ? [] : [queue.name])),
+    asked.map(async (queue) => ((await hasPoller(context, queue)) ? [] : [queue.name])),
   );
   return [...new Set(idle.flat())];
 }
 
-/** The server knows who polled in the last minutes; one that polls right now is recent. */
-const RECENT_MS = 70_000;
-
-async function hasPoller(
-  desk: Desk,
-  queue: { name: string; type: temporal.api.enums.v1.TaskQueueType },
-): Promise<boolean> {
-  const { connection, namespace } = desk;
-  const request = { namespace, taskQueue: { name: queue.name }, taskQueueType: queue.type };
-  const { pollers } = await ask(desk, `asking who works on queue ${queue.name}`, () =>
-    connection.workflowService.describeTaskQueue(request),
-  );
-  const since = new Date(Date.now() - RECENT_MS).toISOString();
-  return (pollers ?? []).some((poller) => (toIso(poller.lastAccessTime) ?? '') > since);
+/** Whether a worker polls the queue of a turn; also where that cannot be asked. */
+export async function isServed(context: ClientContext, turn: string): Promise<boolean> {
+  try {
+    const description = await describeTurn(context, turn);
+    const name = description?.executionConfig?.taskQueue?.name;
+    return !name || (await hasPoller(context, { name, half: 'turns' }));
+  } catch (error) {
+    // A key may permit decisions but not this query.
+    if (error instanceof CountersignError && error.code === 'server_failed') return true;
+    throw error;
+  }
 }
+
+async function hasPoller(context: ClientContext, queue: PolledQueue): Promise<boolean> {
+  const { connection, namespace } = context;
+  const live = await ask(context, `asking who works on queue ${queue.name}`, () =>
+    workersOf(connection, namespace, queue),
+  );
+  return live.length > 0;
+}
+
+type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+type Failure = temporal.api.failure.v1.IFailure;
+
+/** How far back the reason is looked for. Small pages: an event may have 2 MiB, and a connection takes 4. */
+const PAGE = { size: 2, most: 20 } as const;
+const MOST_CHARACTERS = 500;
+
+/** Whether the workflow task of a turn is tried again, and why. */
+async function failingTask(
+  context: ClientContext,
+  turn: string,
+  { pendingWorkflowTask, workflowExecutionInfo }: Description,
+): Promise<FailingTask | undefined> {
+  const attempt = pendingWorkflowTask?.attempt ?? 1;
+  if (attempt <= 1) return undefined;
+  const runId = workflowExecutionInfo?.execution?.runId ?? '';
+  const reason = await reasonOf(context, { workflowId: turn, runId });
+  return { attempt, ...defined({ reason: reason && bounded(reason) }) };
+}
+
+/** The server keeps the first attempt that fails; those after it only count. */
+async function reasonOf(
+  context: ClientContext,
+  execution: { workflowId: string; runId: string },
+): Promise<string | undefined> {
+  try {
+    const end = await lastEnd(context, execution);
+    if (end?.workflowTaskTimedOutEventAttributes) return 'a worker took it and gave no answer in time';
+    const failure = end?.workflowTaskFailedEventAttributes?.failure;
+    return failure ? await failureText(context, failure) : undefined;
+  } catch (error) {
+    // The turn is shown all the same; why the reason is missing stands where the reason would.
+    if (error instanceof CountersignError) return `the reason cannot be read: ${error.message}`;
+    throw error;
+  }
+}
+
+/** The event that ended the last workflow task on record. */
+async function lastEnd(
+  context: ClientContext,
+  execution: { workflowId: string; runId: string },
+): Promise<HistoryEvent | undefined> {
+  const { connection, namespace } = context;
+  let nextPageToken = NO_TOKEN;
+  for (let page = 0; page < PAGE.most; page += 1) {
+    const request = { namespace, execution, maximumPageSize: PAGE.size, nextPageToken };
+    const answer = await ask(context, `reading the end of turn ${execution.workflowId}`, () =>
+      connection.workflowService.getWorkflowExecutionHistoryReverse(request),
+    );
+    const found = (answer.history?.events ?? []).find(isEnd);
+    nextPageToken = answer.nextPageToken ?? NO_TOKEN;
+    if (found !== undefined || nextPageToken.length === 0) return found;
+  }
+  return undefined;
+}
+
+function isEnd(event: HistoryEvent): boolean {
+  return Boolean(
+    event.workflowTaskFailedEventAttributes ??
+    event.workflowTaskTimedOutEventAttributes ??
+    event.workflowTaskCompletedEventAttributes,
+  );
+}
+
+/**
+ * Without an owner: a worker seals why a task failed before it knows of which workflow.
+ *
+ * @throws CountersignError `key_missing`.
+ */
+async function failureText({ client }: ClientContext, failure: Failure): Promise<string> {
+  const payloads = new Payloads(client.options.loadedDataConverter, undefined);
+  if (failure.encodedAttributes) await payloads.own({ payloads: [failure.encodedAttributes] });
+  const decoded = await decodeFailure(failure, payloads);
+  return decoded.message || rootOf(decoded).message;
+}
+
+function bounded(reason: string): string {
+  const [first = ''] = reason.trim().split('\n');
+  return first.length > MOST_CHARACTERS ? `${first.slice(0, MOST_CHARACTERS - 1)}…` : first;
+}
+
+/** A person waits for this answer, which is only a warning. */
+const ANSWER_MS = 2_000;
+
+const answer = z.array(z.object({ callId: z.string(), now: z.enum(['changed', 'gone']) }));
+
+/** Asks the worker of a turn which of its requests have a tool that changed. Undefined where no worker answers. */
+export async function changedTools(
+  context: ClientContext,
+  turn: string,
+): Promise<readonly ChangedTool[] | undefined> {
+  const handle = context.client.workflow.getHandle(turn);
+  try {
+    const reply = await context.connection.withDeadline(Date.now() + ANSWER_MS, () =>
+      handle.query<unknown>(QUERIES.tools),
+    );
+    return answer.safeParse(reply).data;
+  } catch (error) {
+    // No worker is there, it takes too long, or the workflow is not a turn.
+    if (error instanceof Error && SILENT.includes(error.name)) return undefined;
+    if (NO_ANSWER.includes(statusOf(error) ?? -1)) return undefined;
+    throw toCountersignError(error, `asking for the tools of turn ${turn}`);
+  }
+}
+
+const SILENT = ['QueryNotRegisteredError', 'QueryRejectedError'];
+const NO_ANSWER: readonly number[] = [STATUS.cancelled, STATUS.deadlineExceeded, STATUS.failedPrecondition];

@@ -1,26 +1,56 @@
 import type { Countersign, TurnSummary } from './types';
 import { CountersignError } from '../contract/errors';
 import type { TurnEvent } from '../history/events';
-import { mapOrdered } from './ordered';
+import { unlessGone } from '../history/server-errors';
 
-/** Histories that are read at once: enough to hide the way to the server, few enough not to load it. */
+/** Histories to read at once: enough to hide the latency, few enough not to load the server. */
 export const AT_ONCE = 8;
 
-/** The events of turns, in their order. Turns that the server deleted meanwhile are left out. */
+/**
+ * The events of turns, in their order. Turns that the server deleted meanwhile are left out, and so are those whose
+ * payloads cannot be decrypted here: `onUnread` gets the reason.
+ */
 export async function* readTurns(
-  desk: Pick<Countersign, 'timeline'>,
+  client: Pick<Countersign, 'timeline'>,
   turns: readonly TurnSummary[],
+  onUnread: (error: CountersignError) => void,
 ): AsyncGenerator<TurnEvent[]> {
-  const read = ({ turn }: TurnSummary) => unlessGone(desk.timeline(turn));
+  const read = async ({ turn }: TurnSummary): Promise<TurnEvent[] | undefined> => {
+    try {
+      return await unlessGone(client.timeline(turn));
+    } catch (error) {
+      if (!isUndecryptable(error)) throw error;
+      onUnread(error);
+      return undefined;
+    }
+  };
   for await (const events of mapOrdered(turns, AT_ONCE, read)) if (events !== undefined) yield events;
 }
 
-/** What was read, or undefined where its retention was over before it could be. */
-export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
-    throw error;
+function isUndecryptable(error: unknown): error is CountersignError {
+  return (
+    error instanceof CountersignError && (error.code === 'key_missing' || error.code === 'payload_refused')
+  );
+}
+
+/** Does something with each item, `most` at a time, and gives the results in the order of the items. */
+export async function* mapOrdered<T, R>(
+  items: Iterable<T>,
+  most: number,
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R> {
+  const running: Promise<R>[] = [];
+  for (const item of items) {
+    const started = work(item);
+    // The failure is thrown when its turn comes; until then it must not count as unhandled.
+    started.catch(() => undefined);
+    running.push(started);
+    if (running.length >= most) yield* next(running);
   }
+  while (running.length > 0) yield* next(running);
+}
+
+async function* next<R>(running: Promise<R>[]): AsyncGenerator<R> {
+  const first = running.shift();
+  if (first !== undefined) yield await first;
 }

@@ -1,19 +1,23 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   defineSearchAttributeKey,
+  type SearchAttributePair,
   SearchAttributeType,
   WorkflowExecutionAlreadyStartedError,
-  type SearchAttributePair,
 } from '@temporalio/common';
+import { randomInt, randomUUID } from 'node:crypto';
+import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
 import { originOf } from '../contract/fork';
 import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes } from '../contract/transcript';
 import type { TurnInput } from '../contract/turn';
-import { isNotReady, notReady, toCountersignError } from '../history/server-errors';
-import type { Desk } from './desk';
-import { checkTurnId, drawTurnId } from './turn-id';
-import type { StartedTurn, StartRequest } from './types';
+import { isNotReady, retry, toCountersignError } from '../history/server-errors';
+import type { ClientContext } from './context';
+import type { ForkTurnRequest, StartedFork, StartedTurn, StartRequest } from './types';
+import { planFork } from '../history/fork';
+import { recordOf } from '../history/fork-record';
+import { parseExport } from '../history/exported';
+import { decodeRuns, readHistories } from '../history/read';
 
 /** A prompt is one payload, and the transcript carries it through the whole turn. */
 const PROMPT_BYTES = 1024 * 1024;
@@ -31,10 +35,10 @@ const KEYS = {
 };
 
 /** Starts a turn. Waits while the namespace does not know our search attributes yet: a worker registers them. */
-export async function startTurn(desk: Desk, request: StartRequest): Promise<StartedTurn> {
+export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
   const turn = checkRequest(request);
   const { agent, prompt, taskQueue = TASK_QUEUE } = request;
-  return startWorkflow(desk, { turn, taskQueue, prompt, input: { agent, prompt } });
+  return startWorkflow(context, { turn, taskQueue, prompt, input: { agent, prompt } });
 }
 
 /** A turn that is ready to start. */
@@ -46,19 +50,15 @@ export interface ReadyTurn {
   input: TurnInput;
 }
 
-/** Starts a turn whose input is made. Errors: as `startTurn`. */
-export async function startWorkflow(desk: Desk, ready: ReadyTurn): Promise<StartedTurn> {
+/** Starts a turn whose input is complete. @throws CountersignError as `startTurn`. */
+async function startWorkflow(context: ClientContext, ready: ReadyTurn): Promise<StartedTurn> {
   const { turn } = ready;
-  const until = Date.now() + desk.readyMs;
-  for (;;) {
-    try {
-      return { turn, runId: await startOnce(desk, ready) };
-    } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) throw turnExists(turn);
-      if (!isNotReady(error)) throw toCountersignError(error, `starting turn ${turn}`);
-      if (Date.now() >= until) throw notReady(error);
-    }
-    await delay(NOT_READY_WAIT_MS);
+  const waits = { passes: isNotReady, forMs: context.readyMs, everyMs: NOT_READY_WAIT_MS };
+  try {
+    return { turn, runId: await retry(waits, () => startOnce(context, ready)) };
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) throw turnExists(turn);
+    throw toCountersignError(error, `starting turn ${turn}`);
   }
 }
 
@@ -75,10 +75,13 @@ function checkRequest({ agent, prompt, id }: StartRequest): string {
   return id === undefined ? drawTurnId() : checkTurnId(id);
 }
 
-async function startOnce(desk: Desk, { turn, taskQueue, prompt, input }: ReadyTurn): Promise<string> {
+async function startOnce(
+  context: ClientContext,
+  { turn, taskQueue, prompt, input }: ReadyTurn,
+): Promise<string> {
   const { agent, fork } = input;
   const start = () =>
-    desk.client.workflow.start(WORKFLOWS.turn, {
+    context.client.workflow.start(WORKFLOWS.turn, {
       args: [input],
       workflowId: turn,
       taskQueue,
@@ -92,7 +95,7 @@ async function startOnce(desk: Desk, { turn, taskQueue, prompt, input }: ReadyTu
       },
       staticSummary: summaryOf(agent, prompt, fork?.of),
     });
-  const handle = await desk.connection.withDeadline(Date.now() + START_MS, start);
+  const handle = await context.connection.withDeadline(Date.now() + START_MS, start);
   return handle.firstExecutionRunId;
 }
 
@@ -112,4 +115,46 @@ function attributesOf(agent: string): SearchAttributePair[] {
 function turnExists(turn: string): CountersignError {
   const hint = 'take another id, or none; an id is never used twice';
   return new CountersignError('turn_exists', `there is or was a turn ${turn}`, { hint, data: { turn } });
+}
+
+/** Forks a turn: plans it from the record, then starts it as a turn of its own. */
+export async function forkTurn(context: ClientContext, request: ForkTurnRequest): Promise<StartedFork> {
+  const { id, taskQueue: queue } = request;
+  const turn = id === undefined ? drawTurnId() : checkTurnId(id);
+  const record = recordOf(await decodeRuns(context.source, await historiesOf(context, request)));
+  const taskQueue = queue ?? record.taskQueue;
+  const input = planFork(record, request, { now: Date.now(), replyId: randomUUID(), taskQueue });
+  const started = await startWorkflow(context, { turn, taskQueue, prompt: record.prompt, input });
+  return { ...started, of: record.turn, events: record.events };
+}
+
+async function historiesOf(
+  { source }: ClientContext,
+  { turn, history }: ForkTurnRequest,
+): Promise<History[]> {
+  if (turn !== undefined && history === undefined) return readHistories(source, turn);
+  if (turn === undefined && history !== undefined) return parseExport(history);
+  throw new CountersignError('usage', 'a fork is of a turn or of an exported history, one of them');
+}
+
+/** No `/`: `<turn>/<call>` names a call. No quotes: ids stand in visibility queries. */
+const TURN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
+
+/** Draws an id: by time first, so that newer turns sort after older ones. */
+export function drawTurnId(now = Date.now()): string {
+  return `turn-${now.toString(36).padStart(9, '0')}${randomInt(36 ** 4)
+    .toString(36)
+    .padStart(4, '0')}`;
+}
+
+/** Whether text can be a turn's id, or the beginning of one. */
+export function isTurnId(text: string): boolean {
+  return TURN_ID.test(text);
+}
+
+/** @throws CountersignError `usage` for what cannot be an id. */
+export function checkTurnId(id: string): string {
+  if (isTurnId(id)) return id;
+  const hint = 'use letters, digits, ".", "_" and "-", at most 200, with a letter or digit first';
+  throw new CountersignError('usage', `${JSON.stringify(id)} cannot be the id of a turn`, { hint });
 }

@@ -1,11 +1,13 @@
+import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
-import type { EncryptionOptions } from '../encryption/settings';
+import type { EncryptionOptions } from '../encryption/keys';
 import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
+import type { ChangedTool } from '../contract/worker-tools';
 import type { OpenItem, TurnState } from '../contract/turn';
 import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
 import type { ResetPlan } from '../history/reset';
-import type { History } from '../history/read-histories';
+
 import type { TurnView } from '../history/view';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
@@ -18,9 +20,9 @@ export interface ConnectOptions {
   profile?: string;
   /** Shown by Temporal as the caller. @default the SDK's `<pid>@<host>` */
   identity?: string;
-  /** A connection of one's own; it is not closed by us, and `address` has no effect. */
+  /** Your own connection. It stays open, and `address` has no effect. */
   connection?: Connection;
-  /** A client of one's own, with its data converter; nothing else has an effect then. */
+  /** Your own client, with its data converter. No other option has an effect then. */
   client?: Client;
   /** Keys that encrypt what Temporal keeps: those of the workers. @default those of `COUNTERSIGN_ENCRYPTION_*` */
   encryption?: EncryptionOptions;
@@ -62,7 +64,7 @@ export interface ForkTurnRequest extends ForkRequest {
 export interface ResetReason {
   /** @default none */
   reason?: string;
-  /** As claimed. @default somebody */
+  /** Not verified. @default 'somebody' */
   approver?: string;
 }
 
@@ -151,7 +153,7 @@ export interface RunSummary {
   open: boolean;
 }
 
-/** One activity that is not closed yet. Shown, never kept: history has it only when it closes. */
+/** One activity that is not closed yet. History has it only when it closes. */
 export interface PendingActivity {
   what: 'think' | 'prepare' | 'call' | 'verify';
   /** Absent for `think`. */
@@ -171,8 +173,18 @@ export interface PendingActivity {
   lastFailure?: string;
 }
 
-/** What runs right now, and where nobody can run anything. */
+/** A workflow task that is tried again and again: the turn stands still until one attempt succeeds. */
+export interface FailingTask {
+  /** The attempt that comes or runs now: 2 or more. */
+  attempt: number;
+  /** Why, as the server has it on record: the first line, at most 500 characters. Absent where it is not known. */
+  reason?: string;
+}
+
+/** The activities that run right now, and the queues without a worker. */
 export interface Pending {
+  /** Absent where the workflow task does not fail. */
+  failingTask?: FailingTask;
   activities: PendingActivity[];
   /** Queues that something waits on and no worker polls. */
   idleQueues: string[];
@@ -187,42 +199,68 @@ export interface FollowOptions {
 export interface Countersign {
   readonly client: Client;
   readonly namespace: string;
-  /** Starts a turn. Errors: `usage`, `turn_exists`, `not_ready`, `server_failed`. */
+  /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
   /**
    * Starts a turn that takes everything before a call from the record of another one and goes on from there. Nothing that
    * happened is executed again; in a dry world (the default) nothing with an effect runs at all.
-   * Errors: `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`, and those of `start`.
+   *
+   * @throws CountersignError `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`, and those of `start`.
    */
   fork(request: ForkTurnRequest): Promise<StartedFork>;
   /**
-   * What a reset to before a call would do; changes nothing. Errors: `turn_not_found`, `call_not_found`, `reset_refused`,
+   * What a reset to before a call would do; changes nothing.
+   *
+   * @throws CountersignError `turn_not_found`, `call_not_found`, `reset_refused`,
    * `bad_history`, `key_missing`.
    */
   planReset(turn: string, before: string): Promise<ResetPlan>;
   /**
    * Resets a turn as planned, open or closed. Decisions after that point are spent: no signal and no update is applied
-   * again, and an unsafe call that ran is never started again by us. Errors: `reset_refused` where the turn has changed
+   * again, and we never start an unsafe call again that ran.
+   *
+   * @throws CountersignError `reset_refused` where the turn has changed
    * since, `turn_not_found`, `server_failed`.
    */
   reset(plan: ResetPlan, reason?: ResetReason): Promise<StartedTurn>;
-  /** The id of the one turn whose id starts with `prefix`. Errors: `turn_not_found`, `ambiguous_id`. */
+  /**
+   * The id of the one turn whose id starts with `prefix`.
+   *
+   * @throws CountersignError `turn_not_found`, `ambiguous_id`.
+   */
   find(prefix: string): Promise<string>;
-  /** Decides a request; a refusal is an answer, not an error. Errors: `turn_not_found`, `server_failed`. */
+  /**
+   * Decides a request; a refusal is an answer, not an error.
+   *
+   * @throws CountersignError `turn_not_found`, `server_failed`, `signals_full`.
+   */
   decide(turn: string, decision: Decision): Promise<Answer>;
   /** Resolves a call in doubt. As `decide`. */
   resolve(turn: string, resolution: Resolution): Promise<Answer>;
-  /** Asks a turn to end: requests are closed, running calls cancelled and waited for. Errors: `turn_not_found`. */
+  /**
+   * Asks a turn to end: requests are closed, running calls cancelled and waited for.
+   *
+   * @throws CountersignError `turn_not_found`.
+   */
   cancel(turn: string, reason?: string): Promise<void>;
-  /** Cancels a turn and lets it end although calls are in doubt. Errors: `turn_not_found`. */
+  /** Cancels a turn and lets it end although calls are in doubt. @throws CountersignError `turn_not_found`. */
   abandon(turn: string, abandonment: Abandonment): Promise<void>;
-  /** Every event of a turn from its start, then live until it ends. Survives a restart of the server. Errors: `turn_not_found`. */
+  /**
+   * Every event of a turn from its start, then live until it ends. Survives a restart of the server.
+   *
+   * @throws CountersignError `turn_not_found`.
+   */
   follow(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent>;
-  /** Every event of a turn so far. Errors: `turn_not_found`. */
+  /** Every event of a turn so far. @throws CountersignError `turn_not_found`. */
   timeline(turn: string): Promise<TurnEvent[]>;
-  /** The turn as it is now. Errors: `turn_not_found`. */
+  /** The turn as it is now. @throws CountersignError `turn_not_found`. */
   view(turn: string): Promise<TurnView>;
-  /** What runs right now. Errors: `turn_not_found`. */
+  /**
+   * Requests of a turn whose tool changed since they were made, as its worker knows: approved, they would be refused before
+   * they run. Undefined where no worker answers within 2 s.
+   */
+  changedTools(turn: string): Promise<readonly ChangedTool[] | undefined>;
+  /** What runs right now. @throws CountersignError `turn_not_found`. */
   pendingActivities(turn: string): Promise<Pending>;
   /** Requests and calls in doubt of all turns, earliest deadline first. Needs no worker. */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
@@ -232,11 +270,15 @@ export interface Countersign {
   list(query?: ListQuery): Promise<TurnSummary[]>;
   /** Runs of turns, newest first. */
   runs(query?: RunQuery): AsyncIterable<RunSummary>;
-  /** Every event of one run so far, alone. Errors: `turn_not_found`. */
+  /** Every event of one run so far, alone. @throws CountersignError `turn_not_found`. */
   runEvents(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<TurnEvent[]>;
-  /** The history of one run, as the server keeps it. Errors: `turn_not_found`. */
+  /** The history of one run, as the server keeps it. @throws CountersignError `turn_not_found`. */
   history(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<History>;
-  /** The history of each run of a turn, first one first, as the server keeps it. Errors: `turn_not_found`. */
+  /**
+   * The history of each run of a turn, first one first, as the server keeps it.
+   *
+   * @throws CountersignError `turn_not_found`.
+   */
   histories(turn: string): Promise<History[]>;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;

@@ -54,6 +54,10 @@ export interface ValidCall extends CallHead {
   settings: CallSettings;
   /** Only where `kind` is `ask`. */
   preview?: Preview;
+  /** SHA-256 (hex) of the preview's text. */
+  previewDigest?: string;
+  /** SHA-256 (hex) over the RFC 8785 form of the preview's plan. */
+  planDigest?: string;
   /** What the policy said, where it said more than safety does. */
   policyReason?: string;
 }
@@ -80,6 +84,11 @@ export interface RecordedCall extends CallHead {
 
 export type PreparedCall = InvalidCall | ValidCall | RemoteCall | RecordedCall;
 
+/** Whether a call may run, at once or once a person has decided. */
+export function isValidCall(call: PreparedCall): call is ValidCall {
+  return call.kind === 'run' || call.kind === 'ask';
+}
+
 /** Input of a tool's activity. */
 export interface CallInput extends CallHead {
   agent: string;
@@ -100,6 +109,13 @@ export interface CallInput extends CallHead {
   plan?: FilePlan;
   /** The turn is a fork in a dry world: nothing but a pure call that needs no decision may reach its handler. */
   dry?: true;
+  /**
+   * Only for unsafe calls: drawn by the workflow for this execution, and asked of whoever reports its outcome late. It
+   * stands in no memo, so that nobody who lists turns can forge one.
+   */
+  secret?: string;
+  /** How often a worker gave this call back because it lacks the agent or tool. Absent: never. */
+  round?: number;
   /** The run that first held this workflow: another one means that an operator reset it. */
   originalRunId: string;
 }
@@ -109,20 +125,41 @@ export interface SpentDecision {
   decisionId: string;
   decision: Exclude<Decision['decision'], 'denied'>;
   approver: string;
+  /** Of what it allows: arguments, preview and plan; see `seenDigestOf`. */
+  seenDigest: string;
+  /** Of the preview that was shown; the worker cannot make it again. Absent: none was. */
+  previewDigest?: string;
   reason?: string;
   hunks?: string[];
   /** Who changed the arguments and why; another person than the approver where the edit had to be looked at again. */
   edit?: { approver: string; reason?: string };
 }
 
-/** Output of a tool's activity: the outcome (with the SHA-256 of its content), or that nobody knows it. */
-export type CallOutput = { result: ToolResult; contentDigest: string } | { inDoubt: InDoubt };
+/** Output of a tool's activity: the outcome (with the SHA-256 of its content), that nobody knows it, that its decision does not hold, or that it did not start. */
+export type CallOutput =
+  { result: ToolResult; contentDigest: string } | { inDoubt: InDoubt } | AskAgain | NotHere;
+
+/** The handler was not called: the decision does not count in this run. Never of an unsafe call. */
+export interface AskAgain {
+  /** Why a person has to look again. */
+  askAgain: string;
+}
+
+/** The worker that took the call lacks its agent or tool. It did not start: its decision still allows it. */
+export interface NotHere {
+  /** What is lacking, in words. */
+  notHere: string;
+  /** That of the input, for an unsafe call: an operator who completes one that runs does not know it. */
+  secret?: string;
+}
 
 /** Why the outcome of a started call is unknown. */
 export interface InDoubt {
   message: string;
   /** What is known so far, such as partial output. */
   partial?: string;
+  /** Its handler was aborted and still ran at this moment, so a check that finds nothing done proves nothing. Absent: no. */
+  running?: true;
 }
 
 /** Input of `countersign.verify`. */
@@ -143,5 +180,7 @@ export type VerifyOutput =
 export interface OutcomeReport {
   callKey: string;
   generation: number;
+  /** Of the execution that reports; see CallInput. */
+  secret: string;
   result: ToolResult;
 }

@@ -1,49 +1,74 @@
-import type { JsonObject } from './json';
+import { LIMITS } from './limits';
+import type { MessageOf, MessageSchema } from './schema/message';
 import type { Issue } from './tool';
 
 export const DECISIONS = ['approved', 'modified', 'denied'] as const;
 export type DecisionKind = (typeof DECISIONS)[number];
 
-/** What a person says to a request; payload of signal `approval` and update `decide`. */
-export interface Decision {
-  callId: string;
-  decision: DecisionKind;
-  /** Only with `modified`, and required there: the whole arguments, not a patch. */
-  arguments?: JsonObject;
-  /** Only with `approved`: ids of the accepted hunks of the plan; none accepted is a denial. */
-  hunks?: string[];
-  reason?: string;
+/** The id of a call: `<step>.<n>`, or what a user's workflow chose. */
+const callId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
+const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
+const text = { type: 'string', maxLength: 1000 } as const;
+
+/** Who says something about which call, and where they saw it. */
+const COMMON = {
+  callId,
+  reason: { type: 'string', maxLength: LIMITS.reasonBytes },
   /** As claimed. */
-  approver?: string;
+  approver: text,
   /** `cli`, `web`, …; `signal` where nothing is said. */
-  channel?: string;
+  channel: text,
   /** The approver was signed in at the channel. Like the name, the word of whoever may signal. */
-  authenticated?: true;
-  /** Of the arguments the person saw. */
-  argsDigest?: string;
+  authenticated: { const: true },
   /** Of the call the person saw. */
-  callKey?: string;
+  callKey: id,
+  /** The run in which the person saw it: in another run, which a reset made, what they say starts nothing. */
+  runId: id,
   /** Drawn if missing; a repeat with the same content gets the first verdict again. */
-  decisionId?: string;
-}
+  decisionId: id,
+} as const;
+
+/**
+ * What a person says to a request; payload of signal `approval` and update `decide`. The one schema: type, validation at
+ * every door and what is read from history come from it.
+ */
+export const DECISION = {
+  type: 'object',
+  properties: {
+    ...COMMON,
+    decision: { enum: DECISIONS },
+    /** Only with `modified`, and required there: the whole arguments, not a patch. */
+    arguments: { type: 'object' },
+    /** Only with `approved` and `seenDigest`: ids of the accepted hunks of the plan; none accepted is a denial. */
+    hunks: { type: 'array', items: id, maxItems: 10_000 },
+    /** Of what the person saw: arguments, preview and plan. Without it the decision is not bound to what was seen. */
+    seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  },
+  required: ['callId', 'decision'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
+/** What a person says to a request. */
+export interface Decision extends MessageOf<typeof DECISION> {}
 
 export const RESOLUTIONS = ['happened', 'did-not', 'run-again'] as const;
 export type ResolutionKind = (typeof RESOLUTIONS)[number];
 
-/** What a person says to a call in doubt; payload of signal `resolution` and update `resolve`. */
-export interface Resolution {
-  callId: string;
-  resolution: ResolutionKind;
-  reason?: string;
-  /** Only with `happened`: what the call returned, as far as the person knows. */
-  content?: string;
-  approver?: string;
-  channel?: string;
-  /** As in a decision. */
-  authenticated?: true;
-  callKey?: string;
-  decisionId?: string;
-}
+/** What a person says to a call in doubt; payload of signal `resolution` and update `resolve`. The one schema, as above. */
+export const RESOLUTION = {
+  type: 'object',
+  properties: {
+    ...COMMON,
+    resolution: { enum: RESOLUTIONS },
+    /** Only with `happened`: what the call returned, as far as the person knows. */
+    content: { type: 'string', maxLength: LIMITS.outputBytes },
+  },
+  required: ['callId', 'resolution'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
+/** What a person says to a call in doubt. */
+export interface Resolution extends MessageOf<typeof RESOLUTION> {}
 
 /** Payload of the `abandon` signal: end a cancelled turn although calls are in doubt. */
 export interface Abandonment {
@@ -75,8 +100,10 @@ export interface Accepted {
   approver: string;
   /** Workflow time, ISO 8601. */
   at: string;
-  /** Set when an edit of a file proposal needs a new look: the call is a request again, with a new plan. */
-  asksAgain?: boolean;
+  /** Set where the edit of a call with a preview needs a new look: the call is a request again, with a new preview. */
+  asksAgain?: true;
+  /** Set where the sender did not say what was seen: the decision is not bound to it. */
+  unbound?: true;
 }
 
 export interface Refused {
@@ -98,4 +125,13 @@ export interface SignalVerdict {
   verdict: 'accepted' | RefusalCode;
   decisionId: string;
   at: string;
+  /** As in the verdict. */
+  asksAgain?: true;
+  /** Only in the last one: how many signals had come by then that were not judged yet. Absent: none. */
+  behind?: number;
+}
+
+/** Whether nothing may run by a decision: accepting no hunk is a denial. */
+export function isDenial({ decision, hunks }: Partial<Pick<Decision, 'decision' | 'hunks'>>): boolean {
+  return decision === 'denied' || hunks?.length === 0;
 }

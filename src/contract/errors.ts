@@ -1,3 +1,5 @@
+import { isObject } from './json';
+
 /**
  * Every code a CountersignError can have; each has a page at `docs/errors/<code>.md`.
  * Codes of call results (`ToolErrorCode`) and of refused decisions (`RefusalCode`) have pages there too.
@@ -16,9 +18,12 @@ export const ERROR_CODES = [
   'turn_exists',
   'no_server',
   'server_failed',
+  'answer_too_large',
   'namespace_missing',
   'not_ready',
   'attributes_missing',
+  'worker_failed',
+  'sdk_mismatch',
   'decision_refused',
   'fork_refused',
   'reset_refused',
@@ -27,7 +32,7 @@ export const ERROR_CODES = [
   'notify_failed',
   'turn_failed',
   'still_waiting',
-  'no_tool_calls',
+  'signals_full',
   'outside_root',
   'workspace',
   'point_not_found',
@@ -48,6 +53,7 @@ export const ERROR_CODES = [
   'user_not_found',
   'signed_out',
   'forbidden',
+  'not_allowed',
   'not_found',
   'not_json',
   'too_large',
@@ -55,11 +61,28 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** What an error says; anything else that was thrown as text. Errors may come from another V8 context. */
+export function errorMessage(error: unknown): string {
+  const message = isObject(error) ? error['message'] : undefined;
+  return typeof message === 'string' ? message : String(error);
+}
+
+/** What was thrown as an Error; anything else becomes the message of one. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
+}
+
+/** The system's own code of an error, such as `ENOENT`; undefined for others. Errors may come from another V8 context. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = isObject(error) ? error['code'] : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
 /** What an error can carry besides its code and message. */
 export interface ErrorExtras {
   /** What to do about it; one sentence. */
   hint?: string;
-  /** Facts by name; what they are is told on the code's page. */
+  /** Facts by name; the page of the code explains them. */
   data?: Record<string, unknown>;
   cause?: unknown;
 }

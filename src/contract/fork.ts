@@ -1,11 +1,14 @@
-import type { PreparedCall, RemoteCall } from './call';
+import type { PreparedCall, RemoteCall, ValidCall } from './call';
 import type { ThinkOutput } from './think';
+import { makeSuccess } from './result';
+import type { Effect } from './tool';
+import type { DryKind, ToolResult } from './result';
 
 /** `dry`: calls that have an effect or need a decision do not run, they are recorded. `live`: they do run. */
 export const WORLDS = ['dry', 'live'] as const;
 export type World = (typeof WORLDS)[number];
 
-/** Where a forked turn comes from, and what holds for all of it. */
+/** Where a forked turn comes from, and what holds for the whole turn. */
 export interface ForkOrigin {
   /** The turn it was forked from. */
   of: string;
@@ -38,4 +41,41 @@ export function askFirst(asked: RemoteCall, prepared: PreparedCall): PreparedCal
   const reason = asked.askFirst;
   if (reason === undefined || prepared.kind !== 'run' || prepared.settings.effect === 'pure') return prepared;
   return { ...prepared, kind: 'ask', policyReason: reason };
+}
+
+/**
+ * The one rule of a dry world: how a call is recorded instead of running; undefined: it runs, because it changes nothing
+ * and needs no decision. Nobody is asked: a decision about a call that cannot run has no weight, and a what-if must not
+ * wait for days.
+ */
+export function dryKindOf(effect: Effect, needsDecision: boolean): DryKind | undefined {
+  if (needsDecision) return 'would_ask';
+  return effect === 'pure' ? undefined : 'would_run';
+}
+
+/** The result of a call that a fork records instead of running; undefined: it runs. `timestamp` is ISO 8601. */
+export function resultWithoutRun(
+  fork: ForkOrigin | undefined,
+  call: ValidCall,
+  timestamp: string,
+): ToolResult | undefined {
+  if (fork?.world !== 'dry') return undefined;
+  const dry = dryKindOf(call.settings.effect, call.kind === 'ask');
+  return dry === undefined ? undefined : dryResult(call, dry, timestamp);
+}
+
+const WHY = 'this turn is a fork in a dry world, in which calls with an effect are recorded and not executed';
+
+const TEXTS: Readonly<Record<DryKind, string>> = {
+  would_run: `[Not executed: ${WHY}. Take it as done as asked; what it would have returned is not known.]`,
+  would_ask: `[Not executed: ${WHY}. A person would have been asked to decide on it. Take it as approved and done as asked; what it would have returned is not known.]`,
+};
+
+/** The result of a call that was recorded instead of run; `timestamp` is ISO 8601. */
+export function dryResult(call: ValidCall, dry: DryKind, timestamp: string): ToolResult {
+  const { id, callId, tool, arguments: args, settings } = call;
+  const head = { id, callId, tool, arguments: args };
+  const facts = { timestamp, safety: settings.safety };
+  const result = makeSuccess(head, { content: TEXTS[dry], contentType: 'text' }, facts);
+  return { ...result, metadata: { ...result.metadata, dry } };
 }

@@ -28,20 +28,28 @@ export const LIMITS = {
   outputBytes: 64 * KIB,
   /** The most a tool may set as its own output limit: the result is one payload. */
   outputBytesMost: 1 * MIB,
+  /** The content of a result as JSON: control characters take six bytes there, and the result is one payload. */
+  resultContentBytes: 1.25 * MIB,
   /** The transcript of a turn: it has to fit one payload when the turn continues as new. */
   transcriptBytes: 1.5 * 1000 * 1000,
+  /** Decisions that a turn takes along when it continues as new, beside its transcript: the newest that fit. */
+  carriedDecisionBytes: 256 * KIB,
   /** What a fork is started with: transcript and first step in one payload, with room for encryption. */
   forkInputBytes: 1.75 * MIB,
   /** One page of the `transcript` query: half the payload limit. */
   transcriptPageBytes: 1 * MIB,
   /** What the worker keeps of transcripts and results in memory, least recently used out first. */
   workerMemoryBytes: 64 * MIB,
+  /** A decision or a resolution as it comes in: arguments or content at their limits, and what belongs to them. */
+  messageBytes: 256 * KIB,
+  /** A late outcome as it comes in: an output and arguments at their limits. What is longer stays with `verify`. */
+  outcomeBytes: 1.5 * MIB,
   /** The reason of a decision. */
   reasonBytes: 4 * KIB,
   /** The memo we write: visibility stores it with each turn, and the server warns at 2 KiB and above. */
   memoBytes: 4 * KIB,
-  /** One call that is gated in somebody's own workflow, arguments and preview: the memo holds it while it is open. */
-  gatedBytes: 16 * KIB,
+  /** One call that a user's workflow gates, with arguments and preview: the memo holds it while it is open. */
+  gateRequestBytes: 16 * KIB,
   /** Requests named in the memo; the rest is a count. */
   memoRequests: 20,
   /** Verdicts on signals that the memo keeps. */
@@ -60,14 +68,22 @@ export const TIMES = {
   heartbeatTimeout: 10 * SECOND,
   /** An approved call has to start within this time or it is `expired`. */
   startWithin: HOUR,
+  /** How long a turn waits for a worker that has its agent, unless the config sets it. */
+  agentWait: 600 * SECOND,
+  /** How soon a task is tried again whose worker lacks the agent or tool. */
+  agentRetry: 5 * SECOND,
   /** A request without a decision expires into a denial. */
   requestExpires: 7 * 24 * HOUR,
   /** A `local` tool has to be quick: it runs inside a workflow task. */
   localTimeout: 5 * SECOND,
   /** The whole of one `think` attempt: model call and preparation. */
   thinkTimeout: 10 * 60 * SECOND,
-  /** How long a client waits for an update before it sends the signal. */
-  updateAnswer: 3 * SECOND,
+  /** How long a client waits for an update before it sends the signal, while a worker polls the turn's queue. */
+  updateAnswer: 10 * SECOND,
+  /** How long it waits before it looks whether a worker does. */
+  updateLook: 3 * SECOND,
+  /** How long it waits in a turn that is full of updates, and for an edit: that is checked before it is on record, so it is never sent as a signal. */
+  busyAnswer: 60 * SECOND,
   /** How long a client retries `unknown_call`: the request may be about to be registered. */
   unknownCallRetry: 2 * SECOND,
 } as const;

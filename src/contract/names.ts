@@ -26,8 +26,8 @@ export const SIGNALS = {
 /** Updates: answered by a live worker, refused without a trace in history. */
 export const UPDATES = { decide: 'decide', resolve: 'resolve' } as const;
 
-/** Queries. `transcript` answers one TranscriptPage. */
-export const QUERIES = { transcript: 'transcript' } as const;
+/** Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool. */
+export const QUERIES = { transcript: 'transcript', tools: 'tools' } as const;
 
 /** Search attributes that make up the inbox. They are never encrypted: opaque ids and tool names only. */
 export const SEARCH_ATTRIBUTES = {
@@ -38,11 +38,17 @@ export const SEARCH_ATTRIBUTES = {
   agent: 'CountersignAgent',
 } as const;
 
-/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `open`: an OpenMemo; `verdicts`: SignalVerdict[]. */
-export const MEMO = { prompt: 'prompt', fork: 'fork', open: 'open', verdicts: 'verdicts' } as const;
+/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]. */
+export const MEMO = {
+  prompt: 'prompt',
+  fork: 'fork',
+  open: 'open',
+  closed: 'closed',
+  verdicts: 'verdicts',
+} as const;
 
-/** Memo key of one call that is gated in somebody's own workflow; it holds a ValidCall while the request is open. */
-export const gatedMemo = (callId: string): string => `gated.${callId}`;
+/** Memo key of one call that a user's workflow gates; it holds a ValidCall while the request is open. */
+export const gateMemoKey = (callId: string): string => `gated.${callId}`;
 
 /** What CountersignDeadline holds when no request of a turn ever expires. */
 export const NEVER = '9999-12-31T00:00:00.000Z';
@@ -61,6 +67,8 @@ export const FAILURES = {
   retry: 'countersign.retry',
   /** The model failed for good; the turn fails. */
   model: 'countersign.model',
+  /** A worker lacks the agent or tool of a task; another one may have it. */
+  notHere: 'countersign.not_here',
   /** The turn cannot start or go on. */
   turn: 'countersign.turn',
   /** A workflow uses its gate wrongly. */
@@ -68,15 +76,30 @@ export const FAILURES = {
 } as const;
 
 /**
- * Every `patched()` that our turn has or ever had: an id that is not here is of a newer version. Ids are never taken out,
- * because histories keep them.
+ * Ids of every `patched()` that a released turn has or had: a history with another one is of a newer version. None yet.
+ * Ids are never taken out, because histories keep them.
  */
-export const PATCHES = { replyKeys: 'reply-keys', quietSteps: 'quiet-steps' } as const;
+export const PATCHES: readonly string[] = [];
+
+/** What names a call in all its runs: the id of the reply that asked for it, and its own id. A reset that keeps the reply keeps it. */
+export function callKey(replyId: string, callId: string): string {
+  return `${replyId}:${callId}`;
+}
+
+/** What names one execution of a call, for its handler and our journal: `run-again` makes a new one, a retry does not. */
+export function idempotencyKey(call: { callKey: string; generation: number }): string {
+  return `${call.callKey}:${call.generation}`;
+}
 
 /** Ids of activities in history, by what they are for. */
 export const activityIds = {
-  think: (step: number) => `think-${step}`,
-  prepare: (callId: string) => `prepare-${callId}`,
+  think: (step: number, asked = 1) => `think-${step}${again(asked)}`,
+  prepare: (callId: string, asked = 1) => `prepare-${callId}${again(asked)}`,
   call: (callId: string, generation: number) => `call-${callId}-${generation}`,
-  verify: (callId: string, generation: number) => `verify-${callId}-${generation}`,
+  verify: (callId: string, generation: number, asked = 1) => `verify-${callId}-${generation}${again(asked)}`,
 } as const;
+
+/** An activity whose result could not be read is scheduled once more, under another id. */
+function again(asked: number): string {
+  return asked === 1 ? '' : `-again-${asked - 1}`;
+}

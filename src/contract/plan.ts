@@ -1,3 +1,5 @@
+import { digestJson, digestText } from './digest';
+
 /** One hunk of a file plan: lines carry their unified-diff mark (' ', '-', '+' or '\'). Starts count from 1. */
 export interface Hunk {
   /** `'1'`, `'2'`, … in file order; a decision names hunks by it. */
@@ -30,4 +32,38 @@ export interface FilePlan {
 export interface Preview {
   text: string;
   plan?: FilePlan;
+}
+
+/** Hex digits of a digest that a person copies; 64 bits, so nobody finds another request with the same. */
+export const SAW_DIGITS = 16;
+
+/** What an approver is shown, as digests in hex. */
+export interface ShownDigests {
+  /** Of the arguments. */
+  argsDigest: string;
+  /** Of the text of the preview. Absent: the tool has none. */
+  previewDigest?: string;
+  /** Of the plan behind the preview: path, base hash, hunks. Absent: there is none. */
+  planDigest?: string;
+}
+
+/**
+ * SHA-256 (hex) over everything an approver is shown of a request. Decisions name it, so that what was approved is what
+ * was shown.
+ */
+export function seenDigestOf(
+  { argsDigest, previewDigest, planDigest }: ShownDigests,
+  digest: (text: string) => string = digestText,
+): string {
+  const parts = { argsDigest, previewDigest: previewDigest ?? null, planDigest: planDigest ?? null };
+  return digestJson(parts, digest);
+}
+
+/** The digests of a preview. */
+export function previewDigests(
+  { text, plan }: Preview,
+  digest: (text: string) => string = digestText,
+): Omit<ShownDigests, 'argsDigest'> {
+  const previewDigest = digest(text);
+  return plan === undefined ? { previewDigest } : { previewDigest, planDigest: digestJson(plan, digest) };
 }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from './json';
-import type { Safety } from './tool';
+import type { Issue, Safety } from './tool';
 
 /**
  * Why a call has no success. The first six are those of the seeds.
@@ -7,7 +7,7 @@ import type { Safety } from './tool';
  * - `tool_not_found`: no such tool; nothing ran.
  * - `tool`: the handler said so (threw).
  * - `transport`: the way to the tool broke (network, subprocess, worker).
- * - `timeout`: the tool's time was over; partial output is in `content`.
+ * - `timeout`: the tool's time was over and it is known how the call ended; partial output is in `content`.
  * - `unknown`: none of these.
  * - `denied`: a person said no; nothing ran.
  * - `expired`: nobody decided in time, or it did not start in time; nothing ran.
@@ -52,6 +52,8 @@ export interface ResultMetadata {
   attempt: number;
   /** Set where nothing ran, because the turn is a fork in a dry world. */
   dry?: DryKind;
+  /** Set if it succeeded after its time was over, after it was aborted, or after it was given up. */
+  late?: true;
   /** When it ended; ISO 8601. */
   timestamp: string;
 }
@@ -74,4 +76,97 @@ export interface ToolResult {
   contentType: string;
   error?: ToolFailure;
   metadata: ResultMetadata;
+}
+
+/** Which call a result belongs to. */
+export interface ResultHead {
+  /** The model's own id. */
+  id: string;
+  callId: string;
+  tool: string;
+  /** @default 'local' */
+  server?: string;
+  arguments: JsonObject;
+}
+
+/** What is known about the execution; nothing here reads a clock, so that workflows can make results too. */
+export interface ResultFacts {
+  /** When it ended; ISO 8601. */
+  timestamp: string;
+  /** Milliseconds. @default 0: nothing ran */
+  executionTimeMs?: number;
+  /** @default null: the tool is not known */
+  safety?: Safety | null;
+  /** Whether a person approved or modified it. @default false */
+  approved?: boolean;
+  /** @default 1 */
+  attempt?: number;
+  /** What the handler had given by `partial` before it ended early; only read by makeFailure. */
+  partial?: string;
+}
+
+/** What a handler gave back, as text for the model. */
+export interface ResultContent {
+  content: string;
+  /** `text`, `json`, or a MIME type. */
+  contentType: string;
+}
+
+/** The result of a call that did what it should. */
+export function makeSuccess(head: ResultHead, output: ResultContent, facts: ResultFacts): ToolResult {
+  const { content, contentType } = output;
+  return { ...toHead(head), success: true, content, contentType, metadata: toMetadata(facts) };
+}
+
+/** The result of a call that did not; its content tells the model why, and what is known so far. */
+export function makeFailure(head: ResultHead, failure: ToolFailure, facts: ResultFacts): ToolResult {
+  return {
+    ...toHead(head),
+    success: false,
+    content: failureText(failure, facts.partial),
+    contentType: 'text',
+    error: failure,
+    metadata: toMetadata(facts),
+  };
+}
+
+/** A failure as the model reads it: code and message, then the partial output. */
+function failureText({ code, message }: ToolFailure, partial = ''): string {
+  const line = `Error [${code}]: ${message}`;
+  return partial === '' ? line : `${line}\nPartial output:\n${partial}`;
+}
+
+/** The most issues that a validation failure names; the model fixes these first. */
+const MOST_ISSUES = 20;
+
+/** Validators quote what they were given, which can be long. */
+const ISSUE_CHARACTERS = 500;
+
+/** The failure of arguments that do not fit: its message names the first 20 issues, its details hold them. */
+export function validationFailure(issues: readonly Issue[]): ToolFailure {
+  const details = issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({
+    path: path.slice(0, ISSUE_CHARACTERS),
+    message: message.slice(0, ISSUE_CHARACTERS),
+  }));
+  const lines = details.map(({ path, message }) => `${path === '' ? '(arguments)' : path}: ${message}`);
+  const more = issues.length > MOST_ISSUES ? `; and ${issues.length - MOST_ISSUES} more` : '';
+  return {
+    code: 'validation',
+    message: `The arguments do not fit the tool: ${lines.join('; ')}${more}`,
+    details,
+  };
+}
+
+function toHead({ id, callId, tool, server = 'local', arguments: args }: ResultHead) {
+  return { id, callId, tool, server, arguments: args };
+}
+
+function toMetadata(facts: ResultFacts): ToolResult['metadata'] {
+  return {
+    execution_time_ms: facts.executionTimeMs ?? 0,
+    safety_level: facts.safety ?? null,
+    approved: facts.approved ?? false,
+    attempt: facts.attempt ?? 1,
+    timestamp: facts.timestamp,
+  };
 }

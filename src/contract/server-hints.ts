@@ -1,7 +1,7 @@
 /** What to do about a Temporal server that does not answer, by what stands in the way. */
 export const SERVER_HINTS = {
   nobody: 'start one with `countersign dev`, or set TEMPORAL_ADDRESS',
-  unanswered: 'is the server up? countersign doctor tells what is reachable',
+  unanswered: 'is the server up? countersign doctor says what is reachable',
   silent: 'nothing comes back: check TEMPORAL_ADDRESS, the way there, and whether the server is well',
   unknownHost: 'there is no such host: check TEMPORAL_ADDRESS',
   untrusted:

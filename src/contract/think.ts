@@ -16,12 +16,14 @@ export interface ThinkInput {
   results: ResultRef[];
   /** Outputs before this entry are dropped; see `dropOutputs`. */
   droppedBefore: number;
+  /** The most bytes of each of these results; see `cutContent`. Absent: they are whole. */
+  cutTo?: number;
 }
 
 /** A result by name; the text is in the worker's memory or in the `transcript` query. `text` only where history has it nowhere else. */
 export interface ResultRef {
   callId: string;
-  /** SHA-256 (hex) of the content. */
+  /** SHA-256 (hex) of the content, before it was cut. */
   digest: string;
   success: boolean;
   text?: string;

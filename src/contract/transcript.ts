@@ -1,3 +1,4 @@
+import { defined } from './defined';
 import type { PreparedCall } from './call';
 import type { JsonObject } from './json';
 import type { ThinkOutput } from './think';
@@ -52,6 +53,83 @@ export function utf8Bytes(text: string): number {
   return bytes;
 }
 
+/** Bytes a text takes as JSON, in UTF-8. */
+export function jsonBytes(text: string): number {
+  return utf8Bytes(JSON.stringify(text));
+}
+
+/**
+ * Text that takes at most `mostBytes` as JSON: head and tail are kept, the middle gives way to a mark. No character is
+ * split; where the mark alone is longer, only the mark is left. Cutting twice changes nothing.
+ */
+export function cutContent(content: string, mostBytes: number): string {
+  // A unit of a string takes at most six bytes.
+  if (content.length * 6 + 2 <= mostBytes || jsonBytes(content) <= mostBytes) return content;
+  const room = mostBytes - jsonBytes(cutMark(content.length));
+  const head = headWithin(content, Math.ceil(room / 2));
+  const tail = tailWithin(content, Math.floor(room / 2));
+  return content.slice(0, head) + cutMark(tail - head) + content.slice(tail);
+}
+
+function cutMark(leftOut: number): string {
+  return `\n[... ${leftOut} characters left out to keep within the limit ...]\n`;
+}
+
+/** Where the head of a text ends that takes at most so many bytes. */
+function headWithin(text: string, mostBytes: number): number {
+  let index = 0;
+  for (let room = mostBytes; ;) {
+    const point = text.codePointAt(index);
+    room -= point === undefined ? Infinity : pointBytes(point);
+    if (point === undefined || room < 0) return index;
+    index += point > 0xffff ? 2 : 1;
+  }
+}
+
+/** Where the tail of a text begins that takes at most so many bytes. */
+function tailWithin(text: string, mostBytes: number): number {
+  let index = text.length;
+  for (let room = mostBytes; index > 0;) {
+    const before = text.codePointAt(index - 2) ?? 0;
+    const isPair = index > 1 && before > 0xffff;
+    room -= isPair ? 4 : pointBytes(text.charCodeAt(index - 1));
+    if (room < 0) break;
+    index -= isPair ? 2 : 1;
+  }
+  return index;
+}
+
+/** Control characters that JSON writes as a backslash and one letter. */
+const SHORT_ESCAPES = '\b\f\n\r\t';
+
+function pointBytes(point: number): number {
+  // Nearly every character of a long text: this comes first, and looks at numbers only.
+  if (point >= 0x20 && point < 0x80) return point === QUOTE || point === BACKSLASH ? 2 : 1;
+  if (point > 0xffff) return 4;
+  // Other control characters and half characters are written as their number.
+  if (point < 0x20) return SHORT_ESCAPES.includes(String.fromCharCode(point)) ? 2 : 6;
+  if (point >= 0xd800 && point < 0xe000) return 6;
+  return point < 0x800 ? 2 : 3;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** As little as an output is ever cut to: its first words, and the mark. */
+const LEAST_OUTPUT_BYTES = 256;
+
+/** The most bytes that each of several outputs may keep, so that all together take at most `room`: the largest give way first. */
+export function fairShare(sizes: readonly number[], room: number): number {
+  let left = room;
+  const ascending = [...sizes].sort((a, b) => a - b);
+  for (const [index, size] of ascending.entries()) {
+    const share = Math.floor(left / (ascending.length - index));
+    if (size > share) return Math.max(LEAST_OUTPUT_BYTES, share);
+    left -= size;
+  }
+  return Math.max(LEAST_OUTPUT_BYTES, ascending.at(-1) ?? 0);
+}
+
 /** The same entries with every tool output before index `before` replaced by a mark. Applying it twice changes nothing. */
 export function dropOutputs(entries: readonly TranscriptEntry[], before: number): TranscriptEntry[] {
   return entries.map((entry, index) =>
@@ -75,7 +153,7 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
   const head = { callId: call.callId, id: call.id, tool: call.tool };
   if (call.kind === 'remote') return { ...head, arguments: {}, raw: call.raw };
   if (call.kind === 'invalid' || call.kind === 'recorded') {
-    return { ...head, arguments: call.proposed, ...(call.raw === undefined ? {} : { raw: call.raw }) };
+    return { ...head, arguments: call.proposed, ...defined({ raw: call.raw }) };
   }
   return { ...head, arguments: call.proposed ?? call.arguments };
 }
@@ -84,7 +162,7 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
 export function resultEntry(
   call: Pick<TranscriptCall, 'callId' | 'id' | 'tool'>,
   result: { content: string; success: boolean },
-): TranscriptEntry {
+): Extract<TranscriptEntry, { kind: 'result' }> {
   const { callId, id, tool } = call;
   return { kind: 'result', callId, id, tool, content: result.content, success: result.success };
 }

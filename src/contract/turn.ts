@@ -1,3 +1,4 @@
+import type { ClosingCause } from './call-messages';
 import type { SignalVerdict, Verdict } from './decision';
 import type { ForkInput } from './fork';
 import type { ResultRef, Usage } from './think';
@@ -22,6 +23,8 @@ export interface CarriedTurn {
   droppedBefore: number;
   /** Results of the last step, for the next `think`. */
   results: ResultRef[];
+  /** The most bytes of each of them in the transcript; absent: they are whole. */
+  cutTo?: number;
   /** Content digest and verdict by decisionId; spent for good. */
   spent: [string, { digest: string; verdict: Verdict }][];
   counts: TurnCounts;
@@ -62,6 +65,12 @@ export const TURN_STATES = [
 ] as const;
 export type TurnState = (typeof TURN_STATES)[number];
 
+/**
+ * Memo `closed`: ids of the calls that the workflow has closed by itself since it wrote the memo before, by cause. Of these no
+ * other event says how they ended.
+ */
+export type ClosedMemo = Partial<Record<ClosingCause, string[]>>;
+
 /** Memo `open`: what waits for a person, in short. */
 export interface OpenMemo {
   /** A call's key is `<key>:<callId>` for all calls of the current step. */
@@ -76,6 +85,10 @@ export interface OpenItem {
   kind: 'request' | 'in_doubt';
   tool: string;
   summary: string;
+  /** Of a request: what an approver sees; a decision names it. */
+  seenDigest?: string;
+  /** Why the edit before was not taken, in short; only where one was made. */
+  note?: string;
   /** ISO 8601, workflow time. */
   since: string;
   /** ISO 8601; null where it never expires. */

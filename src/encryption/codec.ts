@@ -1,10 +1,11 @@
 import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { temporal } from '@temporalio/proto';
 import { CountersignError } from '../contract/errors';
-import { headOf, looksEncrypted, seal, unseal, type Binding, type Head } from './envelope';
 import type { Key } from './keys';
-import { keyMissing, payloadRefused } from './refusals';
+import { REFUSED, WAITS } from './bundle-converters';
 
-/** What becomes of a payload that is refused for what it is. A missing key throws, except in lists: with the key it can be read. */
+/** How a codec treats a payload that it refuses. A missing key throws, except in lists: with the key the payload can be read. */
 export type OnRefusal = 'throw' | 'mark' | 'blank';
 
 /** How a codec behaves. */
@@ -14,12 +15,12 @@ export interface CodecOptions {
   /** Refuses payloads that are not encrypted. */
   required: boolean;
   /**
-   * `throw`: a CountersignError. `mark`: what belongs to a workflow becomes a payload that nothing can convert, so that a
-   * workflow sees a message it cannot read instead of being stopped by it. `blank`: it becomes `undefined`, also where
+   * `throw`: a CountersignError. `mark`: it becomes a payload that nothing can convert, so that a workflow sees a message
+   * or a result that it cannot read instead of being stopped by it. `blank`: it becomes `undefined`, also where
    * its key is missing, so that one turn does not hide a list of others.
    */
   onRefusal: OnRefusal;
-  /** False: reads payloads whatever workflow they belong to, as a replay has to, which knows no namespace. */
+  /** False: reads payloads of any workflow. A replay needs this, because it does not know the namespace. */
   checksBinding: boolean;
 }
 
@@ -51,11 +52,17 @@ export class EncryptionCodec implements PayloadCodec {
       const { onRefusal } = this.options;
       if (!(error instanceof CountersignError) || onRefusal === 'throw') throw error;
       if (onRefusal === 'blank') return encoded('binary/null');
-      if (!isRefusal(error)) throw error;
-      // A task of an activity fails alone and is told why; only a workflow could be stopped for ever.
-      if (context?.type !== 'workflow') throw error;
-      return encoded(`countersign/refused (${String(error.data['reason'])})`);
+      // A process with keys may still get the missing one; a process without keys will not.
+      if (!isRefusal(error) && !this.isKeyless) throw error;
+      const reason = error.data['reason'];
+      const waits = reason === undefined || reason === 'plaintext';
+      return encoded(`${waits ? WAITS : REFUSED} (${error.message})`);
     }
+  }
+
+  /** A worker without keys. A replay without keys reports the missing key instead. */
+  private get isKeyless(): boolean {
+    return this.byId.size === 0 && this.options.checksBinding;
   }
 
   private open(payload: Payload, context: SerializationContext | undefined): Payload {
@@ -70,7 +77,7 @@ export class EncryptionCodec implements PayloadCodec {
     try {
       return unseal(payload, key);
     } catch {
-      // The cause would tell nothing more, and could quote what was decrypted.
+      // The cause adds nothing, and could quote decrypted text.
       throw payloadRefused('altered');
     }
   }
@@ -98,4 +105,142 @@ function isRefusal(error: unknown): error is CountersignError {
 
 function encoded(encoding: string): Payload {
   return { metadata: { encoding: encoder.encode(encoding) }, data: new Uint8Array() };
+}
+
+/** Why a payload is refused although its key is present. */
+const REASONS = {
+  plaintext: 'a payload is not encrypted, and encryption is required',
+  altered: 'an encrypted payload was altered or cut short',
+  moved: 'an encrypted payload belongs to another workflow or namespace',
+} as const;
+/** One of them, as `data.reason` has it. */
+type RefusalReason = keyof typeof REASONS;
+
+const HINTS: Readonly<Record<RefusalReason, string>> = {
+  plaintext: 'Send it with the keys set; COUNTERSIGN_ENCRYPTION_REQUIRED=false reads older plaintext.',
+  altered: 'The stored payload was changed; check who may write to Temporal.',
+  moved: 'It was copied from elsewhere; check who may start and signal workflows.',
+};
+
+/** The error for a payload that must not be read. It shows nothing of the content. */
+function payloadRefused(reason: RefusalReason): CountersignError {
+  return new CountersignError('payload_refused', REASONS[reason], {
+    hint: HINTS[reason],
+    data: { reason },
+  });
+}
+
+/** The error for a payload whose key is not here. */
+function keyMissing(keyId: string, known: readonly string[]): CountersignError {
+  // The writer of the payload chose the id: we repeat only ids that could be ours.
+  const named = /^[\w.-]{1,64}$/.test(keyId) ? `the key ${keyId}` : 'a key whose id is not valid';
+  const has = known.length === 0 ? 'no keys are set' : `this process has ${known.join(', ')}`;
+  return new CountersignError('key_missing', `a payload is encrypted with ${named}; ${has}`, {
+    hint: 'Set COUNTERSIGN_ENCRYPTION_KEYS or COUNTERSIGN_ENCRYPTION_KEY_FILE to the keys that the workers have.',
+    data: { known: [...known] },
+  });
+}
+
+/** The place a payload is bound to: it cannot be read anywhere else. */
+interface Binding {
+  namespace: string;
+  workflowId: string;
+}
+
+/** Our names in a payload's metadata, in the order in which they are authenticated. */
+export const FIELDS = {
+  encoding: 'encoding',
+  cipher: 'encryption-cipher',
+  keyId: 'encryption-key-id',
+  keyCheck: 'encryption-key-check',
+  namespace: 'encryption-namespace',
+  workflowId: 'encryption-workflow-id',
+} as const;
+/** The value of each field. */
+type Head = Record<keyof typeof FIELDS, string>;
+
+const ENCODING = 'binary/encrypted';
+const CIPHER = 'AES-256-GCM/countersign-1';
+const ALGORITHM = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const PREFIX = 'encryption-';
+
+const { Payload: ProtoPayload } = temporal.api.common.v1;
+
+/** Encrypts a payload with its metadata: `iv | ciphertext | tag`, authenticated together with every field of the head. */
+function seal(payload: Payload, key: Key, binding: Binding): Payload {
+  const head: Head = { encoding: ENCODING, cipher: CIPHER, keyId: key.id, keyCheck: key.check, ...binding };
+  const metadata = toMetadata(head);
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(ALGORITHM, key.secret, iv, { authTagLength: TAG_BYTES });
+  cipher.setAAD(authenticated(metadata));
+  const body = [cipher.update(ProtoPayload.encode(payload).finish()), cipher.final()];
+  return { metadata, data: Buffer.concat([iv, ...body, cipher.getAuthTag()]) };
+}
+
+/**
+ * The payload that `seal` was given.
+ *
+ * @throws where one bit was changed, or the key is another one.
+ */
+function unseal({ metadata, data }: Payload, key: Key): Payload {
+  const bytes = data ?? new Uint8Array();
+  if (bytes.length < IV_BYTES + TAG_BYTES) throw new Error('the ciphertext is cut short');
+  const tagAt = bytes.length - TAG_BYTES;
+  const decipher = createDecipheriv(ALGORITHM, key.secret, bytes.subarray(0, IV_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(authenticated(metadata ?? {}));
+  decipher.setAuthTag(bytes.subarray(tagAt));
+  const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, tagAt)), decipher.final()]);
+  return ProtoPayload.decode(plain);
+}
+
+/** Whether a payload is marked as encrypted, by us or by another program. */
+function looksEncrypted({ metadata }: Payload): boolean {
+  const encoding = metadata?.[FIELDS.encoding];
+  // This runs for every payload, and most are plain: comparing lengths first is cheap.
+  const named = encoding?.length === ENCODING.length && Buffer.from(encoding).toString('utf8') === ENCODING;
+  return named || Object.keys(metadata ?? {}).some((name) => name.startsWith(PREFIX));
+}
+
+/** The header of an encrypted payload; undefined unless it has exactly the fields that `seal` writes. */
+function headOf({ metadata }: Payload): Head | undefined {
+  const fields = metadata ?? {};
+  const names = Object.values(FIELDS);
+  if (Object.keys(fields).length !== names.length || names.some((name) => !fields[name])) return undefined;
+  const text = (name: string): string => Buffer.from(fields[name] ?? []).toString('utf8');
+  const head: Head = {
+    encoding: text(FIELDS.encoding),
+    cipher: text(FIELDS.cipher),
+    keyId: text(FIELDS.keyId),
+    keyCheck: text(FIELDS.keyCheck),
+    namespace: text(FIELDS.namespace),
+    workflowId: text(FIELDS.workflowId),
+  };
+  return head.encoding === ENCODING && head.cipher === CIPHER ? head : undefined;
+}
+
+function toMetadata(head: Head): Record<string, Uint8Array> {
+  const { encoding, cipher, keyId, keyCheck, namespace, workflowId } = head;
+  return {
+    [FIELDS.encoding]: Buffer.from(encoding),
+    [FIELDS.cipher]: Buffer.from(cipher),
+    [FIELDS.keyId]: Buffer.from(keyId),
+    [FIELDS.keyCheck]: Buffer.from(keyCheck),
+    [FIELDS.namespace]: Buffer.from(namespace),
+    [FIELDS.workflowId]: Buffer.from(workflowId),
+  };
+}
+
+/** Each field after its length, so that no byte can move from one field to the next. */
+function authenticated(metadata: Record<string, Uint8Array>): Buffer {
+  const parts = Object.values(FIELDS).flatMap((name) => {
+    const value = metadata[name] ?? new Uint8Array();
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(value.length);
+    return [length, value];
+  });
+  return Buffer.concat(parts);
 }

@@ -1,12 +1,80 @@
+import { z } from 'zod';
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
+import { readPrivateFile, type PrivateFault } from '../files';
+
+/** Where keys come from. What is not given comes from the environment. */
+export interface EncryptionOptions {
+  /** `<id>:<base64 of 32 bytes>`, newest first. @default `COUNTERSIGN_ENCRYPTION_KEYS` */
+  keys?: readonly string[];
+  /** A file with one key a line, which only its owner may read. @default `COUNTERSIGN_ENCRYPTION_KEY_FILE` */
+  keyFile?: string;
+  /** Refuses what is not encrypted. @default `COUNTERSIGN_ENCRYPTION_REQUIRED`, then true where there are keys */
+  required?: boolean;
+}
+
+/** The keys, and whether encryption is required. */
+export interface EncryptionSettings {
+  keys: readonly Key[];
+  required: boolean;
+}
+
+/** The variables we read. */
+export const VARIABLES = {
+  keys: 'COUNTERSIGN_ENCRYPTION_KEYS',
+  keyFile: 'COUNTERSIGN_ENCRYPTION_KEY_FILE',
+  required: 'COUNTERSIGN_ENCRYPTION_REQUIRED',
+} as const;
+
+const optionsSchema = z.strictObject({
+  keys: z.array(z.string()).min(1).optional(),
+  keyFile: z.string().min(1).optional(),
+  required: z.boolean().optional(),
+});
+
+/**
+ * Reads keys and the mode.
+ *
+ * @throws CountersignError `encryption_invalid`: malformed or doubled keys, a file that others can read, keys from two
+ * places, or required without keys.
+ */
+export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv): EncryptionSettings {
+  const parsed = optionsSchema.safeParse(given);
+  if (!parsed.success) throw invalid('the encryption options are not { keys, keyFile, required }');
+  const keys = keysOf(given, env);
+  const required = given.required ?? readFlag(env[VARIABLES.required]) ?? keys.length > 0;
+  if (required && keys.length === 0) throw invalid('encryption is required, and there are no keys');
+  return { keys, required };
+}
+
+/** Options replace the environment as a whole. With both a list and a file it would be unclear which key is newest. */
+function keysOf(given: EncryptionOptions, env: NodeJS.ProcessEnv): Key[] {
+  const isGiven = given.keys !== undefined || given.keyFile !== undefined;
+  const list = isGiven ? given.keys?.join('\n') : env[VARIABLES.keys] || undefined;
+  const file = isGiven ? given.keyFile : env[VARIABLES.keyFile] || undefined;
+  if (list !== undefined && file !== undefined) throw invalid('keys are given both as a list and as a file');
+  if (list !== undefined) return parseKeys(list, isGiven ? 'the option keys' : VARIABLES.keys);
+  return file === undefined ? [] : parseKeys(readKeyFile(file), file);
+}
+
+function readFlag(text: string | undefined): boolean | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (['true', '1'].includes(text)) return true;
+  if (['false', '0'].includes(text)) return false;
+  throw invalid(`${VARIABLES.required} is neither true nor false`);
+}
+
+function invalid(message: string): CountersignError {
+  const hint = `Set ${VARIABLES.keys} or ${VARIABLES.keyFile}, not both; ${VARIABLES.required} is true or false.`;
+  return new CountersignError('encryption_invalid', message, { hint });
+}
 
 /** One key of a ring. */
 export interface Key {
   /** Named in every payload that it encrypts; never secret. */
   id: string;
   secret: KeyObject;
-  /** Tells two keys of one id apart, and nothing of the key. */
+  /** Distinguishes two keys of one id without revealing either. */
   check: string;
 }
 
@@ -20,10 +88,10 @@ const HINT =
  * Reads keys from text: `<id>:<base64 of 32 bytes>`, one a line or with commas between; `#` starts a comment line.
  * The first one encrypts.
  *
- * @param source where the text is from, for messages; the text itself is never in one.
+ * @param source names the text in messages, which never show the text itself.
  * @throws CountersignError `encryption_invalid`.
  */
-export function parseKeys(text: string, source: string): Key[] {
+function parseKeys(text: string, source: string): Key[] {
   const entries = text
     .split('\n')
     .filter((line) => !line.trimStart().startsWith('#'))
@@ -40,11 +108,11 @@ function parseKey(entry: string, which: string): Key {
   const id = entry.slice(0, Math.max(0, colon)).trim();
   const encoded = entry.slice(colon + 1).trim();
   if (!ID.test(id))
-    throw invalid(`${which} has no id of 1 to 64 letters, digits, dots, dashes or underscores`);
-  if (!BASE64.test(encoded)) throw invalid(`${which} is not 32 bytes in base64`);
+    throw invalidKey(`${which} has no id of 1 to 64 letters, digits, dots, dashes or underscores`);
+  if (!BASE64.test(encoded)) throw invalidKey(`${which} is not 32 bytes in base64`);
   const bytes = Buffer.from(encoded, 'base64');
   if (bytes.length !== KEY_BYTES || bytes.every((byte) => byte === bytes[0]))
-    throw invalid(`${which} is not 32 random bytes`);
+    throw invalidKey(`${which} is not 32 random bytes`);
   const secret = createSecretKey(bytes);
   return { id, secret, check: checkOf(secret) };
 }
@@ -54,13 +122,43 @@ function checkOf(secret: KeyObject): string {
 }
 
 function assertDifferent(keys: readonly Key[], source: string): void {
-  if (keys.length === 0) throw invalid(`${source} has no key`);
+  if (keys.length === 0) throw invalidKey(`${source} has no key`);
   const same = keys.some((key, index) =>
     keys.slice(0, index).some((other) => other.id === key.id || other.check === key.check),
   );
-  if (same) throw invalid(`${source} has two keys of one id, or one key twice`);
+  if (same) throw invalidKey(`${source} has two keys of one id, or one key twice`);
 }
 
-function invalid(message: string): CountersignError {
+function invalidKey(message: string): CountersignError {
   return new CountersignError('encryption_invalid', message, { hint: HINT });
+}
+
+const FAULTS: Readonly<Record<PrivateFault, string>> = {
+  missing: 'cannot be opened',
+  unreadable: 'cannot be opened',
+  not_a_file: 'is not a file',
+  too_large: 'is over 64 KiB',
+  not_yours: 'belongs to another user',
+  open_to_others: 'can be read by others',
+};
+
+/**
+ * The text of a key file, if only its owner can read it.
+ *
+ * @throws CountersignError `encryption_invalid` for a file that is missing, too large, not ours, or open to others.
+ */
+export function readKeyFile(path: string): string {
+  const read = readPrivateFile(path);
+  if ('text' in read) return read.text;
+  const { fault, cause } = read;
+  throw new CountersignError('encryption_invalid', `the key file ${path} ${FAULTS[fault]}`, {
+    hint: hintFor(fault, path),
+    cause,
+  });
+}
+
+function hintFor(fault: PrivateFault, path: string): string {
+  if (fault === 'missing' || fault === 'unreadable') return `Check ${VARIABLES.keyFile}.`;
+  if (fault === 'open_to_others') return `Run: chmod 600 ${path}`;
+  return 'Keep the keys in a file of your own that only you can read (chmod 600).';
 }

@@ -1,23 +1,35 @@
 import type { DataConverter } from '@temporalio/common';
-import { EncryptionCodec, type CodecOptions } from './codec';
-import { readEncryption, type EncryptionOptions } from './settings';
+import { temporal } from '@temporalio/proto';
+import { type CodecOptions, EncryptionCodec } from './codec';
+import { type EncryptionOptions, readEncryption } from './keys';
+
+/**
+ * Encrypts what Temporal keeps, for workers and clients alike. See docs/encryption.md.
+ *
+ * @module
+ */
+
+/** Path of a payload converter that never throws: it leaves out values that it cannot convert. */
+export const LENIENT_CONVERTER = require.resolve('./bundle-converters');
 
 /** Data converters of one ring of keys, each for one kind of process. */
 export interface Encryption {
-  /** Whether there are keys. Without, nothing is encrypted, and what others have encrypted is `key_missing`. */
+  /** Whether there are keys. Without keys nothing is encrypted, and encrypted payloads fail with `key_missing`. */
   readonly enabled: boolean;
   /** Whether plaintext is refused. */
   readonly required: boolean;
   /** Ids of the keys, newest first: safe to show. */
   readonly keyIds: readonly string[];
-  /** For workers: a message that must not be read reaches the workflow as one that cannot be read. */
+  /** For workers: the workflow sees a refused message as one that it cannot read. */
   worker(): DataConverter;
-  /** For clients: what must not be read throws. */
+  /** For clients: a refused payload throws. */
   client(): DataConverter;
-  /** For clients that list: what must not be read is left out, so that one turn cannot hide the others. */
+  /** For clients that list: a refused payload is left out, so that one turn cannot hide the others. */
   listing(): DataConverter;
-  /** For replays of exported histories, which know neither namespace nor workflow: what is bound is not compared. */
+  /** For replays of exported histories: they know neither namespace nor workflow, so the binding is not checked. */
   replay(): DataConverter;
+  /** For files on a worker's own disk; undefined without keys. */
+  sealer(): Sealer | undefined;
 }
 
 /**
@@ -34,7 +46,7 @@ export function loadEncryption(
   const { keys, required } = readEncryption(options, env);
   const converter = (how: Pick<CodecOptions, 'onRefusal'> & { checksBinding?: boolean }): DataConverter => ({
     payloadCodecs: [new EncryptionCodec({ checksBinding: true, ...how, keys, required })],
-    // Without keys messages of failures stay where people look for them.
+    // Without keys, failure messages stay where Temporal's UI shows them.
     ...(keys.length === 0 ? {} : { failureConverterPath: require.resolve('./failure-converter') }),
   });
   return {
@@ -43,7 +55,44 @@ export function loadEncryption(
     keyIds: keys.map(({ id }) => id),
     worker: () => converter({ onRefusal: 'mark' }),
     client: () => converter({ onRefusal: 'throw' }),
-    listing: () => converter({ onRefusal: 'blank' }),
+    listing: () => ({ ...converter({ onRefusal: 'blank' }), payloadConverterPath: LENIENT_CONVERTER }),
     replay: () => converter({ onRefusal: 'mark', checksBinding: false }),
+    sealer: () => (keys.length === 0 ? undefined : createSealer({ keys, required })),
+  };
+}
+
+/** Encrypts texts that a worker keeps itself, with the keys and in the form of payloads. */
+export interface Sealer {
+  /** One line that reveals nothing about the text. Only `open` with the same `place` can read it. */
+  seal(text: string, place: string): Promise<string>;
+  /** Undefined where these keys cannot read it, or where it is not encrypted and must be. */
+  open(sealed: string, place: string): Promise<string | undefined>;
+}
+
+const { Payload } = temporal.api.common.v1;
+/** No namespace can have this name, so a sealed text is never valid as a payload of Temporal, nor the reverse. */
+const NAMESPACE = '(this machine)';
+
+/** A sealer of one ring of keys. */
+export function createSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): Sealer {
+  const codec = new EncryptionCodec({ ...ring, onRefusal: 'throw', checksBinding: true });
+  const contextOf = (workflowId: string) => ({ type: 'workflow', namespace: NAMESPACE, workflowId }) as const;
+  return {
+    seal: async (text, place) => {
+      const plain = { metadata: { encoding: Buffer.from('text/plain') }, data: Buffer.from(text) };
+      const [sealed = plain] = await codec.encode([plain], contextOf(place));
+      return `sealed ${Buffer.from(Payload.encode(sealed).finish()).toString('base64')}`;
+    },
+    open: async (line, place) => {
+      const [, sealed] = /^sealed (\S+)$/.exec(line) ?? [];
+      if (sealed === undefined) return ring.required ? undefined : line;
+      try {
+        const [plain] = await codec.decode([Payload.decode(Buffer.from(sealed, 'base64'))], contextOf(place));
+        return Buffer.from(plain?.data ?? []).toString('utf8');
+      } catch {
+        // Cut, altered, of another place, or a missing key: the caller treats all of them alike.
+        return undefined;
+      }
+    },
   };
 }

@@ -1,12 +1,14 @@
 import { NativeConnection } from '@temporalio/worker';
+import type { ConnectionLike } from '@temporalio/client';
 import { CountersignError } from '../contract/errors';
 import { refusedAt, SERVER_HINTS } from '../contract/server-hints';
 import type { ExistingEngine } from './engine';
-import { existingServer } from './existing';
-import { meaningOf, wordsOf } from './no-answer';
-import { says } from './silence';
+import { existingServer } from './resolve';
+import { describeError } from './run';
+import { defined } from '../contract/defined';
+import { isSilent, reasonOfNoAnswer } from '../server-probe';
 
-/** Where a server is: what is not said comes from `TEMPORAL_*` and `temporal.toml`, then `localhost:7233` and `default`. */
+/** Where a server is. Missing fields come from `TEMPORAL_*` and `temporal.toml`, then `localhost:7233` and `default`. */
 export interface ServerPlace {
   address?: string;
   namespace?: string;
@@ -14,14 +16,18 @@ export interface ServerPlace {
   profile?: string;
 }
 
-/** A worker's connection, and the namespace it works in. */
+/** A worker's connection and its namespace. */
 export interface NativePlace {
   connection: NativeConnection;
   address: string;
   namespace: string;
 }
 
-/** Where a worker connects to. Errors: `config_invalid` when the settings cannot be read. */
+/**
+ * The address that a worker connects to.
+ *
+ * @throws CountersignError `config_invalid` when the settings cannot be read.
+ */
 export function addressOf(place: ServerPlace): string {
   return resolvePlace(place).address;
 }
@@ -33,9 +39,7 @@ export function addressOf(place: ServerPlace): string {
  */
 export async function requireAnswer(place: ServerPlace): Promise<void> {
   const { address, connection } = resolvePlace(place);
-  // As the SDK has it: with a key TLS is on unless it is switched off.
-  const isTls = Boolean(connection?.tls ?? connection?.apiKey !== undefined);
-  if (!(await says(address, isTls))) throw noServer(address, SERVER_HINTS.silent);
+  if (await isSilent({ address, ...defined({ connection }) })) throw noServer(address, SERVER_HINTS.silent);
 }
 
 /**
@@ -49,10 +53,14 @@ export async function connectNative(place: ServerPlace): Promise<NativePlace> {
     const connection = await NativeConnection.connect({ ...options, address });
     return { connection, address, namespace };
   } catch (error) {
-    const meaning = meaningOf(error);
-    const hint = SERVER_HINTS[meaning];
-    if (meaning !== 'keyRefused') throw noServer(address, hint, error);
-    throw new CountersignError('no_server', refusedAt(address, wordsOf(error)), { hint, cause: error });
+    const said = describeError(error);
+    if (KEY_REFUSED.test(said))
+      throw new CountersignError('no_server', refusedAt(address, serverWords(said)), {
+        hint: SERVER_HINTS.keyRefused,
+        cause: error,
+      });
+    const reason = await reasonOfNoAnswer({ address, ...defined({ connection: options }) });
+    throw noServer(address, SERVER_HINTS[reason], error);
   }
 }
 
@@ -73,3 +81,53 @@ function resolvePlace(place: ServerPlace): ResolvedPlace {
 function noServer(address: string, hint: string, cause?: unknown): CountersignError {
   return new CountersignError('no_server', `no Temporal server answers at ${address}`, { hint, cause });
 }
+
+/** The SDK's core has no error codes. */
+const KEY_REFUSED = /unauthenticated|unauthorized|permission|valid authentication credentials/i;
+
+/** The server's own words, which the SDK's core puts among its own. */
+function serverWords(said: string): string {
+  return /, message: "([^"]+)"/.exec(said)?.[1] ?? said;
+}
+
+/** gRPC's own numbers. */
+const STATUS = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const;
+
+/**
+ * Checks that a namespace is there: without it a worker would wait forever for work that cannot come.
+ *
+ * @throws CountersignError `namespace_missing` naming the command to run, `no_server` where the server does not let us.
+ */
+export async function requireNamespace(connection: ConnectionLike, namespace: string): Promise<void> {
+  try {
+    await connection.workflowService.describeNamespace({ namespace });
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === STATUS.notFound) throw missing(namespace, error);
+    if (code === STATUS.unauthenticated || code === STATUS.permissionDenied) throw refused(namespace, error);
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
+
+function missing(namespace: string, cause: unknown): CountersignError {
+  return new CountersignError('namespace_missing', `the server has no namespace ${namespace}`, {
+    hint: `Check TEMPORAL_NAMESPACE, or have somebody who may run:\n  ${createCommand(namespace)}`,
+    data: { namespace },
+    cause,
+  });
+}
+
+function refused(namespace: string, cause: unknown): CountersignError {
+  const said = describeError(cause);
+  return new CountersignError('no_server', `the server refuses this key for ${namespace}: ${said}`, {
+    hint: SERVER_HINTS.keyRefused,
+    cause,
+  });
+}
+
+const createCommand = (namespace: string): string =>
+  `temporal operator namespace create --namespace ${namespace} --retention 30d`;

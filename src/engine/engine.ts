@@ -1,13 +1,13 @@
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 
-/** Told one line at a time what takes long and how far it is; no line ends in a newline. */
+/** Takes lines about slow work and how far it is; no line ends in a newline. */
 export type Progress = (line: string) => void;
 
 /** The ways to a Temporal server, in the order in which they are tried. */
 export const ROUTES = ['existing', 'setting', 'path', 'cache', 'download', 'go'] as const;
 export type RouteName = (typeof ROUTES)[number];
 
-/** A server that somebody else runs: nothing is started. */
+/** A server that runs already: nothing is started. */
 export interface ExistingEngine {
   kind: 'existing';
   address: string;
@@ -28,19 +28,19 @@ export interface BinaryEngine {
 
 export type Engine = ExistingEngine | BinaryEngine;
 
-/** Why a route leads nowhere, in words for a person. `absent`: there simply is nothing, which is no news. */
+/** Why a route found no server, for a person. `absent`: nothing is installed there, which is not worth a message. */
 export interface Miss {
   missed: string;
   absent?: true;
 }
 
-/** What a route came to. */
+/** The result of a route. */
 export type Attempt = { engine: Engine } | Miss;
 
-/** One way to an engine. `attempt` throws only what should stop the search: a setting that is wrong. */
+/** One way to an engine. `attempt` throws only for a wrong setting, which stops the search. */
 export interface Route {
   name: RouteName;
-  /** True when it downloads or builds, so that a mere look can leave it out. */
+  /** True when it downloads or builds, so that a search without side effects can skip it. */
   acquires: boolean;
   attempt(): Promise<Attempt>;
 }

@@ -1,16 +1,17 @@
+import { defined } from '../contract/defined';
+import { rm } from 'node:fs/promises';
+import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import { CountersignError } from '../contract/errors';
-import { cacheRoute, pathRoute, settingRoute } from './binaries';
-import { downloadRoute } from './download';
-import type { Engine, Progress, Route } from './engine';
-import { existingRoute } from './existing';
-import { goRoute } from './go-build';
-import { CLI_OLDEST, GO_OLDEST } from './version';
+import { downloadRoute, goRoute } from './acquire';
+import type { Attempt, BinaryEngine, Engine, ExistingEngine, Progress, Route } from './engine';
+import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './binary';
+import { describeError } from './run';
 
 /** How to look for a server. */
 export interface ResolveOptions {
-  /** Told what is downloaded or built and how far it is, and why a route that one might expect was left. */
+  /** Takes lines about downloads and builds, and why an expected route did not work. */
   progress?: Progress;
-  /** False only looks: nothing is downloaded or built. @default true */
+  /** False: nothing is downloaded or built. @default true */
   acquire?: boolean;
   /** The routes in order; tests put their own here. */
   routes?: Route[];
@@ -56,3 +57,106 @@ const noServer = (tried: string[]): CountersignError =>
       data: { tried },
     },
   );
+
+/**
+ * `COUNTERSIGN_TEMPORAL_CLI`, a path. A path that does not work stops the search: the user wants that binary.
+ * @throws CountersignError `no_server`
+ */
+export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
+  name: 'setting',
+  acquires: false,
+  attempt: async (): Promise<Attempt> => {
+    const binary = env['COUNTERSIGN_TEMPORAL_CLI'];
+    if (!binary) return { missed: 'COUNTERSIGN_TEMPORAL_CLI is not set', absent: true };
+    const attempt = await tryBinary({ binary, route: 'setting', env });
+    if ('engine' in attempt) return attempt;
+    throw new CountersignError('no_server', `COUNTERSIGN_TEMPORAL_CLI does not work: ${attempt.missed}`, {
+      hint: "Set it to the path of Temporal's command line, or unset it.",
+    });
+  },
+});
+
+/** `temporal` on PATH. */
+export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
+  name: 'path',
+  acquires: false,
+  attempt: async (): Promise<Attempt> => {
+    const attempt = await tryBinary({ binary: 'temporal', route: 'path', env });
+    return isAbsent(attempt) ? { missed: 'temporal is not on PATH', absent: true } : attempt;
+  },
+});
+
+/** The binary that an earlier run downloaded or built. A broken one is removed, so that a later route replaces it. */
+export const cacheRoute = (env: NodeJS.ProcessEnv, progress: Progress): Route => ({
+  name: 'cache',
+  acquires: false,
+  attempt: async (): Promise<Attempt> => {
+    const binary = cachedBinary(cacheDirectory(env));
+    const attempt = await tryBinary({ binary, route: 'cache', env });
+    if ('engine' in attempt) return attempt;
+    if (isAbsent(attempt)) return { missed: `nothing is cached at ${binary}`, absent: true };
+    progress(`removing a broken binary: ${attempt.missed}`);
+    await rm(binary, { force: true });
+    return attempt;
+  },
+});
+
+interface Candidate {
+  binary: string;
+  route: BinaryEngine['route'];
+  env: NodeJS.ProcessEnv;
+}
+
+const tryBinary = async ({ binary, route, env }: Candidate): Promise<Attempt> => {
+  const probe = await probeBinary(binary, env);
+  return 'missed' in probe ? probe : { engine: { kind: 'binary', binary, version: probe.version, route } };
+};
+
+const isAbsent = (attempt: Attempt): boolean => 'missed' in attempt && attempt.absent === true;
+
+/** Namespace of a server unless the settings name one. */
+const NAMESPACE = 'default';
+
+/**
+ * The server that `TEMPORAL_ADDRESS` or the official `temporal.toml` names (`TEMPORAL_PROFILE`, `TEMPORAL_CONFIG_FILE`).
+ * @throws CountersignError `config_invalid` when the settings cannot be read.
+ */
+export const existingServer = (env: NodeJS.ProcessEnv): ExistingEngine | undefined => {
+  const { connectionOptions, namespace } = readSettings(env);
+  if (!connectionOptions.address) return undefined;
+  return {
+    kind: 'existing',
+    address: connectionOptions.address,
+    namespace: namespace ?? NAMESPACE,
+    connection: connectionOptions,
+  };
+};
+
+/** The first route: a server that is there already. */
+export const existingRoute = (env: NodeJS.ProcessEnv): Route => ({
+  name: 'existing',
+  acquires: false,
+  attempt: async (): Promise<Attempt> => {
+    const engine = existingServer(env);
+    if (engine !== undefined) return { engine };
+    return { missed: 'TEMPORAL_ADDRESS and temporal.toml name no address', absent: true };
+  },
+});
+
+const readSettings = (env: NodeJS.ProcessEnv): ReturnType<typeof toClientOptions> => {
+  try {
+    const profile = env['TEMPORAL_PROFILE'] || undefined;
+    return toClientOptions(
+      loadClientConfigProfile({ overrideEnvVars: defined(env), ...defined({ profile }) }),
+    );
+  } catch (error) {
+    throw new CountersignError(
+      'config_invalid',
+      `Temporal's settings cannot be read: ${describeError(error)}`,
+      {
+        hint: 'Check the TEMPORAL_ variables and the temporal.toml they point to.',
+        cause: error,
+      },
+    );
+  }
+};

@@ -1,6 +1,8 @@
+import { defined } from '../contract/defined';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { types } from 'node:util';
+import { errnoOf } from '../contract/errors';
 
 /** How a command is run. */
 export interface RunOptions {
@@ -23,8 +25,7 @@ export interface RunResult {
 export const run = async (command: string, args: string[], options: RunOptions = {}): Promise<RunResult> => {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...(options.env === undefined ? {} : { env: options.env }),
+    ...defined({ cwd: options.cwd, env: options.env }),
   });
   const lines: string[] = [];
   const take = (line: string): void => {
@@ -42,13 +43,16 @@ export const run = async (command: string, args: string[], options: RunOptions =
   }).finally(() => clearTimeout(timer));
 };
 
-/** The system's own code of an error, such as `ENOENT`; undefined for others. Errors may come from another V8 context. */
-export const errnoOf = (error: unknown): string | undefined =>
-  types.isNativeError(error) && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-
 /** An error in one line for a person, with the deepest cause, which is where `fetch` keeps what went wrong. */
 export const describeError = (error: unknown): string => {
   if (!types.isNativeError(error)) return String(error);
   if (errnoOf(error) === 'ENOSPC') return 'the disk is full';
   return error.cause === undefined ? error.message : describeError(error.cause);
+};
+
+/** Calls `tick` every `ms` milliseconds until stopped; does not keep the process alive. */
+export const every = (ms: number, tick: () => void): { stop: () => void } => {
+  const timer = setInterval(tick, ms);
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
 };

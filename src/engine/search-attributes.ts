@@ -1,6 +1,6 @@
 import { Client, type ConnectionLike, type OperatorService } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
-import { CountersignError } from '../contract/errors';
+import { CountersignError, errorMessage } from '../contract/errors';
 import { ATTRIBUTE_TYPES } from './server-args';
 
 const { IndexedValueType } = temporal.api.enums.v1;
@@ -13,14 +13,14 @@ const VALUE_TYPES: Readonly<Record<string, temporal.api.enums.v1.IndexedValueTyp
 };
 
 /** Where the attributes are looked for. */
-export interface AttributePlace {
+export interface NamespaceConnection {
   /** A client's or a worker's. */
   connection: ConnectionLike & { operatorService: OperatorService };
   namespace: string;
 }
 
 /** The attributes that the namespace lacks. */
-export async function missingAttributes({ connection, namespace }: AttributePlace): Promise<string[]> {
+export async function missingAttributes({ connection, namespace }: NamespaceConnection): Promise<string[]> {
   const known = await connection.operatorService.listSearchAttributes({ namespace });
   return Object.keys(ATTRIBUTE_TYPES).filter((name) => known.customAttributes?.[name] === undefined);
 }
@@ -28,16 +28,18 @@ export async function missingAttributes({ connection, namespace }: AttributePlac
 /**
  * Registers what is missing and waits until queries take each attribute (a real cluster needs some seconds).
  *
+ * @returns what was missing.
  * @throws CountersignError `attributes_missing` naming the commands to run, where this caller may not register them.
  */
-export async function ensureAttributes(place: AttributePlace, timeoutMs = 60_000): Promise<void> {
+export async function ensureAttributes(place: NamespaceConnection, timeoutMs = 60_000): Promise<string[]> {
   const missing = await listMissing(place);
   if (missing.length > 0) await register(place, missing);
   await waitUntilUsable(place, Date.now() + timeoutMs);
+  return missing;
 }
 
 /** A caller who may not list may still find that all queries are accepted. */
-async function listMissing(place: AttributePlace): Promise<string[]> {
+async function listMissing(place: NamespaceConnection): Promise<string[]> {
   try {
     return await missingAttributes(place);
   } catch {
@@ -45,7 +47,7 @@ async function listMissing(place: AttributePlace): Promise<string[]> {
   }
 }
 
-async function register({ connection, namespace }: AttributePlace, missing: string[]): Promise<void> {
+async function register({ connection, namespace }: NamespaceConnection, missing: string[]): Promise<void> {
   const searchAttributes = Object.fromEntries(missing.map((name) => [name, valueType(name)]));
   try {
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
@@ -66,10 +68,9 @@ function isAlreadyThere(error: unknown): boolean {
 
 function notAllowed(namespace: string, missing: string[], cause: unknown): CountersignError {
   const commands = missing.map((name) => registerCommand(namespace, name));
-  const why = cause instanceof Error ? cause.message : String(cause);
   return new CountersignError(
     'attributes_missing',
-    `search attributes are missing and could not be added: ${why}`,
+    `search attributes are missing and could not be added: ${errorMessage(cause)}`,
     {
       hint: `Have somebody who may run:\n  ${commands.join('\n  ')}`,
       data: { missing },
@@ -83,14 +84,14 @@ export function registerCommand(namespace: string, name: string): string {
   return `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ${ATTRIBUTE_TYPES[name] ?? 'Keyword'}`;
 }
 
-async function waitUntilUsable(place: AttributePlace, until: number): Promise<void> {
+async function waitUntilUsable(place: NamespaceConnection, until: number): Promise<void> {
   while (!(await isUsable(place))) {
     if (Date.now() > until) {
       throw new CountersignError(
         'attributes_missing',
         'the search attributes are registered but not usable yet',
         {
-          hint: 'Wait a moment and start the worker again.',
+          hint: 'Wait a moment and try again.',
         },
       );
     }
@@ -98,7 +99,7 @@ async function waitUntilUsable(place: AttributePlace, until: number): Promise<vo
   }
 }
 
-async function isUsable({ connection, namespace }: AttributePlace): Promise<boolean> {
+async function isUsable({ connection, namespace }: NamespaceConnection): Promise<boolean> {
   const client = new Client({ connection, namespace });
   const query = Object.keys(ATTRIBUTE_TYPES)
     .map((name) => `${name} IS NOT NULL`)

@@ -1,5 +1,6 @@
+import { createServer, type Server } from 'node:net';
 import { SEARCH_ATTRIBUTES } from '../contract/names';
-import { LOOPBACK } from './ports';
+import { errnoOf } from '../contract/errors';
 
 /**
  * A dev server has one shard, and a shard polls its queues at most 20 times a second by default, so every transition
@@ -11,6 +12,9 @@ export const DYNAMIC_CONFIG: readonly string[] = [
   'history.visibilityProcessorMaxPollRPS=2000',
   'system.enableActivityEagerExecution=true',
 ];
+
+/** More signals to one workflow would delay the other turns of its worker by seconds. Updates do not count. */
+export const SIGNAL_LIMIT = 'history.maximumSignalsPerExecution=1000';
 
 /** The type of each search attribute of ours, as Temporal's command line spells it. */
 export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
@@ -24,7 +28,7 @@ export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
 /** How much of the server's own log is kept. */
 export type ServerLog = 'debug' | 'info' | 'warn' | 'error' | 'never';
 
-/** Everything `temporal server start-dev` is told. */
+/** The settings that `temporal server start-dev` is started with. */
 export interface ServerPlan {
   port: number;
   httpPort: number;
@@ -52,7 +56,10 @@ export const serverArgs = (plan: ServerPlan): string[] => [
   ],
   ...(plan.uiPort === undefined ? ['--headless'] : ['--ui-port', String(plan.uiPort)]),
   ...(plan.dbFile === undefined ? [] : fileArgs(plan.dbFile)),
-  ...[...DYNAMIC_CONFIG, ...plan.dynamicConfig].flatMap((value) => ['--dynamic-config-value', value]),
+  ...[...DYNAMIC_CONFIG, SIGNAL_LIMIT, ...plan.dynamicConfig].flatMap((value) => [
+    '--dynamic-config-value',
+    value,
+  ]),
   ...Object.entries(ATTRIBUTE_TYPES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
 ];
 
@@ -61,3 +68,41 @@ const fileArgs = (dbFile: string): string[] => [
   ...['--db-filename', dbFile],
   ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=FULL'],
 ];
+
+/** The only address our servers listen on. */
+export const LOOPBACK = '127.0.0.1';
+
+/** Free ports, all different: each is held open until the last one is found. */
+export const freePorts = async (count: number): Promise<number[]> => {
+  const held = await Promise.all(Array.from({ length: count }, () => listen(0)));
+  const ports = held.map(portOf);
+  await Promise.all(held.map(close));
+  return ports;
+};
+
+/** True if nothing listens on this port of the loopback address. */
+export const isFree = async (port: number): Promise<boolean> => {
+  try {
+    await close(await listen(port));
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'EADDRINUSE') return false;
+    throw error;
+  }
+};
+
+const listen = async (port: number): Promise<Server> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(port, LOOPBACK, () => resolve(server));
+  });
+
+const close = async (server: Server): Promise<void> =>
+  new Promise((resolve) => server.close(() => resolve()));
+
+const portOf = (server: Server): number => {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  return address.port;
+};

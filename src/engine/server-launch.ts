@@ -1,28 +1,68 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { dirname } from 'node:path';
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { CountersignError } from '../contract/errors';
-import { fullDisk } from './disk';
-import { freePorts, isFree, LOOPBACK } from './ports';
-import { endWithUs } from './server-guard';
-import { endProcess, lastLines, saysItListens, spawnServer } from './server-process';
-import type { ServerProcess } from './server-process';
-import { waitUntilReady } from './server-ready';
-import { removeRecord, writeRecord } from './server-record';
-import type { RunningServer, StartOptions } from './server';
-import { serverArgs } from './server-args';
-import type { ServerPlan } from './server-args';
+import { fullDisk, removeRecord, writeRecord } from './server-files';
+import { freePorts, isFree, LOOPBACK, serverArgs, type ServerLog, type ServerPlan } from './server-args';
+import {
+  endProcess,
+  endWithUs,
+  type ServerExit,
+  type ServerProcess,
+  spawnServer,
+  waitUntilReady,
+} from './server-process';
+import type { Progress } from './engine';
+
+/** How to start a server. */
+export interface StartOptions {
+  /** Temporal's command line, from `resolveEngine`. */
+  binary: string;
+  /** Database file, created with its folder when missing. Without it everything is in memory and ends with the server. */
+  dbFile?: string;
+  /** Port of the frontend. @default a free one */
+  port?: number;
+  /** Port of Temporal's own UI. @default a free one. Has no effect when headless. */
+  uiPort?: number;
+  /** No UI. @default false */
+  headless?: boolean;
+  /** Created when missing. @default 'default' */
+  namespace?: string;
+  /** The server's own log level. @default 'warn' */
+  log?: ServerLog;
+  /** More of the server's dynamic configuration, `key=value` each. */
+  dynamicConfig?: readonly string[];
+  progress?: Progress;
+}
+
+/** A server that answers. */
+export interface RunningServer {
+  address: string;
+  /** Where Temporal's own UI is; undefined when headless. */
+  uiUrl: string | undefined;
+  namespace: string;
+  pid: number;
+  /** What the server writes. */
+  logFile: string;
+  /** True when the server ran already; it keeps the ports it has. */
+  reused: boolean;
+  /** Ends the server and resolves when it is gone. Has no effect on a server that another living process started. */
+  stop: () => Promise<void>;
+  /** Resolves when the server is gone, for whatever reason. */
+  exited: Promise<ServerExit>;
+}
 
 /** What a launch needs; the paths are absolute. */
 export interface LaunchOptions extends StartOptions {
   logFile: string;
 }
 
-const READY_MS = 30_000;
+const START_MS = 30_000;
 const POLL_MS = 20;
-/** Two servers that start at once may draw the same free port; the one that lost draws again. */
+/** Two servers that start at once may draw the same free port; the one that loses it draws again. */
 const DRAWS = 5;
 
-/** Starts a server, with new ports as long as those it drew were taken meanwhile. */
+/** Starts a server; draws new ports while those it drew were taken meanwhile. */
 export const launch = async (options: LaunchOptions): Promise<RunningServer> => {
   await refuseTakenPorts(options);
   for (let draw = 1; ; draw++) {
@@ -33,9 +73,11 @@ export const launch = async (options: LaunchOptions): Promise<RunningServer> => 
     if (plan.dbFile !== undefined) remember(plan.dbFile, server);
     const failure = await whyUnusable(server, child);
     if (failure === undefined) return server;
+    const lost = lostPort(child.logFile);
     await server.stop();
     guard();
-    if (draw === DRAWS || !/address already in use/.test(failure)) throw whyFailed(plan, failure);
+    if (lost === undefined) throw whyFailed(plan, failure);
+    if (draw === DRAWS) throw whyFailed(plan, failure.includes(lost) ? failure : `${lost}\n${failure}`);
   }
 };
 
@@ -84,13 +126,13 @@ const remember = (dbFile: string, { pid, address, uiUrl, namespace, logFile }: R
 const whyUnusable = async (server: RunningServer, child: ServerProcess): Promise<string | undefined> => {
   let isGone = false;
   const gone = child.exited.then(() => (isGone = true));
-  const until = Date.now() + READY_MS;
+  const until = Date.now() + START_MS;
   while (!isGone && !saysItListens(child.logFile) && Date.now() < until) await delay(POLL_MS);
   if (isGone) return deathOf(child);
   const readiness = await waitUntilReady({ ...server, timeoutMs: until - Date.now(), gone });
   if (readiness.ready) return undefined;
   if (isGone) return deathOf(child);
-  return `no answer within ${READY_MS / 1000} s: ${readiness.why}\n${lastLines(child.logFile)}`;
+  return `no answer within ${START_MS / 1000} s: ${readiness.why}\n${lastLines(child.logFile)}`;
 };
 
 const deathOf = async ({ exited, logFile }: ServerProcess): Promise<string> => {
@@ -104,5 +146,34 @@ const whyFailed = ({ dbFile }: ServerPlan, failure: string): CountersignError =>
 
 const failed = (failure: string): CountersignError =>
   new CountersignError('server_failed', `the Temporal server did not start: ${failure}`, {
-    hint: 'Its own last lines above tell why; `countersign doctor` checks the rest.',
+    hint: 'Its own last lines above say why; `countersign doctor` checks the rest.',
   });
+
+const LAST_LINES = 12;
+/** A start writes far less; a server that floods its log must not fill our memory. */
+const START_BYTES = 4 * 1024 * 1024;
+
+/** The last lines a server wrote. */
+const lastLines = (logFile: string): string =>
+  readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES).join('\n');
+
+/** True once the server's log says that it listens; an answer on its port could be another server's. */
+const saysItListens = (logFile: string): boolean => /^(Temporal )?Server:/m.test(readStart(logFile));
+
+/**
+ * The line in which the server says that one of its ports was taken. It need not be among the last ones: a server that
+ * loses an inner port goes on without the listener and panics later, with a long trace.
+ */
+const lostPort = (logFile: string): string | undefined =>
+  /^.*address already in use.*$/m.exec(readStart(logFile))?.[0];
+
+/** Each start begins a new log, so the beginning is this start's. */
+const readStart = (logFile: string): string => {
+  const file = openSync(logFile, 'r');
+  try {
+    const bytes = Buffer.alloc(Math.min(fstatSync(file).size, START_BYTES));
+    return bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, 0));
+  } finally {
+    closeSync(file);
+  }
+};

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CountersignError } from '../contract/errors';
-import { isAlive } from './lock';
-import { errnoOf } from './run';
+import { Connection } from '@temporalio/client';
+import { CountersignError, errnoOf } from '../contract/errors';
+import { isAlive } from '../lock';
+import { describeError } from './run';
+import { SEARCH_ATTRIBUTES } from '../contract/names';
 
 /** How a server ended; both null when it was not our child. */
 export interface ServerExit {
@@ -20,8 +21,7 @@ export interface ServerProcess {
 }
 
 const STOP_MS = 10_000;
-const POLL_MS = 50;
-const LAST_LINES = 12;
+const EXIT_POLL_MS = 50;
 
 /**
  * Starts the server with its output in a file: a pipe would break when this process dies, and end the server at its
@@ -47,7 +47,7 @@ export const spawnServer = async (
   }
 };
 
-/** The caller's settings for clients have no say in how our server runs. */
+/** The caller's client settings must not change how our server runs. */
 const serverEnv = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 
@@ -59,7 +59,7 @@ const pidOf = async (child: ChildProcess, binary: string): Promise<number> => {
   });
 };
 
-/** Ends a server and waits until it is gone; after 10 s by force. With nothing to keep it can be SIGKILL at once. */
+/** Ends a server and waits until it is gone; after 10 s by force. A server without a file can get SIGKILL at once. */
 export const endProcess = async (pid: number, first: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
   if (!signal(pid, first)) return;
   if (await isGone(pid, STOP_MS)) return;
@@ -72,13 +72,13 @@ const isGone = async (pid: number, ms: number): Promise<boolean> => {
   const until = Date.now() + ms;
   while (isAlive(pid)) {
     if (Date.now() > until) return false;
-    await delay(POLL_MS);
+    await delay(EXIT_POLL_MS);
   }
   return true;
 };
 
 /** Sends a signal; false when there is no such process. */
-export const signal = (pid: number, name: NodeJS.Signals): boolean => {
+const signal = (pid: number, name: NodeJS.Signals): boolean => {
   try {
     return process.kill(pid, name);
   } catch (error) {
@@ -87,10 +87,84 @@ export const signal = (pid: number, name: NodeJS.Signals): boolean => {
   }
 };
 
-/** The last lines a server wrote. */
-export const lastLines = (logFile: string): string =>
-  readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES).join('\n');
+/**
+ * Ends a server with this process. A usual exit ends it from here. If this process is killed, nobody can find a
+ * server in memory again, so a shell waits for our end of a pipe to close and ends it; a server with a file goes on,
+ * and the next start on the file takes it over. Returns a function that calls the guard off.
+ */
+export const endWithUs = (server: ServerProcess, inMemory: boolean): (() => void) => {
+  // SIGKILL, because a server that takes its time to end would be mistaken for a living one by the next start.
+  const onExit = (): void => void signal(server.pid, 'SIGKILL');
+  process.once('exit', onExit);
+  const dismiss = inMemory ? watchFor(server.pid) : () => undefined;
+  const callOff = (): void => {
+    process.removeListener('exit', onExit);
+    dismiss();
+  };
+  void server.exited.then(callOff);
+  return callOff;
+};
 
-/** True once the server itself said that it listens; an answer on its port could be another server's. */
-export const saysItListens = (logFile: string): boolean =>
-  /^(Temporal )?Server:/m.test(readFileSync(logFile, 'utf8'));
+const watchFor = (pid: number): (() => void) => {
+  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$1"', 'sh', String(pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  watcher.unref();
+  if ('unref' in watcher.stdin && typeof watcher.stdin.unref === 'function') watcher.stdin.unref();
+  // SIGKILL to the group: the shell must not get to its `kill`.
+  return () => void (watcher.pid === undefined ? false : signal(-watcher.pid, 'SIGKILL'));
+};
+
+/** The server to wait for. */
+interface ReadyOptions {
+  address: string;
+  namespace: string;
+  /** Milliseconds. */
+  timeoutMs: number;
+  /** Ends the wait early when it resolves: the server died. */
+  gone?: Promise<unknown>;
+}
+
+/** Whether the server is usable, and the last reason why not; empty when the server ended. */
+type Readiness = { ready: true } | { ready: false; why: string };
+
+const POLL_MS = 50;
+const CONNECT_MS = 2_000;
+
+/** Waits until the frontend answers, the namespace exists and our search attributes can be queried. */
+export const waitUntilReady = async ({
+  address,
+  namespace,
+  timeoutMs,
+  gone,
+}: ReadyOptions): Promise<Readiness> => {
+  const until = Date.now() + timeoutMs;
+  let isGone = false;
+  void gone?.then(() => (isGone = true));
+  let why = 'it did not answer';
+  while (Date.now() < until && !isGone) {
+    try {
+      await ask(address, namespace);
+      return { ready: true };
+    } catch (error) {
+      why = describeError(error);
+    }
+    await delay(POLL_MS);
+  }
+  return { ready: false, why: isGone ? '' : why };
+};
+
+const ask = async (address: string, namespace: string): Promise<void> => {
+  const connection = await Connection.connect({ address, connectTimeout: CONNECT_MS });
+  try {
+    const { workflowService } = connection;
+    await workflowService.describeNamespace({ namespace });
+    const query = Object.values(SEARCH_ATTRIBUTES)
+      .map((name) => `${name} IS NULL`)
+      .join(' AND ');
+    await workflowService.countWorkflowExecutions({ namespace, query });
+  } finally {
+    await connection.close();
+  }
+};

@@ -2,52 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { toDiskError } from './disk';
-import type { Progress } from './engine';
-import { withLock } from './lock';
-import { adopt } from './server-adopt';
-import { launch } from './server-launch';
-import type { ServerLog } from './server-args';
-import type { ServerExit } from './server-process';
-import { livingServer } from './server-record';
-
-/** How to start a server. */
-export interface StartOptions {
-  /** Temporal's command line, from `resolveEngine`. */
-  binary: string;
-  /** Database file, created with its folder when missing. Without it everything is in memory and ends with the server. */
-  dbFile?: string;
-  /** Port of the frontend. @default a free one */
-  port?: number;
-  /** Port of Temporal's own UI. @default a free one. Has no effect when headless. */
-  uiPort?: number;
-  /** No UI. @default false */
-  headless?: boolean;
-  /** Created when missing. @default 'default' */
-  namespace?: string;
-  /** The server's own log level. @default 'warn' */
-  log?: ServerLog;
-  /** More of the server's dynamic configuration, `key=value` each. */
-  dynamicConfig?: readonly string[];
-  progress?: Progress;
-}
-
-/** A server that answers. */
-export interface RunningServer {
-  address: string;
-  /** Where Temporal's own UI is; undefined when headless. */
-  uiUrl: string | undefined;
-  namespace: string;
-  pid: number;
-  /** What the server writes. */
-  logFile: string;
-  /** True when the server ran already; it keeps the ports it has. */
-  reused: boolean;
-  /** Ends the server and resolves when it is gone. Has no effect on a server that another living process started. */
-  stop: () => Promise<void>;
-  /** Resolves when the server is gone, for whatever reason. */
-  exited: Promise<ServerExit>;
-}
+import { setTimeout as delay } from 'node:timers/promises';
+import { livingServer, removeRecord, type ServerRecord, toDiskError, writeRecord } from './server-files';
+import { isAlive, withLock } from '../lock';
+import { launch, type RunningServer, type StartOptions } from './server-launch';
+import { endProcess, type ServerExit, waitUntilReady } from './server-process';
+import { CountersignError } from '../contract/errors';
 
 /**
  * Starts a server on the loopback address and resolves once it is usable: namespace there, search attributes registered.
@@ -94,4 +54,43 @@ const absolute = async (file: string): Promise<string> => {
   const directory = dirname(resolve(file));
   await mkdir(directory, { recursive: true });
   return join(await realpath(directory), basename(file));
+};
+
+const READY_MS = 20_000;
+const EXIT_POLL_MS = 250;
+
+/**
+ * Uses the server that has the file open. It becomes ours to stop if the process that started it is dead.
+ * Undefined when it ended while we asked.
+ * @throws CountersignError `server_failed` when it runs but does not answer.
+ */
+const adopt = async (dbFile: string, record: ServerRecord): Promise<RunningServer | undefined> => {
+  const exited = whenGone(record.pid);
+  const readiness = await waitUntilReady({ ...record, timeoutMs: READY_MS, gone: exited });
+  if (!isAlive(record.pid)) return undefined;
+  if (!readiness.ready) throw silent(dbFile, record, readiness.why);
+  const isOurs = !isAlive(record.owner) || record.owner === process.pid;
+  if (isOurs) writeRecord(dbFile, { ...record, owner: process.pid });
+  const { pid, address, uiUrl, namespace, logFile } = record;
+  const stop = async (): Promise<void> => {
+    if (!isOurs) return;
+    await endProcess(pid);
+    removeRecord(dbFile);
+  };
+  return { pid, address, uiUrl, namespace, logFile, reused: true, stop, exited };
+};
+
+const silent = (dbFile: string, { pid, address }: ServerRecord, why: string): CountersignError =>
+  new CountersignError(
+    'server_failed',
+    `a server (process ${pid}) has ${dbFile} open but does not answer at ${address}: ${why}`,
+    {
+      hint: `End it with: kill ${pid}`,
+      data: { pid, address },
+    },
+  );
+
+const whenGone = async (pid: number): Promise<ServerExit> => {
+  while (isAlive(pid)) await delay(EXIT_POLL_MS, undefined, { ref: false });
+  return { code: null, signal: null };
 };

@@ -1,12 +1,12 @@
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import type { DryKind, ToolErrorCode } from '../contract/result';
-import { defined } from './defined';
+import { defined } from '../contract/defined';
 import type { TurnEvent } from './events';
 import { viewOf, type CallView, type StepView, type TurnView } from './view';
 
 /** What became of a call. `open`: it waits, runs, or is in doubt. */
-export type PathFate = 'done' | DryKind | ToolErrorCode | 'open';
+export type PathOutcome = 'done' | DryKind | ToolErrorCode | 'open';
 
 /** One call on a path. */
 export interface PathCall {
@@ -14,8 +14,8 @@ export interface PathCall {
   tool: string;
   /** What ran, or was to run. */
   arguments: JsonObject;
-  fate: PathFate;
-  /** What the model read of it. */
+  outcome: PathOutcome;
+  /** What the model read. */
   content?: string;
 }
 
@@ -55,7 +55,7 @@ export interface Comparison {
   end: { left: PathEnd; right: PathEnd; same: boolean };
 }
 
-/** Compares a turn with its fork, from the step of the fork on. Undefined where the second is no fork. */
+/** Compares a turn with its fork, from the step of the fork on. Undefined if the second turn was not forked. */
 export function compareFork(
   original: readonly TurnEvent[],
   fork: readonly TurnEvent[],
@@ -86,8 +86,8 @@ function isSame(left: PathStep | undefined, right: PathStep | undefined): boolea
   return digestJson(left.calls.map(behaviour)) === digestJson(right.calls.map(behaviour));
 }
 
-function behaviour({ tool, arguments: args, fate }: PathCall) {
-  return { tool, args, fate: fate === 'would_run' || fate === 'would_ask' ? 'done' : fate };
+function behaviour({ tool, arguments: args, outcome }: PathCall) {
+  return { tool, args, outcome: outcome === 'would_run' || outcome === 'would_ask' ? 'done' : outcome };
 }
 
 function pathStep({ steps, calls }: TurnView, step: number): PathStep | undefined {
@@ -98,8 +98,8 @@ function pathStep({ steps, calls }: TurnView, step: number): PathStep | undefine
 }
 
 function pathCall({ callId, tool, effective, result }: CallView): PathCall {
-  const fate = result === undefined ? 'open' : (result.metadata.dry ?? result.error?.code ?? 'done');
-  return { callId, tool, arguments: effective, fate, ...defined({ content: result?.content }) };
+  const outcome = result === undefined ? 'open' : (result.metadata.dry ?? result.error?.code ?? 'done');
+  return { callId, tool, arguments: effective, outcome, ...defined({ content: result?.content }) };
 }
 
 function pathEnd({ status, answer, error }: TurnView): PathEnd {

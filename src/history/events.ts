@@ -7,22 +7,25 @@ import type {
   CallLost,
   CallPrepared,
   CallStarted,
+  CallWaits,
+  DecisionMade,
+  DecisionVoid,
+  EventHeader,
   InDoubtOpened,
+  OutcomeReported,
   ProposedCall,
   RequestExpired,
   RequestOpened,
+  Resolved,
+  SignalRecorded,
   Verified,
   Verifying,
-} from './events/calls';
-import type { DecisionMade, OutcomeReported, Resolved, SignalRecorded } from './events/decisions';
-import type { EventHead } from './events/head';
+} from './call-events';
 
-export type * from './events/calls';
-export type * from './events/decisions';
-export type { EventHead } from './events/head';
+export type * from './call-events';
 
 /** First event of every run of a turn. `continuedFrom` is set where the run before continued as new. */
-export interface TurnStarted extends EventHead {
+export interface TurnStarted extends EventHeader {
   type: 'turn_started';
   turn: string;
   runId: string;
@@ -38,22 +41,24 @@ export interface TurnStarted extends EventHead {
  * The turn is a fork. Comes right after its first turn_started; where it begins with a step from the record, that step
  * and the results taken with it follow.
  */
-export interface Forked extends EventHead, ForkOrigin {
+export interface Forked extends EventHeader, ForkOrigin {
   type: 'forked';
   /** The messages it goes on from, as the model sees them; what came of them happened in the other turn. Empty at the first step. */
   taken: TranscriptEntry[];
 }
 
 /** The model is asked for step `step`: after turn_started, and after the last call of the step before. */
-export interface Thinking extends EventHead {
+export interface Thinking extends EventHeader {
   type: 'thinking';
   step: number;
   /** Tool outputs before this message of the transcript are dropped; absent where none are. */
   droppedBefore?: number;
+  /** The most bytes that each output of the step before kept; absent where they are whole. */
+  cutTo?: number;
 }
 
 /** Asking the model took more than one attempt. Comes right before `step` or `think_failed`, not live. */
-export interface ThinkRetried extends EventHead {
+export interface ThinkRetried extends EventHeader {
   type: 'think_retried';
   step: number;
   /** The attempt that closed it; counts from 1. */
@@ -63,7 +68,7 @@ export interface ThinkRetried extends EventHead {
 }
 
 /** The model failed for good; turn_ended follows. */
-export interface ThinkFailed extends EventHead {
+export interface ThinkFailed extends EventHeader {
   type: 'think_failed';
   step: number;
   message: string;
@@ -71,8 +76,8 @@ export interface ThinkFailed extends EventHead {
   failureType?: string;
 }
 
-/** The model replied. Without calls `text` is the answer, and turn_ended follows. Calls of kind `ask` are no requests yet. */
-export interface Step extends EventHead {
+/** The model replied. Without calls `text` is the answer, and turn_ended follows. Calls of kind `ask` are not requests yet. */
+export interface Step extends EventHeader {
   type: 'step';
   step: number;
   text: string;
@@ -87,14 +92,14 @@ export interface Step extends EventHead {
 }
 
 /** Someone asked to cancel the turn: requests are closed, running calls are cancelled and waited for. */
-export interface CancelRequested extends EventHead {
+export interface CancelRequested extends EventHeader {
   type: 'cancel_requested';
   identity: string;
   reason?: string;
 }
 
 /** Someone gave the turn up although calls are in doubt; they stay unresolved. */
-export interface Abandoned extends EventHead {
+export interface Abandoned extends EventHeader {
   type: 'abandoned';
   approver: string;
   reason?: string;
@@ -102,13 +107,13 @@ export interface Abandoned extends EventHead {
 }
 
 /** The run ended because its history was long; turn_started of `newRunId` follows. */
-export interface ContinuedAsNew extends EventHead {
+export interface ContinuedAsNew extends EventHeader {
   type: 'continued_as_new';
   newRunId: string;
 }
 
 /** An operator reset the turn: what came at this eventId or later in run `baseRunId` no longer counts. */
-export interface Reset extends EventHead {
+export interface Reset extends EventHeader {
   type: 'reset';
   baseRunId: string;
   newRunId: string;
@@ -116,7 +121,7 @@ export interface Reset extends EventHead {
 }
 
 /** The workflow code failed on this turn's history and is tried again: a worker has other code, or a mistake in it. */
-export interface TaskFailed extends EventHead {
+export interface TaskFailed extends EventHeader {
   type: 'task_failed';
   message: string;
 }
@@ -133,7 +138,7 @@ export const TURN_ENDS = [
 export type TurnEnd = (typeof TURN_ENDS)[number];
 
 /** The last event of a turn. */
-export interface TurnEnded extends EventHead {
+export interface TurnEnded extends EventHeader {
   type: 'turn_ended';
   status: TurnEnd;
   /** With `answered` and `step_limit`. */
@@ -147,7 +152,7 @@ export interface TurnEnded extends EventHead {
  * Everything that happens in a turn. One turn's life:
  * turn_started, (forked,) then for each step thinking → (think_retried) → step, its calls, and at last turn_ended.
  * One call's life: (call_prepared) → (request_opened → decision | request_expired) → call_started →
- * call_ended | call_lost → (verifying → verified) → (in_doubt → resolved) → call_ended.
+ * call_ended | decision_void → request_opened | call_lost → (verifying → verified) → (in_doubt → resolved) → call_ended.
  * The screens, replay and audit read this and nothing else.
  */
 export type TurnEvent =
@@ -161,9 +166,11 @@ export type TurnEvent =
   | RequestOpened
   | SignalRecorded
   | DecisionMade
+  | DecisionVoid
   | RequestExpired
   | CallStarted
   | CallEnded
+  | CallWaits
   | CallLost
   | Verifying
   | Verified
@@ -176,3 +183,27 @@ export type TurnEvent =
   | Reset
   | TaskFailed
   | TurnEnded;
+
+/** The event of one type, or of some. */
+export type TurnEventOf<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>;
+
+/** The call that an event is about, or says it is; undefined for events of the turn. */
+export function callIdOf(event: TurnEvent): string | undefined {
+  if (event.type === 'call_prepared') return event.call.callId;
+  return 'callId' in event ? event.callId : undefined;
+}
+
+/** The events that still count: a reset takes back what came before it, and stays itself. */
+export function effectiveEvents(events: readonly TurnEvent[]): TurnEvent[] {
+  return events.reduce<TurnEvent[]>((effective, event) => {
+    const kept = event.type === 'reset' ? withoutUndone(effective, event.eventId) : effective;
+    kept.push(event);
+    return kept;
+  }, []);
+}
+
+/** The events without what a reset took back: what its run did from the reset's event on. Earlier runs stay. */
+export function withoutUndone(events: readonly TurnEvent[], from: number): TurnEvent[] {
+  const start = events.findLastIndex((event) => event.type === 'turn_started');
+  return events.filter((event, index) => index < start || event.eventId < from);
+}

@@ -1,11 +1,16 @@
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { CountersignError } from '../contract/errors';
-import { isObject } from '../contract/json';
-import type { HistoryEvent } from './decode';
-import { toNumber } from './decode/time';
-import type { History } from './read-histories';
+import type { LoadedDataConverter, Payload, SerializationContext } from '@temporalio/common';
+import { CountersignError, errorMessage } from '../contract/errors';
+import { isObject, parseJson } from '../contract/json';
+import { patchOf, toNumber } from './decode/proto';
+import { PATCHES, WORKFLOWS } from '../contract/names';
+import { type Decode, type History, type HistoryEvent, makeDecode } from './decode/decode';
+import type { TurnEvent } from './events';
+import { createFold } from './fold/fold';
+import { throughCodecs } from './decode/payloads';
+import { defined } from '../contract/defined';
 
 /** The newest format of a file that `countersign export` writes. */
 export const EXPORT_FORMAT = 1;
@@ -34,13 +39,13 @@ function parseText(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const cut = /^\s*\{/.test(text) && !/\}\s*$/.test(text);
-    throw badHistory(cut ? 'the file is cut off: it is JSON that does not end' : 'this is no JSON', cause);
+    throw badHistory(cut ? 'the file is cut off: it is JSON that does not end' : 'this is not JSON', cause);
   }
 }
 
 function runsOfBundle(parsed: Record<string, unknown>): unknown[] {
   const bundle = bundleSchema.safeParse(parsed);
-  if (!bundle.success) throw badHistory('this is no file of countersign export');
+  if (!bundle.success) throw badHistory('this file was not written by countersign export');
   if (bundle.data.countersign > EXPORT_FORMAT)
     throw newerVersion(`the file has format ${bundle.data.countersign}, this version reads ${EXPORT_FORMAT}`);
   return bundle.data.runs;
@@ -50,8 +55,7 @@ function toHistory(json: unknown): History {
   try {
     return historyFromJSON(json);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw badHistory(`this is no exported history: ${why}`, cause);
+    throw badHistory(`this is not an exported history: ${errorMessage(cause)}`, cause);
   }
 }
 
@@ -75,7 +79,7 @@ const ENDS: readonly unknown[] = [
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
 ];
 
-/** The SDK's replayer waits for ever where something comes after the end. */
+/** The SDK's replayer never returns if an event comes after the end. */
 function isEnd({ eventType }: HistoryEvent): boolean {
   return ENDS.includes(eventType);
 }
@@ -85,9 +89,199 @@ function badHistory(message: string, cause?: unknown): CountersignError {
   return new CountersignError('bad_history', message, { hint, cause });
 }
 
-/** Made by a later release, so that what this one reads of it could be wrong. */
+/** A later release made it, so this one could read it wrongly. */
 export function newerVersion(why: string): CountersignError {
   return new CountersignError('newer_version', `this was made by a newer version of Countersign: ${why}`, {
     hint: 'read it with that version or a later one: npm install countersign@latest',
   });
+}
+
+/**
+ * The turn events of an exported file: see `parseExport`.
+ *
+ * @throws CountersignError `bad_history`, `newer_version`, `not_a_turn`, or `key_missing` where it is encrypted.
+ */
+export async function turnEventsOfJson(json: unknown, decode: Decode = makeDecode()): Promise<TurnEvent[]> {
+  return turnEventsOfRuns(parseExport(json), decode);
+}
+
+/** The turn events of the runs of a turn, first one first. Throws as `turnEventsOfJson` does. */
+export async function turnEventsOfRuns(
+  runs: readonly History[],
+  decode: Decode = makeDecode(),
+): Promise<TurnEvent[]> {
+  for (const run of runs) refuseNewer(run);
+  const fold = createFold();
+  const events: TurnEvent[] = [];
+  for (const run of runs) for (const raw of run.events ?? []) events.push(...fold.push(await decode(raw)));
+  refuseOthers(runs, events);
+  return events;
+}
+
+/**
+ * A change to our workflow that older code cannot know leaves a marker with the id of its patch.
+ *
+ * @throws CountersignError `newer_version`.
+ */
+export function refuseNewer(run: History): void {
+  if (typeOf(run) !== WORKFLOWS.turn) return;
+  const unknown = run.events?.flatMap(patchIn).find((id) => !PATCHES.includes(id));
+  if (unknown !== undefined)
+    throw newerVersion(`the turn has the change ${JSON.stringify(unknown)}, which is not known here`);
+}
+
+function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent): string[] {
+  const id = marker && patchOf(marker);
+  return id === undefined || id === null ? [] : [id];
+}
+
+/** A user's workflow is readable if its gate asked for a call. */
+function refuseOthers([first]: readonly History[], events: readonly TurnEvent[]): void {
+  const type = first === undefined ? '' : typeOf(first);
+  if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
+  const hint = 'export the history of a turn; countersign list shows the turns there are';
+  const message = `this is a history of the workflow ${JSON.stringify(type)}, not of a turn`;
+  throw new CountersignError('not_a_turn', message, { hint });
+}
+
+/** The type of a run's workflow. */
+export function typeOf(run: History): string {
+  return run.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
+}
+
+/** A turn in one file: what `countersign export` writes, and what replay, fork and timeline read. */
+export interface Bundle {
+  countersign: number;
+  /** The version that wrote it. */
+  version: string;
+  /** Whether secrets were taken out, and how many values changed by it. */
+  redacted: { secrets: boolean; values: number };
+  /** The history of each run, first one first, as Temporal's own JSON. */
+  runs: unknown[];
+}
+
+/** What a bundle is made of and with. */
+export interface BundleOptions {
+  version: string;
+  namespace: string;
+  turn: string;
+  /** Opens encrypted payloads: in the bundle they are plain, so that anyone can replay it. */
+  converter: Pick<LoadedDataConverter, 'payloadCodecs'>;
+  rewriter: Rewriter;
+}
+
+/**
+ * The runs of a turn as a bundle without `redacted`, which the rewriter's owner knows.
+ *
+ * @throws CountersignError `key_missing` where payloads of the turn's own cannot be opened.
+ */
+export async function makeBundle(
+  runs: readonly History[],
+  options: BundleOptions,
+): Promise<Omit<Bundle, 'redacted'>> {
+  const { namespace, turn: workflowId, version } = options;
+  const context = { ...options, owner: { type: 'workflow', namespace, workflowId } as const };
+  const written: unknown[] = [];
+  for (const { events } of runs) {
+    const rewritten = await Promise.all((events ?? []).map((event) => rewriteEvent(event, context)));
+    written.push(JSON.parse(historyToJSON({ events: rewritten })));
+  }
+  return { countersign: EXPORT_FORMAT, version, runs: written };
+}
+
+/** What becomes of values and texts. Both must keep their shape: a replay reads them again. */
+export interface Rewriter {
+  /** A decoded JSON payload. */
+  value(value: unknown): unknown;
+  /** A text that Temporal keeps outside payloads: a message, a stack trace, a reason. */
+  text(text: string): string;
+}
+
+/** What rewriting an event needs. */
+export interface RewriteContext {
+  rewriter: Rewriter;
+  converter: Pick<LoadedDataConverter, 'payloadCodecs'>;
+  owner: SerializationContext;
+}
+
+/** Fields that hold words; all other texts are ids, names and types that a replay compares. */
+const TEXTS: readonly string[] = ['message', 'stackTrace', 'reason', 'cause'];
+/** Ids and tool names only, never encrypted. */
+const AS_IT_IS = 'searchAttributes';
+
+/** One event with its payloads opened and rewritten; what it is and the ids in it stay. */
+export async function rewriteEvent(event: HistoryEvent, context: RewriteContext): Promise<HistoryEvent> {
+  return rewriteFields(event, { ...context, fromOutside: isFromOutside(event) });
+}
+
+type RewriteState = RewriteContext & { fromOutside: boolean };
+
+/** Anyone may send anything there, so a payload that cannot be read does not end the export. */
+function isFromOutside(event: HistoryEvent): boolean {
+  return Boolean(
+    event.workflowExecutionSignaledEventAttributes ?? event.workflowExecutionUpdateAcceptedEventAttributes,
+  );
+}
+
+async function rewriteFields<T extends object>(fields: T, inside: RewriteState): Promise<T> {
+  const copy = { ...fields };
+  for (const [key, value] of Object.entries(fields)) {
+    const rewritten =
+      key === 'markerRecordedEventAttributes' ? marker(value, inside) : field(key, value, inside);
+    Object.assign(copy, { [key]: await rewritten });
+  }
+  return copy;
+}
+
+async function field(key: string, value: unknown, inside: RewriteState): Promise<unknown> {
+  if (typeof value === 'string') return TEXTS.includes(key) ? inside.rewriter.text(value) : value;
+  if (Array.isArray(value)) return Promise.all(value.map((item) => field(key, item, inside)));
+  // Numbers of protobuf and bytes are objects too.
+  if (!isObject(value) || ArrayBuffer.isView(value) || 'toNumber' in value || key === AS_IT_IS) return value;
+  return isPayload(value) ? rewritePayload(value, inside) : rewriteFields(value, inside);
+}
+
+/** The SDK's core writes markers itself, past every codec, but for the result of a local activity. */
+async function marker(value: unknown, inside: RewriteState): Promise<unknown> {
+  if (!isObject(value) || !isObject(value['details'])) return value;
+  const { result } = value['details'];
+  const failure = await field('failure', value['failure'], inside);
+  const details = { ...value['details'], ...defined({ result: await field('result', result, inside) }) };
+  return { ...value, failure, details };
+}
+
+function isPayload(value: object): value is Payload {
+  return 'metadata' in value && isObject(value.metadata) && ArrayBuffer.isView(value.metadata['encoding']);
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What no worker could read either has to stay so: a replay would take it for a message. */
+const UNREADABLE: Payload = { metadata: { encoding: encoder.encode('countersign/unreadable') } };
+
+async function rewritePayload(payload: Payload, inside: RewriteState): Promise<Payload> {
+  const plain = await openPayload(payload, inside);
+  if (decoder.decode(plain.metadata?.['encoding'] ?? undefined) !== 'json/plain') return plain;
+  const value = jsonOf(plain);
+  if (value === undefined) return UNREADABLE;
+  return { ...plain, data: encoder.encode(JSON.stringify(inside.rewriter.value(value))) };
+}
+
+function jsonOf({ data }: Payload): unknown {
+  // Anyone may call any bytes JSON.
+  return parseJson(decoder.decode(data ?? undefined));
+}
+
+async function openPayload(
+  payload: Payload,
+  { converter, owner, fromOutside }: RewriteState,
+): Promise<Payload> {
+  try {
+    return (await throughCodecs(payload, converter, owner)) ?? UNREADABLE;
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    if (error.code === 'payload_refused' || fromOutside) return UNREADABLE;
+    throw error;
+  }
 }

@@ -1,16 +1,27 @@
+import { defined } from '../contract/defined';
+import { type PreparedCall, type RecordedCall, type RemoteCall, isValidCall } from '../contract/call';
+import { dryResult, type ForkOrigin, type World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
-import type { ForkOrigin } from '../contract/fork';
+import { isSoundJson, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
-import { DROPPED_OUTPUT, dropOutputs, utf8Bytes } from '../contract/transcript';
+import { applyDefaults, checkSchema } from '../contract/schema/schema';
+import type { ThinkOutput } from '../contract/think';
+import { dropOutputs, DROPPED_OUTPUT, utf8Bytes } from '../contract/transcript';
+import {
+  callsOf,
+  eventsBefore,
+  findForkPoint,
+  type ForkPoint,
+  settledIn,
+  startedIn,
+  type TurnRecord,
+} from './fork-record';
+import { denied as denial, ENDINGS } from '../contract/call-messages';
+import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
+import { argumentsOf } from './fold/think';
+import type { DecisionMade } from './events';
 import type { TurnInput } from '../contract/turn';
-import { givenStep, type Now } from './fork/given';
-import { findPoint, type Point } from './fork/point';
-import type { TurnRecord } from './fork/record';
-import type { ForkRequest } from './fork/request';
 import { transcriptOf } from './transcript';
-
-export { recordOf, type TurnRecord } from './fork/record';
-export type { ForkChange, ForkRequest, GivenReply } from './fork/request';
 
 /**
  * What a fork is started with: everything before the point from the record, and from there on what is to be otherwise.
@@ -19,33 +30,32 @@ export type { ForkChange, ForkRequest, GivenReply } from './fork/request';
  * @throws CountersignError `call_not_found`; `fork_refused` for a step that still runs, arguments that do not fit, a
  * decision on a call that asks nobody, or a record that is too large.
  */
-export function planFork(record: TurnRecord, request: ForkRequest, now: Now): TurnInput {
-  const point = findPoint(record, request.at);
+export function planFork(record: TurnRecord, request: ForkRequest, now: NewFork): TurnInput {
+  const point = findForkPoint(record, request.at);
   const given = givenStep({ record, point, request, ...now });
   const carried = carriedTo(record, point);
   const input: TurnInput = {
     agent: record.agent,
     prompt: carried.transcript.length === 0 ? record.prompt : '',
     carried,
-    fork: { ...originOf(record, request), ...(given === undefined ? {} : { given }) },
+    fork: { ...forkOriginOf(record, request), ...defined({ given }) },
   };
   return fitInput(input);
 }
 
-function originOf({ turn }: TurnRecord, { at, world = 'dry', change, model }: ForkRequest): ForkOrigin {
+function forkOriginOf({ turn }: TurnRecord, { at, world = 'dry', change, model }: ForkRequest): ForkOrigin {
   return {
     of: turn,
     from: at,
     world,
-    ...(change === undefined ? {} : { changed: change.what }),
-    ...(model === undefined ? {} : { model }),
+    ...defined({ changed: change?.what, model }),
   };
 }
 
 type Carried = NonNullable<TurnInput['carried']>;
 
 /** What the model was asked with for this step. Counts and tokens begin anew: they are of what the fork itself does. */
-function carriedTo(record: TurnRecord, { step }: Point): Carried {
+function carriedTo(record: TurnRecord, { step }: ForkPoint): Carried {
   const { entries } = transcriptOf(record.events.slice(0, step.at));
   // The words of the first step come with the prompt.
   const transcript = entries.some(({ kind }) => kind === 'reply') ? entries : [];
@@ -79,9 +89,218 @@ function fitInput(input: TurnInput): TurnInput {
 }
 
 function tooLarge(): CountersignError {
-  return new CountersignError(
-    'fork_refused',
-    `the record up to this point is over ${LIMITS.forkInputBytes} bytes, even without old outputs`,
-    { hint: 'Fork at an earlier call.' },
-  );
+  const message = `the record up to this point is over ${LIMITS.forkInputBytes} bytes, even without old outputs`;
+  return refused(message, 'Fork at an earlier call.');
+}
+
+/** What is made otherwise at the point where a fork leaves the record. */
+export type ForkChange =
+  | { what: 'arguments'; arguments: JsonObject }
+  /** `approved` only in a dry world: in a live one a call needs a decision of its own. */
+  | { what: 'decision'; decision: 'approved' | 'denied'; reason?: string; approver: string }
+  | { what: 'reply'; reply: GivenReply };
+
+/** What the model had answered instead. Without calls the text is the answer of the turn. */
+export interface GivenReply {
+  text?: string;
+  calls?: { tool: string; arguments?: JsonObject }[];
+}
+
+/** How to fork a turn. */
+export interface ForkRequest {
+  /** A call (`2.1`), or a step (`2`): then the model is asked for it anew. */
+  at: string;
+  /** @default dry */
+  world?: World;
+  /** @default nothing: the same again */
+  change?: ForkChange;
+  /** One of the agent's `models`, for the steps from here on. @default the agent's own model */
+  model?: string;
+}
+
+/** What the making of a fork needs to know of now. */
+interface NewFork {
+  /** Milliseconds since 1970. */
+  now: number;
+  /** Random; of the step that the fork begins with. */
+  replyId: string;
+  /** The queue of the fork's own worker. */
+  taskQueue: string;
+}
+
+/** Everything the step that a fork begins with is made of. */
+interface ForkInputs extends NewFork {
+  record: TurnRecord;
+  point: ForkPoint;
+  request: ForkRequest;
+}
+
+/**
+ * The step that a fork begins with; undefined: the model is asked for it.
+ *
+ * @throws CountersignError `fork_refused`, `call_not_found`.
+ */
+function givenStep(making: ForkInputs): ThinkOutput | undefined {
+  const { point, request } = making;
+  const { change } = request;
+  if (change?.what === 'reply') return givenReply(making, change.reply);
+  if (point.call === undefined) {
+    if (change === undefined) return undefined;
+    throw refused(`${request.at} is a step; ${change.what} are of a call`, 'Name a call, such as --at 2.1.');
+  }
+  const { reply } = point.step;
+  if (reply === undefined) throw refused(`step ${point.step.step} has no reply on record`);
+  // Keys of calls follow from a reply's id: the fork's are its own. What the reply cost was paid before.
+  const { usage: _usage, ...said } = reply;
+  return { ...said, replyId: making.replyId, schemas: {}, calls: callsOfStep(making, point.call) };
+}
+
+function callsOfStep(making: ForkInputs, target: PreparedCall): PreparedCall[] {
+  const { record, point, now } = making;
+  if (isOpen(record, target.callId)) throw stillRunning(record, target.callId);
+  const settled = settledIn(eventsBefore(record.events, target.callId));
+  return callsOf(point.step).map((call) => {
+    if (call.callId === target.callId) return changed(making, call);
+    if (call.kind === 'invalid' || call.kind === 'recorded') return recordedCall(call, call.result);
+    return settled.has(call.callId) ? callFromRecord(record, call, now) : asked(making, call);
+  });
+}
+
+/** It started, and nobody knows yet how it ended. */
+function isOpen(record: TurnRecord, callId: string): boolean {
+  return startedIn(record.events).has(callId) && record.results.get(callId) === undefined;
+}
+
+/** The call that a fork is about, with what is made otherwise. */
+function changed(making: ForkInputs, call: PreparedCall): PreparedCall {
+  const { change } = making.request;
+  if (change?.what === 'arguments') return otherArguments(making, call, change.arguments);
+  if (change?.what === 'decision') return otherDecision(making, call, change);
+  return call.kind === 'invalid' || call.kind === 'recorded'
+    ? recordedCall(call, call.result)
+    : asked(making, call);
+}
+
+function otherArguments(making: ForkInputs, call: PreparedCall, args: JsonObject): RemoteCall {
+  const { point } = making;
+  if (!isSoundJson(args) || utf8Bytes(JSON.stringify(args)) > LIMITS.argumentsBytes)
+    throw refused(`the arguments are not plain JSON of at most ${LIMITS.argumentsBytes} bytes`);
+  const schema = isValidCall(call) ? point.step.schemas.get(call.toolDigest) : undefined;
+  const issues = schema === undefined ? [] : checkSchema(schema, applyDefaults(schema, args));
+  if (issues.length > 0) {
+    const lines = issues.slice(0, 5).map(({ path, message }) => `${path || '(arguments)'}: ${message}`);
+    throw refused(`the arguments do not fit ${call.tool}: ${lines.join('; ')}`);
+  }
+  return remote(making, call, JSON.stringify(args));
+}
+
+function otherDecision(
+  { request, now }: ForkInputs,
+  call: PreparedCall,
+  change: Extract<ForkChange, { what: 'decision' }>,
+): RecordedCall {
+  if (call.kind !== 'ask') throw refused(`nobody is asked to decide on ${call.callId}`);
+  if (change.decision === 'denied') return deniedCall(call, change, now);
+  if (request.world === 'live')
+    throw refused(
+      'in a live world a call needs a decision of its own',
+      'Fork without --decision and approve the call once it waits.',
+    );
+  return recordedCall(call, dryResult(call, 'would_run', new Date(now).toISOString()));
+}
+
+/** A call that goes its way in the fork: prepared anew, because tools, policy and files may have changed. */
+function asked(making: ForkInputs, call: PreparedCall): RemoteCall {
+  if (call.kind === 'remote') return remote(making, call, call.raw);
+  return remote(making, call, JSON.stringify(isValidCall(call) ? (call.proposed ?? call.arguments) : {}));
+}
+
+function remote(making: ForkInputs, call: PreparedCall, raw: string): RemoteCall {
+  const { callId, id, tool } = call;
+  const queue =
+    call.kind === 'remote' ? call.taskQueue : isValidCall(call) ? call.settings.taskQueue : undefined;
+  const taskQueue = queue ?? making.taskQueue;
+  return { kind: 'remote', callId, id, tool, raw, taskQueue, ...askedFirst(making, call) };
+}
+
+/** Only a live world can run anything a second time. */
+function askedFirst(
+  { record, request }: ForkInputs,
+  { callId, kind }: PreparedCall,
+): Pick<RemoteCall, 'askFirst'> {
+  const { turn, events } = record;
+  if (request.world !== 'live') return {};
+  if (kind !== 'recorded' && !startedIn(events).has(callId)) return {};
+  return { askFirst: `it was started once already, in ${turn}` };
+}
+
+function givenReply(
+  { point, replyId, taskQueue }: ForkInputs,
+  { text = '', calls = [] }: GivenReply,
+): ThinkOutput {
+  const { step, reply } = point.step;
+  if (calls.length > LIMITS.callsPerStep) throw refused(`a step has at most ${LIMITS.callsPerStep} calls`);
+  return {
+    replyId,
+    text,
+    calls: calls.map(({ tool, arguments: args = {} }, index) => {
+      const callId = `${step}.${index + 1}`;
+      const id = `call_${step}_${index + 1}`;
+      return { kind: 'remote', callId, id, tool, raw: JSON.stringify(args), taskQueue };
+    }),
+    schemas: {},
+    model: 'given',
+    finishReason: calls.length > 0 ? 'tool-calls' : 'stop',
+    order: reply?.order ?? 'lane',
+    maxSteps: reply?.maxSteps ?? LIMITS.stepsPerTurn,
+  };
+}
+
+function refused(message: string, hint?: string): CountersignError {
+  return new CountersignError('fork_refused', message, defined({ hint }));
+}
+
+/** A call with the result it has in the record. */
+function recordedCall(call: PreparedCall, result: ToolResult): RecordedCall {
+  const { callId, id, tool } = call;
+  const raw = 'raw' in call ? call.raw : undefined;
+  const proposed = isValidCall(call) ? (call.proposed ?? call.arguments) : argumentsOf(call);
+  return { kind: 'recorded', callId, id, tool, proposed, result, ...defined({ raw }) };
+}
+
+/** The failure of a call that nothing came of, made now. */
+function failedCall(call: PreparedCall, failure: ToolFailure, now: number): RecordedCall {
+  const safety = isValidCall(call) ? call.settings.safety : null;
+  const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
+  return recordedCall(call, makeFailure(head, failure, { timestamp: new Date(now).toISOString(), safety }));
+}
+
+/**
+ * A call of the same step that was over, or had begun, before the point: its result is taken as it is.
+ *
+ * @throws CountersignError `fork_refused` while its outcome is not known.
+ */
+function callFromRecord(record: TurnRecord, call: PreparedCall, now: number): RecordedCall {
+  const { callId } = call;
+  const result = record.results.get(callId);
+  if (result !== undefined) return recordedCall(call, result);
+  const last = record.events.findLast((event) => 'callId' in event && event.callId === callId);
+  if (last?.type === 'request_expired') return failedCall(call, ENDINGS.expired, now);
+  if (last?.type === 'decision') return deniedCall(call, last, now);
+  throw stillRunning(record, callId);
+}
+
+/** A call that a person said no to. */
+function deniedCall(
+  call: PreparedCall,
+  said: Pick<DecisionMade, 'approver' | 'reason'>,
+  now: number,
+): RecordedCall {
+  return failedCall(call, denial(said), now);
+}
+
+/** The refusal of a fork whose record is not complete yet. */
+function stillRunning({ turn }: TurnRecord, callId: string): CountersignError {
+  const message = `${turn} still runs this step: the outcome of ${callId} is not known`;
+  return refused(message, 'Wait until it ended, or resolve it if it is in doubt.');
 }

@@ -1,12 +1,11 @@
 import { CountersignError } from '../contract/errors';
+import { shellWord } from '../contract/text/shell-word';
 import type { Effect } from '../contract/tool';
 import type { DecodedEvent } from './decode/events';
-import type { TurnEvent } from './events';
-import { createFold } from './fold';
-import type { Runs } from './read-record';
-import { anchorOf, fateOf, isWaiting, type ResetFate } from './reset/fates';
-
-export type { ResetFate } from './reset/fates';
+import type { CallEnded, CallStarted, ProposedCall, RequestOpened, TurnEvent } from './events';
+import { createFold } from './fold/fold';
+import type { Runs } from './read';
+import { isDenial } from '../contract/decision';
 
 /** What a reset would do to one call. */
 export interface ResetCall {
@@ -15,7 +14,7 @@ export interface ResetCall {
   effect: Effect;
   /** It had started: what it did stays done, whatever the record says then. */
   ran: boolean;
-  fate: ResetFate;
+  outcome: ResetOutcome;
 }
 
 /** A reset that was planned from the record and not done yet. */
@@ -26,7 +25,7 @@ export interface ResetPlan {
   before: string;
   /** The workflow task that is taken back, with everything after it, by the event that completed it. */
   taskEventId: number;
-  /** The last event on record when it was planned; with more there, it is planned anew. */
+  /** The last event that changed the turn when it was planned; with more there, it is planned anew. */
   lastEventId: number;
   /** Calls that are not as they were afterwards, in order. */
   calls: ResetCall[];
@@ -43,7 +42,7 @@ export function planReset(runs: Runs, before: string): ResetPlan {
   const last = runs.at(-1) ?? [];
   const { earlier, events } = eventsByRun(runs);
   const started = events.find((event) => event.type === 'turn_started');
-  if (started === undefined) throw new CountersignError('bad_history', 'this is no record of a turn');
+  if (started === undefined) throw new CountersignError('bad_history', 'this is not the history of a turn');
   const { turn } = started;
   if (!proposes(events, before))
     throw proposes(earlier, before) ? inEarlierRun(turn, before) : notThere(turn, before);
@@ -52,20 +51,28 @@ export function planReset(runs: Runs, before: string): ResetPlan {
   if (isWaiting(events, before)) throw refused(`${before} waits for a decision as it is`);
   const taskEventId = taskOf(last, anchor.eventId);
   const calls = callsAfter(events, { before, taskEventId });
-  return { turn, runId: runIdOf(events), before, taskEventId, lastEventId: last.at(-1)?.eventId ?? 0, calls };
+  return { turn, runId: runIdOf(events), before, taskEventId, lastEventId: lastChange(last), calls };
+}
+
+/**
+ * The last event of a run that changed the turn. A workflow task that is only tried does not: while one fails, its
+ * events come and go at the end of the record.
+ */
+export function lastChange(run: readonly DecodedEvent[]): number {
+  return run.findLast(({ kind }) => !['task_started', 'task_failed', 'other'].includes(kind))?.eventId ?? 0;
 }
 
 function eventsByRun(runs: Runs): { earlier: TurnEvent[]; events: TurnEvent[] } {
   const fold = createFold();
-  const told = runs.map((run) => run.flatMap((event) => fold.push(event)));
-  return { earlier: told.slice(0, -1).flat(), events: told.at(-1) ?? [] };
+  const byRun = runs.map((run) => run.flatMap((event) => fold.push(event)));
+  return { earlier: byRun.slice(0, -1).flat(), events: byRun.at(-1) ?? [] };
 }
 
 function proposes(events: readonly TurnEvent[], callId: string): boolean {
   return events.some((event) => event.type === 'step' && event.calls.some((call) => call.callId === callId));
 }
 
-/** A reset of this run before was told by the event that began it anew. */
+/** A reset before this one began the run anew under another id. */
 function runIdOf(events: readonly TurnEvent[]): string {
   return events.reduce((runId, event) => {
     if (event.type === 'turn_started') return event.runId;
@@ -88,7 +95,7 @@ function callsAfter(
   const steps = events.flatMap((event) => (event.type === 'step' && event.step >= step ? [event] : []));
   return steps.flatMap((one) =>
     one.calls.flatMap(({ callId, tool }) => {
-      const found = fateOf(events, { callId, taskEventId, later: one.step > step });
+      const found = outcomeOf(events, { callId, taskEventId, later: one.step > step });
       return found === undefined ? [] : [{ callId, tool, ...found }];
     }),
   );
@@ -102,12 +109,112 @@ function inEarlierRun(turn: string, callId: string): CountersignError {
   return new CountersignError(
     'reset_refused',
     `${callId} is in an earlier run: ${turn} continued as new since, and only its last run can be reset`,
-    { hint: `Fork it instead: countersign fork ${turn} --at ${callId}` },
+    { hint: `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(callId)}` },
   );
 }
 
 function notThere(turn: string, callId: string): CountersignError {
   return new CountersignError('call_not_found', `${turn} has no call ${callId}`, {
-    hint: `countersign show ${turn} lists its calls.`,
+    hint: `countersign show ${shellWord(turn)} lists its calls.`,
   });
+}
+
+/**
+ * What becomes of a call after a reset.
+ * - `asked_again`: it waits for a new decision. An unsafe one that ran is known by its key: once approved it goes in doubt.
+ * - `in_doubt`: it is unsafe and what allowed it stands before the reset: another run may have started it, so we do not.
+ * - `runs_again`: nobody had to decide on it, and it is pure, or idempotent and runs with the same key.
+ * - `starts`: the same of one that had not started.
+ * - `forgotten`: it is of a later step; the model is asked anew, and what the call did stays done.
+ */
+export type ResetOutcome = 'asked_again' | 'in_doubt' | 'runs_again' | 'starts' | 'forgotten';
+
+/** Everything on record about one call. */
+interface CallRecord {
+  effect?: Effect;
+  asked?: RequestOpened;
+  started?: CallStarted;
+  ended?: CallEnded;
+  /** The event by which a person approved it. */
+  approvedAt?: number;
+  /** The event by which it was denied or expired. */
+  closedAt?: number;
+}
+
+function recordOf(events: readonly TurnEvent[], callId: string): CallRecord {
+  const record: CallRecord = {};
+  for (const event of events) {
+    const effect = proposalIn(event, callId)?.effect;
+    if (effect !== undefined) record.effect = effect;
+    if ('callId' in event && event.callId === callId) addEvent(record, event);
+  }
+  return record;
+}
+
+function proposalIn(event: TurnEvent, callId: string): ProposedCall | undefined {
+  const calls = event.type === 'step' ? event.calls : event.type === 'call_prepared' ? [event.call] : [];
+  return calls.find((call) => call.callId === callId);
+}
+
+function addEvent(record: CallRecord, event: TurnEvent): void {
+  if (event.type === 'request_opened') record.asked ??= event;
+  if (event.type === 'call_started') record.started ??= event;
+  if (event.type === 'call_ended') record.ended = event;
+  if (event.type === 'request_expired') record.closedAt = event.eventId;
+  if (event.type === 'decision_void') {
+    delete record.started;
+    delete record.approvedAt;
+  }
+  if (event.type !== 'decision' || event.judgement.accepted !== true) return;
+  if (isDenial(event)) record.closedAt = event.eventId;
+  else if (event.asksAgain !== true) record.approvedAt = event.eventId;
+}
+
+/** Where a call began to be more than a proposal: it was asked about, or, if nobody was asked, it started. */
+function anchorOf(events: readonly TurnEvent[], callId: string): RequestOpened | CallStarted | undefined {
+  const { asked, started } = recordOf(events, callId);
+  return asked ?? started;
+}
+
+/** Whether a call waits for a decision and nothing came of it yet. */
+function isWaiting(events: readonly TurnEvent[], callId: string): boolean {
+  const { asked, approvedAt, closedAt, ended } = recordOf(events, callId);
+  return asked !== undefined && approvedAt === undefined && closedAt === undefined && ended === undefined;
+}
+
+/** A call, and what is taken back. */
+interface CallToReset {
+  callId: string;
+  /** Events after this one are taken back. */
+  taskEventId: number;
+  /** It is of a later step than the one that is gone back to. */
+  later: boolean;
+}
+
+/** What becomes of a call; undefined where it stays as it is. */
+function outcomeOf(
+  events: readonly TurnEvent[],
+  { callId, taskEventId, later }: CallToReset,
+): { outcome: ResetOutcome; ran: boolean; effect: Effect } | undefined {
+  const record = recordOf(events, callId);
+  const { asked, started } = record;
+  const of = { ran: started !== undefined, effect: started?.effect ?? record.effect ?? 'pure' };
+  if (later) return of.ran ? { ...of, outcome: 'forgotten' } : undefined;
+  const stays = (eventId: number | undefined): boolean => eventId !== undefined && eventId < taskEventId;
+  if (isOver(record, stays)) return undefined;
+  if (asked !== undefined && !stays(record.approvedAt))
+    return stays(asked.eventId) && isWaiting(events, callId) ? undefined : { ...of, outcome: 'asked_again' };
+  // What allowed it stands before the reset, and proves nothing afterwards.
+  if (of.effect === 'unsafe') return { ...of, outcome: 'in_doubt' };
+  if (asked !== undefined) return { ...of, outcome: 'asked_again' };
+  return { ...of, outcome: of.ran ? 'runs_again' : 'starts' };
+}
+
+/** Its outcome was on record before what is taken back. The words of a denial may have come later; they come again. */
+function isOver(
+  { asked, started, ended, closedAt }: CallRecord,
+  stays: (eventId: number | undefined) => boolean,
+): boolean {
+  if (stays(closedAt)) return true;
+  return (started !== undefined || asked === undefined) && stays(ended?.eventId);
 }

@@ -1,5 +1,6 @@
-import { isGrpcServiceError } from '@temporalio/client';
-import { CountersignError } from '../contract/errors';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
+import { CountersignError, errorMessage } from '../contract/errors';
 import { SERVER_HINTS } from '../contract/server-hints';
 
 /** gRPC's status codes that mean something to us. */
@@ -14,6 +15,7 @@ export const STATUS = {
   resourceExhausted: 8,
   failedPrecondition: 9,
   aborted: 10,
+  unimplemented: 12,
   internal: 13,
   unavailable: 14,
   unauthenticated: 16,
@@ -29,7 +31,7 @@ export function statusOf(error: unknown): number | undefined {
 export function detailsOf(error: unknown): string {
   if (isGrpcServiceError(error)) return error.details || error.message;
   if (error instanceof Error && error.cause !== undefined) return detailsOf(error.cause);
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
 
 /** Whether the same call may work in a moment: a server that restarts, is busy, or did not answer in time. */
@@ -46,9 +48,39 @@ export function isTransient(error: unknown): boolean {
   return status !== undefined && passing.includes(status);
 }
 
+/** Whether the answer was larger than the connection takes: asking again for the same does not help. */
+export function isTooLarge(error: unknown): boolean {
+  return statusOf(error) === STATUS.resourceExhausted && /larger than max/i.test(detailsOf(error));
+}
+
+/** The server answers, but this answer is too large for the connection: gRPC says so, or nothing else explains it. */
+export function answerTooLarge(what: string, cause: unknown): CountersignError {
+  const why = isTooLarge(cause)
+    ? `the server's answer is larger than this connection takes: ${detailsOf(cause)}`
+    : 'the server answers, but this answer did not come; it is probably larger than this connection takes';
+  return new CountersignError('answer_too_large', `${what} failed: ${why}`, {
+    hint: "give the connection channelArgs: { 'grpc.max_receive_message_length': 134217728 }, or let connect() make it",
+    cause,
+  });
+}
+
+/** Whether a turn has as many updates in flight as the server allows. */
+export function isUpdateLimit(details: string): boolean {
+  return /limit on (?:the )?(?:number of )?concurrent in-flight updates/i.test(details);
+}
+
+/** Whether a run had as many signals as the server allows one: it takes no more of them, ever. */
+export function isSignalLimit(error: unknown): boolean {
+  return (
+    statusOf(error) === STATUS.invalidArgument &&
+    /exceeded workflow execution limit for signal events/i.test(detailsOf(error))
+  );
+}
+
 /** A failed call to the server as the one error class; `what` is what was tried. An error of ours stays as it is. */
 export function toCountersignError(error: unknown, what: string): CountersignError {
   if (error instanceof CountersignError) return error;
+  if (isTooLarge(error)) return answerTooLarge(what, error);
   const status = statusOf(error);
   if (status === STATUS.unavailable || status === STATUS.deadlineExceeded) return noServer(what, error);
   if (isNotReady(error)) return notReady(error);
@@ -62,7 +94,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
   const hint =
     status === STATUS.permissionDenied || status === STATUS.unauthenticated
       ? SERVER_HINTS.keyRefused
-      : 'see what the server says; countersign doctor tells what is reachable';
+      : 'see what the server says; countersign doctor says what is reachable';
   return new CountersignError('server_failed', `${what} failed: ${details}`, { hint, cause: error });
 }
 
@@ -72,7 +104,7 @@ export function isNotReady(error: unknown): boolean {
 }
 
 /** No worker has readied this namespace yet. */
-export function notReady(cause: unknown): CountersignError {
+function notReady(cause: unknown): CountersignError {
   const hint = 'start a worker once (countersign worker): it registers them, or says which command to run';
   const message = `the namespace does not know Countersign's search attributes: ${detailsOf(cause)}`;
   return new CountersignError('not_ready', message, { hint, cause });
@@ -85,9 +117,60 @@ function noServer(what: string, cause: unknown): CountersignError {
   });
 }
 
-/** There is no turn of this id. */
+/** No turn has this id. */
 export function turnNotFound(turn: string): CountersignError {
   const hint =
     'countersign list shows the turns there are; one that has ended is kept as long as the retention of its namespace';
   return new CountersignError('turn_not_found', `there is no turn ${turn}`, { hint, data: { turn } });
+}
+
+/** The result; undefined where the server has no such turn or run, or deleted it meanwhile. */
+export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
+    throw error;
+  }
+}
+
+/** How long one question to the server may take, in milliseconds. */
+export const ASK_MS = 10_000;
+
+/** Asks the server one thing; what fails is a CountersignError that names `what` was tried. */
+export async function ask<T>(
+  { connection }: { connection: Pick<ConnectionLike, 'withDeadline'> },
+  what: string,
+  question: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await connection.withDeadline(Date.now() + ASK_MS, question);
+  } catch (error) {
+    throw toCountersignError(error, what);
+  }
+}
+
+/** Which errors are worth another attempt, for how long, and how soon it comes. */
+interface Retry {
+  passes(error: unknown): boolean;
+  /** After so many milliseconds the next error is thrown. */
+  forMs: number;
+  /** @default 200 */
+  everyMs?: number;
+}
+
+/** Tries something again until it works, its error does not pass, or time is over. */
+export async function retry<T>(
+  { passes, forMs, everyMs = 200 }: Retry,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const until = Date.now() + forMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!passes(error) || Date.now() >= until) throw error;
+      await delay(everyMs);
+    }
+  }
 }

@@ -1,8 +1,7 @@
+import { defined } from '../contract/defined';
 import type { Usage } from '../contract/think';
-import type { TurnEvent } from './events';
-import { callIdOf } from './events/call-id';
-import { standingEvents } from './standing';
-import { viewOf, type CallView, type StepView, type TurnView } from './view';
+import { type TurnEvent, callIdOf, effectiveEvents } from './events';
+import { type CallView, type StepView, type TurnView, viewOf } from './view';
 
 /** A call with everything that happened to it, in order. */
 export interface TimelineCall extends CallView {
@@ -24,7 +23,7 @@ export interface TimelineStep {
   events: TurnEvent[];
 }
 
-/** A turn told step by step. */
+/** A turn, step by step. */
 export interface Timeline {
   view: TurnView;
   /** Ids of its runs, first one first; more than one where it continued as new. */
@@ -34,16 +33,16 @@ export interface Timeline {
   steps: TimelineStep[];
 }
 
-/** Tells the events of a turn step by step, with what a reset took back where it was. */
+/** Puts the events of a turn under its steps; what a reset took back stays where it was. */
 export function timelineOf(events: readonly TurnEvent[]): Timeline {
   const view = viewOf(events);
-  const standing = new Set(standingEvents(events));
+  const effective = new Set(effectiveEvents(events));
   return {
     view,
     runs: events.flatMap((event) => (event.type === 'turn_started' ? [event.runId] : [])),
     usage: sumUsage(view.steps),
     steps: groupSteps(events).map((group) => {
-      const undone = !group.all.every((event) => standing.has(event));
+      const undone = !group.all.every((event) => effective.has(event));
       return toStep(group, { undone, view: undone ? viewBeforeReset(events, group) : view });
     }),
   };
@@ -68,7 +67,7 @@ function groupSteps(events: readonly TurnEvent[]): StepGroup[] {
   return groups;
 }
 
-/** Step 0 is what happens where no model is asked, as in a workflow of somebody's own. */
+/** Step 0: no model is asked, as in a workflow that only uses the gate. */
 function makeGroup(event: TurnEvent): StepGroup {
   const step = event.type === 'thinking' ? event.step : 0;
   return { step, all: [], calls: new Map(), others: [] };
@@ -81,7 +80,7 @@ function groupOf(groups: readonly StepGroup[], event: TurnEvent): StepGroup | un
   return groups.findLast(({ calls }) => calls.has(callId));
 }
 
-/** Anybody can name any call id; what names no call of the turn is told beside them. */
+/** Anybody can name any call id: an event that names no call of the turn goes to the others. */
 function addTo(group: StepGroup, event: TurnEvent): void {
   group.all.push(event);
   if (event.type === 'step') for (const { callId } of event.calls) group.calls.set(callId, []);
@@ -92,7 +91,7 @@ function addTo(group: StepGroup, event: TurnEvent): void {
   (own ?? group.others).push(event);
 }
 
-/** A step that is gone is told as it was when the reset came. */
+/** A step that a reset took back is shown as it was when the reset came. */
 function viewBeforeReset(events: readonly TurnEvent[], { all }: StepGroup): TurnView {
   const last = all.findLast((event) => event.type !== 'reset');
   const reset = events.findIndex(
@@ -100,7 +99,7 @@ function viewBeforeReset(events: readonly TurnEvent[], { all }: StepGroup): Turn
       event.type === 'reset' &&
       last !== undefined &&
       events.indexOf(last) < index &&
-      !standingEvents(events.slice(0, index + 1)).includes(last),
+      !effectiveEvents(events.slice(0, index + 1)).includes(last),
   );
   return viewOf(events.slice(0, reset));
 }
@@ -113,7 +112,7 @@ function toStep(
   return {
     step,
     undone,
-    ...(reply === undefined ? {} : { reply }),
+    ...defined({ reply }),
     calls: [...calls].flatMap(([callId, events]) => {
       const call = view.calls.find((one) => one.callId === callId);
       return call === undefined ? [] : [{ ...call, ...waitOf(events), events }];

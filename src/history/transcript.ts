@@ -1,6 +1,12 @@
-import { dropOutputs, resultEntry, type TranscriptCall, type TranscriptEntry } from '../contract/transcript';
-import type { ProposedCall, Step, TurnEvent, TurnStarted } from './events';
-import { standingEvents } from './standing';
+import { defined } from '../contract/defined';
+import {
+  cutContent,
+  dropOutputs,
+  resultEntry,
+  type TranscriptCall,
+  type TranscriptEntry,
+} from '../contract/transcript';
+import { type ProposedCall, type Step, type TurnEvent, type TurnStarted, effectiveEvents } from './events';
 
 /** The messages of a turn at some moment. */
 export interface TranscriptAt {
@@ -12,63 +18,74 @@ export interface TranscriptAt {
 
 /**
  * The messages after these events, rebuilt from the record: the same that the `transcript` query of a live turn gives.
- * It needs the events from the turn's first run on, or from a run that tells what it took along.
+ * It needs the events from the turn's first run on, or from a run that names the messages it took along.
  */
 export function transcriptOf(events: Iterable<TurnEvent>): TranscriptAt {
-  const told: Told = { entries: [], known: 0, calls: [], contents: new Map() };
-  for (const event of standingEvents([...events])) tell(told, event);
-  return { entries: told.entries, known: told.known };
+  const reading: TranscriptState = { entries: [], known: 0, calls: [], contents: new Map() };
+  for (const event of effectiveEvents([...events])) apply(reading, event);
+  return { entries: reading.entries, known: reading.known };
 }
 
-interface Told extends TranscriptAt {
+interface TranscriptState extends TranscriptAt {
   /** Calls of the step that is not over yet, in the model's order. */
   calls: TranscriptCall[];
   /** Their results so far. */
   contents: Map<string, { content: string; success: boolean }>;
 }
 
-function tell(told: Told, event: TurnEvent): void {
+function apply(reading: TranscriptState, event: TurnEvent): void {
   switch (event.type) {
     case 'turn_started':
-      return start(told, event);
+      return start(reading, event);
     case 'forked':
-      if (event.taken.length > 0) told.entries = [...event.taken];
-      told.known = told.entries.length;
+      if (event.taken.length > 0) reading.entries = [...event.taken];
+      reading.known = reading.entries.length;
       return;
     case 'thinking':
-      endStep(told);
-      told.entries = dropOutputs(told.entries, event.droppedBefore ?? 0);
-      told.known = told.entries.length;
+      endStep(reading);
+      reading.entries = dropOutputs(cutStep(reading, event.cutTo), event.droppedBefore ?? 0);
+      reading.known = reading.entries.length;
       return;
     case 'step':
-      told.entries.push(replyOf(event));
-      told.calls = event.calls.map(callOf);
+      reading.entries.push(replyOf(event));
+      reading.calls = event.calls.map(callOf);
       return;
     case 'call_ended':
-      told.contents.set(event.callId, event.result);
+      reading.contents.set(event.callId, event.result);
       return;
     case 'continued_as_new':
     case 'turn_ended':
-      return endStep(told);
+      return endStep(reading);
   }
 }
 
 /** A run that continues another one repeats nothing that is there. */
-function start(told: Told, { carried, continuedFrom, prompt }: TurnStarted): void {
+function start(reading: TranscriptState, { carried, continuedFrom, prompt }: TurnStarted): void {
   if (carried !== undefined) {
-    told.entries = [...carried];
-    told.known = carried.length;
-  } else if (continuedFrom === undefined) told.entries = [{ kind: 'words', text: prompt }];
+    reading.entries = [...carried];
+    reading.known = carried.length;
+  } else if (continuedFrom === undefined) reading.entries = [{ kind: 'words', text: prompt }];
 }
 
 /** Every call of the step has its result by now; one that has none was closed with its turn. */
-function endStep(told: Told): void {
-  for (const call of told.calls) {
-    const result = told.contents.get(call.callId);
-    if (result !== undefined) told.entries.push(resultEntry(call, result));
+function endStep(reading: TranscriptState): void {
+  for (const call of reading.calls) {
+    const result = reading.contents.get(call.callId);
+    if (result !== undefined) reading.entries.push(resultEntry(call, result));
   }
-  told.calls = [];
-  told.contents.clear();
+  reading.calls = [];
+  reading.contents.clear();
+}
+
+/** Outputs since the last reply, cut as the turn cut them. */
+function cutStep({ entries }: TranscriptState, cutTo: number | undefined): TranscriptEntry[] {
+  if (cutTo === undefined) return entries;
+  const reply = entries.findLastIndex((entry) => entry.kind === 'reply');
+  return entries.map((entry, index) =>
+    index > reply && entry.kind === 'result'
+      ? { ...entry, content: cutContent(entry.content, cutTo) }
+      : entry,
+  );
 }
 
 function replyOf({ replyId = '', text, calls }: Step): TranscriptEntry {
@@ -76,5 +93,5 @@ function replyOf({ replyId = '', text, calls }: Step): TranscriptEntry {
 }
 
 function callOf({ callId, id, tool, arguments: args, proposed, raw }: ProposedCall): TranscriptCall {
-  return { callId, id, tool, arguments: proposed ?? args, ...(raw === undefined ? {} : { raw }) };
+  return { callId, id, tool, arguments: proposed ?? args, ...defined({ raw }) };
 }

@@ -15,7 +15,7 @@ import type {
 
 /**
  * Where a call is. `proposed`: no request yet and not started; `approved`: decided, waits for its place;
- * `replanning`: edited, a new plan is being made; `lost`: its outcome is unknown and being looked into;
+ * `replanning`: it becomes a request once more (edited, a new plan is being made; or its decision did not hold); `lost`: its outcome is unknown and being looked into;
  * `closed`: the turn ended before it had a result.
  */
 export type CallPhase =
@@ -34,6 +34,8 @@ export type CallPhase =
 /** One call, with everything on record about it. */
 export interface CallView {
   callId: string;
+  /** The run that it waits in; only while it waits for a person. A decision names it. */
+  runId?: string;
   step: number;
   tool: string;
   phase: CallPhase;

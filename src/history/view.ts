@@ -1,9 +1,23 @@
-import type { TurnEvent } from './events';
-import { withoutUndone } from './standing';
-import { viewCall } from './view/calls';
-import { viewDecision } from './view/decisions';
-import { makeView, viewRun } from './view/run';
-import type { TurnView } from './view-types';
+import {
+  type CallEnded,
+  type CallStarted,
+  type DecisionMade,
+  type Forked,
+  type InDoubtOpened,
+  type ProposedCall,
+  type RequestOpened,
+  type Resolved,
+  type Step,
+  type ThinkRetried,
+  type TurnEnded,
+  type TurnEvent,
+  type TurnStarted,
+  withoutUndone,
+} from './events';
+import type { CallView, TurnView } from './view-types';
+import { defined } from '../contract/defined';
+import { withDefaults } from '../contract/schema/schema';
+import { isDenial } from '../contract/decision';
 
 export type { CallPhase, CallView, StepView, ThinkingView, TurnView } from './view-types';
 
@@ -23,7 +37,8 @@ export function createView(): LiveView {
     push(event) {
       if (event.type === 'reset') {
         events = withoutUndone(events, event.eventId);
-        view = viewAll(events);
+        view = makeView();
+        for (const one of events) apply(view, one);
       }
       events.push(event);
       apply(view, event);
@@ -39,26 +54,21 @@ export function viewOf(events: Iterable<TurnEvent>): TurnView {
   return live.current();
 }
 
-function viewAll(events: readonly TurnEvent[]): TurnView {
-  const view = makeView();
-  for (const event of events) apply(view, event);
-  return view;
-}
-
 function apply(view: TurnView, event: TurnEvent): void {
   viewRun(view, event);
   viewCall(view, event);
   viewDecision(view, event);
-  if (opens(event) || view.requests.length + view.inDoubt.length > 0) findOpen(view);
+  // Only these open something; looking through every call after every event would take the square of a long turn.
+  const opens = event.type === 'request_opened' || event.type === 'in_doubt';
+  if (opens || view.requests.length + view.inDoubt.length > 0) findOpen(view);
   if (view.endedAt === null) view.status = statusOf(view);
 }
 
-/** Only these open something; looking through every call after every event would take the square of a long turn. */
-function opens({ type }: TurnEvent): boolean {
-  return type === 'request_opened' || type === 'in_doubt';
-}
-
 function findOpen(view: TurnView): void {
+  for (const call of view.calls) {
+    if (call.phase === 'requested' || call.phase === 'in_doubt') call.runId = view.runId;
+    else delete call.runId;
+  }
   view.requests = view.calls.flatMap(({ phase, request }) =>
     phase === 'requested' && request ? [request] : [],
   );
@@ -68,4 +78,216 @@ function findOpen(view: TurnView): void {
 function statusOf(view: TurnView): TurnView['status'] {
   if (view.inDoubt.length > 0) return 'in_doubt';
   return view.requests.length > 0 ? 'waiting' : 'running';
+}
+
+/** A turn of which nothing is known yet. */
+function makeView(): TurnView {
+  return {
+    turn: '',
+    runId: '',
+    agent: '',
+    prompt: '',
+    taskQueue: '',
+    status: 'running',
+    startedAt: '',
+    endedAt: null,
+    steps: [],
+    calls: [],
+    requests: [],
+    inDoubt: [],
+    cancelRequested: false,
+    abandoned: false,
+    unjudged: 0,
+  };
+}
+
+/** Takes what concerns the turn as a whole. */
+function viewRun(view: TurnView, event: TurnEvent): void {
+  switch (event.type) {
+    case 'turn_started':
+      return started(view, event);
+    case 'forked':
+      return forked(view, event);
+    case 'reset':
+      return reopened(view, event.newRunId);
+    case 'thinking':
+      return void (view.thinking = { step: event.step, askedAt: event.at, attempts: 1 });
+    case 'think_retried':
+      return askedAgain(view, event);
+    case 'step':
+      return stepped(view, event);
+    case 'cancel_requested':
+      return void (view.cancelRequested = true);
+    case 'abandoned':
+      return void (view.abandoned = true);
+    case 'signal_recorded':
+      return void (view.unjudged += 1);
+    case 'turn_ended':
+      return ended(view, event);
+  }
+}
+
+/** A run that continues the one before changes nothing but the run. */
+function started(view: TurnView, event: TurnStarted): void {
+  const { turn, runId, agent, prompt, taskQueue } = event;
+  Object.assign(view, { turn, runId, agent, prompt, taskQueue });
+  if (view.startedAt === '') view.startedAt = event.at;
+}
+
+function forked(view: TurnView, event: Forked): void {
+  const { type: _type, eventId: _id, at: _at, ...fork } = event;
+  view.fork = fork;
+}
+
+function reopened(view: TurnView, runId: string): void {
+  view.runId = runId;
+  view.endedAt = null;
+  delete view.answer;
+  delete view.error;
+}
+
+function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: ThinkRetried): void {
+  if (thinking?.step !== step) return;
+  Object.assign(thinking, defined({ attempts: attempt, lastFailure }));
+}
+
+function stepped(view: TurnView, event: Step): void {
+  const { step, text, model, finishReason, usage, calls, at, given } = event;
+  const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
+  const reply = { step, text, model, finishReason, callIds: calls.map(({ callId }) => callId) };
+  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure, given }) });
+  delete view.thinking;
+}
+
+function ended(view: TurnView, event: TurnEnded): void {
+  view.status = event.status;
+  view.endedAt = event.at;
+  view.unjudged = 0;
+  Object.assign(view, defined({ answer: event.answer, error: event.error }));
+  for (const call of view.calls)
+    if (['requested', 'in_doubt', 'lost'].includes(call.phase)) call.phase = 'closed';
+}
+
+/** Takes what happens to calls, apart from what people say. */
+function viewCall(view: TurnView, event: TurnEvent): void {
+  switch (event.type) {
+    case 'step':
+      view.calls.push(...event.calls.map((call) => callView(call, event.step)));
+      return;
+    case 'call_prepared':
+      return prepared(view, event.call);
+    case 'request_opened':
+      return withCall(view, event, (call) => requested(call, event));
+    case 'decision_void':
+      return withCall(view, event, (call) => callReopened(call));
+    case 'request_expired':
+      return withCall(view, event, (call) => void (call.phase = 'expired'));
+    case 'call_started':
+      return withCall(view, event, (call) => callStarted(call, event));
+    case 'call_lost':
+      return withCall(view, event, (call) => void (call.phase = 'lost'));
+    case 'in_doubt':
+      return withCall(view, event, (call) => doubted(call, event));
+    case 'call_ended':
+      return withCall(view, event, (call) => callEnded(call, event));
+  }
+}
+
+/** Changes the call of an id; one whose step could not be read is made up. */
+function withCall(
+  view: TurnView,
+  { callId, tool = '' }: { callId: string; tool?: string },
+  change: (call: CallView) => void,
+): void {
+  const known = view.calls.findLast((call) => call.callId === callId);
+  if (known !== undefined) return change(known);
+  const step = Number.parseInt(callId, 10) || 0;
+  const made = callView({ callId, id: callId, tool, kind: 'run', arguments: {} }, step);
+  view.calls.push(made);
+  change(made);
+}
+
+function callView(call: ProposedCall, step: number): CallView {
+  const { callId, tool, arguments: args, proposed } = call;
+  const lists = { decisions: [], resolutions: [], late: [] };
+  const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
+  return { ...made, phase: 'proposed', ...defined({ proposed }) };
+}
+
+function prepared(view: TurnView, proposed: ProposedCall): void {
+  withCall(view, proposed, (call) => {
+    if (call.phase === 'proposed') call.arguments = proposed.arguments;
+    call.effective = proposed.arguments;
+  });
+}
+
+/** Nothing ran and nobody has approved it: it waits for a decision that counts. */
+function callReopened(call: CallView): void {
+  call.phase = 'replanning';
+  delete call.approved;
+  delete call.startedAt;
+}
+
+function requested(call: CallView, event: RequestOpened): void {
+  call.phase = 'requested';
+  call.request = event;
+  call.effective = event.arguments;
+}
+
+function doubted(call: CallView, event: InDoubtOpened): void {
+  call.phase = 'in_doubt';
+  call.doubt = event;
+}
+
+function callStarted(call: CallView, event: CallStarted): void {
+  call.phase = 'running';
+  call.effective = event.arguments;
+  call.generation = event.generation;
+  call.startedAt = event.at;
+}
+
+function callEnded(call: CallView, event: CallEnded): void {
+  if (call.phase !== 'denied' && call.phase !== 'expired') call.phase = 'done';
+  call.result = event.result;
+  if (event.origin === 'record') call.given = true;
+  call.attempts = event.attempts;
+  if (event.durationMs !== null) call.durationMs = event.durationMs;
+}
+
+/** Takes what people say. What concerns no call of the turn is only counted. */
+function viewDecision(view: TurnView, event: TurnEvent): void {
+  switch (event.type) {
+    case 'decision':
+      judged(view, event);
+      return onKnown(view, event.callId, (call) => decided(call, event));
+    case 'resolved':
+      judged(view, event);
+      return onKnown(view, event.callId, (call) => resolved(call, event));
+    case 'outcome_reported':
+      return onKnown(view, event.callId, (call) => void (event.settles || call.late.push(event)));
+  }
+}
+
+/** Anybody can name any call id; only calls of the turn are shown. */
+function onKnown(view: TurnView, callId: string, change: (call: CallView) => void): void {
+  if (view.calls.some((call) => call.callId === callId)) withCall(view, { callId }, change);
+}
+
+function judged(view: TurnView, event: DecisionMade | Resolved): void {
+  if (event.door === 'signal') view.unjudged = Math.max(0, view.unjudged - 1);
+}
+
+function decided(call: CallView, event: DecisionMade): void {
+  call.decisions.push(event);
+  if (event.judgement.accepted !== true || call.phase !== 'requested') return;
+  if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
+  if (isDenial(event)) return void (call.phase = 'denied');
+  call.approved = call.effective;
+  call.phase = event.asksAgain === true ? 'replanning' : 'approved';
+}
+
+function resolved(call: CallView, event: Resolved): void {
+  call.resolutions.push(event);
+  if (event.judgement.accepted !== true || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
+  call.phase = event.resolution === 'run-again' ? 'approved' : 'done';
 }

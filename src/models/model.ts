@@ -7,9 +7,9 @@ export type ModelMessage =
   | { role: 'assistant'; content: string; toolCalls: ModelCall[] }
   | { role: 'tool'; toolCallId: string; toolName: string; content: string };
 
-/** One call a model asks for; `arguments` is the raw text, never parsed by the model's adapter. */
+/** A call that a model asks for. `arguments` is the raw text; a model's adapter never parses it. */
 export interface ModelCall {
-  /** Some providers give none. */
+  /** Absent where the provider gives none. */
   id?: string;
   name: string;
   arguments: string;
@@ -19,11 +19,11 @@ export interface ModelRequest {
   instructions: string;
   messages: ModelMessage[];
   tools: FunctionSchema[];
-  /** Aborts on cancellation and when the time is over. */
+  /** Aborts when the turn is cancelled and when the time is over. */
   signal: AbortSignal;
 }
 
-/** What a model answered. No calls: `text` is the answer of the turn. */
+/** A model's reply. Without calls, `text` is the answer of the turn. */
 export interface ModelReply {
   text: string;
   toolCalls: ModelCall[];
@@ -33,8 +33,14 @@ export interface ModelReply {
 }
 
 /**
- * A model. Contract: one attempt a call, no retries of its own (Temporal retries); failures are thrown as ModelError,
- * anything else that is thrown counts as retryable.
+ * A model. Each call is one attempt without retries of its own, because Temporal retries. A model throws ModelError; any
+ * other error counts as retryable.
+ *
+ * @example
+ * const echo: Model = {
+ *   id: 'echo',
+ *   generate: async ({ messages }) => ({ text: String(messages.at(-1)?.content), toolCalls: [], finishReason: 'stop' }),
+ * };
  */
 export interface Model {
   /** Shown in the timeline, such as `openai/gpt-5`. */
@@ -45,7 +51,7 @@ export interface Model {
 /** Why a model failed. `rate_limit`, `timeout`, `server` and `network` are retried; `auth`, `refused` and `request` are not. */
 export type ModelErrorKind = 'rate_limit' | 'timeout' | 'server' | 'network' | 'auth' | 'refused' | 'request';
 
-/** A model's failure, with what Temporal needs to retry it well. */
+/** A model's failure, and how Temporal should retry it. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
 

@@ -1,3 +1,4 @@
+import { defined } from '../contract/defined';
 import { isObject, type JsonObject } from '../contract/json';
 import type { Usage } from '../contract/think';
 import type { Model, ModelCall, ModelReply, ModelRequest } from './model';
@@ -5,9 +6,9 @@ import type { Model, ModelCall, ModelReply, ModelRequest } from './model';
 /** A call of a script. */
 export interface ScriptedCall {
   name: string;
-  /** An object, or the raw text for arguments that are no JSON. @default {} */
+  /** An object, or raw text for arguments that are not a JSON object. @default {} */
   arguments?: JsonObject | string;
-  /** @default `call_<step>_<n>`; null: the provider gave none. */
+  /** @default `call_<step>_<n>`. Null stands for a provider that gives no id. */
   id?: string | null;
 }
 
@@ -29,10 +30,12 @@ export type ScriptedStep =
 
 /**
  * A model that follows a script; for tests and examples.
- * It keeps no state: the step is the number of replies the conversation holds already, so that a retried step and a
- * worker that was started anew say the same. In a session the replies of earlier turns count too.
+ * It keeps no state: the step is the number of replies in the conversation, so a retried step and a restarted worker
+ * give the same reply. In a session the replies of earlier turns count too.
  *
  * @param options.id Shown in the timeline. @default 'scripted'
+ * @example
+ * scriptedModel([{ toolCalls: [{ name: 'read_file', arguments: { path: 'a.txt' } }] }, { text: 'Done.' }])
  */
 export function scriptedModel(steps: readonly ScriptedStep[], options: { id?: string } = {}): Model {
   return {
@@ -63,7 +66,7 @@ function toReply(reply: ScriptedReply, step: number): ModelReply {
     text: reply.text ?? '',
     toolCalls,
     finishReason: reply.finishReason ?? (toolCalls.length > 0 ? 'tool-calls' : 'stop'),
-    ...(reply.usage === undefined ? {} : { usage: reply.usage }),
+    ...defined({ usage: reply.usage }),
   };
 }
 

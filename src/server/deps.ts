@@ -1,15 +1,15 @@
 import type { Countersign } from '../client/types';
-import type { Door } from './auth/door';
-import type { Tell } from './failure';
-import type { Hosts } from './guard/hosts';
-import type { InboxFeed } from './inbox/feed';
-import type { RefusalLog } from './refusals/log';
-import type { StatsReader } from './stats/reader';
+import type { Authenticator } from './auth/authenticator';
+import type { FormatError } from './failure';
+import type { Hosts } from './address';
+import type { InboxFeed } from './inbox-feed';
+import type { RefusalLog } from './refusal-log';
+import type { StatsReader } from './stats-reader';
 
 /** What the app works with. */
 export interface AppDeps {
-  desk: Countersign;
-  door: Door;
+  client: Countersign;
+  authenticator: Authenticator;
   hosts: Hosts;
   feed: InboxFeed;
   stats: StatsReader;
@@ -17,7 +17,7 @@ export interface AppDeps {
   /** Folder of the built page. */
   pageDir: string;
   version: string;
-  tell: Tell;
+  formatError: FormatError;
   /** Ends every stream. */
   closing: AbortSignal;
 }

@@ -1,13 +1,14 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { CountersignError, type ErrorCode } from '../contract/errors';
-import { defined } from '../history/defined';
+import { defined } from '../contract/defined';
 import type { ApiError } from './api';
 
-/** What is not named here is a mistake of ours: 500. */
+/** Every other code is a fault of ours: 500. */
 const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   usage: 400,
   signed_out: 401,
   forbidden: 403,
+  not_allowed: 403,
   not_found: 404,
   turn_not_found: 404,
   call_not_found: 404,
@@ -18,30 +19,32 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   not_json: 415,
   too_many_attempts: 429,
   server_failed: 502,
+  answer_too_large: 502,
   no_server: 503,
   namespace_missing: 503,
   not_ready: 503,
+  signals_full: 503,
 };
 
-/** A failure as the API tells it. */
-export interface Told {
+/** An error as the API answers it. */
+export interface ErrorResponse {
   status: ContentfulStatusCode;
   body: ApiError;
 }
 
-/** Tells errors to whoever asked. */
-export type Tell = (error: unknown) => Told;
+/** Turns an error into the answer to a request. */
+export type FormatError = (error: unknown) => ErrorResponse;
 
-/** What is no error of ours tells the asker nothing of itself; `report` is given it instead. */
-export function createTell(report: (error: unknown) => void): Tell {
+/** An error that is not a CountersignError goes to `report`; the answer does not reveal it. */
+export function createErrorFormatter(report: (error: unknown) => void): FormatError {
   return (error) => {
-    if (error instanceof CountersignError) return toldOf(error);
+    if (error instanceof CountersignError) return toResponse(error);
     report(error);
-    const hint = 'this is not your mistake; the terminal that runs countersign says more';
+    const hint = 'this is not your fault; the terminal that runs countersign says more';
     return { status: 500, body: { code: 'unexpected', message: 'something went wrong here', hint } };
   };
 }
 
-function toldOf({ code, message, hint }: CountersignError): Told {
+function toResponse({ code, message, hint }: CountersignError): ErrorResponse {
   return { status: STATUS[code] ?? 500, body: { code, message, ...defined({ hint }) } };
 }

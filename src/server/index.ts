@@ -1,55 +1,66 @@
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { compress } from 'hono/compress';
+import { secureHeaders } from 'hono/secure-headers';
+import { join } from 'node:path';
+import { z } from 'zod';
 import type { Countersign } from '../client/types';
+import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
-import { createApp } from './app';
-import { createAttempts } from './auth/attempts';
-import { createCodes, type Codes } from './auth/codes';
-import { createDoor, type DoorParts } from './auth/door';
-import { createSessions } from './auth/sessions';
-import { createUsers, type Users } from './auth/users';
-import { createTell } from './failure';
-import { createHosts, inUrl, isLoopback } from './guard/hosts';
-import { createFeed } from './inbox/feed';
-import { readSnapshot } from './inbox/snapshot';
-import { listen, type ListenOptions } from './listen';
-import { createRefusalLog } from './refusals/log';
-import { createStatsReader } from './stats/reader';
+import { readIfThere } from '../files';
+import { createHosts, inUrl, isLoopback, listen, type ListenOptions, requireOwnOrigin } from './address';
+import {
+  type Codes,
+  createAttempts,
+  createAuthenticator,
+  createCodes,
+  createSessions,
+} from './auth/authenticator';
+import { createUsers } from './auth/users';
+import type { AppDeps } from './deps';
+import { createErrorFormatter } from './failure';
+import { createFeed, readSnapshot } from './inbox-feed';
+import { createRefusalLog } from './refusal-log';
+import { checkInput, filterText, limitBody } from './request-body';
+import { type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
+import { eventStream } from './sse';
+import { createStatsReader } from './stats-reader';
+import { decisionRoutes, forkRoutes, turnRoutes } from './turns';
 
-/** How the desk is served. */
+/** How the web inbox is served. */
 export interface WebOptions extends Partial<ListenOptions> {
-  desk: Countersign;
-  /** Other names that it is reached by, such as a reverse proxy's. */
+  client: Countersign;
+  /** Other names of it, such as a reverse proxy's. */
   allowHosts?: readonly string[];
-  /** File of those who may sign in with a token. */
+  /** File of the users who may sign in with a token. */
   usersFile: string;
-  /** File that keeps which decisions were refused. */
+  /** File of refused decisions. */
   refusalsFile: string;
-  /** Who signs in with the link: the person who started this. */
+  /** The user that the link signs in: the person who started the web inbox. */
   localUser: string;
   /** Folder of the built page. */
   pageDir: string;
   version: string;
-  /** Given a fresh link when somebody came with one that is spent. */
+  /** Gets a new link when a used one is opened. */
   onLink(link: string): void;
-  /** Given what went wrong here and is nobody's mistake. */
+  /** Gets every unexpected error. */
   report(error: unknown): void;
 }
 
-/** A desk that is open. */
+/** A web inbox that is open. */
 export interface RunningWeb {
-  /** Where it is. */
   url: string;
-  /** A link that signs in who started the desk, once; undefined where it is open to other machines. */
+  /** A link that signs in the person who started the web inbox, once; undefined when other machines can reach it. */
   drawLink(): string | undefined;
-  /** Ends every stream, lets answers end, and closes. */
+  /** Ends every stream, lets open answers end, and closes. */
   stop(): Promise<void>;
 }
 
 const LOOPBACK = '127.0.0.1';
 
 /**
- * Opens the desk in the browser.
+ * Opens the web inbox.
  *
- * @throws CountersignError `usage`: the port is taken, or other machines could reach a desk that nobody can sign in to;
+ * @throws CountersignError `usage`: the port is taken, or other machines could reach it and it has no users;
  * `users_invalid`.
  */
 export async function startWeb({
@@ -59,25 +70,28 @@ export async function startWeb({
 }: WebOptions): Promise<RunningWeb> {
   const users = createUsers(options.usersFile);
   const isLocal = isLoopback(host);
-  // Read in any case: a users file that is not to be trusted is told now.
+  // Read even on loopback: a users file that others can write is refused now.
   const known = await users.list();
   if (!isLocal && known.length === 0) throw nobodyCouldSignIn(host);
   const codes = isLocal ? createCodes() : undefined;
   const listening = await listen({ ...options, host });
   const url = `http://${inUrl(host)}:${listening.port}`;
   const closing = new AbortController();
-  const tell = createTell(options.report);
-  const { desk, pageDir, version } = options;
+  const formatError = createErrorFormatter(options.report);
+  const { client, pageDir, version } = options;
   const refusals = createRefusalLog({ file: options.refusalsFile, report: options.report });
   const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
-  const onStale = (): void => (codes === undefined ? undefined : options.onLink(linkOf(codes)));
+  const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
   listening.serve(
     createApp({
-      ...{ desk, pageDir, version, tell, closing: closing.signal },
+      ...{ client, pageDir, version, formatError, closing: closing.signal },
       hosts: createHosts({ host, port: listening.port, allowHosts }),
-      door: createDoor(doorParts(users, codes, { user: options.localUser, onStale })),
-      feed: createFeed({ read: () => readSnapshot(desk), tell }),
-      stats: createStatsReader({ desk, refusals }),
+      authenticator: createAuthenticator({
+        ...{ users, sessions: createSessions(), attempts: createAttempts() },
+        ...defined({ local }),
+      }),
+      feed: createFeed({ read: () => readSnapshot(client), formatError }),
+      stats: createStatsReader({ client, refusals }),
       refusals,
     }),
   );
@@ -91,21 +105,137 @@ export async function startWeb({
   };
 }
 
-function doorParts(
-  users: Users,
-  codes: Codes | undefined,
-  local: { user: string; onStale(): void },
-): DoorParts {
-  const parts = { users, sessions: createSessions(), attempts: createAttempts() };
-  return codes === undefined ? parts : { ...parts, local: { ...local, codes } };
-}
-
 function nobodyCouldSignIn(host: string): CountersignError {
   return new CountersignError(
     'usage',
-    `the desk does not listen on ${host}: other machines reach it, and it has no users`,
+    `the web inbox does not listen on ${host}: other machines reach it, and it has no users`,
     {
-      hint: 'add somebody first: countersign web user add <name>',
+      hint: 'add a user first: countersign web user add <name>',
     },
   );
+}
+
+/** All files of the page. No other file is ever read. */
+const FILES = {
+  '/': ['index.html', 'text/html; charset=utf-8'],
+  '/app.js': ['app.js', 'text/javascript; charset=utf-8'],
+  '/app.css': ['app.css', 'text/css; charset=utf-8'],
+} as const;
+
+/** The built page. */
+function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
+  const routes = new Hono<Env>();
+  routes.use(compress());
+  for (const [path, [name, type]] of Object.entries(FILES)) {
+    routes.get(path, async (c) => {
+      const body = await readIfThere(join(pageDir, name));
+      return body === undefined
+        ? notBuilt(c)
+        : c.body(body, 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
+    });
+  }
+  // Browsers ask for an icon by themselves; the page has none.
+  routes.get('/favicon.ico', (c) => c.body(null, 204));
+  return routes;
+}
+
+function notBuilt(c: Context): Response {
+  return c.text('The page is not built. In a clone run `npm run build`, then reload.\n', 503);
+}
+
+/** The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. Needs no port: `app.request` sends it a request. */
+export function createApp(deps: AppDeps): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(protectiveHeaders());
+  app.use(requireOwnOrigin(deps.hosts));
+  app.use('/api/*', noStore, limitBody);
+  app.route('/api/session', signInRoutes(deps));
+  // Every route below needs a signed-in user.
+  app.use('/api/*', requireSignedIn(deps.authenticator));
+  app.route('/api/session', ownSessionRoutes(deps));
+  app.route('/api/inbox', inboxRoutes(deps));
+  app.route('/api/turns', turnRoutes(deps));
+  app.route('/api/turns', decisionRoutes(deps));
+  app.route('/api/turns', forkRoutes(deps));
+  app.route('/api/stats', statsRoutes(deps));
+  app.route('/', pageRoutes(deps));
+  app.notFound(() => {
+    throw new CountersignError('not_found', 'there is nothing here', { hint: 'open / for the inbox' });
+  });
+  app.onError((error, c) => {
+    const { status, body } = deps.formatError(error);
+    return c.json(body, status);
+  });
+  return app;
+}
+
+const SELF = ["'self'"];
+const NONE = ["'none'"];
+
+/** Headers that let a browser run, load and send only what belongs to this page. */
+function protectiveHeaders(): MiddlewareHandler {
+  return secureHeaders({
+    contentSecurityPolicy: {
+      defaultSrc: NONE,
+      scriptSrc: SELF,
+      styleSrc: SELF,
+      // The page's empty icon is a data URL.
+      imgSrc: [...SELF, 'data:'],
+      connectSrc: SELF,
+      baseUri: NONE,
+      formAction: NONE,
+      frameAncestors: NONE,
+      requireTrustedTypesFor: ["'script'"],
+    },
+    xFrameOptions: 'DENY',
+    crossOriginOpenerPolicy: 'same-origin',
+    crossOriginResourcePolicy: 'same-origin',
+    referrerPolicy: 'no-referrer',
+    // Only the proxy knows whether its name is always served by https.
+    strictTransportSecurity: false,
+  });
+}
+
+/** Keeps browsers and proxies from storing answers of the API. */
+const noStore: MiddlewareHandler = async (c, next) => {
+  await next();
+  c.header('Cache-Control', 'no-store');
+};
+
+const filterSchema = z.object({
+  tool: filterText,
+  agent: filterText,
+  olderThan: z.coerce.number().min(0).optional(),
+});
+
+/** Everything that waits for a person. */
+function inboxRoutes({ client, feed, authenticator, closing, formatError }: AppDeps): Hono<Env> {
+  return new Hono<Env>()
+    .get('/', async (c) => {
+      const { tool, agent, olderThan: olderThanMs } = checkInput(filterSchema, c.req.query());
+      return c.json(await readSnapshot(client, defined({ tool, agent, olderThanMs })));
+    })
+    .get('/events', (c) => {
+      const credentials = c.get('credentials');
+      const isAllowed = () => authenticator.isStillSignedIn(credentials);
+      return eventStream({ events: (signal) => feed.listen(signal), isAllowed, closing, formatError });
+    });
+}
+
+/** A hundred years; far longer ago there are no valid dates. */
+const MAX_AGO_MS = 100 * 365 * 24 * 3_600_000;
+const statsSchema = z.object({
+  // A duration, so that requests at different moments share one answer.
+  since: z.coerce.number().int().min(1).max(MAX_AGO_MS).optional(),
+  agent: filterText,
+  tool: filterText,
+  limit: z.coerce.number().int().min(1).max(500).default(200),
+});
+
+/** Stats of past turns. */
+function statsRoutes({ stats }: AppDeps): Hono<Env> {
+  return new Hono<Env>().get('/', async (c) => {
+    const { since: sinceMs, limit, ...filter } = checkInput(statsSchema, c.req.query());
+    return c.json(await stats.read({ limit, ...defined({ sinceMs, ...filter }) }));
+  });
 }

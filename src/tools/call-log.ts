@@ -1,8 +1,7 @@
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Safety } from '../contract/tool';
-import { redactSecrets } from './redact';
-import { redactText } from './redact-text';
+import { redactSecrets, redactText } from '../contract/redact';
 
 /** Levels, as Temporal's loggers name them. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /**
  * Text within a limit of UTF-8 bytes: head and tail are kept, the middle gives way to a mark with the number of bytes
  * left out. No character is split. The mark counts towards the limit; where it does not fit, only the mark is left.
@@ -37,4 +39,77 @@ function endOfCharacter(bytes: Buffer, from: number): number {
 
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+/** What a handler has given so far, in bounded memory: the head, the newest part, and how much lay between. */
+interface PartialOutput {
+  add(text: string): void;
+  /** All of it within the limit, the cut marked. */
+  text(): string;
+}
+
+/** Keeps partial output of which at most `limitBytes` will be shown. */
+export function createPartialOutput(limitBytes: number): PartialOutput {
+  let head = '';
+  let tail = '';
+  let leftOut = 0;
+  return {
+    add(text) {
+      const room = Math.max(0, limitBytes - head.length);
+      head += text.slice(0, room);
+      tail += text.slice(room);
+      if (tail.length <= 2 * limitBytes) return;
+      leftOut += Buffer.byteLength(tail.slice(0, -limitBytes));
+      tail = tail.slice(-limitBytes);
+    },
+    text: () => cutOutput(head + tail, limitBytes, leftOut),
+  };
+}
+
+/** Output of a command within a bound: the head and the tail are kept, what is between is counted. */
+interface Capture {
+  add(chunk: Buffer): void;
+  text(): string;
+}
+
+/** Room for the marks, so that the text stays within the limit. */
+const MARK_BYTES = 128;
+
+const NOT_UTF8 = '[the output is not UTF-8: bytes that are not text are shown as \ufffd]\n';
+
+/** A capture of at most `limit` bytes, half of them from the start. Never holds much more than that. */
+export function createCapture(limit: number): Capture {
+  const half = Math.max(0, Math.floor((limit - MARK_BYTES) / 2));
+  let head = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
+  let dropped = 0;
+  return {
+    add(chunk) {
+      const room = half - head.length;
+      if (room > 0) head = Buffer.concat([head, chunk.subarray(0, room)]);
+      const rest = Buffer.concat([tail, chunk.subarray(Math.max(0, room))]);
+      const over = Math.max(0, rest.length - half);
+      dropped += over;
+      tail = rest.subarray(over);
+    },
+    text: () => toText(head, tail, dropped),
+  };
+}
+
+function toText(head: Buffer, tail: Buffer, dropped: number): string {
+  if (dropped === 0) return readable(Buffer.concat([head, tail]));
+  const first = wholeStart(head);
+  const last = tail.subarray(endOfCharacter(tail, 0));
+  const left = dropped + (head.length - first.length) + (tail.length - last.length);
+  return `${readable(first)}${mark(left)}${last.toString('utf8')}`;
+}
+
+function readable(bytes: Buffer): string {
+  return (isUtf8(bytes) ? '' : NOT_UTF8) + bytes.toString('utf8');
+}
+
+/** The whole characters at the start of a text that was cut; bytes that are not UTF-8 stay as they are. */
+function wholeStart(bytes: Buffer): Buffer {
+  const cut = [0, 1, 2, 3].find((length) => isUtf8(bytes.subarray(0, bytes.length - length))) ?? 0;
+  return bytes.subarray(0, bytes.length - cut);
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
 import { ORDERS, type Order } from '../contract/tool';
 import type { Model } from '../models/model';
-import { toMilliseconds } from './duration';
+import { describeIssues, duration, invalidDefinition } from './options';
 import { createRegistry, type Registry } from './registry';
 import type { Duration, Policy, Tool } from './types';
 
@@ -13,15 +12,20 @@ const AGENT = Symbol.for('countersign.agent');
 /** A model may reason for minutes; Temporal retries it when this is over. */
 const MODEL_TIMEOUT_MS = 5 * 60 * 1000;
 
+/** A provider that is down comes back in minutes, or a person wants to know. */
+const MODEL_RETRY_FOR_MS = 10 * 60 * 1000;
+
 /** What `defineAgent` takes. */
 export interface AgentOptions {
   /** Lower-case letters, digits, `_` and `-`; starts with a letter; at most 64. */
   name: string;
   /** The system prompt. */
   instructions: string;
+  /** What answers, such as `openaiCompatible`, `offlineModel` or `scriptedModel`. */
   model: Model;
   /** Models that a fork may name instead, by name. @default none */
   models?: Readonly<Record<string, Model>>;
+  /** Made by `defineTool`. A pack is a list of tools: spread it. */
   tools: readonly Tool[];
   /** Absent: safety decides. */
   policy?: Policy;
@@ -30,8 +34,15 @@ export interface AgentOptions {
   limits?: {
     /** Model replies in one turn; at most 10,000. @default 50 */
     steps?: number;
-    /** One attempt to get a reply. @default 5 minutes */
+    /** One attempt to get a reply; at most 9 minutes 45 seconds count. @default 5 minutes */
     modelTimeout?: Duration;
+    /**
+     * How long a model that is busy, broken or silent is asked for one reply, all attempts and the waits between them
+     * together. Errors that asking again does not change end the turn at once.
+     *
+     * @default 10 minutes
+     */
+    modelRetryFor?: Duration;
   };
 }
 
@@ -46,6 +57,7 @@ export interface Agent {
   readonly order: Order;
   readonly maxSteps: number;
   readonly modelTimeoutMs: number;
+  readonly modelRetryForMs: number;
 }
 
 const NO_MODEL = 'must be a model: { id, generate }';
@@ -66,7 +78,8 @@ const optionsSchema = z.strictObject({
   limits: z
     .strictObject({
       steps: z.int().min(1).max(10_000).optional(),
-      modelTimeout: z.union([z.number(), z.string()], 'must be milliseconds or text such as 30s').optional(),
+      modelTimeout: duration().optional(),
+      modelRetryFor: duration().optional(),
     })
     .optional(),
 });
@@ -75,12 +88,20 @@ const optionsSchema = z.strictObject({
  * Makes an agent.
  *
  * @throws CountersignError `agent_invalid`, naming the agent and the rule, for a wrong definition.
+ * @example
+ * export default defineAgent({
+ *   name: 'clerk',
+ *   instructions: 'You help customers with their orders.',
+ *   model: offlineModel(),
+ *   tools: [refund, ...createWorkspaceTools({ root: './letters' })],
+ *   policy: ({ arguments: args }) => (Number(args['cents']) > 50_000 ? 'refuse' : 'run'),
+ * });
  */
 export function defineAgent(options: AgentOptions): Agent {
   try {
     return makeAgent(options);
   } catch (error) {
-    throw invalid(options, error);
+    throw invalidDefinition('agent', options, error);
   }
 }
 
@@ -91,7 +112,7 @@ export function isAgent(value: unknown): value is Agent {
 
 function makeAgent(options: AgentOptions): Agent {
   const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw new Error(parsed.error.issues.map(describe).join('; '));
+  if (!parsed.success) throw new Error(describeIssues(parsed.error));
   const { name, instructions, model, models = {}, policy, order = 'lane', limits = {} } = parsed.data;
   const agent: Agent = {
     name,
@@ -102,19 +123,10 @@ function makeAgent(options: AgentOptions): Agent {
     policy,
     order,
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
-    modelTimeoutMs: limits.modelTimeout === undefined ? MODEL_TIMEOUT_MS : modelTimeout(limits.modelTimeout),
+    modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
+    modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
   };
   return Object.freeze(Object.defineProperty(agent, AGENT, { value: true }));
-}
-
-function modelTimeout(given: Duration): number {
-  try {
-    return toMilliseconds(given);
-  } catch (error) {
-    throw new Error(`\`limits.modelTimeout\` ${error instanceof Error ? error.message : 'is no time'}`, {
-      cause: error,
-    });
-  }
 }
 
 function isModel(value: unknown): boolean {
@@ -124,24 +136,5 @@ function isModel(value: unknown): boolean {
     typeof value.id === 'string' &&
     'generate' in value &&
     typeof value.generate === 'function'
-  );
-}
-
-function describe({ path, message }: z.core.$ZodIssue): string {
-  return path.length === 0 ? message : `\`${path.join('.')}\` ${message}`;
-}
-
-function invalid(options: unknown, error: unknown): CountersignError {
-  const name: unknown =
-    typeof options === 'object' && options !== null && 'name' in options ? options.name : undefined;
-  const who =
-    typeof name === 'string' && name !== '' ? `agent \`${name.slice(0, 80)}\`` : 'agent without a name';
-  return new CountersignError(
-    'agent_invalid',
-    `${who}: ${error instanceof Error ? error.message : String(error)}`,
-    {
-      hint: 'Correct the definition given to defineAgent.',
-      cause: error,
-    },
   );
 }

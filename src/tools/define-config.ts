@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
+import { TIMES } from '../contract/limits';
 import { TASK_QUEUE } from '../contract/names';
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { isAgent, type Agent } from './define-agent';
-import type { Hooks } from './hooks';
-import { inProcess, type Runner } from './runner';
+import { describeIssues, duration } from './options';
+import type { Hooks } from './executor';
+import { inProcess, type Runner } from './run-handler';
+import type { Duration } from './types';
 
 /** Tells configs from all else, also those of a second copy of this module. */
 const CONFIG = Symbol.for('countersign.config');
@@ -20,6 +23,10 @@ export interface ConfigOptions {
   log?: CallLogOptions;
   /** Directory for what the worker remembers on this machine; relative to the current one. @default the user's own state directory */
   stateDir?: string;
+  /**
+   * How long turns wait for a worker that has their agent when this one lacks it; at most one hour. @default 10 minutes
+   */
+  agentWait?: Duration;
   /** What executes handlers. @default in this process */
   runner?: Runner;
 }
@@ -31,6 +38,7 @@ export interface Config {
   readonly hooks: Hooks;
   readonly log: Readonly<Required<CallLogOptions>>;
   readonly stateDir: string | undefined;
+  readonly agentWaitMs: number;
   readonly runner: Runner;
 }
 
@@ -46,18 +54,23 @@ const optionsSchema = z.strictObject({
   hooks: z.looseObject({ before: callable, after: callable, onError: callable }).optional(),
   log: z.strictObject({ level: z.enum(LOG_LEVELS).optional(), calls: z.boolean().optional() }).optional(),
   stateDir: z.string().min(1).optional(),
+  agentWait: duration(0)
+    .refine((ms) => ms <= TIMES.startWithin, 'is too long; the most is one hour')
+    .optional(),
   runner: z.custom<Runner>((value) => typeof value === 'function', 'must be a function').optional(),
 });
 
 /**
  * Makes the config of a worker.
  *
+ * @example
+ * export default defineConfig({ agents: [clerk], taskQueue: 'orders', log: { calls: false } });
  * @throws CountersignError `config_invalid`: a wrong option, two agents of one name, or two tools of one name on one queue.
  */
 export function defineConfig(options: ConfigOptions): Config {
   const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw invalid(parsed.error.issues.map(describe).join('; '));
-  const { agents, taskQueue = TASK_QUEUE, log = {}, stateDir, runner = inProcess } = parsed.data;
+  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  const { agents, taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait, runner = inProcess } = parsed.data;
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
   const config: Config = {
@@ -67,6 +80,7 @@ export function defineConfig(options: ConfigOptions): Config {
     hooks: options.hooks ?? {},
     log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),
     stateDir,
+    agentWaitMs: agentWait ?? TIMES.agentWait,
     runner,
   };
   return Object.freeze(Object.defineProperty(config, CONFIG, { value: true }));
@@ -99,7 +113,7 @@ function found(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (Array.isArray(value))
-    return value.length === 0 ? 'an empty list' : 'a list with something in it that is no agent';
+    return value.length === 0 ? 'an empty list' : 'a list with something in it that is not an agent';
   if (typeof value === 'object')
     return `an object with the keys ${Object.keys(value).slice(0, 10).join(', ') || '(none)'}`;
   return `a ${typeof value}`;
@@ -128,10 +142,6 @@ function disagreement(name: string, queue: string): CountersignError {
     `two different tools are named \`${name}\` on the queue \`${queue}\``,
     'Give one of them another name or a task queue of its own.',
   );
-}
-
-function describe({ path, message }: z.core.$ZodIssue): string {
-  return path.length === 0 ? message : `\`${path.join('.')}\` ${message}`;
 }
 
 function invalid(message: string, hint = 'Correct what is given to defineConfig.'): CountersignError {

@@ -1,10 +1,13 @@
-import { CountersignError } from '../contract/errors';
+import { defined } from '../contract/defined';
+import { z } from 'zod';
 import { digestJson } from '../contract/digest';
 import type { Preview } from '../contract/plan';
-import { toPreview, toVerification } from './answers';
-import { settleSettings } from './tool-settings';
 import { resolveParameters } from './parameters';
 import type { CallContext, Parameters, Tool, ToolOptions, Verification } from './types';
+import { LIMITS, TIMES } from '../contract/limits';
+import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
+import { EFFECTS, type RetryOptions, SAFETIES } from '../contract/tool';
+import { describeIssues, duration, invalidDefinition } from './options';
 
 /** The functions of a tool, as they look once the type of their arguments is forgotten. */
 interface Functions {
@@ -30,12 +33,12 @@ export function defineTool<P extends Parameters>(options: ToolOptions<P>): Tool 
   try {
     return makeTool(options, options);
   } catch (error) {
-    throw invalid(options, error);
+    throw invalidDefinition('tool', options, error);
   }
 }
 
 function makeTool(options: ToolOptions, functions: Functions): Tool {
-  const settings = settleSettings(options);
+  const settings = resolveSettings(options);
   const { schema, parse } = resolveParameters(options.parameters, options.required);
   const { name, description, safety, effect } = settings;
   const { preview, verify } = functions;
@@ -52,16 +55,172 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
   });
 }
 
-function invalid(options: unknown, error: unknown): CountersignError {
-  const rule = error instanceof Error ? error.message : String(error);
-  return new CountersignError('tool_invalid', `tool ${nameOf(options)}: ${rule}`, {
-    hint: 'Correct the definition given to defineTool.',
-    cause: error,
-  });
+const hunk = z.object({
+  id: z.string(),
+  oldStart: z.number(),
+  oldLines: z.number(),
+  newStart: z.number(),
+  newLines: z.number(),
+  lines: z.array(z.string()),
+});
+
+const plan = z.object({
+  path: z.string(),
+  baseHash: z.string().nullable(),
+  targetHash: z.string(),
+  encoding: z.enum(['utf8', 'latin1']),
+  hunks: z.array(hunk),
+});
+
+const preview = z.union([z.string(), z.object({ text: z.string(), plan: plan.optional() })]);
+
+const verification = z.discriminatedUnion('outcome', [
+  z.object({ outcome: z.literal('happened'), content: z.string() }),
+  z.object({ outcome: z.literal('did_not') }),
+  z.object({ outcome: z.literal('cannot_tell') }),
+]);
+
+/**
+ * What a tool's `preview` answered, in its full form.
+ *
+ * @throws TypeError where it is neither text nor a preview.
+ */
+function toPreview(answer: unknown): Preview {
+  const parsed = preview.safeParse(answer);
+  if (!parsed.success) throw new TypeError('preview must return a string or { text, plan? }');
+  if (typeof parsed.data === 'string') return { text: parsed.data };
+  const { text, plan: filePlan } = parsed.data;
+  return { text, ...defined({ plan: filePlan }) };
 }
 
-function nameOf(options: unknown): string {
-  const name: unknown =
-    typeof options === 'object' && options !== null && 'name' in options ? options.name : undefined;
-  return typeof name === 'string' && name !== '' ? `\`${name.slice(0, 80)}\`` : 'without a name';
+/**
+ * What a tool's `verify` answered.
+ *
+ * @throws TypeError where it is none of the three outcomes; whoever asked takes a throw for `cannot_tell`.
+ */
+function toVerification(answer: unknown): Verification {
+  const parsed = verification.safeParse(answer);
+  if (!parsed.success)
+    throw new TypeError("verify must return { outcome: 'happened' | 'did_not' | 'cannot_tell' }");
+  return parsed.data;
+}
+
+/** Everything of a tool but its parameters and its functions. */
+type ToolSettings = Omit<Tool, 'schema' | 'digest' | 'server' | 'parse' | 'preview' | 'verify' | 'handle'>;
+
+/** Less room than this could not hold the mark of a cut. */
+const LEAST_OUTPUT_BYTES = 128;
+
+/** A beat costs a request; a worker is never noticed to be dead sooner than in a second. */
+const LEAST_HEARTBEAT_MS = 1000;
+
+/** Node fires timers beyond 2³¹−1 ms at once. */
+const MOST_TIMEOUT_MS = 24 * 24 * 3600 * 1000;
+
+/**
+ * Checks what was given and fills in the defaults.
+ *
+ * @throws Error with the broken rule as its message.
+ */
+function resolveSettings(options: ToolOptions): ToolSettings {
+  const given = parseOptions(options);
+  const safety = given.safety ?? 'safe';
+  const local = given.local ?? false;
+  const settings = {
+    name: given.name,
+    description: given.description,
+    safety,
+    effect: given.effect ?? (safety === 'safe' ? 'pure' : 'unsafe'),
+    categories: Object.freeze([...(given.categories ?? [])]),
+    timeoutMs: given.timeout ?? (local ? TIMES.localTimeout : TIMES.toolTimeout),
+    heartbeatMs: given.heartbeat ?? TIMES.heartbeatTimeout,
+    taskQueue: given.taskQueue,
+    local,
+    requestExpiresMs: given.requestExpires === undefined ? TIMES.requestExpires : given.requestExpires,
+    startWithinMs: given.startWithin ?? TIMES.startWithin,
+    noBatch: given.noBatch ?? false,
+    outputLimit: given.outputLimit ?? LIMITS.outputBytes,
+  };
+  assertRules(settings, given.retry !== undefined);
+  return { ...settings, retry: Object.freeze(resolveRetry(settings.effect, given.retry)) };
+}
+
+function assertRules(settings: Omit<ToolSettings, 'retry'>, hasRetry: boolean): void {
+  const broken = RULES.find(({ breaks }) => breaks(settings));
+  if (broken !== undefined) throw new Error(broken.rule);
+  if (hasRetry && settings.effect === 'unsafe') throw new Error('`retry`: an unsafe tool is never retried');
+}
+
+const RULES: readonly { rule: string; breaks(settings: Omit<ToolSettings, 'retry'>): boolean }[] = [
+  { rule: '`local` is for pure tools', breaks: ({ local, effect }) => local && effect !== 'pure' },
+  {
+    rule: '`local` is not for dangerous tools',
+    breaks: ({ local, safety }) => local && safety === 'dangerous',
+  },
+  {
+    rule: `\`local\` tools need a timeout of at most ${TIMES.localTimeout} ms`,
+    breaks: ({ local, timeoutMs }) => local && timeoutMs > TIMES.localTimeout,
+  },
+  {
+    rule: '`local` and `taskQueue` exclude each other: a local call runs where its turn runs',
+    breaks: ({ local, taskQueue }) => local && taskQueue !== undefined,
+  },
+  { rule: '`timeout` is at most 24 days', breaks: ({ timeoutMs }) => timeoutMs > MOST_TIMEOUT_MS },
+];
+
+type Retry = z.output<typeof retrySchema>;
+
+function resolveRetry(effect: ToolSettings['effect'], retry: Retry = {}): RetryOptions {
+  const { maximumAttempts = 5, initialInterval = 1000, backoffCoefficient = 2, maximumInterval } = retry;
+  return {
+    maximumAttempts: effect === 'unsafe' ? 1 : maximumAttempts,
+    initialIntervalMs: initialInterval,
+    backoffCoefficient,
+    ...defined({ maximumIntervalMs: maximumInterval }),
+  };
+}
+
+const retrySchema = z.strictObject({
+  maximumAttempts: z.int().min(1).max(1000).optional(),
+  initialInterval: duration().optional(),
+  backoffCoefficient: z.number().min(1).max(100).optional(),
+  maximumInterval: duration().optional(),
+});
+
+const callable = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
+
+const optionsSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(TOOL_NAME, 'must be snake_case: a letter, then at most 63 letters, digits and _, all lower case')
+    .refine((name) => !RESERVED_TOOL_NAMES.includes(name), 'is reserved; choose another name'),
+  description: z
+    .string()
+    .refine((text) => text.trim() !== '', 'must say what the tool does and when to use it'),
+  parameters: z.custom<unknown>(
+    (value) => typeof value === 'object' && value !== null,
+    'must be a zod object, a JSON Schema or a list',
+  ),
+  required: z.array(z.string()).optional(),
+  safety: z.enum(SAFETIES).optional(),
+  categories: z.array(z.string().min(1)).optional(),
+  effect: z.enum(EFFECTS).optional(),
+  timeout: duration().optional(),
+  heartbeat: duration(LEAST_HEARTBEAT_MS).optional(),
+  retry: retrySchema.optional(),
+  taskQueue: z.string().min(1).optional(),
+  local: z.boolean().optional(),
+  requestExpires: z.union([z.literal('never').transform(() => null), duration()]).optional(),
+  startWithin: duration().optional(),
+  noBatch: z.boolean().optional(),
+  outputLimit: z.int().min(LEAST_OUTPUT_BYTES).max(LIMITS.outputBytesMost).optional(),
+  preview: callable.optional(),
+  verify: callable.optional(),
+  handler: callable,
+});
+
+function parseOptions(options: unknown): z.output<typeof optionsSchema> {
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  throw new Error(describeIssues(parsed.error));
 }

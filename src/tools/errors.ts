@@ -3,6 +3,7 @@ import type { Json } from '../contract/json';
 /** Marks, not classes, tell these errors apart: a config file may load a second copy of this module. */
 const TOOL_ERROR = Symbol.for('countersign.ToolError');
 const TRANSPORT_ERROR = Symbol.for('countersign.TransportError');
+const PROVEN = Symbol.for('countersign.proven');
 
 export interface ToolErrorOptions {
   /** Facts for the model and the record. */
@@ -48,6 +49,55 @@ export class TransportError extends Error {
   }
 }
 
+/** What a handler can prove about a call whose signal has aborted. */
+export type Proven = 'nothing_done' | 'stopped';
+
+/** What an error that proves something can carry. */
+export type ProvenOptions = Pick<ToolErrorOptions, 'details' | 'cause'>;
+
+/**
+ * An error that proves that this call changed nothing and never will. After its signal has aborted, only this error
+ * and `stopped` tell how an unsafe call ended; whatever else a handler throws then leaves the call in doubt.
+ *
+ * @param message for the model: why nothing was done.
+ * @example
+ * async handler({ order, cents }, { signal, idempotencyKey }) {
+ *   const account = await readAccount(order, { signal }).catch((cause) => {
+ *     throw nothingDone('the account could not be read', { cause });
+ *   });
+ *   if (signal.aborted) throw nothingDone('stopped before anything was sent');
+ *   return bank.pay(account, cents, { key: idempotencyKey, signal });
+ * }
+ */
+export function nothingDone(message: string, options: ProvenOptions = {}): ToolError {
+  return Object.assign(new ToolError(message, options), { [PROVEN]: 'nothing_done' });
+}
+
+/**
+ * An error that proves that this call has ended for good, although a part of its work may be done. What it gave by
+ * `partial` goes with it. For work that a handler can stop and see stopped, such as a process on this machine.
+ *
+ * @param message for the model: how it ended.
+ * @example
+ * async handler({ table }, { signal, partial }) {
+ *   const copy = startCopy(table, { onRow: (row) => partial(`${row}\n`) });
+ *   signal.addEventListener('abort', () => copy.kill());
+ *   const end = await copy.ended;
+ *   if (end.killed) throw stopped(`the copy was ended after ${end.rows} rows`);
+ *   return `${end.rows} rows`;
+ * }
+ */
+export function stopped(message: string, options: ProvenOptions = {}): ToolError {
+  return Object.assign(new ToolError(message, options), { [PROVEN]: 'stopped' });
+}
+
+/** What something thrown proves of its call, thrown by this or another copy of the package. */
+export function provenBy(thrown: unknown): Proven | undefined {
+  if (!isToolError(thrown)) return undefined;
+  const proven: unknown = Reflect.get(thrown, PROVEN);
+  return proven === 'nothing_done' || proven === 'stopped' ? proven : undefined;
+}
+
 /** Whether something thrown is a ToolError, of this or another copy of the package. */
 export function isToolError(thrown: unknown): thrown is ToolError {
   return isMarked(thrown, TOOL_ERROR);
@@ -59,5 +109,107 @@ export function isTransportError(thrown: unknown): thrown is TransportError {
 }
 
 function isMarked(thrown: unknown, mark: symbol): boolean {
-  return thrown instanceof Error && Reflect.get(thrown, mark) === true;
+  try {
+    return thrown instanceof Error && Reflect.get(thrown, mark) === true;
+  } catch {
+    // A proxy may throw at any look; such a thing has no mark.
+    return false;
+  }
+}
+
+/** Errors of a connection that broke or was given up: the other side may have acted all the same. */
+const NAMES: readonly unknown[] = ['AbortError', 'TimeoutError', 'CanceledError'];
+
+/** What node-fetch calls a body that did not come in time. */
+const TYPES: readonly unknown[] = ['body-timeout', 'request-timeout'];
+
+/** What Node's `fetch` says where it has no answer; the body may have arrived. */
+const FETCH_MESSAGES: readonly unknown[] = ['fetch failed', 'terminated'];
+
+/** What the client of Postgres says, without a code. */
+const MESSAGES: readonly unknown[] = ['Connection terminated unexpectedly'];
+
+const CODES = new RegExp(
+  `^(${[
+    'ECONNRESET|ECONNABORTED|EPIPE|EPROTO|ETIMEDOUT|ENETRESET|EHOSTUNREACH|ENETUNREACH',
+    'UND_ERR_\\w+|HPE_\\w+|ERR_HTTP2_\\w+|ERR_SSL_\\w+|ERR_STREAM_PREMATURE_CLOSE|ERR_STREAM_DESTROYED',
+    'ERR_CANCELED|ERR_NETWORK|ERR_BAD_RESPONSE',
+    'PROTOCOL_CONNECTION_LOST',
+  ].join('|')})$`,
+);
+
+/** The other side was never reached. */
+const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+
+/** DEADLINE_EXCEEDED and UNAVAILABLE of gRPC. */
+const GRPC_CODES: readonly unknown[] = [4, 14];
+
+/** As many errors of one chain are looked at. A chain that is longer cannot be read to its end. */
+const MOST_ERRORS = 32;
+
+/**
+ * Whether something thrown says, itself or by an error that it holds, that a connection broke or was given up. Never
+ * throws, whatever its getters do.
+ */
+export function isNetworkError(thrown: unknown): boolean {
+  const chain = [thrown];
+  for (const error of chain) {
+    if (chain.length > MOST_ERRORS || saysNetwork(error)) return true;
+    chain.push(...causesOf(error).filter((cause) => !chain.includes(cause)));
+  }
+  return false;
+}
+
+function saysNetwork(error: unknown): boolean {
+  const code = read(error, 'code');
+  if (typeof code === 'string' && CODES.test(code)) return true;
+  if (GRPC_CODES.includes(code) && isGrpc(error)) return true;
+  const [name, message] = [read(error, 'name'), read(error, 'message')];
+  if (NAMES.includes(name) || TYPES.includes(read(error, 'type')) || MESSAGES.includes(message)) return true;
+  if (name === 'FetchError') return !UNREACHED.includes(code);
+  return name === 'TypeError' && FETCH_MESSAGES.includes(message);
+}
+
+/** A bare number may mean anything; beside it gRPC has its details or metadata, and a message that starts with both. */
+function isGrpc(error: unknown): boolean {
+  const hasDetails = ['details', 'metadata'].some((name) => read(error, name) !== undefined);
+  return hasDetails || /^(4 DEADLINE_EXCEEDED|14 UNAVAILABLE)\b/.test(String(read(error, 'message')));
+}
+
+/**
+ * Its cause, the errors of an AggregateError, which several addresses of one host lead to, and every other error that
+ * it holds: clients name theirs `detail`, `raw`, `originalError` or whatever they like.
+ */
+function causesOf(error: unknown): unknown[] {
+  const errors = read(error, 'errors');
+  const held = namesIn(error).map((name) => read(error, name));
+  const listed = namesIn(errors).map((name) => read(errors, name));
+  return [read(error, 'cause'), ...listed, ...held.filter(isError)].filter(isObject);
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+function isError(value: unknown): boolean {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
+function namesIn(value: unknown): string[] {
+  try {
+    return isObject(value) ? Object.getOwnPropertyNames(value).slice(0, MOST_ERRORS) : [];
+  } catch {
+    return [];
+  }
+}
+
+function read(error: unknown, name: string): unknown {
+  try {
+    return isObject(error) ? Reflect.get(error, name) : undefined;
+  } catch {
+    // What cannot be read says nothing.
+    return undefined;
+  }
 }

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../contract/defined';
 import type { JsonObject } from '../contract/json';
 import type { ToolFailure, ToolResult } from '../contract/result';
-import type { Approve } from './approve';
-import { authorise, type Permitted } from './authorise';
+import { type Approve, authorise, type Permitted } from './policy';
 import type { CallLog } from './call-log';
-import type { Hooks } from './hooks';
-import type { RunOutcome } from './outcome';
-import { uniqueIds } from './parse-calls';
-import { prepare } from './prepare';
+import { prepare, uniqueIds } from './prepare';
 import type { Registry } from './registry';
-import { failureResult } from './result';
-import { runJob, type RunJob } from './run-job';
-import type { Runner } from './runner';
-import { messageOf } from './thrown';
+import { failureResult, type OutcomeFacts, type RunOutcome, toOutcome } from './outcome';
+import { type Interrupted, runHandler, type Runner } from './run-handler';
+import { messageOf } from './format-result';
 import type { Policy, Tool } from './types';
-
-export type { RunJob } from './run-job';
-export type { RunOutcome } from './outcome';
+import type { FilePlan } from '../contract/plan';
+import { within } from './within';
 
 /** What an executor is made of. */
 export interface ExecutorDeps {
@@ -26,9 +21,9 @@ export interface ExecutorDeps {
   log?: CallLog | undefined;
   /** @default handlers run in this process */
   runner?: Runner | undefined;
-  /** For `execute` only; whoever uses `run` has asked it. Absent: safety decides. */
+  /** Absent: safety decides. */
   policy?: Policy | undefined;
-  /** The agent's name that the policy is told. @default '' */
+  /** The agent's name, for the policy. @default '' */
   agent?: string | undefined;
 }
 
@@ -61,11 +56,15 @@ export interface Executor {
   execute(call: ExecutorCall, options?: ExecuteOptions): Promise<ToolResult>;
   /** Results in the order of the calls, each under an id of its own; see uniqueIds. Never throws or rejects. */
   executeBatch(calls: readonly ExecutorCall[], options?: BatchOptions): Promise<ToolResult[]>;
-  /** The lower part: for those that have checked already that the call may run. Never rejects. */
-  run(job: RunJob): Promise<RunOutcome>;
 }
 
-/** Makes an executor. */
+/**
+ * Makes an executor.
+ *
+ * @example
+ * const executor = createExecutor({ registry: createRegistry(createWorkspaceTools({ root: '.' })) });
+ * const result = await executor.execute({ name: 'read_file', arguments: { path: 'README.md' } });
+ */
 export function createExecutor(deps: ExecutorDeps): Executor {
   const execute: Executor['execute'] = (call, options = {}) => executeSafely(identify(call), options, deps);
   return {
@@ -75,7 +74,6 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       const tasks = calls.map((call, index) => () => execute({ ...call, id: ids[index] ?? '' }, options));
       return options.parallel === true ? Promise.all(tasks.map((task) => task())) : inTurn(tasks);
     },
-    run: (job) => runJob(job, deps),
   };
 }
 
@@ -117,7 +115,7 @@ async function executeOne(
   deps: ExecutorDeps,
 ): Promise<ToolResult> {
   const prepared = prepare(deps.registry, call.name, call.arguments);
-  if (!prepared.ok) return finishUnstarted(call, prepared, deps);
+  if (!prepared.ok) return finishUnstarted(call, { ...prepared, args: prepared.proposed ?? {} }, deps);
   const { policy, agent = '', log } = deps;
   const { approve, signal } = options;
   const answer = await authorise(prepared, { agent, policy, approve, log, signal });
@@ -134,8 +132,9 @@ function finishUnstarted(
 ): ToolResult {
   const { failure, tool, args } = unfit;
   const head = { id: call.id, callId: call.id, tool: call.name, arguments: args };
-  const server = tool === undefined ? {} : { server: tool.server };
-  const result = failureResult({ ...head, ...server }, failure, { safety: tool?.safety ?? null });
+  const result = failureResult({ ...head, ...defined({ server: tool?.server }) }, failure, {
+    safety: tool?.safety ?? null,
+  });
   log?.call(result.tool, tool?.safety ?? null, args);
   log?.end(result);
   return result;
@@ -150,7 +149,175 @@ function toJob({ id }: IdentifiedCall, { call, approved }: Permitted, options: E
     approved,
     attempt: 1,
     idempotencyKey: randomUUID(),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ timeoutMs, signal }),
   };
+}
+
+/** One execution of a tool. The caller has checked that it may run. */
+export interface RunJob {
+  tool: Tool;
+  /** The arguments, as the tool's `parse` returned them. */
+  value: unknown;
+  call: { callId: string; id: string; arguments: JsonObject };
+  /** Whether a person approved or modified it. */
+  approved: boolean;
+  /** Counts from 1. */
+  attempt: number;
+  idempotencyKey: string;
+  /** Cancels it. */
+  signal?: AbortSignal;
+  /**
+   * Waited for right before the handler, after everything else that takes time; may abort `signal`, and then the handler
+   * is not started.
+   * Contract: does not throw or reject.
+   */
+  beforeStart?(): void | Promise<void>;
+  /** Milliseconds. @default the tool's own */
+  timeoutMs?: number;
+  plan?: FilePlan;
+  hunks?: readonly string[];
+  /**
+   * Called with the result of a handler that ended after the grace, and so after `runJob` had answered that the outcome is not known; only where it is known now. Hooks do not see it.
+   * Contract: does not throw or reject; the log is warned where it does.
+   */
+  onLate?(result: ToolResult): unknown;
+  /** Called where the handler still runs when `runJob` answers; `over` resolves when it has ended and `onLate` was called. */
+  onLeft?(over: Promise<void>): void;
+}
+
+/** What an execution needs besides its job. */
+export interface RunDeps {
+  hooks?: Hooks | undefined;
+  log?: CallLog | undefined;
+  runner?: Runner | undefined;
+}
+
+/** Runs hooks, log and handler, and makes the result. Never rejects. */
+export async function runJob(job: RunJob, deps: RunDeps): Promise<RunOutcome> {
+  const { tool, call } = job;
+  const event: HookEvent = { tool: tool.name, callId: call.callId, arguments: call.arguments };
+  deps.log?.call(tool.name, tool.safety, call.arguments);
+  await before(event, deps);
+  await job.beforeStart?.();
+  const startedAt = performance.now();
+  const timeoutMs = timeoutOf(job);
+  const ending = await runHandler({ ...job, runner: deps.runner, timeoutMs, context: toContext(job) });
+  const outcome = toOutcome(ending, aboutOf(job, startedAt, timeoutMs));
+  if ('late' in ending && ending.finished === undefined) {
+    const over = reportLate(ending, { job, deps, startedAt, timeoutMs });
+    job.onLeft?.(over);
+  }
+  deps.log?.end(outcome.result);
+  await after({ ...event, result: outcome.result }, deps);
+  return outcome;
+}
+
+// Hooks get copies: they watch, and what they do to an event must not reach what runs or what is recorded.
+async function before(event: HookEvent, { hooks, log }: RunDeps): Promise<void> {
+  if (hooks?.before !== undefined)
+    await runHook('before', () => hooks.before?.(structuredClone(event)), warning(log));
+}
+
+async function after(event: HookEndEvent, { hooks, log }: RunDeps): Promise<void> {
+  const name = event.result.success ? 'after' : 'onError';
+  if (hooks?.[name] !== undefined)
+    await runHook(name, () => hooks[name]?.(structuredClone(event)), warning(log));
+}
+
+function warning(log: CallLog | undefined): (message: string) => void {
+  return (message) => log?.warn(message);
+}
+
+interface LateReport {
+  job: RunJob;
+  deps: RunDeps;
+  startedAt: number;
+  timeoutMs: number;
+}
+
+async function reportLate(
+  ended: Interrupted,
+  { job, deps, startedAt, timeoutMs }: LateReport,
+): Promise<void> {
+  const finished = await ended.late;
+  try {
+    const outcome = toOutcome({ ...ended, finished }, aboutOf(job, startedAt, timeoutMs));
+    if (outcome.outcomeKnown) await job.onLate?.(outcome.result);
+  } catch (error) {
+    deps.log?.warn(`a late outcome could not be reported: ${messageOf(error)}`);
+  }
+}
+
+function toContext({ tool, call, idempotencyKey, attempt, plan, hunks }: RunJob) {
+  return {
+    callId: call.callId,
+    tool: tool.name,
+    idempotencyKey,
+    attempt,
+    ...defined({ plan, hunks }),
+  };
+}
+
+function aboutOf(job: RunJob, startedAt: number, timeoutMs: number): OutcomeFacts {
+  const { tool, call, approved, attempt } = job;
+  const executionTimeMs = Math.round(performance.now() - startedAt);
+  return {
+    head: { ...call, tool: tool.name, server: tool.server },
+    facts: { executionTimeMs, safety: tool.safety, approved, attempt },
+    limitBytes: tool.outputLimit,
+    timeoutMs,
+    unsafe: tool.effect === 'unsafe',
+  };
+}
+
+/** Node fires longer timers at once. */
+const MOST_TIMER_MS = 2 ** 31 - 1;
+
+function timeoutOf({ tool, timeoutMs }: RunJob): number {
+  const wanted = timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : tool.timeoutMs;
+  return Math.min(wanted, MOST_TIMER_MS);
+}
+
+/** What a hook sees. */
+interface HookEvent {
+  tool: string;
+  callId: string;
+  /** Those that run. */
+  arguments: JsonObject;
+}
+
+/** What a hook after a call sees as well. */
+interface HookEndEvent extends HookEvent {
+  result: ToolResult;
+}
+
+/**
+ * Functions around each handler, such as ones that write to a store of your own. They only watch.
+ * Contract: a hook that throws, or takes longer than 2 s, is warned about in the log and changes nothing.
+ * They run for every attempt, so a call that is retried is seen more than once under the same `callId`.
+ */
+export interface Hooks {
+  /** Right before the handler. */
+  before?(event: HookEvent): unknown;
+  /** After a success. */
+  after?(event: HookEndEvent): unknown;
+  /** After anything but a success. */
+  onError?(event: HookEndEvent): unknown;
+}
+
+/** Keeps all hooks of a call within the 10 s between a tool's timeout and Temporal's. */
+const HOOK_MS = 2000;
+
+/** Runs one hook and waits for it; calls `warn` where it failed. Never rejects. */
+export async function runHook(
+  name: keyof Hooks,
+  run: () => unknown,
+  warn: (message: string) => void,
+): Promise<void> {
+  try {
+    const { ended } = await within(Promise.resolve().then(run), HOOK_MS);
+    if (!ended) warn(`hook ${name} took longer than ${HOOK_MS} ms; going on without it`);
+  } catch (error) {
+    warn(`hook ${name} failed: ${messageOf(error)}`);
+  }
 }

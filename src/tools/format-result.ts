@@ -1,8 +1,9 @@
-import type { ResultContent } from '../contract/make-result';
-import { isObject } from '../contract/json';
-import { describeBytes, toBytes } from './binary';
-import { toPrettyJson } from './pretty-json';
-import { messageOf } from './thrown';
+import type { ResultContent, ToolFailure } from '../contract/result';
+import { isObject, type Json } from '../contract/json';
+import { defined } from '../contract/defined';
+import { LIMITS } from '../contract/limits';
+import { cutOutput } from './cut-output';
+import { isToolError, isTransportError } from './errors';
 
 /**
  * What a handler returned, as text for the model. Never throws.
@@ -81,4 +82,119 @@ function formatPart(part: Record<string, unknown>): string {
 
 function text(content: string): ResultContent {
   return { content, contentType: 'text' };
+}
+
+/** Any value as indented JSON; what JSON has no form for becomes text, see formatResult. May throw where reading throws. */
+export function toPrettyJson(value: unknown): string {
+  const above: unknown[] = [];
+  return JSON.stringify(
+    value,
+    function (this: unknown, key, current: unknown) {
+      // `this` holds the key: whatever was entered after it has been left again.
+      while (above.length > 0 && above.at(-1) !== this) above.pop();
+      const original: unknown = typeof this === 'object' && this !== null ? Reflect.get(this, key) : current;
+      const plain = toJsonForm(original, current);
+      if (typeof plain !== 'object' || plain === null) return plain;
+      if (above.includes(plain) || above.includes(original)) return '[circular]';
+      above.push(plain);
+      return plain;
+    },
+    2,
+  );
+}
+
+/** `original` is what the holder has, `current` what its `toJSON` made of it. */
+function toJsonForm(original: unknown, current: unknown): unknown {
+  const bytes = toBytes(original);
+  if (bytes !== undefined) return describeBytes(bytes);
+  if (current instanceof Map) return fromMap(current);
+  if (current instanceof Set) return [...current];
+  if (current instanceof Error) return { name: current.name, message: current.message };
+  return typeof current === 'object' ? current : fromPrimitive(current);
+}
+
+function fromMap(map: Map<unknown, unknown>): unknown {
+  const pairs = [...map];
+  return pairs.every(([key]) => typeof key === 'string') ? Object.fromEntries(map) : pairs;
+}
+
+function fromPrimitive(value: unknown): unknown {
+  if (typeof value === 'function') return `[function ${value.name || 'without a name'}]`;
+  if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
+}
+
+/** The bytes behind a binary value; undefined for any other. */
+export function toBytes(value: unknown): Buffer | undefined {
+  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer ? Buffer.from(value) : undefined;
+}
+
+/** Bytes as text, marked so that nobody takes them for text that the tool wrote. */
+export function describeBytes(bytes: Buffer): string {
+  return `[binary, ${bytes.length} bytes, base64] ${bytes.toString('base64')}`;
+}
+
+/** More than this of a message helps no model. */
+const MESSAGE_BYTES = 4 * 1024;
+
+/** Details are for the record, not for data. */
+const DETAILS_BYTES = 16 * 1024;
+
+/** What something thrown says, cut to 4 KiB; for anything at all, hostile getters included. */
+export function messageOf(thrown: unknown): string {
+  const message = readSafely(() => (thrown instanceof Error ? thrown.message : describe(thrown)));
+  return cutOutput(
+    message === undefined || message === '' ? 'it failed without a message' : message,
+    MESSAGE_BYTES,
+  );
+}
+
+/** Its stack, cut to the limit; undefined where it has none. */
+function stackOf(thrown: unknown): string | undefined {
+  const stack = readSafely(() => (thrown instanceof Error ? thrown.stack : undefined));
+  return stack === undefined ? undefined : cutOutput(stack, LIMITS.stackBytes);
+}
+
+/** Any value as JSON of at most 16 KiB; what is longer becomes its text, cut. */
+function toDetails(value: unknown): Json {
+  const text = readSafely(() => toPrettyJson(value)) ?? '[cannot be written]';
+  if (Buffer.byteLength(text) > DETAILS_BYTES) return cutOutput(text, DETAILS_BYTES);
+  return readJson(text);
+}
+
+function readJson(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Only a text that was cut is not JSON.
+    return text;
+  }
+}
+
+function describe(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown;
+  return typeof thrown === 'object' && thrown !== null ? toPrettyJson(thrown) : String(thrown);
+}
+
+function readSafely(read: () => unknown): string | undefined {
+  try {
+    const text = read();
+    return text === undefined ? undefined : String(text);
+  } catch {
+    // Whatever cannot be read has nothing to say.
+    return undefined;
+  }
+}
+
+/** What something thrown by a tool's function means: `transport`, what a ToolError says, or `tool` with its stack. Never throws. */
+export function describeFailure(thrown: unknown): ToolFailure {
+  const message = messageOf(thrown);
+  if (isTransportError(thrown)) return { code: 'transport', message };
+  if (isToolError(thrown)) {
+    const { code, details } = thrown;
+    return { code, message, ...(details === undefined ? {} : { details: toDetails(details) }) };
+  }
+  const stack = stackOf(thrown);
+  return { code: 'tool', message, ...defined({ stack }) };
 }

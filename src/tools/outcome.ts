@@ -1,19 +1,27 @@
-import type { ResultHead } from '../contract/make-result';
-import type { ToolResult } from '../contract/result';
+import { LIMITS } from '../contract/limits';
+import {
+  makeFailure,
+  makeSuccess,
+  type ResultFacts,
+  type ResultHead,
+  type ToolFailure,
+  type ToolResult,
+} from '../contract/result';
+import { cutContent } from '../contract/transcript';
 import { cutOutput } from './cut-output';
-import { describeFailure } from './describe-failure';
-import { isToolError, isTransportError } from './errors';
-import { formatResult } from './format-result';
-import { failureResult, successResult, type FactsNow } from './result';
-import type { Ended, Ending, Settled } from './run-handler';
+import { describeFailure, formatResult, messageOf } from './format-result';
+import { isNetworkError, isToolError, isTransportError, type Proven, provenBy } from './errors';
+import type { Ending, Finished, Interrupted } from './run-handler';
 
-/** What one execution came to. */
+/** How one execution ended. */
 export interface RunOutcome {
   result: ToolResult;
   /** Whether the same attempt may be made again, as far as the failure says; the tool's effect is not looked at. */
   retryable: boolean;
   /** False: the handler may still have, or have had, its effect. */
   outcomeKnown: boolean;
+  /** Whether the handler was called, and whether it still runs. */
+  handler: 'ended' | 'running' | 'unstarted';
 }
 
 /** What a result says beside the ending itself. */
@@ -22,43 +30,133 @@ export interface OutcomeFacts {
   facts: FactsNow;
   limitBytes: number;
   timeoutMs: number;
+  /** Whether the tool's effect is `unsafe`: then the result says where the effect is not known. */
+  unsafe: boolean;
 }
 
 /** The one place where an ending becomes a result. Never throws. */
 export function toOutcome(ending: Ending, about: OutcomeFacts): RunOutcome {
-  if (ending.kind === 'returned') {
-    const result = successResult(about.head, ending.value, { ...about.facts, limitBytes: about.limitBytes });
-    return { result, retryable: false, outcomeKnown: true };
-  }
-  return ending.kind === 'threw' ? thrownOutcome(ending, about) : endedOutcome(ending, about);
+  const outcome = outcomeOf(ending, about);
+  const content = cutContent(outcome.result.content, LIMITS.resultContentBytes);
+  return { ...outcome, result: { ...outcome.result, content } };
 }
 
-type Thrown = Extract<Settled, { kind: 'threw' }>;
-
-function thrownOutcome({ error: thrown, partial = '' }: Thrown, { head, facts }: OutcomeFacts): RunOutcome {
-  const result = failureResult(head, describeFailure(thrown), { ...facts, partial });
-  if (isTransportError(thrown)) return { result, retryable: true, outcomeKnown: thrown.nothingSent };
-  return { result, retryable: isToolError(thrown) && thrown.retryable, outcomeKnown: true };
+function outcomeOf(ending: Ending, about: OutcomeFacts): RunOutcome {
+  const known = { outcomeKnown: isKnown(ending), handler: handlerAfter(ending) };
+  if (ending.kind === 'returned') return { result: returned(ending, about), retryable: false, ...known };
+  if (ending.kind === 'threw') return { ...thrown(ending, about), ...known };
+  return { result: ended(ending, about), retryable: false, ...known };
 }
 
-function endedOutcome(ended: Ended, { head, facts, limitBytes, timeoutMs }: OutcomeFacts): RunOutcome {
-  const message = ended.kind === 'timeout' ? `timed out after ${timeoutMs} ms` : cancelled(ended);
-  const partial = cutOutput(ended.partial + lastWords(ended.settled), limitBytes);
-  const result = failureResult(head, { code: ended.kind, message }, { ...facts, partial });
-  return { result, retryable: false, outcomeKnown: isKnown(ended.settled) };
+function handlerAfter(ending: Ending): RunOutcome['handler'] {
+  if (!('late' in ending)) return 'ended';
+  if (!ending.started) return 'unstarted';
+  return ending.finished === undefined ? 'running' : 'ended';
 }
 
-function cancelled({ started }: Ended): string {
-  return started ? 'cancelled while it ran' : 'cancelled before it started; nothing ran';
+/**
+ * The one rule for what is known of a call.
+ * - Known are: a return, also a late one; a throw before our abort, unless the way to the other side broke; a call that
+ *   was never started.
+ * - After our abort a throw says nothing: `fetch` rejects then at once, whatever the other side does. Only an error
+ *   that proves an outcome makes it known.
+ */
+function isKnown(ending: Ending): boolean {
+  if (ending.kind === 'returned') return true;
+  if (ending.kind === 'threw') return !isLostOnTheWay(ending.error);
+  if (!ending.started) return true;
+  const { finished } = ending;
+  return finished?.kind === 'returned' || (finished !== undefined && provenBy(finished.error) !== undefined);
 }
 
-/** A handler that returns after its signal aborted may have done its work: the model has to hear what it says. */
-function lastWords(settled: Settled | undefined): string {
-  if (settled?.kind !== 'returned' || settled.value === undefined) return '';
-  return `\n[it ended right after that and returned:]\n${formatResult(settled.value).content}`;
+function isLostOnTheWay(error: unknown): boolean {
+  if (provenBy(error) !== undefined) return false;
+  return isTransportError(error) ? !error.nothingSent : isNetworkError(error);
 }
 
-function isKnown(settled: Settled | undefined): boolean {
-  if (settled === undefined) return false;
-  return settled.kind === 'returned' || !isTransportError(settled.error) || settled.error.nothingSent;
+type Returned = Extract<Finished, { kind: 'returned' }>;
+type Thrown = Extract<Finished, { kind: 'threw' }>;
+
+function returned({ value }: Returned, { head, facts, limitBytes }: OutcomeFacts): ToolResult {
+  return successResult(head, value, { ...facts, limitBytes });
+}
+
+function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe }: OutcomeFacts) {
+  const failure = describeFailure(error);
+  const message = unsafe && isLostOnTheWay(error) ? `${failure.message}; ${UNKNOWN}` : failure.message;
+  const result = failureResult(head, { ...failure, message }, { ...facts, partial });
+  return { result, retryable: isTransportError(error) || (isToolError(error) && error.retryable) };
+}
+
+const UNKNOWN = 'whether it took effect is not known';
+
+function ended(ending: Interrupted, about: OutcomeFacts): ToolResult {
+  const { finished } = ending;
+  if (finished?.kind === 'returned') return markLate(returned(finished, about), lateness(ending));
+  const { head, facts, limitBytes } = about;
+  const partial = cutOutput(finished?.partial ?? ending.partial, limitBytes);
+  return failureResult(
+    head,
+    { code: ending.kind, message: endMessage(ending, about) },
+    { ...facts, partial },
+  );
+}
+
+function endMessage(ending: Interrupted, { timeoutMs, unsafe }: OutcomeFacts): string {
+  if (!ending.started) return 'cancelled before it started; nothing ran';
+  const why = ending.kind === 'timeout' ? `timed out after ${timeoutMs} ms` : 'cancelled while it ran';
+  const parts = [why, ...statedEnd(ending.finished), ...(unsafe && !isKnown(ending) ? [UNKNOWN] : [])];
+  return parts.join('; ');
+}
+
+/** What a tool says of its own end. Other errors only say that they were aborted. */
+function statedEnd(finished: Finished | undefined): string[] {
+  if (finished?.kind !== 'threw') return [];
+  const { error } = finished;
+  const proven = provenBy(error);
+  if (proven === undefined && !isToolError(error) && !isTransportError(error)) return [];
+  return [...(proven === undefined ? [] : [PROVEN_TEXT[proven]]), messageOf(error)];
+}
+
+const PROVEN_TEXT: Readonly<Record<Proven, string>> = {
+  nothing_done: 'nothing was done',
+  stopped: 'it was stopped, and a part of its work may be done',
+};
+
+function lateness({ kind }: Interrupted): string {
+  return kind === 'timeout' ? 'its time was over' : 'it was asked to stop';
+}
+
+/** Marks a success as late, for the model and for people. `after`: what had happened before. */
+export function markLate(result: ToolResult, after: string): ToolResult {
+  if (result.metadata.late === true) return result;
+  const content = `[Late: this call succeeded, but only after ${after}.]\n\n${result.content}`;
+  return { ...result, content, contentType: 'text', metadata: { ...result.metadata, late: true } };
+}
+
+/** Facts of a result made now. */
+type FactsNow = Omit<ResultFacts, 'timestamp'>;
+
+/** The result of a handler that returned `value`; its text is cut to `limitBytes`. Never throws. */
+function successResult(
+  head: ResultHead,
+  value: unknown,
+  options: FactsNow & { limitBytes: number },
+): ToolResult {
+  const { content, contentType } = formatResult(value);
+  const { limitBytes, ...facts } = options;
+  return makeSuccess(
+    head,
+    { content: cutOutput(content, limitBytes), contentType },
+    { ...facts, timestamp: now() },
+  );
+}
+
+/** The result of a call that failed now, or never ran. */
+export function failureResult(head: ResultHead, failure: ToolFailure, facts: FactsNow = {}): ToolResult {
+  return makeFailure(head, failure, { ...facts, timestamp: now() });
+}
+
+function now(): string {
+  return new Date().toISOString();
 }

@@ -1,9 +1,12 @@
+import { defined } from '../contract/defined';
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../contract/json';
-import { applyDefaults, schemaCheck } from '../contract/schema';
+import { applyDefaults, checkSchema, schemaCheck } from '../contract/schema/schema';
 import type { Issue, JsonSchema } from '../contract/tool';
-import { assertUsableSchema } from './usable-schema';
-import type { ParameterSpec, Parameters, ParsedArguments } from './types';
+import type { Parameters, ParameterSpec, ParsedArguments } from './types';
+import { compilePattern } from '../contract/schema/pattern';
+import { DATA_KEYWORDS, findReference } from '../contract/schema/reference';
+import { errorMessage } from '../contract/errors';
 
 /** Parameters in one form: a JSON Schema, and the parser that goes with it. */
 export interface ResolvedParameters {
@@ -14,7 +17,7 @@ export interface ResolvedParameters {
 
 /**
  * Brings the three ways to give parameters into one.
- * A plain list refuses properties it does not name; the other two decide that themselves.
+ * A plain list and `z.object` refuse properties they do not name; a JSON Schema decides that itself.
  *
  * @throws Error with the broken rule as its message.
  */
@@ -28,7 +31,7 @@ export function resolveParameters(parameters: Parameters, required?: readonly st
 
 function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParameters {
   const schema = assertUsableSchema(given);
-  // The validator writes marks into the schema it is given, so it gets one of its own.
+  // What others do to the schema they are given must not change how arguments are checked.
   const own = structuredClone(schema);
   const check = schemaCheck(own);
   return {
@@ -62,17 +65,32 @@ function toPointer(path: readonly PropertyKey[]): string {
 }
 
 function schemaOfZod(schema: z.ZodObject): JsonSchema {
-  const json: unknown = JSON.parse(JSON.stringify(toJsonSchema(schema)));
+  const json: unknown = JSON.parse(JSON.stringify(toJsonSchema(schema)), withoutOwnPattern);
   const { $schema: _dialect, ...rest } = z.record(z.string(), z.json()).parse(json);
   return rest;
 }
 
+/** The patterns of some of zod's formats look around; zod itself still checks them in the worker. */
+function withoutOwnPattern(_: string, node: unknown): unknown {
+  if (!isObject(node) || typeof node['format'] !== 'string' || typeof node['pattern'] !== 'string')
+    return node;
+  const { pattern, ...rest } = node;
+  return isUsablePattern(pattern) ? node : rest;
+}
+
 function toJsonSchema(schema: z.ZodObject) {
   try {
-    return z.toJSONSchema(schema, { io: 'input' });
+    // zod drops keys that an object does not name: a person would see and approve what the handler never gets. So they
+    // are refused, as by `z.strictObject`; `z.looseObject` keeps them.
+    return z.toJSONSchema(schema, {
+      io: 'input',
+      override: ({ zodSchema, jsonSchema }) => {
+        const { def } = zodSchema._zod;
+        if (def.type === 'object' && def.catchall === undefined) jsonSchema.additionalProperties = false;
+      },
+    });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`the zod schema has no JSON Schema form: ${reason}`, { cause: error });
+    throw new Error(`the zod schema has no JSON Schema form: ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -85,7 +103,7 @@ function schemaOfList(list: readonly ParameterSpec[], required: readonly string[
       type,
       // Some providers refuse an array without items.
       ...(type === 'array' ? { items: {} } : {}),
-      ...(description === undefined ? {} : { description }),
+      ...defined({ description }),
     };
   }
   return { type: 'object', properties, required: [...new Set(required)], additionalProperties: false };
@@ -117,4 +135,90 @@ function isZod(parameters: z.ZodObject | JsonSchema): parameters is z.ZodObject 
   }
   if ('_def' in parameters) throw new Error('this schema comes from zod 3; zod 4 is needed');
   return false;
+}
+
+/**
+ * A copy of a schema that is plain JSON, has an object at its root, names only required parameters it has,
+ * and can be interpreted: every pattern compiles and every reference leads somewhere inside it.
+ *
+ * @throws Error with the broken rule as its message.
+ */
+function assertUsableSchema(given: unknown): JsonSchema {
+  const schema = toPlainJson(given);
+  if (schema['type'] !== 'object') throw new Error('the root of the schema must have `type: "object"`');
+  assertRequiredExist(schema);
+  assertInside(schema, schema);
+  probe(schema);
+  return schema;
+}
+
+function toPlainJson(given: unknown): JsonSchema {
+  const parsed = z.record(z.string(), z.json()).safeParse(given);
+  if (!parsed.success) throw new Error('the schema must be plain JSON (no functions, undefined or dates)');
+  return parsed.data;
+}
+
+function assertRequiredExist(schema: JsonSchema): void {
+  const required = schema['required'] ?? [];
+  const properties = schema['properties'] ?? {};
+  if (!isObject(properties)) throw new Error('`properties` of the schema must be an object');
+  if (!Array.isArray(required)) throw new Error('`required` must be a list of names');
+  const missing = required.filter((name) => typeof name !== 'string' || !Object.hasOwn(properties, name));
+  if (missing.length > 0)
+    throw new Error(`required parameter ${missing.join(', ')} is not among the parameters`);
+}
+
+/** Most items of a list that must not hold one twice. */
+const MOST_UNIQUE = 1000;
+
+/** Patterns and references are read by the validator only when arguments reach them, which is too late. */
+function assertInside(node: unknown, root: JsonSchema): void {
+  if (Array.isArray(node)) for (const item of node) assertInside(item, root);
+  if (!isObject(node)) return;
+  if (typeof node['pattern'] === 'string') assertPattern(node['pattern']);
+  if (isObject(node['patternProperties'])) Object.keys(node['patternProperties']).forEach(assertPattern);
+  if (typeof node['$ref'] === 'string') assertReference(node['$ref'], root);
+  if (node['uniqueItems'] === true) assertShort(node['maxItems']);
+  for (const [key, child] of Object.entries(node)) {
+    if (!DATA_KEYWORDS.includes(key)) assertInside(child, root);
+  }
+}
+
+function assertPattern(pattern: string): void {
+  try {
+    compilePattern(pattern);
+  } catch (error) {
+    throw new Error(
+      `the pattern ${pattern} is not one that can be matched in linear time (no look-around, no back-references, few repetitions): ${errorMessage(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Whether a pattern can be matched in linear time. */
+function isUsablePattern(pattern: string): boolean {
+  try {
+    compilePattern(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function assertShort(maxItems: unknown): void {
+  if (typeof maxItems === 'number' && maxItems <= MOST_UNIQUE) return;
+  throw new Error(`\`uniqueItems\` needs \`maxItems\` of at most ${MOST_UNIQUE} beside it`);
+}
+
+function assertReference(reference: string, root: JsonSchema): void {
+  if (!reference.startsWith('#')) throw new Error(`$ref ${reference} leads outside the schema`);
+  if (findReference(root, reference) === undefined) throw new Error(`$ref ${reference} leads nowhere`);
+}
+
+function probe(schema: JsonSchema): void {
+  try {
+    checkSchema(structuredClone(schema), {});
+  } catch (error) {
+    throw new Error(`the schema cannot be interpreted: ${String(error)}`, { cause: error });
+  }
 }

@@ -1,17 +1,19 @@
-import type { JsonObject } from '../contract/json';
+import { isObject, isSoundJson, type Json, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
-import { validationFailure } from '../contract/make-result';
-import type { ToolFailure } from '../contract/result';
-import { applyDefaults } from '../contract/schema';
+import { type ToolFailure, validationFailure } from '../contract/result';
+import { readJson } from '../contract/read-json';
+import { applyDefaults } from '../contract/schema/schema';
+import type { Issue } from '../contract/tool';
 import { cutOutput } from './cut-output';
-import { parseArguments, type ArgumentsText } from './parse-arguments';
 import type { Registry } from './registry';
 import type { Tool } from './types';
 
-/** A call whose tool is there and whose arguments fit. */
+/** A call whose tool exists and whose arguments fit. */
 export interface ReadyCall {
   ok: true;
   tool: Tool;
+  /** As they were given. */
+  proposed: JsonObject;
   /** With defaults applied. */
   args: JsonObject;
   /** The same, as the handler wants them. */
@@ -22,25 +24,37 @@ export interface ReadyCall {
 export interface UnfitCall {
   ok: false;
   tool: Tool | undefined;
-  args: JsonObject;
+  /** As they were given; undefined where the text is not an object. */
+  proposed: JsonObject | undefined;
   failure: ToolFailure;
 }
 
-/** Finds the tool and validates the arguments; text is parsed first. */
+/** The one preparation of a call: finds the tool, reads the arguments, fills in defaults and validates. Never throws. */
 export function prepare(registry: Registry, name: string, given: string | JsonObject): ReadyCall | UnfitCall {
   const tool = registry.get(name);
-  const parsed = readArguments(given);
-  const args = parsed.ok ? parsed.value : {};
-  if (tool === undefined) return { ok: false, tool, args, failure: unknownTool(registry, name) };
-  if (!parsed.ok) return { ok: false, tool, args, failure: validationFailure(parsed.issues) };
-  return fit(tool, args);
+  const read = readArguments(given);
+  const proposed = read.ok ? read.value : undefined;
+  if (tool === undefined) return { ok: false, tool, proposed, failure: unknownTool(registry, name) };
+  if (!read.ok) return { ok: false, tool, proposed, failure: validationFailure(read.issues) };
+  return fitArguments(tool, read.value);
 }
 
-/** Validates arguments against a tool, its defaults filled in. */
-export function fit(tool: Tool, given: JsonObject): ReadyCall | UnfitCall {
-  const parsed = tool.parse(given);
-  if (!parsed.ok) return { ok: false, tool, args: given, failure: validationFailure(parsed.issues) };
-  return { ok: true, tool, args: structuredClone(applyDefaults(tool.schema, given)), value: parsed.value };
+/**
+ * Validates arguments against a tool, its defaults filled in: those of the JSON Schema, and what its own parser adds
+ * beside them, so that whoever looks at the arguments sees what the handler gets.
+ */
+export function fitArguments(tool: Tool, proposed: JsonObject): ReadyCall | UnfitCall {
+  const parsed = tool.parse(proposed);
+  if (!parsed.ok) return { ok: false, tool, proposed, failure: validationFailure(parsed.issues) };
+  const { value } = parsed;
+  const args = structuredClone(applyDefaults(tool.schema, proposed));
+  if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value };
+  const filled = fillIn(args, value);
+  const again = tool.parse(filled);
+  // What a transform adds, the schema need not know.
+  return again.ok
+    ? { ok: true, tool, proposed, args: filled, value: again.value }
+    : { ok: true, tool, proposed, args, value };
 }
 
 /** Objects take the way of text too, so that both have the same limits and nobody else holds what will run. */
@@ -48,7 +62,7 @@ function readArguments(given: string | JsonObject): ArgumentsText {
   return parseArguments(typeof given === 'string' ? given : (JSON.stringify(given) ?? 'undefined'));
 }
 
-/** Names of tools that are told to a model that asked for one that does not exist. */
+/** How many bytes of tool names a model reads that asked for a tool that does not exist. */
 const NAMES_BYTES = LIMITS.reasonBytes;
 
 function unknownTool(registry: Registry, name: string): ToolFailure {
@@ -56,4 +70,127 @@ function unknownTool(registry: Registry, name: string): ToolFailure {
   const known = names.length === 0 ? 'There are no tools.' : `There are: ${names.join(', ')}.`;
   const message = `There is no tool "${name.slice(0, 100)}". ${cutOutput(known, NAMES_BYTES)}`;
   return { code: 'tool_not_found', message };
+}
+
+/** Arguments as an object; or why the text is none. */
+type ArgumentsText = { ok: true; value: JsonObject } | { ok: false; issues: Issue[] };
+
+/**
+ * Reads the arguments of a call strictly (see `readJson`): one JSON object of at most 128 KiB and 64 levels, and nothing
+ * else. The model reads what is wrong and writes it anew; nothing is ever repaired.
+ *
+ * Empty text means `{}`: OpenAI-compatible servers send it for tools without parameters, and the schema still
+ * refuses it where something is required.
+ */
+export function parseArguments(raw: string): ArgumentsText {
+  if (raw === '') return { ok: true, value: {} };
+  const bytes = Buffer.byteLength(raw);
+  if (bytes > LIMITS.argumentsBytes) {
+    return wrong(`the arguments have ${bytes} bytes; at most ${LIMITS.argumentsBytes} are allowed`);
+  }
+  return readObject(raw);
+}
+
+function readObject(raw: string): ArgumentsText {
+  const read = readJson(raw);
+  if (!read.ok) return read;
+  if (isObject(read.value)) return { ok: true, value: read.value };
+  return wrong(`the arguments must be a JSON object, not ${kindOf(read.value)}`);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}
+
+function wrong(message: string): ArgumentsText {
+  return { ok: false, issues: [{ path: '', message }] };
+}
+
+/**
+ * The arguments, and what their parser filled in beside them: keys of objects, at every depth. What was there stays, also
+ * where the parser made something else of it; what is not JSON stays out.
+ */
+export function fillIn(args: JsonObject, parsed: unknown): JsonObject {
+  if (!isPlain(parsed)) return args;
+  const kept = Object.entries(args).map(([key, own]) => [key, filled(own, ownOf(parsed, key))] as const);
+  const added = addedKeys(args, parsed).flatMap((key) => {
+    const value = parsed[key];
+    return isJson(value) ? [[key, structuredClone(value)] as const] : [];
+  });
+  return Object.fromEntries([...kept, ...added]);
+}
+
+function filled(own: Json, parsed: unknown): Json {
+  if (Array.isArray(own))
+    return isSameLength(own, parsed) ? own.map((one, at) => filled(one, parsed[at])) : own;
+  return isObject(own) ? fillIn(own, parsed) : own;
+}
+
+/** Pointer of the first key that a parsed value has and its arguments lack; undefined where there is none. */
+export function unshownIn(args: unknown, parsed: unknown, at = ''): string | undefined {
+  if (Array.isArray(args) && isSameLength(args, parsed))
+    return firstOf(args.keys(), (key) => [args[key], parsed[key]], at);
+  if (!isObject(args) || !isPlain(parsed)) return undefined;
+  const [added] = addedKeys(args, parsed);
+  if (added !== undefined) return `${at}/${added}`;
+  return firstOf(Object.keys(args), (key) => [args[key], ownOf(parsed, key)], at);
+}
+
+function firstOf<K extends string | number>(
+  keys: Iterable<K>,
+  both: (key: K) => [unknown, unknown],
+  at: string,
+): string | undefined {
+  for (const key of keys) {
+    const [args, parsed] = both(key);
+    const unshown = unshownIn(args, parsed, `${at}/${key}`);
+    if (unshown !== undefined) return unshown;
+  }
+  return undefined;
+}
+
+function addedKeys(args: object, parsed: Record<string, unknown>): string[] {
+  return Object.keys(parsed).filter((key) => parsed[key] !== undefined && !Object.hasOwn(args, key));
+}
+
+function ownOf(parsed: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(parsed, key) ? parsed[key] : undefined;
+}
+
+function isSameLength(args: readonly unknown[], parsed: unknown): parsed is readonly unknown[] {
+  return Array.isArray(parsed) && parsed.length === args.length;
+}
+
+/** A date or a map is a value of its own and no object with keys. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function isJson(value: unknown): value is Json {
+  if (Array.isArray(value)) return value.every(isJson);
+  if (isPlain(value)) return isSoundJson(value) && Object.values(value).every(isJson);
+  return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
+}
+
+/** Ids that are unique in their step: where a call has none, or that of an earlier one, one is made up from its place. */
+export function uniqueIds(calls: readonly { id?: string | undefined }[]): string[] {
+  const given = new Set(calls.map(({ id }) => id));
+  const taken = new Set<string>();
+  return calls.map(({ id }, index) => {
+    const isFirst = id !== undefined && id !== '' && !taken.has(id);
+    const unique = isFirst
+      ? id
+      : freeId(`call_${index + 1}`, (wanted) => taken.has(wanted) || given.has(wanted));
+    taken.add(unique);
+    return unique;
+  });
+}
+
+function freeId(wanted: string, isTaken: (id: string) => boolean): string {
+  let free = wanted;
+  for (let n = 1; isTaken(free); n++) free = `${wanted}_${n}`;
+  return free;
 }

@@ -21,7 +21,7 @@ export interface Registry {
 /**
  * A registry of tools.
  *
- * @throws CountersignError `tool_invalid` where two tools have one name, or something is no tool.
+ * @throws CountersignError `tool_invalid` where two tools have one name, or something is not a tool.
  */
 export function createRegistry(tools: readonly Tool[]): Registry {
   const byName = new Map<string, Tool>();
@@ -53,7 +53,7 @@ function assertTool(tool: unknown): void {
   const isTool = typeof tool === 'object' && tool !== null && 'digest' in tool && 'handle' in tool;
   if (!isTool)
     throw invalid(
-      'something in the list is no tool',
+      'something in the list is not a tool',
       'Make each tool with defineTool; spread a pack that is a list.',
     );
 }

@@ -1,28 +1,27 @@
-import { createPartialOutput } from './partial-output';
-import { inProcess, type Runner } from './runner';
 import type { CallContext, Tool } from './types';
 import { within } from './within';
+import { createPartialOutput } from './cut-output';
 
 /** How long a handler may take to end after its signal has aborted, before its outcome counts as unknown. */
 export const GRACE_MS = 2000;
 
 /** How a handler ended by itself. `partial`: what it gave before it threw. */
-export type Settled =
+export type Finished =
   { kind: 'returned'; value: unknown } | { kind: 'threw'; error: unknown; partial?: string };
 
 /** How a run ended: by itself, or because time was over or it was cancelled. */
-export type Ending = Settled | Ended;
+export type Ending = Finished | Interrupted;
 
-export interface Ended {
+export interface Interrupted {
   kind: 'timeout' | 'cancelled';
   /** False: it was cancelled before its handler was called. */
   started: boolean;
   /** What it gave by `partial` before. */
   partial: string;
   /** How it ended within the grace; undefined while it goes on. */
-  settled: Settled | undefined;
-  /** Resolves when it ends after all; never rejects. */
-  late: Promise<Settled>;
+  finished: Finished | undefined;
+  /** Resolves when it ends after all, with all that it gave by `partial`; never rejects. */
+  late: Promise<Finished>;
 }
 
 export interface HandlerRun {
@@ -44,18 +43,19 @@ export async function runHandler(run: HandlerRun): Promise<Ending> {
   const partial = createPartialOutput(run.tool.outputLimit);
   const abort = new AbortController();
   const clock = watch(run, abort);
-  const settled = start(run, abort.signal, (text) => partial.add(String(text)));
+  const finished = start(run, abort.signal, (text) => partial.add(String(text)));
   try {
-    const first = await Promise.race([settled, clock.over]);
+    const first = await Promise.race([finished, clock.over]);
     if (first.kind === 'returned') return first;
     if (first.kind === 'threw') return { ...first, partial: partial.text() };
-    const grace = await within(settled, GRACE_MS);
+    const late = finished.then((end) => (end.kind === 'threw' ? { ...end, partial: partial.text() } : end));
+    const grace = await within(late, GRACE_MS);
     return {
       kind: first.kind,
       started: true,
       partial: partial.text(),
-      settled: grace.ended ? grace.value : undefined,
-      late: settled,
+      finished: grace.ended ? grace.value : undefined,
+      late,
     };
   } finally {
     clock.stop();
@@ -85,7 +85,7 @@ async function start(
   run: HandlerRun,
   signal: AbortSignal,
   partial: (text: string) => void,
-): Promise<Settled> {
+): Promise<Finished> {
   const { tool, value, runner = inProcess } = run;
   try {
     return {
@@ -97,9 +97,15 @@ async function start(
   }
 }
 
-function neverStarted(reason: unknown): Ended {
-  const settled: Settled = { kind: 'threw', error: reason };
-  return { kind: 'cancelled', started: false, partial: '', settled, late: Promise.resolve(settled) };
+function neverStarted(reason: unknown): Interrupted {
+  const finished: Finished = { kind: 'threw', error: reason };
+  return {
+    kind: 'cancelled',
+    started: false,
+    partial: '',
+    finished,
+    late: Promise.resolve(finished),
+  };
 }
 
 // Promise.withResolvers comes with Node 22.
@@ -110,3 +116,21 @@ function withResolvers<T>() {
   });
   return { promise, resolve };
 }
+
+/** What there is to run. */
+interface RunnerJob {
+  tool: Tool;
+  /** The arguments, as the tool's `parse` returned them. */
+  value: unknown;
+  context: CallContext;
+}
+
+/**
+ * Executes a handler; replace it to put a sandbox in its place.
+ * Contract: resolves to what the handler returned and rejects with what it threw; throws TransportError where the
+ * sandbox itself broke; ends soon after `context.signal` aborts.
+ */
+export type Runner = (job: RunnerJob) => Promise<unknown>;
+
+/** Runs handlers in this process. */
+export const inProcess: Runner = ({ tool, value, context }) => tool.handle(value, context);

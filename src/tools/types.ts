@@ -27,7 +27,7 @@ export interface CallContext {
   idempotencyKey: string;
   /** Counts from 1. */
   attempt: number;
-  /** Aborts at the tool's timeout, on cancellation and when the attempt's lease is lost. */
+  /** Aborts at the tool's timeout, on cancellation and when Temporal has given the attempt up. */
   signal: AbortSignal;
   /** Text that is kept as partial output if the call ends early. */
   partial(text: string): void;
@@ -79,7 +79,12 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   outputLimit?: number;
   /** What the approver is shown beside the arguments. May throw: the call is then an error result for the model. */
   preview?(args: ArgumentsOf<P>, context: CallContext): Preview | string | Promise<Preview | string>;
-  /** Asked about a call in doubt. Must not change anything. A throw means 'cannot_tell'. */
+  /**
+   * Asked about a call in doubt. Must not change anything. A throw means 'cannot_tell'.
+   * `did_not` has to prove that it did not take effect and never will: a request that is still under way, or a handler on
+   * another machine that goes on, may take effect after the answer. Where that cannot be ruled out, say 'cannot_tell'.
+   * The worker does not accept `did_not` where it saw that the handler still ran.
+   */
   verify?(args: ArgumentsOf<P>, context: CallContext): Verification | Promise<Verification>;
   /** Does the work. Returns any value (see formatResult); a throw is an error result. */
   handler(args: ArgumentsOf<P>, context: CallContext): unknown;

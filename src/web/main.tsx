@@ -1,5 +1,265 @@
 import { render } from 'preact';
-import { App } from './app';
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import type { ApiError, Session } from '../server/api';
+import { readSession, signIn, signOut } from './http';
+import { type LiveInbox, useInbox } from './live';
+import { titleOf } from './model/inbox';
+import { connectionStatus, errorText } from './model/labels';
+import { hrefOf, type Route, signInCode } from './model/route';
+import { InboxScreen } from './screens/inbox';
+import { StatsScreen } from './screens/stats';
+import { TurnScreen } from './screens/turn/turn';
+import { TurnsScreen } from './screens/turns';
+import { type AppContext, AppContextProvider, goTo, type Notice, Notices, useKeys, useRoute } from './ui/app';
+import { Text, visibleText } from './ui/text';
+import { Dialog, ThemeSwitch } from './ui/widgets';
+
+interface State {
+  /** The last session: during a new sign-in the page stays below it, with what was typed. */
+  session?: Session;
+  isOpen: boolean;
+  /** Until the first answer comes there is nothing to show. */
+  isAsking?: boolean;
+  problem?: string;
+}
+
+const ENDED = 'Your session has ended. Sign in again; what you typed is kept.';
+
+/** The sign-in, or the page of the signed-in user. */
+function App(): JSX.Element {
+  const [state, setState] = useState<State>({ isOpen: false, isAsking: true });
+  useEffect(() => void openSession().then(setState), []);
+  const { session, isOpen, problem } = state;
+  const leave = useCallback(() => setState((last) => ({ ...last, isOpen: false, problem: ENDED })), []);
+  if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
+  const out = (): void => void signOut().then(() => setState({ isOpen: false }));
+  return (
+    <>
+      {!isOpen && (
+        <SignInScreen problem={problem} enter={(entered) => setState({ session: entered, isOpen: true })} />
+      )}
+      {session !== undefined && (
+        <div class="app" hidden={!isOpen} key={session.user}>
+          <Page session={session} isOpen={isOpen} signedOut={leave} signOut={out} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Signs in with the code in the address, after removing it from there. */
+async function openSession(): Promise<State> {
+  const code = signInCode(location.hash);
+  if (code !== undefined) history.replaceState(null, '', location.pathname);
+  const reply = code === undefined ? await readSession() : await signIn({ code });
+  if (reply.ok) return { session: reply.data, isOpen: true };
+  if (reply.status === 401 && code === undefined) return { isOpen: false };
+  return { isOpen: false, problem: errorText(reply.error) };
+}
+
+interface SignInProps {
+  problem: string | undefined;
+  enter: (session: Session) => void;
+}
+
+/** The form that asks for a token. */
+function SignInScreen({ problem, enter }: SignInProps): JSX.Element {
+  const [token, setToken] = useState('');
+  const [message, setMessage] = useState(problem);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const reply = await signIn({ token: token.trim() });
+    if (reply.ok) return enter(reply.data);
+    setToken('');
+    setMessage(errorText(reply.error));
+  };
+  return (
+    <main class="sign-in">
+      <form class="card" onSubmit={(event) => void submit(event)}>
+        <h1 class="brand">Countersign</h1>
+        <p>Sign in to see what waits for a decision.</p>
+        <label for="token">Token</label>
+        <input
+          id="token"
+          type="password"
+          autocomplete="current-password"
+          value={token}
+          required
+          autofocus
+          aria-describedby="token-help"
+          aria-invalid={message !== undefined}
+          onInput={({ currentTarget }) => setToken(currentTarget.value)}
+        />
+        <p id="token-help" class="quiet">
+          <code>countersign web user add</code> gives you one.
+        </p>
+        <p role="alert" class="problem">
+          {message}
+        </p>
+        <button class="button primary" type="submit">
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}
+
+interface PageProps {
+  session: Session;
+  /** False while the page asks for a new sign-in. */
+  isOpen: boolean;
+  signedOut: () => void;
+  signOut: () => void;
+}
+
+/** The page of a signed-in user. */
+function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
+  const route = useRoute();
+  const inbox = useInbox(isOpen, signedOut);
+  const [notice, setNotice] = useState<Notice>();
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const help = (): void => setHelpOpen(true);
+  const fail = useCallback((status: number, error: ApiError) => {
+    if (status === 401) return signedOut();
+    setNotice({ text: errorText(error), tone: 'bad' });
+  }, []);
+  const context = useMemo<AppContext>(
+    () => ({ session, inbox, notify: setNotice, fail }),
+    [session, inbox.snapshot, inbox.connection, inbox.trouble, fail],
+  );
+  const count = inbox.snapshot?.total ?? 0;
+  useEffect(() => void (document.title = titleOf(count)), [count]);
+  useKeys({
+    '?': help,
+    g: () => goTo({ at: 'inbox' }),
+    t: () => goTo({ at: 'turns' }),
+    s: () => goTo({ at: 'stats' }),
+  });
+  return (
+    <AppContextProvider.Provider value={context}>
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <Header {...{ session, route, inbox, signOut, help }} />
+      <main id="main" tabIndex={-1} class={`main at-${route.at}`}>
+        <Screen route={route} />
+      </main>
+      <Notices notice={notice} close={() => setNotice(undefined)} />
+      {isHelpOpen && <HelpDialog close={() => setHelpOpen(false)} />}
+    </AppContextProvider.Provider>
+  );
+}
+
+/** The fragment holds the route, so this link has to move the focus itself. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById('main')?.focus();
+}
+
+function Screen({ route }: { route: Route }): JSX.Element {
+  switch (route.at) {
+    case 'inbox':
+      return <InboxScreen />;
+    case 'call':
+      return <InboxScreen open={route} />;
+    case 'turns':
+      return <TurnsScreen />;
+    case 'stats':
+      return <StatsScreen />;
+    case 'turn':
+      return <TurnScreen key={route.turn} turn={route.turn} />;
+  }
+}
+
+interface HeaderProps {
+  session: Session;
+  route: Route;
+  inbox: LiveInbox;
+  signOut: () => void;
+  help: () => void;
+}
+
+/** The links of the header, and the screens that each stands for. */
+const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] }[] = [
+  { label: 'Inbox', to: { at: 'inbox' }, shows: ['inbox', 'call'] },
+  { label: 'Turns', to: { at: 'turns' }, shows: ['turns', 'turn'] },
+  { label: 'Stats', to: { at: 'stats' }, shows: ['stats'] },
+];
+
+/** The navigation, the number of waiting items, the connection, and the user. */
+function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Element {
+  const { state, label, title } = connectionStatus(inbox.connection, inbox.trouble);
+  return (
+    <header class="header">
+      <a class="brand" href={hrefOf({ at: 'inbox' })}>
+        Countersign
+      </a>
+      <nav aria-label="Main">
+        {LINKS.map(({ label, to, shows }) => (
+          <a key={label} href={hrefOf(to)} aria-current={shows.includes(route.at) ? 'page' : undefined}>
+            {label} {to.at === 'inbox' && <span class="count">{inbox.snapshot?.total ?? 0}</span>}
+          </a>
+        ))}
+      </nav>
+      <span class={`connection ${state}`} role="status" title={visibleText(title)}>
+        <span class="dot" aria-hidden="true" />
+        <span class="words">{label}</span>
+      </span>
+      <ThemeSwitch />
+      <button class="button plain" type="button" onClick={help} aria-label="Keys" title="Keys (?)">
+        ?
+      </button>
+      <span class="who" title={`Countersign ${session.version}, namespace ${session.namespace}`}>
+        <Text of={session.user} />
+      </span>
+      <button class="button plain sign-out" type="button" onClick={signOut}>
+        Sign out
+      </button>
+    </header>
+  );
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ['j / k', 'next, previous in the list'],
+  ['Enter', 'open it'],
+  ['/', 'filter the inbox'],
+  ['n', 'scroll to what was not in sight yet'],
+  ['a, then Enter', 'approve; what you changed is approved with the changes'],
+  ['e', 'change the arguments'],
+  ['d, then Ctrl+Enter', 'deny, with a reason'],
+  ['1 … 9', 'tick or untick a hunk'],
+  ['u', 'the whole turn'],
+  ['Esc', 'back'],
+  ['g', 'the inbox'],
+  ['t', 'turns'],
+  ['s', 'stats'],
+  ['?', 'this list'],
+];
+
+/** The list of keys. */
+function HelpDialog({ close }: { close: () => void }): JSX.Element {
+  return (
+    <Dialog titleId="keys-title" close={close}>
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button class="button" type="submit">
+          Close
+        </button>
+      </form>
+    </Dialog>
+  );
+}
 
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);

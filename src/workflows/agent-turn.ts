@@ -3,42 +3,49 @@ import {
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
+  continueAsNew,
   isCancellation,
-  patched,
   workflowInfo,
 } from '@temporalio/workflow';
-import { FAILURES, PATCHES } from '../contract/names';
-import type { TurnInput, TurnResult } from '../contract/turn';
+import type { RawValue } from '@temporalio/common';
+import { defined } from '../contract/defined';
+import { FAILURES } from '../contract/names';
+import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
-import { Bell } from './bell';
-import { openDoors } from './doors';
-import { touch } from './gated';
-import type { Hands } from './hands';
+import { isTurnInput } from '../contract/payloads';
+import { whyUnreadable } from '../contract/unreadable';
+import { ChangeNotifier } from './changes';
+import { setHandlers } from './handlers';
+import { MessageQueue } from './message-queue';
+import { carriedDecisions, markChanged } from './approvals/state';
+import type { TurnRuntime } from './turn';
 import { Publisher } from './publish';
-import { runSteps } from './steps';
 import { currentDetails } from './summary';
 import { makeTurn, type Turn } from './turn';
+import { modelFailure } from './outcome';
+import { Step, applySeedStep } from './step';
+import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
+import { appendResults, applyThink, think } from './think';
 
 /**
- * One user request worked through to an answer. Nothing a tool does can fail it: every outcome is a result that the
- * model reads. It closes as Completed with a TurnResult, as Cancelled, or as Failed where the model failed for good.
+ * Works through one user request until the model answers. No tool can fail it: every outcome is a result that the model
+ * reads. It closes as Completed with a TurnResult, as Cancelled, or as Failed where the model failed for good.
  */
 export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   refuseRetryPolicy();
-  const turn = makeTurn(input, {
-    originalRunId: workflowInfo().originalExecutionRunId,
-    isQuiet: patched(PATCHES.quietSteps),
-  });
+  refuseOtherInput(input);
+  const turn = makeTurn(input, workflowInfo().originalExecutionRunId);
   const publisher = new Publisher(turn, (open) => currentDetails(open, turn.step));
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
-  openDoors(turn);
+  const queue = new MessageQueue();
+  setHandlers(turn, queue);
   watchCancellation(turn, work);
-  const bell = new Bell(turn);
+  const changes = new ChangeNotifier(turn, publisher);
   return CancellationScope.nonCancellable(() => {
-    const hands = { publisher, bell, work, shield: CancellationScope.current() };
-    void publisher.run();
-    if (turn.isQuiet) void bell.run();
-    return turn.isQuiet ? work.run(() => runTurn(turn, hands)) : runTurn(turn, hands);
+    const runtime = { publisher, changes, queue, nonCancellable: CancellationScope.current() };
+    void changes.run();
+    // The scope is entered once for the whole turn: entering it for each activity would cost two promises.
+    return work.run(() => runTurn(turn, runtime));
   });
 }
 
@@ -51,24 +58,39 @@ function refuseRetryPolicy(): void {
   );
 }
 
+/**
+ * Anybody may start a workflow with any input. Where the input is wrong, the workflow fails at once instead of failing its
+ * tasks again and again. Where only this worker cannot read it, the workflow waits: a worker that was started without its
+ * keys must not end a turn.
+ */
+function refuseOtherInput(input: unknown): void {
+  const unreadable = whyUnreadable(input);
+  if (unreadable?.waits === true) throw new Error(`the input of this turn cannot be read: ${unreadable.why}`);
+  if (unreadable === undefined && isTurnInput(input)) return;
+  throw ApplicationFailure.nonRetryable(
+    'this is not the input of a turn; start turns with the client, or with { agent, prompt }',
+    FAILURES.turn,
+  );
+}
+
 function watchCancellation(turn: Turn, work: CancellationScope): void {
   CancellationScope.current().cancelRequested.catch(() => {
     cancelAll(turn.approvals, Date.now());
-    touch(turn);
+    markChanged(turn);
     work.cancel();
   });
 }
 
-async function runTurn(turn: Turn, hands: Hands): Promise<TurnResult> {
-  const { publisher } = hands;
+async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
+  const { publisher } = runtime;
   try {
-    const result = await runSteps(turn, hands);
+    const result = await runSteps(turn, runtime);
     publisher.end(result.status);
     return result;
   } catch (error) {
     if (turn.approvals.cancelled || isCancellation(error)) return endCancelled(publisher);
     const end = error instanceof ActivityFailure ? modelFailure(error) : error;
-    // Anything else (continue-as-new, a bug) goes its own way.
+    // Anything else, such as continue-as-new or a bug, is not the end of the turn.
     if (end instanceof ApplicationFailure) publisher.end('failed');
     throw end;
   }
@@ -79,11 +101,68 @@ function endCancelled(publisher: Publisher): never {
   throw new CancelledFailure('the turn was cancelled');
 }
 
-/** What ends a turn whose model failed for good. The calls of a step never throw, so no other activity can. */
-function modelFailure({ cause, message }: ActivityFailure): ApplicationFailure {
-  return ApplicationFailure.create({
-    type: FAILURES.model,
-    message: cause?.message ?? message,
-    nonRetryable: true,
-  });
+/** Runs steps until the model answers, the limit is reached, or the turn continues as new. */
+async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
+  for (;;) {
+    if (mustContinue(turn)) await continueTurn(turn, runtime);
+    turn.step += 1;
+    let output = applySeedStep(turn);
+    // An operator may have completed the activity with anything: the model is asked again where it cannot be read.
+    for (let asked = 1; output === undefined; asked++)
+      output = applyThink(turn, await nextStep(turn, asked), asked);
+    if (output.calls.length === 0) return resultOf(turn, 'answered', output.text);
+    // The calls of a step get their keys from its reply. A reset that keeps the reply keeps the keys, so a worker recognises a
+    // call that it has started before. A new reply brings new keys.
+    turn.stepKey = output.replyId;
+    keepSchemas(turn, output);
+    const calls = hasRemote(output) ? await prepareRemote(turn, output) : output.calls;
+    const step = new Step(turn, calls, runtime);
+    // Not in a function of its own: that would cost each step two promises, and the SDK keeps a stack for each.
+    while (step.proceed()) await step.changed();
+    appendResults(turn, step.results());
+    if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
+    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', output.text);
+  }
+}
+
+function nextStep(turn: Turn, asked: number): Promise<RawValue> {
+  if (turn.transcript.full) {
+    throw ApplicationFailure.nonRetryable(
+      'the words and replies of the transcript are over its limit, even without outputs',
+      FAILURES.turn,
+    );
+  }
+  return think(turn, asked);
+}
+
+function resultOf(turn: Turn, status: Extract<TurnState, TurnResult['status']>, answer: string): TurnResult {
+  return { status, answer, steps: turn.step, counts: turn.counts, usage: turn.usage };
+}
+
+/** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */
+function mustContinue({ step, approvals, given }: Turn): boolean {
+  // The next run gets what holds for the whole fork, but not its first step: that has to be applied before.
+  return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && given === undefined;
+}
+
+async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
+  // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
+  await queue.emptied();
+  const { agent, fork } = turn;
+  const carried = carry(turn);
+  return continueAsNew<typeof agentTurn>({ agent, prompt: '', carried, ...defined({ fork }) });
+}
+
+function carry(turn: Turn): CarriedTurn {
+  return {
+    step: turn.step,
+    transcript: [...turn.transcript.entries],
+    droppedBefore: turn.transcript.droppedBefore,
+    results: turn.results,
+    ...defined({ cutTo: turn.cutTo }),
+    spent: carriedDecisions(turn.approvals),
+    counts: turn.counts,
+    usage: turn.usage,
+    signalVerdicts: turn.signalVerdicts,
+  };
 }

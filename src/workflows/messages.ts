@@ -1,14 +1,25 @@
-import { defaultPayloadConverter, rawValueTypeInfo, type RawValue } from '@temporalio/common';
+import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo } from '@temporalio/common';
+import { decode } from '@temporalio/common/lib/encoding';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { Accepted } from '../contract/decision';
+import { DECISION, RESOLUTION, type Accepted } from '../contract/decision';
+import { isObject } from '../contract/json';
+import { LIMITS } from '../contract/limits';
 import { QUERIES, SIGNALS, UPDATES } from '../contract/names';
-import type { TranscriptPage, TranscriptQuery } from '../contract/transcript';
+import { readJson, describeIssues } from '../contract/read-json';
+import type { ChangedTool } from '../contract/worker-tools';
+import type { TranscriptPage } from '../contract/transcript';
 
 /**
- * Messages are taken raw and decoded by us: an argument that cannot be decoded would otherwise fail the workflow task
- * again and again, and anyone who may signal could stop a turn for ever.
+ * We decode messages ourselves. If the SDK could not decode an argument, it would fail the workflow task again and again,
+ * and anyone who may signal could block a turn.
  */
-const raw = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
+const raw = { typeInfo: { inputTypes: everyOne(rawValueTypeInfo) } };
+
+/** A list with the same item at every index: the SDK decodes all arguments before it calls a handler. */
+function everyOne(item: TypeInfo): TypeInfo[] {
+  const isIndex = (key: string | symbol): boolean => typeof key === 'string' && /^\d+$/.test(key);
+  return new Proxy([item], { get: (list, key) => (isIndex(key) ? item : Reflect.get(list, key)) });
+}
 
 export const approvalSignal = defineSignal<[RawValue]>(SIGNALS.approval, raw);
 export const resolutionSignal = defineSignal<[RawValue]>(SIGNALS.resolution, raw);
@@ -16,13 +27,98 @@ export const outcomeSignal = defineSignal<[RawValue]>(SIGNALS.outcome, raw);
 export const abandonSignal = defineSignal<[RawValue]>(SIGNALS.abandon, raw);
 export const decideUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.decide, raw);
 export const resolveUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.resolve, raw);
-export const transcriptQuery = defineQuery<TranscriptPage, [TranscriptQuery]>(QUERIES.transcript);
+export const toolsQuery = defineQuery<ChangedTool[]>(QUERIES.tools);
+export const transcriptQuery = defineQuery<TranscriptPage, [RawValue]>(QUERIES.transcript, raw);
 
-/** The value of a raw message; undefined where there is none or it is no JSON. Never throws. */
-export function decodeMessage(message: RawValue | undefined): unknown {
+/** The limits of one kind of message. */
+export interface Bounds {
+  what: string;
+  bytes: number;
+  fields: readonly string[];
+}
+
+export const DECISION_BOUNDS: Bounds = {
+  what: 'decision',
+  bytes: LIMITS.messageBytes,
+  fields: Object.keys(DECISION.properties),
+};
+export const RESOLUTION_BOUNDS: Bounds = {
+  what: 'resolution',
+  bytes: LIMITS.messageBytes,
+  fields: Object.keys(RESOLUTION.properties),
+};
+export const OUTCOME_BOUNDS: Bounds = {
+  what: 'outcome',
+  bytes: LIMITS.outcomeBytes,
+  fields: ['callKey', 'generation', 'secret', 'result'],
+};
+export const ABANDONMENT_BOUNDS: Bounds = {
+  what: 'abandonment',
+  bytes: LIMITS.messageBytes,
+  fields: ['reason', 'approver'],
+};
+
+/** The value of a message, undefined where it has none; or why the message is refused. */
+export type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
+
+/** Nobody can review arguments that are nested deeper. */
+const MOST_LEVELS = 100;
+
+/** Reads a raw message of any sender. Checks the length first, so the time is bounded. Never throws. */
+export function readMessage(message: RawValue | undefined, { what, bytes, fields }: Bounds): ReadMessage {
+  const size = bytesOf(message);
+  if (size > bytes)
+    return { ok: false, message: `a ${what} has at most ${bytes} bytes, this one has ${size}` };
+  const text = textOf(message);
+  if (text === undefined) return { ok: true, value: undefined };
+  const read = readJson(text, MOST_LEVELS);
+  if (!read.ok) return { ok: false, message: `not a ${what}: ${describeIssues(read.issues)}` };
+  const { value } = read;
+  const unknown = isObject(value) ? Object.keys(value).find((key) => !fields.includes(key)) : undefined;
+  if (unknown === undefined) return { ok: true, value };
+  return {
+    ok: false,
+    message: `not a ${what}: ${JSON.stringify(unknown.slice(0, 64))} is not a known property`,
+  };
+}
+
+/** The weight of a message in the queue, by its length alone. */
+export function weightOf(message: RawValue | undefined): number {
+  return LEAST_WEIGHT + Math.min(bytesOf(message), LIMITS.outcomeBytes) / 1024;
+}
+
+/** The weight of a short message. *Measured*: 0.01 to 0.05 ms; each KiB adds 0.01 ms (plain text) to 0.15 ms (keys and numbers). */
+const LEAST_WEIGHT = 0.2;
+
+/** The length of a message, which nothing has read yet. */
+export function bytesOf(message: RawValue | undefined): number {
+  return message?.payload.data?.length ?? 0;
+}
+
+/** Undefined where there is no message or it is not JSON, for example encrypted with a key that is missing here. */
+function textOf(message: RawValue | undefined): string | undefined {
+  const { metadata, data } = message?.payload ?? {};
+  const encoding = metadata?.['encoding'];
+  if (encoding === undefined || encoding === null || data === undefined || data === null) return undefined;
+  return decode(encoding) === 'json/plain' ? decode(data) : undefined;
+}
+
+/** We also decode results of activities ourselves: an operator may complete one with anything. */
+export const rawResult = { outputType: rawValueTypeInfo };
+
+/** The value of an activity's result; undefined where there is none or it cannot be decoded. Never throws. */
+export function valueOf(result: RawValue | undefined): unknown {
   try {
-    return message === undefined ? undefined : defaultPayloadConverter.fromPayload(message.payload);
+    return result === undefined ? undefined : defaultPayloadConverter.fromPayload(result.payload);
   } catch {
     return undefined;
   }
+}
+
+/** The index from which a query asks for the transcript, 0 by default. Never throws. */
+export function firstAsked(message: RawValue | undefined): number {
+  const read = bytesOf(message) <= LIMITS.messageBytes ? readJson(textOf(message) ?? 'null') : undefined;
+  const value = read?.ok === true ? read.value : undefined;
+  const from = isObject(value) ? value['from'] : undefined;
+  return Number.isSafeInteger(from) ? Number(from) : 0;
 }

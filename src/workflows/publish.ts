@@ -3,12 +3,11 @@ import {
   SearchAttributeType,
   type SearchAttributeUpdatePair,
 } from '@temporalio/common';
-import { condition, setCurrentDetails, upsertMemo, upsertSearchAttributes } from '@temporalio/workflow';
+import { setCurrentDetails, upsertMemo, upsertSearchAttributes } from '@temporalio/workflow';
 import { MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
 import type { TurnState } from '../contract/turn';
-import type { CallState } from './approvals/state';
-import type { Gated } from './gated';
-import { openCalls, openMemo, verdictsMemo } from './summary';
+import type { ApprovalContext, CallState } from './approvals/state';
+import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';
 
 const KEYS = {
   state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
@@ -17,51 +16,33 @@ const KEYS = {
   deadline: defineSearchAttributeKey(SEARCH_ATTRIBUTES.deadline, SearchAttributeType.DATETIME),
 };
 
-/** Writes what waits for a person where visibility and Temporal's UI can read it; only what changed. */
+/**
+ * Shows what waits for a person to visibility and Temporal's UI: memo, search attributes and current details. It writes only
+ * what changed.
+ */
 export class Publisher {
   private state: TurnState = 'running';
   private open = 'null';
+  /** Whether the memo holds closings. */
+  private hasClosed = false;
   private verdicts = 0;
   private ended = false;
-  private seen = 0;
-  private isHeld = false;
 
-  /** `details` makes what Temporal's UI shows as current details. */
+  /** `details` writes the current details. */
   constructor(
-    private readonly gated: Gated,
+    private readonly context: ApprovalContext,
     private readonly details: (open: readonly CallState[]) => string,
   ) {}
 
-  /** Publishes whenever something changes, in the same workflow task; runs until the workflow ends. */
-  async run(): Promise<never> {
-    for (;;) {
-      this.publish();
-      await condition(() => !this.isHeld && this.gated.revision !== this.seen);
-    }
-  }
-
-  /** Leaves publishing to the caller, who looks at every change anyway: two that wait cost twice as much. */
-  hold(): void {
-    this.isHeld = true;
-  }
-
-  /** Publishes what changed, and goes on by itself. */
-  release(): void {
-    this.publish();
-    this.isHeld = false;
-  }
-
-  /** Publishes what changed, now. */
   publish(): void {
-    this.seen = this.gated.revision;
     if (this.ended) return;
-    const open = openCalls(this.gated.approvals.calls.values());
+    const open = openCalls(this.context.approvals.calls.values());
     this.publishOpen(open, stateOf(open));
     this.publishVerdicts();
     setCurrentDetails(this.details(open));
   }
 
-  /** The last word: how the turn ended. Nothing waits any more. */
+  /** Publishes how the turn ended, and nothing after it. */
   end(state: TurnState): void {
     this.ended = true;
     this.publishOpen([], state);
@@ -70,19 +51,29 @@ export class Publisher {
   }
 
   private publishOpen(open: readonly CallState[], state: TurnState): void {
-    const memo = openMemo(open, this.gated.stepKey);
+    const memo = openMemo(open, this.context.stepKey);
     const text = JSON.stringify(memo);
     const changed = text !== this.open;
-    if (changed) upsertMemo({ [MEMO.open]: memo });
+    this.writeMemo(changed ? { [MEMO.open]: memo } : {});
     if (changed || state !== this.state) upsertSearchAttributes(attributesOf(open, state));
     this.open = text;
     this.state = state;
   }
 
+  /** What the workflow closed is on record by one event; the next one takes it out of the memo again. */
+  private writeMemo(fields: Record<string, unknown>): void {
+    const { closings } = this.context.approvals;
+    if (closings.size > 0) fields[MEMO.closed] = closedMemo(closings);
+    else if (this.hasClosed && MEMO.open in fields) fields[MEMO.closed] = null;
+    closings.clear();
+    if (MEMO.closed in fields) this.hasClosed = fields[MEMO.closed] !== null;
+    if (Object.keys(fields).length > 0) upsertMemo(fields);
+  }
+
   private publishVerdicts(): void {
-    const { signalVerdicts, signalCount } = this.gated;
+    const { signalVerdicts, signalCount, signalsWaiting } = this.context;
     if (signalCount === this.verdicts) return;
-    upsertMemo({ [MEMO.verdicts]: verdictsMemo(signalVerdicts) });
+    upsertMemo({ [MEMO.verdicts]: verdictsMemo(signalVerdicts, signalsWaiting) });
     this.verdicts = signalCount;
   }
 }

@@ -1,95 +1,62 @@
-import { condition, patched, uuid4 } from '@temporalio/workflow';
-import type { PreparedCall } from '../contract/call';
-import { PATCHES } from '../contract/names';
+import { uuid4 } from '@temporalio/workflow';
+import { callKey } from '../contract/names';
+import type { NotHere, PreparedCall } from '../contract/call';
 import type { ToolResult } from '../contract/result';
+import { DeadlineTimer } from './changes';
+import { cancelAll, closeCall, expire, register, reopen, settle, start } from './approvals/transitions';
+import { sweepAbandoned } from './approvals/resolve';
+import { markChanged } from './approvals/state';
+import type { Turn, TurnRuntime } from './turn';
+import { resultWithoutRun } from '../contract/fork';
 import type { ThinkOutput } from '../contract/think';
-import { advance } from './advance';
-import { Alarm } from './alarm';
-import { cancelAll, register } from './approvals/transitions';
-import { closeDry } from './fork';
-import { touch } from './gated';
-import type { Hands } from './hands';
-import type { Turn } from './turn';
+import { appendPrompt, appendReply, type FinishedCall } from './think';
+import type { CallState, Settlement } from './approvals/state';
+import { prepareCall, runCall, untilNextRound } from './call-activities';
+import { settlementIn, settlementOf, startVerify } from './outcome';
+import { LIMITS } from '../contract/limits';
+import type { Order } from '../contract/tool';
 
-/** A call that is over: what was asked, and what came of it. */
-export interface FinishedCall {
-  call: PreparedCall;
-  result: ToolResult;
-  /** SHA-256 of the content, where history already holds the text. */
-  contentDigest?: string;
-  /** Whether the result was made by this workflow, so that the worker cannot know its text. */
-  ours: boolean;
-}
-
-/** The calls of one reply, until each has its result: `while (step.goOn()) await step.change()`. */
+/** The calls of one reply, until each has its result: `while (step.proceed()) await step.changed()`. */
 export class Step {
-  private readonly alarm: Alarm;
-  /** What turns of 0.2.0 and before have looked at. */
-  private seen = 0;
+  private readonly timer: DeadlineTimer;
 
   constructor(
     private readonly turn: Turn,
     private readonly calls: readonly PreparedCall[],
-    private readonly hands: Hands,
+    private readonly runtime: TurnRuntime,
   ) {
-    this.alarm = new Alarm(hands.shield, () => touch(turn));
+    this.timer = new DeadlineTimer(runtime.nonCancellable, () => markChanged(turn));
     open(turn, calls);
-    if (!turn.isQuiet) return;
-    hands.publisher.hold();
-    hands.bell.look();
+    runtime.changes.beginStep();
   }
 
-  /**
-   * Nobody is asked in this step, so no timer runs. Then its loop belongs into the function that goes on afterwards: one
-   * of its own costs each step two promises, of which the SDK keeps the stacks.
-   */
-  get isPlain(): boolean {
-    return this.turn.isQuiet && this.calls.every(({ kind }) => kind !== 'ask');
-  }
-
-  /** Does all that can be done now. False: every call has its result. */
-  goOn(): boolean {
-    const { turn, hands } = this;
-    if (turn.isQuiet && hands.bell.isBehind) return true;
-    this.seen = turn.revision;
-    advance(turn, hands);
+  /** Starts and closes the calls that can start or close now. False: every call has its result. */
+  proceed(): boolean {
+    const { turn, runtime } = this;
+    // A message came after the step was woken: the step waits until it is answered.
+    if (runtime.changes.hasUnseen) return true;
+    advance(turn, runtime);
     if (isOver(turn)) return this.close();
-    this.alarm.set(nextDeadline(turn), 'a request expires');
-    if (turn.isQuiet) this.publish();
+    this.timer.set(nextDeadline(turn), 'a request expires');
+    runtime.changes.publish();
     return true;
   }
 
   /** Waits until there may be more to do. */
-  change(): Promise<void> {
-    const { turn, hands, seen } = this;
-    // Turns of 0.2.0 and before look once more at what they did themselves, and leave publishing to a second waiter.
-    return turn.isQuiet ? hands.bell.next() : condition(() => turn.revision !== seen);
+  changed(): Promise<void> {
+    return this.runtime.changes.next();
   }
 
-  /** What came of the calls, in the model's order. */
+  /** The results, in the model's order. */
   results(): FinishedCall[] {
     return this.calls.map((call) => finished(this.turn, call));
   }
 
-  private publish(): void {
-    this.hands.publisher.publish();
-    this.hands.bell.look();
-  }
-
   private close(): false {
-    this.alarm.set(null, '');
-    if (this.turn.isQuiet) this.hands.publisher.release();
+    this.timer.set(null, '');
+    this.runtime.changes.endStep();
     return false;
   }
-}
-
-/**
- * The keys of a step's calls follow from its reply: a reset that keeps the reply keeps them, and what had started under
- * one is known by it; a model that is asked anew gives new ones. Turns of the first release drew them, and still do.
- */
-export function stepKeyOf({ isQuiet }: Turn, { replyId }: ThinkOutput): string {
-  // The later patch says the earlier one as well.
-  return isQuiet || patched(PATCHES.replyKeys) ? replyId : uuid4();
 }
 
 function open(turn: Turn, calls: readonly PreparedCall[]): void {
@@ -97,11 +64,11 @@ function open(turn: Turn, calls: readonly PreparedCall[]): void {
   turn.approvals.calls.clear();
   for (const call of calls) {
     if (call.kind !== 'run' && call.kind !== 'ask') continue;
-    register(turn.approvals, call, { callKey: `${turn.stepKey}:${call.callId}`, now });
+    register(turn.approvals, call, { callKey: callKey(turn.stepKey, call.callId), now });
   }
   closeDry(turn, now);
   if (turn.approvals.cancelled) cancelAll(turn.approvals, now);
-  touch(turn);
+  markChanged(turn);
 }
 
 function isOver(turn: Turn): boolean {
@@ -122,9 +89,111 @@ function finished(turn: Turn, call: PreparedCall): FinishedCall {
     : { call, result, contentDigest, ours: false };
 }
 
-/** Of a call that brought its result along. */
+/** The result of a call that never runs: it was prepared together with its result. */
 function ownResult(call: PreparedCall): ToolResult {
   if (call.kind !== 'invalid' && call.kind !== 'recorded')
     throw new Error(`call ${call.callId} ended without a result`);
   return call.result;
+}
+
+/** The step that a fork begins with, once; undefined: the model is asked. */
+export function applySeedStep(turn: Turn): ThinkOutput | undefined {
+  const { given } = turn;
+  if (given === undefined) return undefined;
+  delete turn.given;
+  appendPrompt(turn);
+  appendReply(turn, given);
+  return given;
+}
+
+/** Closes every call that a fork only records, before anything could start it. */
+function closeDry({ approvals, fork }: Turn, now: number): void {
+  const timestamp = new Date(now).toISOString();
+  for (const state of approvals.calls.values()) {
+    const result = resultWithoutRun(fork, state.call, timestamp);
+    if (result !== undefined) closeCall(approvals, state, { result });
+  }
+}
+
+/** Expires, closes, prepares and starts the calls whose time it is. */
+function advance(turn: Turn, runtime: TurnRuntime): void {
+  const now = Date.now();
+  expire(turn.approvals, now);
+  sweepAbandoned(turn.approvals, now);
+  const states = [...turn.approvals.calls.values()];
+  for (const state of states) if (state.phase === 'replanning') startReplan(turn, state);
+  for (const state of nextToStart(states, turn.order)) startCall(turn, state, runtime);
+}
+
+function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
+  const decision = start(state);
+  delete state.secret;
+  if (state.call.settings.effect === 'unsafe') state.secret = uuid4();
+  markChanged(turn);
+  const end = (settlement: Settlement): void => {
+    settle(turn.approvals, state, { settlement, now: Date.now() });
+    if (state.phase === 'in_doubt') startVerify(turn, state, runtime.nonCancellable);
+    runtime.changes.callEnded();
+  };
+  const run = (): void =>
+    void runCall(turn, state, decision).then(
+      (result) => apply(settlementIn(state, result)),
+      (error: unknown) => end(settlementOf(state, error, Date.now())),
+    );
+  const apply = (settlement: Settlement | NotHere): void => {
+    if ('notHere' in settlement) void untilNextRound(state, settlement).then(next);
+    else end(settlement);
+  };
+  const next = (over: Settlement | undefined): void => (over === undefined ? run() : end(over));
+  delete state.absent;
+  run();
+}
+
+function startReplan(turn: Turn, state: CallState): void {
+  if (state.replanningFor === state.effectiveDigest) return;
+  state.replanningFor = state.effectiveDigest;
+  void prepareCall(turn, state).then((prepared) => {
+    delete state.replanningFor;
+    reopen(state, prepared, Date.now());
+    markChanged(turn);
+  });
+}
+
+/**
+ * Which ready calls start now, in the model's order.
+ * - `lane`: pure calls at once, up to 16; calls with an effect one at a time, the earliest ready one first. A call that
+ *   waits for a decision does not block the lane; a call in doubt does, because its outcome is not known.
+ * - `strict`: call n only after n−1 has its result.
+ * - `parallel`: every ready call, up to 16 at once.
+ */
+export function nextToStart(calls: readonly CallState[], order: Order): CallState[] {
+  if (order === 'strict') return strictNext(calls);
+  if (order === 'parallel') return firstFree(calls, () => true);
+  return [...firstFree(calls, isPure), ...laneNext(calls)];
+}
+
+function strictNext(calls: readonly CallState[]): CallState[] {
+  const first = calls.find((call) => call.phase !== 'done');
+  return first?.phase === 'ready' ? [first] : [];
+}
+
+function laneNext(calls: readonly CallState[]): CallState[] {
+  const effectful = calls.filter((call) => !isPure(call));
+  if (effectful.some(holdsPlace)) return [];
+  const next = effectful.find((call) => call.phase === 'ready');
+  return next === undefined ? [] : [next];
+}
+
+function firstFree(calls: readonly CallState[], counts: (call: CallState) => boolean): CallState[] {
+  const counted = calls.filter(counts);
+  const free = LIMITS.pureAtOnce - counted.filter(holdsPlace).length;
+  return counted.filter((call) => call.phase === 'ready').slice(0, Math.max(0, free));
+}
+
+function isPure(call: CallState): boolean {
+  return call.call.settings.effect === 'pure';
+}
+
+function holdsPlace(call: CallState): boolean {
+  return call.phase === 'running' || call.phase === 'in_doubt';
 }

@@ -1,26 +1,19 @@
+import { defined } from '../contract/defined';
+import { callSummary } from '../contract/text/call-summary';
 import { LIMITS } from '../contract/limits';
 import { MEMO } from '../contract/names';
 import type { SignalVerdict } from '../contract/decision';
 import { utf8Bytes } from '../contract/transcript';
-import type { OpenItem, OpenMemo } from '../contract/turn';
+import type { ClosingCause } from '../contract/call-messages';
+import type { ClosedMemo, OpenItem, OpenMemo } from '../contract/turn';
 import type { CallState } from './approvals/state';
 
-const SUMMARY_CHARS = 80;
+const NOTE_CHARS = 200;
 
-/** One line for a person in Temporal's own UI: `1.2 write_file path=README.md`. */
+/** A call in one line, for Temporal's own UI and the memo. */
 export function summaryOf({ call, effective, note }: CallState): string {
-  const args = Object.entries(effective).map(([name, value]) => `${name}=${oneLine(value)}`);
-  const noted = note === undefined ? [] : [`(${oneLine(note)})`];
-  return cut([call.callId, call.tool, ...noted, ...args].join(' '));
-}
-
-function oneLine(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ');
-}
-
-function cut(text: string): string {
-  return text.length <= SUMMARY_CHARS ? text : `${text.slice(0, SUMMARY_CHARS - 1)}…`;
+  const { callId, tool } = call;
+  return callSummary({ callId, tool, arguments: effective, ...defined({ note }) });
 }
 
 /** What waits for a person, in the model's order. */
@@ -43,14 +36,24 @@ function openItem(state: CallState): OpenItem {
     kind: state.phase === 'in_doubt' ? 'in_doubt' : 'request',
     tool: state.call.tool,
     summary: summaryOf(state),
+    ...(state.phase === 'in_doubt' ? {} : { seenDigest: state.seenDigest }),
+    ...defined({ note: state.note?.slice(0, NOTE_CHARS) }),
     since: new Date(state.since).toISOString(),
     deadline: state.deadline === null ? null : new Date(state.deadline).toISOString(),
   };
 }
 
+/** Calls that the workflow closed by itself, by cause. */
+export function closedMemo(closings: ReadonlyMap<string, ClosingCause>): ClosedMemo {
+  const memo: ClosedMemo = {};
+  for (const [callId, cause] of closings) (memo[cause] ??= []).push(callId);
+  return memo;
+}
+
 /** The verdicts that fit the other half of the memo, newest kept. */
-export function verdictsMemo(verdicts: readonly SignalVerdict[]): SignalVerdict[] {
-  const kept = [...verdicts];
+export function verdictsMemo(verdicts: readonly SignalVerdict[], behind: number): SignalVerdict[] {
+  const last = verdicts.slice(-1).map((one) => (behind > 0 ? { ...one, behind } : one));
+  const kept = [...verdicts.slice(0, -1), ...last];
   const size = () => utf8Bytes(JSON.stringify({ [MEMO.verdicts]: kept }));
   while (kept.length > 1 && size() > LIMITS.memoBytes / 2) kept.shift();
   return kept;

@@ -1,53 +1,82 @@
-import { ActivityCancellationType, scheduleActivity, type ActivityOptions } from '@temporalio/workflow';
+import type { RawValue } from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  ApplicationFailure,
+  scheduleActivity,
+  type ActivityOptions,
+} from '@temporalio/workflow';
+import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
 import { TIMES } from '../contract/limits';
-import { ACTIVITIES, activityIds } from '../contract/names';
+import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
+import { readThinkOutput } from '../contract/payloads';
 import { replyEntry, resultEntry, utf8Bytes, type TranscriptEntry } from '../contract/transcript';
 import type { ResultRef, ThinkInput, ThinkOutput, Usage } from '../contract/think';
-import type { FinishedCall } from './step';
+import { rawResult, valueOf } from './messages';
 import type { Turn } from './turn';
+import type { ToolResult } from '../contract/result';
+import type { PreparedCall } from '../contract/call';
 
-/** Texts of ours that are longer than this are left to the `transcript` query. */
-const INLINE_BYTES = 4096;
-
-/** Asks the model for the next step: sends what is new, never the conversation. */
-export function think(turn: Turn): Promise<ThinkOutput> {
-  return scheduleActivity<ThinkOutput>(ACTIVITIES.think, [thinkInput(turn)], optionsOf(turn));
+/** A call that is over: what was asked, and how it ended. */
+export interface FinishedCall {
+  call: PreparedCall;
+  result: ToolResult;
+  /** SHA-256 of the content, where history already holds the text. */
+  contentDigest?: string;
+  /** Whether the result was made by this workflow, so that the worker cannot know its text. */
+  ours: boolean;
 }
 
-/** Takes what `think` gave: the reply and what it cost. */
-export function takeThought(turn: Turn, output: ThinkOutput): ThinkOutput {
-  takeReply(turn, output);
+/** Longer texts of this workflow do not go along: the worker asks for them by the `transcript` query. */
+const INLINE_BYTES = 4096;
+
+/** How often an activity is scheduled at most where its result cannot be read. */
+export const MOST_ASKED = 3;
+
+/** Asks the model for the next step, for the `asked`th time. Sends only what is new, never the conversation. */
+export function think(turn: Turn, asked: number): Promise<RawValue> {
+  return scheduleActivity<RawValue>(ACTIVITIES.think, [thinkInput(turn)], optionsOf(turn, asked), rawResult);
+}
+
+/** Adds a reply and its token usage to the turn. Undefined: the reply cannot be read, and the model has to be asked again. */
+export function applyThink(turn: Turn, result: RawValue, asked: number): ThinkOutput | undefined {
+  const output = readThinkOutput(valueOf(result));
+  if (output === undefined) {
+    if (asked < MOST_ASKED) return undefined;
+    const message = `what the model's activity returned could not be read, ${MOST_ASKED} times`;
+    throw ApplicationFailure.nonRetryable(message, FAILURES.model);
+  }
+  appendReply(turn, output);
   turn.usage = addUsage(turn.usage, output.usage);
   return output;
 }
 
-/** Puts a reply into the transcript; the limits and the order of its agent hold from here on. */
-export function takeReply(turn: Turn, output: ThinkOutput): void {
+/** Adds a reply to the transcript. From here on the limits and the order that it brings hold. */
+export function appendReply(turn: Turn, output: ThinkOutput): void {
   turn.transcript.add(replyEntry(output));
   turn.maxSteps = output.maxSteps;
   turn.order = output.order;
 }
 
-/** Puts the words that a turn starts with into its transcript, once. */
-export function takeWords(turn: Turn): string[] {
-  const words = turn.transcript.entries.length === 0 ? [turn.prompt] : [];
-  turn.transcript.add(...words.map((text): TranscriptEntry => ({ kind: 'words', text })));
-  return words;
+/** Adds the prompt to the transcript, once. */
+export function appendPrompt(turn: Turn): void {
+  if (turn.transcript.entries.length === 0) turn.transcript.add({ kind: 'words', text: turn.prompt });
 }
 
 function thinkInput(turn: Turn): ThinkInput {
-  const words = takeWords(turn);
-  const model = turn.fork?.model;
-  const after = lastReply(turn.transcript.entries);
+  appendPrompt(turn);
+  const { entries } = turn.transcript;
+  const after = lastReply(entries);
+  const words = entries
+    .slice(after?.count ?? 0)
+    .flatMap((entry) => (entry.kind === 'words' ? entry.text : []));
   return {
     agent: turn.agent,
-    ...(model === undefined ? {} : { model }),
     step: turn.step,
-    ...(after === undefined ? {} : { after }),
     words,
     results: turn.results,
     droppedBefore: turn.transcript.droppedBefore,
+    ...defined({ model: turn.fork?.model, after, cutTo: turn.cutTo }),
   };
 }
 
@@ -57,13 +86,14 @@ function lastReply(entries: readonly TranscriptEntry[]): ThinkInput['after'] {
   return entry?.kind === 'reply' ? { replyId: entry.replyId, count: index + 1 } : undefined;
 }
 
-function optionsOf(turn: Turn): ActivityOptions {
+function optionsOf(turn: Turn, asked: number): ActivityOptions {
   return {
-    activityId: activityIds.think(turn.step),
+    activityId: activityIds.think(turn.step, asked),
     startToCloseTimeout: TIMES.thinkTimeout,
     heartbeatTimeout: TIMES.heartbeatTimeout,
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 10 },
-    // A model has no effect that anybody would have to wait for.
+    // The activity decides how often and how long to retry: it knows why an attempt failed, and what the agent allows.
+    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    // A model call has no effect, so a cancelled turn does not wait for its end.
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `step ${turn.step}`,
   };
@@ -78,10 +108,10 @@ function addUsage(sum: Usage, more: Usage | undefined): Usage {
   return total;
 }
 
-/** Puts the results of a step into the transcript and counts them. */
-export function takeResults(turn: Turn, finished: readonly FinishedCall[]): void {
+/** Adds the results of a step to the transcript and counts them. */
+export function appendResults(turn: Turn, finished: readonly FinishedCall[]): void {
   turn.results = finished.map(resultRef);
-  turn.transcript.add(...finished.map(({ call, result }) => resultEntry(call, result)));
+  turn.cutTo = turn.transcript.addResults(finished.map(({ call, result }) => resultEntry(call, result)));
   for (const one of finished) count(turn, one);
 }
 
@@ -94,7 +124,7 @@ function resultRef({ call, result, contentDigest, ours }: FinishedCall): ResultR
 
 function count(turn: Turn, { call, result }: FinishedCall): void {
   const { counts, approvals } = turn;
-  // It was counted where it ran.
+  // The turn in which it ran has counted it.
   if (call.kind === 'recorded') return;
   counts.calls += 1;
   if (!result.success) counts.failed += 1;

@@ -1,8 +1,10 @@
-import { appendFile, chmod, mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createJournal } from '../../src/activities/journal';
-import { makeSuccess } from '../../src/contract/make-result';
+import { createJournal, type Journal, type Sealer } from '../../src/activities/journal';
+import { makeSuccess } from '../../src/contract/result';
+import { loadEncryption } from '../../src/encryption/load';
 
 let directory: string;
 beforeEach(async () => (directory = await mkdtemp(join(tmpdir(), 'countersign-journal-'))));
@@ -46,6 +48,72 @@ it.each(['', '{"ended":', '{"ended":null}', 'no json', '\u0000\u0000'])(
     expect(await journal.read('k')).toEqual({ state: 'started' });
   },
 );
+
+describe('with keys', () => {
+  const ring = (...ids: string[]): Sealer => {
+    const keys = ids.map((id) => `${id}:${createHash('sha256').update(id).digest('base64')}`);
+    const sealer = loadEncryption({ keys }, {}).sealer();
+    if (sealer === undefined) throw new Error('there are keys');
+    return sealer;
+  };
+  const secret = makeSuccess(
+    { id: 'm', callId: '1.1', tool: 'pay', arguments: { iban: 'DE89-370400440532013000' } },
+    { content: 'paid to DE89-370400440532013000', contentType: 'text' },
+    { timestamp: '2026-01-01T00:00:00.000Z' },
+  );
+  const ended = async (key = 'k'): Promise<void> => {
+    const journal = createJournal(directory, ring('new'));
+    await journal.begin(key);
+    await journal.end(key, secret);
+  };
+
+  it('keeps no argument and no result that can be read, and reads them again', async () => {
+    await ended();
+    const text = await readFile(await onlyFile(), 'utf8');
+    for (const part of ['DE89', 'pay', 'iban', Buffer.from('DE89-3704').toString('base64').slice(0, 9)])
+      expect(text).not.toContain(part);
+    expect(await createJournal(directory, ring('new')).read('k')).toEqual({ state: 'ended', result: secret });
+    expect(await createJournal(directory, ring('newer', 'new')).read('k')).toEqual({
+      state: 'ended',
+      result: secret,
+    });
+  });
+
+  it.each<[string, () => Journal]>([
+    ['other keys', () => createJournal(directory, ring('other'))],
+    ['no keys', () => createJournal(directory)],
+  ])(
+    'takes what it cannot decrypt with %s for a start, so that nothing starts twice',
+    async (_what, open) => {
+      await ended();
+      expect(await open().read('k')).toEqual({ state: 'started' });
+      expect(await open().begin('k')).toBe(false);
+    },
+  );
+
+  it('takes an outcome that was altered, moved from another call, or never encrypted for a start', async () => {
+    await ended();
+    const file = await onlyFile();
+    const text = await readFile(file, 'utf8');
+    const sealed = createJournal(directory, ring('new'));
+    const bytes = text.trimEnd();
+    const flipped = bytes.at(-20) === 'A' ? 'B' : 'A';
+    await writeFile(
+      file,
+      `${bytes.slice(0, -20)}${flipped}${bytes.slice(-19)}
+`,
+    );
+    expect(await sealed.read('k')).toEqual({ state: 'started' });
+    await sealed.begin('other');
+    const other = join(directory, createHash('sha256').update('other').digest('hex'));
+    await appendFile(other, text.split('\n').slice(1).join('\n'));
+    expect(await sealed.read('other')).toEqual({ state: 'started' });
+    await writeFile(file, text);
+    expect(await sealed.read('k')).toEqual({ state: 'ended', result: secret });
+    await appendFile(file, `${JSON.stringify({ ended: secret })}\n`);
+    expect(await sealed.read('k')).toEqual({ state: 'started' });
+  });
+});
 
 it('is for its owner only, and tells nothing by its names', async () => {
   await createJournal(directory).begin('secret-order-77');

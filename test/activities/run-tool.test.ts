@@ -3,20 +3,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
+import { z } from 'zod';
 import { contentDigest } from '../../src/activities/content-digest';
+import { createActivities } from '../../src/activities/index';
 import { createJournal } from '../../src/activities/journal';
-import { createMemory } from '../../src/activities/memory';
-import { runTool } from '../../src/activities/run-tool';
+import { createMemory } from '../../src/activities/conversation';
+import { recheck, runTool } from '../../src/activities/run-tool';
 import type { CallInput, CallOutput } from '../../src/contract/call';
 import { digestJson } from '../../src/contract/digest';
-import { makeSuccess } from '../../src/contract/make-result';
+import { previewDigests, seenDigestOf, type ShownDigests } from '../../src/contract/plan';
+import { makeSuccess } from '../../src/contract/result';
 import type { Effect } from '../../src/contract/tool';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { ToolError, TransportError } from '../../src/tools/errors';
-import { createExecutor } from '../../src/tools/executor';
-import { createRegistry } from '../../src/tools/registry';
+import type { JsonObject } from '../../src/contract/json';
+import type { Policy } from '../../src/tools/types';
+import { PLAN } from '../support/calls';
 
 // Failures are what some of these tests are about; the SDK need not tell them as well.
 const logger = new DefaultLogger('ERROR');
@@ -48,12 +52,15 @@ function makeDeps(tool: ReturnType<typeof makeTool>) {
     agents: new Map([['a', agent]]),
     toolNames: new Set(['pay']),
     taskQueue: 'q',
-    executor: createExecutor({ registry: createRegistry([]) }),
+    agentWaitMs: 0,
+    run: {},
     memory: createMemory(),
     journal: createJournal(join(directory, 'journal')),
     log: logger,
   };
 }
+
+const SEEN = seenDigestOf({ argsDigest: digestJson({ n: 1 }) });
 
 const inputOf = (tool: ReturnType<typeof makeTool>, change: Partial<CallInput> = {}): CallInput => ({
   callId: '1.1',
@@ -67,8 +74,8 @@ const inputOf = (tool: ReturnType<typeof makeTool>, change: Partial<CallInput> =
   toolDigest: tool.digest,
   effect: tool.effect,
   timeoutMs: 1000,
-  decision: { decisionId: 'd', decision: 'approved', approver: 'ann' },
-  originalRunId: 'test',
+  decision: { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: SEEN },
+  originalRunId: '00000000-0000-0000-0000-000000000000',
   ...change,
 });
 
@@ -171,13 +178,60 @@ describe('an unsafe call', () => {
     expect(runs).toEqual([]);
   });
 
-  it('does not start where the journal cannot be used, and says that nothing ran', async () => {
+  const changes: [string, Partial<CallInput>][] = [
+    ['changed', { toolDigest: 'other' }],
+    ['has other arguments than approved', { argsDigest: 'other' }],
+    ['is gone', { tool: 'gone' }],
+    ['is gone with its agent', { agent: 'gone' }],
+    ['is safe to run again by now', { toolDigest: 'other', effect: 'unsafe' }],
+  ];
+  it.each(changes)('is in doubt, not refused, where it had started and its tool %s', async (_, change) => {
+    await journal().begin('key:1.1:0');
+    const tool = makeTool(change.effect === undefined ? 'unsafe' : 'pure');
+    expect(await run(tool, { effect: 'unsafe', ...change })).toEqual({
+      inDoubt: { message: 'this machine had started it before' },
+    });
+    expect(runs).toEqual([]);
+  });
+
+  it.each(changes)('gives the outcome of an earlier start, even where its tool %s', async (_, change) => {
+    const head = { id: 'm1', callId: '1.1', tool: 'pay', arguments: { n: 1 } };
+    const paid = { content: 'paid before', contentType: 'text' };
+    await journal().begin('key:1.1:0');
+    await journal().end('key:1.1:0', makeSuccess(head, paid, { timestamp: '2026-01-01T00:00:00Z' }));
+    expect(await run(makeTool('unsafe'), change)).toMatchObject({ result: { content: 'paid before' } });
+  });
+
+  it('is in doubt where it had started and lands on a worker that does not know its tool', async () => {
+    await journal().begin('key:1.1:0');
+    const tool = makeTool('unsafe');
+    const { default: unknown } = createActivities({ ...makeDeps(tool), toolNames: new Set<string>() });
+    const landed = (input: unknown): Promise<unknown> =>
+      new MockActivityEnvironment({ activityType: 'pay' }, { logger }).run(async () =>
+        unknown?.(input as never),
+      );
+    expect(await landed(inputOf(tool))).toEqual({
+      inDoubt: { message: 'this machine had started it before' },
+    });
+    expect(await landed(inputOf(makeTool('pure')))).toEqual({
+      notHere: expect.stringContaining('on this queue'),
+    });
+    for (const other of [undefined, 'text', { effect: 'unsafe' }])
+      await expect(landed(other)).rejects.toMatchObject({ type: 'NotFoundError' });
+    expect(runs).toEqual([]);
+  });
+
+  it('asks the server before it says that nothing ran, where the journal cannot be read', async () => {
+    await writeFile(join(directory, 'journal'), 'a file where the folder should be');
+    expect(await run(makeTool('unsafe'), {}, 2)).toMatchObject({
+      inDoubt: { message: expect.stringContaining('attempt 2') },
+    });
+  });
+
+  it('is in doubt where neither the journal nor the server can be asked', async () => {
     await writeFile(join(directory, 'journal'), 'a file where the folder should be');
     expect(await run(makeTool('unsafe'))).toMatchObject({
-      result: {
-        success: false,
-        error: { code: 'transport', message: expect.stringContaining('Nothing ran') },
-      },
+      inDoubt: { message: expect.stringContaining('could not be read') },
     });
     expect(runs).toEqual([]);
   });
@@ -187,11 +241,45 @@ describe('nothing runs', () => {
   it.each<[string, Partial<CallInput>, string]>([
     ['with arguments nobody approved', { argsDigest: 'other' }, 'refused'],
     ['when the tool changed', { toolDigest: 'other' }, 'refused'],
-    ['when the agent lost the tool', { tool: 'gone' }, 'tool_not_found'],
-    ['when the worker lost the agent', { agent: 'gone' }, 'tool_not_found'],
   ])('%s', async (_, change, code) => {
     expect(await run(makeTool('pure'), change)).toMatchObject({
       result: { success: false, error: { code } },
+    });
+    expect(runs).toEqual([]);
+  });
+
+  it.each<[string, Partial<CallInput>, string]>([
+    ['the tool', { tool: 'gone' }, 'no worker with the tool gone of agent "a" here'],
+    ['the agent', { agent: 'gone' }, 'no worker with agent "gone" here: the one that took this has a'],
+  ])('on a worker that lacks %s: the call goes back to the turn', async (_, change, lack) => {
+    expect(await run(makeTool('pure'), change)).toEqual({ notHere: expect.stringContaining(lack) });
+    expect(runs).toEqual([]);
+  });
+
+  it.each<[string, Partial<CallInput>, string]>([
+    ['the tool changed', { toolDigest: 'other' }, 'the tool changed since this call was prepared'],
+    ['the arguments are not those approved', { argsDigest: 'other' }, 'the arguments are not those'],
+  ])('at attempt 2, where %s: an earlier attempt may have run', async (_, change, why) => {
+    const messageOf = async (attempt: number): Promise<string | undefined> => {
+      const output = await run(makeTool('idempotent'), change, attempt);
+      return 'result' in output ? output.result.error?.message : undefined;
+    };
+    expect(await messageOf(1)).toMatch(/ Nothing ran\.$/);
+    const again = await messageOf(2);
+    expect(again).toContain(why);
+    expect(again).toMatch(/ An earlier attempt of it may have run\.$/);
+    expect(again).not.toContain('Nothing ran');
+    expect(runs).toEqual([]);
+  });
+
+  it.each<[string, Partial<CallInput>]>([
+    ['the tool', { tool: 'gone' }],
+    ['the agent', { agent: 'gone' }],
+  ])('at attempt 2, on a worker that lacks %s: it is left to another worker', async (_, change) => {
+    await expect(run(makeTool('idempotent'), change, 2)).rejects.toMatchObject({
+      type: 'countersign.retry',
+      nonRetryable: false,
+      details: [{ error: { message: expect.stringMatching(/An earlier attempt of it may have run\.$/) } }],
     });
     expect(runs).toEqual([]);
   });
@@ -212,6 +300,7 @@ it('tells the model what a person changed, before the result', async () => {
       decisionId: 'd',
       decision: 'modified' as const,
       approver: 'ann',
+      seenDigest: SEEN,
       reason: 'less',
       edit: { approver: 'ann', reason: 'less' },
     },
@@ -219,5 +308,114 @@ it('tells the model what a person changed, before the result', async () => {
   const output = await run(makeTool('pure'), change);
   expect(output).toMatchObject({
     result: { content: expect.stringMatching(/^\[ann changed the arguments[^]+n: 9 → 1[^]+\]\n\npaid$/) },
+  });
+});
+
+describe('the last look before the handler', () => {
+  const tool = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: z.object({
+      amount: z.number().refine((n) => n !== 13, 'not thirteen'),
+      tip: z.union([z.object({ cents: z.number().default(100_000) }), z.null()]).optional(),
+    }),
+    safety: 'dangerous',
+    handler: () => '',
+  });
+
+  const input = (change: Partial<CallInput> = {}): CallInput => {
+    const args = change.arguments ?? { amount: 1 };
+    return {
+      callId: '1.1',
+      id: 'm',
+      tool: 'pay',
+      agent: 'a',
+      callKey: 'k:1.1',
+      generation: 0,
+      arguments: args,
+      argsDigest: digestJson(args),
+      toolDigest: tool.digest,
+      effect: 'unsafe',
+      timeoutMs: 1000,
+      decision: approvedAs({ argsDigest: digestJson(args) }),
+      originalRunId: 'r',
+      ...change,
+    };
+  };
+
+  const approvedAs = (shown: ShownDigests): NonNullable<CallInput['decision']> => {
+    const { previewDigest } = shown;
+    const seen = { seenDigest: seenDigestOf(shown), ...(previewDigest !== undefined && { previewDigest }) };
+    return { decisionId: 'd', decision: 'approved', approver: 'ann', ...seen };
+  };
+
+  /** Approved with a preview and its plan. */
+  const planned = (change: Partial<CallInput> = {}): CallInput => {
+    const shown = { argsDigest: digestJson({ amount: 1 }), ...previewDigests({ text: 'diff', plan: PLAN }) };
+    return input({ decision: approvedAs(shown), plan: PLAN, ...change });
+  };
+
+  const check = (one: CallInput, policy?: Policy) =>
+    recheck(
+      {
+        tool,
+        agent: defineAgent({
+          name: 'a',
+          instructions: 'x',
+          model: scriptedModel([]),
+          tools: [tool],
+          ...(policy && { policy }),
+        }),
+      },
+      one,
+    );
+
+  it.each([
+    ['arguments', input()],
+    ['a preview and its plan', planned()],
+  ])('lets through what was approved: %s', async (_, one) => {
+    expect(await check(one)).toEqual({ ok: true, value: { amount: 1 } });
+  });
+
+  const otherPlan = { ...PLAN, hunks: PLAN.hunks.map((hunk) => ({ ...hunk, lines: ['-a', '+EVIL'] })) };
+  const { plan: _plan, ...planless } = planned();
+
+  /** Both digests of the arguments agree, but they are not those of the decision. */
+  const seenBefore = (args: JsonObject): CallInput =>
+    input({ arguments: args, decision: approvedAs({ argsDigest: digestJson({ amount: 1 }) }) });
+
+  it('stops what the tool fills in and nobody was shown, and lets it through where it was shown', async () => {
+    expect(await check(input({ arguments: { amount: 1, tip: {} } }))).toEqual({
+      ok: false,
+      failure: {
+        code: 'refused',
+        message:
+          'Refused before it ran: the tool fills in /tip/cents, which nobody was shown; give it with the arguments.',
+      },
+    });
+    const args = { amount: 1, tip: { cents: 1 } };
+    expect(await check(input({ arguments: args }))).toEqual({ ok: true, value: args });
+  });
+
+  const undecided = (): CallInput => {
+    const { decision: _, ...rest } = input();
+    return rest;
+  };
+
+  it.each<[string, CallInput, Policy | undefined, string]>([
+    ['a tool that changed', input({ toolDigest: 'other' }), undefined, 'refused'],
+    ['arguments that are not those approved', input({ argsDigest: 'other' }), undefined, 'refused'],
+    ['arguments that were never shown', seenBefore({ amount: 2 }), undefined, 'refused'],
+    ['another plan than the one shown', planned({ plan: otherPlan }), undefined, 'refused'],
+    ['no plan where one was shown', planless, undefined, 'refused'],
+    ['a plan where none was shown', input({ plan: PLAN }), undefined, 'refused'],
+    ['no decision', undecided(), undefined, 'refused'],
+    ['arguments that do not fit a refinement', input({ arguments: { amount: 13 } }), undefined, 'validation'],
+    ['a policy that says no by now', input(), () => 'refuse', 'refused'],
+    ['an effect in a dry world', input({ dry: true }), undefined, 'refused'],
+    ['an effect in a dry world, undecided', { ...undecided(), dry: true }, undefined, 'refused'],
+    ['a policy that throws', input(), () => Promise.reject(new Error('down')), 'refused'],
+  ])('stops %s', async (_, one, policy, code) => {
+    expect(await check(one, policy)).toMatchObject({ ok: false, failure: { code } });
   });
 });

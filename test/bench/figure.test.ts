@@ -1,5 +1,5 @@
 import { chart } from '../../bench/chart';
-import { absolute, median, relative } from '../../bench/figure';
+import { absolute, median, NO_LIMIT, relative } from '../../bench/figure';
 import { table } from '../../bench/report';
 
 describe('a figure', () => {
@@ -22,6 +22,13 @@ describe('a figure', () => {
       limit: '≤ 1.05×',
     });
     expect(relative('x', measured, { least: 0.95 })).toMatchObject({ ratio: 1.5, ok: true });
+  });
+
+  it('without a limit is only shown: in the table, and not in the chart of limits', () => {
+    const shown = relative('only shown', { values: [40], baselines: [10], unit: 's' }, {});
+    expect(shown).toMatchObject({ ratio: 4, ok: true, limit: NO_LIMIT });
+    expect(table([shown])).toContain('| only shown | 40 s | 10 | 4 | - | - |');
+    expect(chart([shown])).not.toContain('only shown');
   });
 });
 

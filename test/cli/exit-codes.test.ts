@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { EXIT, exitCodeOf } from '../../src/cli/exit-codes';
 import { errorLines } from '../../src/cli/report-error';
-import { createStyle } from '../../src/cli/print/style';
+import { createStyle } from '../../src/cli/print/screen';
 import { CountersignError, ERROR_CODES, type ErrorCode } from '../../src/contract/errors';
 
 const CODES: Partial<Record<ErrorCode, number>> = {
@@ -27,7 +27,7 @@ describe('exit codes', () => {
     expect(exitCodeOf(new CountersignError(known ?? 'usage', 'x'))).toBe(exit);
   });
 
-  it.each(ERROR_CODES)('%s has one, and it is no success', (code) => {
+  it.each(ERROR_CODES)('%s has one, and it is not that of success', (code) => {
     expect(Object.values(EXIT)).toContain(exitCodeOf(new CountersignError(code, 'x')));
     expect(exitCodeOf(new CountersignError(code, 'x'))).not.toBe(0);
   });

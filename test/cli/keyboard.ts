@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
-import type { Keyboard } from '../../src/cli/terminal/terminal';
-import { until } from '../support/worker';
+import type { Keyboard } from '../../src/cli/review/terminal';
+import { until } from '../support/until';
 
 /** A terminal that a test types on. */
 export interface TestKeyboard extends Keyboard {

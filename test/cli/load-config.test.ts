@@ -114,7 +114,7 @@ describe('a mistake in a config file', () => {
       'tool_invalid',
       /^config-\d+\.ts:3: tool `Bad Name`/,
     ],
-  ])('%s is told with its place, and without a stack', async (_name, text, code, message) => {
+  ])('%s is shown with its place, and without a stack', async (_name, text, code, message) => {
     const error: unknown = await loadConfig(write(text), directory).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
     expect(String(error)).not.toMatch(/\n\s+at /);

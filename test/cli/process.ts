@@ -51,9 +51,11 @@ export function startProgram(
   let err = '';
   child.stdout.on('data', (chunk) => (out += String(chunk)));
   child.stderr.on('data', (chunk) => (err += String(chunk)));
-  child.stdin.end(input);
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
+    // A program that ends without reading its input closes the pipe; that says nothing about the program.
+    child.stdin.on('error', (error: NodeJS.ErrnoException) => error.code !== 'EPIPE' && reject(error));
+    child.stdin.end(input);
     child.once('close', (code) => resolve({ code, out, err }));
   });
   return { signal: (signal) => void child.kill(signal), out: () => out, err: () => err, ended };

@@ -1,4 +1,4 @@
-import { withPatience, withProgress } from '../../src/cli/progress';
+import { withWaitingNote, withProgress } from '../../src/cli/progress';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -42,7 +42,7 @@ it('stops where the work fails', async () => {
 describe('patience', () => {
   const wait = async (seconds: number): Promise<string[]> => {
     const said: string[] = [];
-    const work = withPatience(
+    const work = withWaitingNote(
       { note: (text) => said.push(text) },
       () => 'waiting',
       () => jest.advanceTimersByTimeAsync(seconds * 1_000),

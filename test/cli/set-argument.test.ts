@@ -1,4 +1,4 @@
-import { parseAssignment, setArgument } from '../../src/cli/set-argument';
+import { parseAssignment, parseAssignments, setArgument } from '../../src/cli/set-argument';
 import type { Json, JsonObject } from '../../src/contract/json';
 
 describe('reading --set', () => {
@@ -15,8 +15,22 @@ describe('reading --set', () => {
     ['a\\.b.c=1', ['a.b', 'c'], 1],
     ['a\\b=1', ['a\\b'], 1],
     ['json={"a":', ['json'], '{"a":'],
+    ['order="9007199254740993"', ['order'], '9007199254740993'],
+    ['amount=1.0', ['amount'], 1],
   ])('%s', (text, path, value) => {
     expect(parseAssignment(text)).toEqual({ path, value });
+  });
+
+  it.each([
+    ['order=9007199254740993', /--set order=9007199254740993: this number would become 9007199254740992/],
+    ['amount=1e400', /too large/],
+    ['rate=0.1000000000000000055', /would become 0\.1;/],
+    ['list=[1,{"id":1,"id":2}]', /\/1\/id: this key is there twice/],
+    ['name="\\ud800"', /half a character/],
+  ])('refuses %s, which would not stay what was typed', (text, message) => {
+    expect(() => parseAssignment(text)).toThrow(
+      expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
+    );
   });
 
   it.each(['amount', '=3', '', '.=1', 'a..b=1', 'a.=1', '.a=1'])('refuses %j', (text) => {
@@ -48,9 +62,9 @@ describe('setting an argument', () => {
   it.each([
     ['amount.x=1', /a number has no places/],
     ['none.x=1', /null has no places/],
-    ['edits.first=1', /'first' is no place in a list/],
+    ['edits.first=1', /'first' is not a place in a list/],
     ['edits.5=1', /the list has 1 places/],
-    ['edits.-1=1', /is no place in a list/],
+    ['edits.-1=1', /is not a place in a list/],
   ])('refuses %s', (text, message) => {
     expect(() => set(text)).toThrow(message);
   });
@@ -60,5 +74,25 @@ describe('setting an argument', () => {
     expect(Object.hasOwn(Object.prototype, 'evil')).toBe(false);
     expect(Object.getPrototypeOf(changed)).toBe(Object.prototype);
     expect(JSON.stringify(changed)).toContain('"evil":1');
+  });
+});
+
+describe('reading every --set of a command line', () => {
+  it.each([
+    [['a=1', 'a=2'], /--set a=1 and --set a=2 set the same place/],
+    [['a=1', 'a=1'], /set the same place/],
+    [['a.b.0=1', 'c=2', 'a.b.0=3'], /--set a\.b\.0=1 and --set a\.b\.0=3/],
+  ])('refuses %j', (texts, message) => {
+    expect(() => parseAssignments(texts)).toThrow(expect.objectContaining({ code: 'usage' }));
+    expect(() => parseAssignments(texts)).toThrow(message);
+  });
+
+  it('keeps the order: a place in what was set before is another place', () => {
+    const set = parseAssignments(['to={"name":"ann","city":"Bonn"}', 'to.name=bob', 'a\\.b=1', 'a.b=2']);
+    expect(set.reduce(setArgument, {})).toEqual({
+      to: { name: 'bob', city: 'Bonn' },
+      'a.b': 1,
+      a: { b: 2 },
+    });
   });
 });

@@ -1,6 +1,7 @@
+import type { InboxItem } from '../../src/client/types';
 import type { RequestOpened } from '../../src/history/events';
 import type { CallView, TurnView } from '../../src/history/view';
-import { createStyle } from '../../src/cli/print/style';
+import { createStyle } from '../../src/cli/print/screen';
 import type { Screen } from '../../src/cli/print/screen';
 import { PLAN } from '../support/calls';
 
@@ -37,7 +38,7 @@ export function request(extra: Partial<RequestOpened> = {}): RequestOpened {
     safety: 'dangerous',
     effect: 'unsafe',
     arguments: { amount: 10, to: 'ann' },
-    argsDigest: '0123456789abcdef',
+    seenDigest: '0123456789abcdef'.repeat(4),
     deadline: null,
     summary: '1.1 pay amount=10 to=ann',
     ...extra,
@@ -94,6 +95,23 @@ export function turn(calls: CallView[] = [], extra: Partial<TurnView> = {}): Tur
     cancelRequested: false,
     abandoned: false,
     unjudged: 0,
+    ...extra,
+  };
+}
+
+/** A request to pay 10, as the inbox lists it. */
+export function inboxItem(extra: Partial<InboxItem> = {}): InboxItem {
+  return {
+    turn: 't-1',
+    agent: 'clerk',
+    callId: '1.1',
+    callKey: 'k',
+    kind: 'request',
+    tool: 'pay',
+    summary: '1.1 pay amount=10',
+    since: AT,
+    deadline: null,
+    prompt: 'pay ann',
     ...extra,
   };
 }

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { shellWord } from '../../src/cli/context';
+import { shellWord } from '../../src/contract/text/shell-word';
 import { root } from '../support/build';
-import { until } from '../support/worker';
+import { until } from '../support/until';
 
 /** A command that a person typed at a terminal. */
 export interface Typed {

@@ -1,9 +1,9 @@
-import type { Desk } from '../../src/client/desk';
-import { startTurn } from '../../src/client/start-turn';
+import type { ClientContext } from '../../src/client/context';
+import { checkTurnId, drawTurnId, isTurnId, startTurn } from '../../src/client/start-turn';
 import { grpcError } from '../history/fake-server';
 
-/** A desk whose server refuses to start anything, the first times in one way and then in another. */
-function refusing(errors: Error[]): { desk: Desk; attempts: () => number } {
+/** A web inbox whose server refuses to start anything, the first times in one way and then in another. */
+function refusing(errors: Error[]): { context: ClientContext; attempts: () => number } {
   let attempts = 0;
   const start = async (): Promise<never> => {
     const error = errors[Math.min(attempts, errors.length - 1)];
@@ -11,12 +11,12 @@ function refusing(errors: Error[]): { desk: Desk; attempts: () => number } {
     throw new Error('Failed to start Workflow', { cause: error });
   };
   const withDeadline = async <T>(_: unknown, act: () => Promise<T>): Promise<T> => act();
-  const desk = {
+  const context = {
     client: { workflow: { start } },
     connection: { withDeadline },
     readyMs: 300,
-  } as unknown as Desk;
-  return { desk, attempts: () => attempts };
+  } as unknown as ClientContext;
+  return { context, attempts: () => attempts };
 }
 
 test.each([
@@ -26,8 +26,8 @@ test.each([
   ['a prompt over 1 MiB', { agent: 'a', prompt: 'ä'.repeat(600_000) }],
   ['an id with a slash', { agent: 'a', prompt: 'x', id: 'a/b' }],
 ])('%s is refused before anything is asked', async (_, request) => {
-  const { desk, attempts } = refusing([new Error('not asked')]);
-  await expect(startTurn(desk, request)).rejects.toMatchObject({ code: 'usage' });
+  const { context, attempts } = refusing([new Error('not asked')]);
+  await expect(startTurn(context, request)).rejects.toMatchObject({ code: 'usage' });
   expect(attempts()).toBe(0);
 });
 
@@ -37,8 +37,8 @@ const unknown = grpcError(
 );
 
 test('unknown search attributes are waited for, then the worker is named', async () => {
-  const { desk, attempts } = refusing([unknown]);
-  await expect(startTurn(desk, { agent: 'a', prompt: 'x' })).rejects.toMatchObject({
+  const { context, attempts } = refusing([unknown]);
+  await expect(startTurn(context, { agent: 'a', prompt: 'x' })).rejects.toMatchObject({
     code: 'not_ready',
     hint: expect.stringContaining('countersign worker'),
   });
@@ -50,11 +50,32 @@ test.each([
   ['server_failed', grpcError(7, 'no'), 'no'],
   ['no_server', grpcError(14, 'connection refused'), 'does not answer'],
   ['server_failed', new Error('odd'), 'odd'],
-])('other refusals are told at once: %s', async (code, error, words) => {
-  const { desk, attempts } = refusing([error]);
-  await expect(startTurn(desk, { agent: 'a', prompt: 'x' })).rejects.toMatchObject({
+])('other refusals are reported at once: %s', async (code, error, words) => {
+  const { context, attempts } = refusing([error]);
+  await expect(startTurn(context, { agent: 'a', prompt: 'x' })).rejects.toMatchObject({
     code,
     message: expect.stringContaining(words),
   });
   expect(attempts()).toBe(1);
 });
+
+test('drawn ids are ids, differ, and sort by time', () => {
+  const times = [0, 1, 1_700_000_000_000, 1_800_000_000_000, 4_000_000_000_000];
+  const ids = times.map(drawTurnId);
+  expect(ids.every(isTurnId)).toBe(true);
+  expect([...ids].sort()).toEqual(ids);
+  expect(new Set(Array.from({ length: 50 }, () => drawTurnId(1))).size).toBeGreaterThan(40);
+});
+
+test.each(['a', 'turn-1', 'A.b_c-9', '0', 'x'.repeat(200)])('%s can be an id', (id) => {
+  expect(checkTurnId(id)).toBe(id);
+});
+
+test.each(['', ' ', '-a', '.a', 'a b', 'a/b', "a'b", 'a"b', 'é', 'a\n', 'x'.repeat(201)])(
+  '%j cannot',
+  (id) => {
+    expect(() => checkTurnId(id)).toThrow(
+      expect.objectContaining({ code: 'usage', hint: expect.stringContaining('letters') }),
+    );
+  },
+);

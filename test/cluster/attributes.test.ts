@@ -8,6 +8,7 @@ import { scriptedModel } from '../../src/models/scripted';
 import { startWorker } from '../../src/worker';
 import { scratchDirectory } from '../support/scratch';
 import { testAddress, testBundle } from '../support/server';
+import { countersign } from './support/cli';
 import { makeNamespace } from './support/place';
 
 const scratch = scratchDirectory();
@@ -78,4 +79,13 @@ it('gives up in time, saying why', async () => {
   const place = await connectNative({ address: testAddress(), namespace });
   await expect(ensureAttributes(place, -1)).rejects.toMatchObject({ code: 'attributes_missing' });
   await place.connection.close();
+});
+
+it('countersign setup registers them without a worker, and says when there is nothing to do', async () => {
+  const settings = { TEMPORAL_ADDRESS: testAddress(), TEMPORAL_NAMESPACE: namespace };
+  const first = await countersign(['setup', '--json'], settings);
+  expect([first.code, JSON.parse(first.out)]).toEqual([0, { namespace, registered: names }]);
+  expect(await missingAttributes({ connection, namespace })).toEqual([]);
+  const again = await countersign(['setup'], settings);
+  expect([again.code, again.out]).toEqual([0, `${namespace} has all search attributes\n`]);
 });

@@ -5,11 +5,10 @@ import { Connection } from '@temporalio/client';
 import { parse } from 'yaml';
 import { missingAttributes } from '../../src/engine/search-attributes';
 import { root } from '../support/build';
-import { calls, useFaultBenches } from '../support/fault-bench';
+import { calls, startFixture } from '../support/fixture';
 import { testAddress, testCli } from '../support/server';
 import { waitFor } from '../support/turns';
 
-const newBench = useFaultBenches();
 let connection: Connection;
 
 beforeAll(async () => {
@@ -41,26 +40,29 @@ it('may be prepared again: the script finds everything there', () => {
 });
 
 it('two workers share the turns of a queue, and the one left finishes those of the other', async () => {
-  const bench = await newBench();
-  const [first, second] = await Promise.all([bench.worker(), bench.worker({ ...bench.otherMachine() })]);
+  const fixture = await startFixture();
+  const [first, second] = await Promise.all([
+    fixture.addProcess(),
+    fixture.addProcess({ ...fixture.otherMachine() }),
+  ]);
   const names = Array.from({ length: 12 }, (_, index) => `t${index}`);
-  const turns = await Promise.all(names.map((name) => bench.start(calls(`look:${name}`))));
-  const ran = (await Promise.all(names.map((name) => bench.effectsOf(name, 1)))).flat();
+  const turns = await Promise.all(names.map((name) => fixture.startSteps(calls(`look:${name}`))));
+  const ran = (await Promise.all(names.map((name) => fixture.effectsOf(name, 1)))).flat();
   expect(new Set(ran.map(({ pid }) => pid))).toEqual(new Set([first.pid, second.pid]));
   await first.kill();
-  await Promise.all(names.map((name) => bench.open(name)));
+  await Promise.all(names.map((name) => fixture.open(name)));
   const answers = await Promise.all(turns.map(async (turn) => (await turn.result()).answer));
   expect(answers).toEqual(names.map((name) => `look did ${name} in ${second.pid}`));
 });
 
 it('an unsafe call of a worker that was killed is in doubt on the other', async () => {
-  const bench = await newBench();
-  const victim = await bench.worker();
-  const turn = await bench.start(calls('work:once'));
-  await bench.effectsOf('once', 1);
-  await bench.worker(bench.otherMachine());
+  const fixture = await startFixture();
+  const victim = await fixture.addProcess();
+  const turn = await fixture.startSteps(calls('work:once'));
+  await fixture.effectsOf('once', 1);
+  await fixture.addProcess(fixture.otherMachine());
   await victim.kill();
   await waitFor(turn, '1.1', 'in_doubt');
-  expect(await bench.effects('once')).toHaveLength(1);
+  expect(await fixture.effects('once')).toHaveLength(1);
   await turn.signal('abandon', { by: 'test', reason: 'seen' });
 });

@@ -1,17 +1,36 @@
 import type { PreparedCall, RemoteCall } from '../../src/contract/call';
-import { dryKindOf, dryResult } from '../../src/contract/dry';
-import { askFirst, originOf } from '../../src/contract/fork';
+import { askFirst, dryKindOf, dryResult, originOf, resultWithoutRun } from '../../src/contract/fork';
+import type { World } from '../../src/contract/fork';
+import type { DryKind } from '../../src/contract/result';
+import type { Effect } from '../../src/contract/tool';
 import { thinkOutput } from '../history/script';
-import { validCall, type CallShape } from '../support/calls';
+import { type CallShape, validCall } from '../support/calls';
 
-test.each<[CallShape, string | undefined]>([
-  [{ kind: 'run', effect: 'pure' }, undefined],
-  [{ kind: 'run', effect: 'idempotent' }, 'would_run'],
-  [{ kind: 'run', effect: 'unsafe' }, 'would_run'],
-  [{ kind: 'ask', effect: 'pure' }, 'would_ask'],
-  [{ kind: 'ask', effect: 'unsafe' }, 'would_ask'],
-])('in a dry world a call %j is %s', (shape, kind) => {
-  expect(dryKindOf(validCall(shape))).toBe(kind);
+test.each<[Effect, boolean, DryKind | undefined]>([
+  ['pure', false, undefined],
+  ['idempotent', false, 'would_run'],
+  ['unsafe', false, 'would_run'],
+  ['pure', true, 'would_ask'],
+  ['idempotent', true, 'would_ask'],
+  ['unsafe', true, 'would_ask'],
+])(
+  'in a dry world a call, %s, that needs a decision (%s) is recorded as %s',
+  (effect, needsDecision, kind) => {
+    expect(dryKindOf(effect, needsDecision)).toBe(kind);
+  },
+);
+
+test.each<[string, World | undefined, CallShape, DryKind | undefined]>([
+  ['a turn that is not a fork runs a call', undefined, { kind: 'run' }, undefined],
+  ['a live fork runs a call', 'live', { kind: 'run' }, undefined],
+  ['a live fork waits for a decision', 'live', { kind: 'ask' }, undefined],
+  ['a dry fork runs a pure call', 'dry', { kind: 'run', effect: 'pure' }, undefined],
+  ['a dry fork records a call with an effect', 'dry', { kind: 'run' }, 'would_run'],
+  ['a dry fork records a call that needs a decision', 'dry', { kind: 'ask', effect: 'pure' }, 'would_ask'],
+])('%s', (_, world, shape, kind) => {
+  const fork = world && { of: 't', from: '1.1', world };
+  const result = resultWithoutRun(fork, validCall(shape), '2026-01-01T00:00:00.000Z');
+  expect(result?.metadata.dry).toBe(kind);
 });
 
 test.each(['would_run', 'would_ask'] as const)('%s: a result that says so to whoever reads it', (dry) => {

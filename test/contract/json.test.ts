@@ -1,4 +1,4 @@
-import { isObject, isSoundJson } from '../../src/contract/json';
+import { isObject, isSoundJson, parseJson } from '../../src/contract/json';
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
@@ -31,4 +31,14 @@ test.each([
   ['{}', false],
 ])('isObject: %j', (value, object) => {
   expect(isObject(value)).toBe(object);
+});
+
+test.each([
+  ['an object', '{"a":1}', { a: 1 }],
+  ['null', 'null', null],
+  ['nothing', '', undefined],
+  ['half an object', '{"a":', undefined],
+  ['two values', '1 2', undefined],
+])('parseJson: %s', (_, text, value) => {
+  expect(parseJson(text)).toEqual(value);
 });

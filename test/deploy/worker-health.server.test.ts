@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { root } from '../support/build';
+import { startFixture } from '../support/fixture';
 import { testAddress } from '../support/server';
-import { startBench } from '../support/worker';
 
 const agents = [defineAgent({ name: 'idle', instructions: 'x', model: scriptedModel([]), tools: [] })];
 
@@ -19,9 +19,8 @@ const check = async (COUNTERSIGN_QUEUE: string, TEMPORAL_ADDRESS = testAddress()
 };
 
 it('is content with a worker of this machine that polls', async () => {
-  const bench = await startBench({ agents });
-  await expect(check(bench.taskQueue)).resolves.toBe('');
-  await bench.stop();
+  const fixture = await startFixture({ agents });
+  await expect(check(fixture.taskQueue)).resolves.toBe('');
 });
 
 it('tells that there is none', async () => {

@@ -1,11 +1,17 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, RawValue } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { usePayer } from '../support/payer';
+import { useAgent } from '../support/agent-fixture';
+import { recordTool } from '../support/effects';
+import type { TurnHandle } from '../support/fixture';
 import { decide, eventsOf, verdictsOf } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
-const { effects, bench, waiting } = usePayer();
+const { effects, fixture, start } = useAgent('payer', (written) => [
+  recordTool(written, { name: 'pay', safety: 'dangerous' }),
+]);
+const waiting = (tag: string): Promise<TurnHandle> =>
+  start([{ toolCalls: [{ name: 'pay', arguments: { tag } }] }]);
 
 /** Sends a signal with these payloads, as any client in any language could. */
 const signalRaw = async (
@@ -13,7 +19,7 @@ const signalRaw = async (
   payloads: temporal.api.common.v1.IPayload[] | undefined,
   signalName = 'approval',
 ): Promise<void> => {
-  await bench().client.workflowService.signalWorkflowExecution({
+  await fixture().client.workflowService.signalWorkflowExecution({
     namespace: 'default',
     workflowExecution: { workflowId: handle.workflowId },
     signalName,

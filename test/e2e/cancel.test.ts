@@ -1,33 +1,38 @@
 import { CancelledFailure } from '@temporalio/common';
 import { SIGNALS } from '../../src/contract/names';
-import { defineAgent } from '../../src/tools/define-agent';
-import { TransportError } from '../../src/tools/errors';
+import { defineAgent, type Agent } from '../../src/tools/define-agent';
+import { stopped, TransportError } from '../../src/tools/errors';
+import type { Tool } from '../../src/tools/types';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { planTool } from '../support/plan-tool';
-import { startLonePayer } from '../support/payer';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, openOf, resolve, signalDecision, transcriptOf, verdictsOf, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
-let bench: TestBench;
+let fixture: Fixture;
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-/** Ends when it is cancelled, and says how far it came. */
+/** Ends when it is cancelled, proves it, and says how far it came. */
 const untilAborted = (name: string, safety: 'safe' | 'cautious') =>
   recordTool(effects, { name, safety }, async (tag, { signal, partial }) => {
     partial('half way');
     await aborted(signal);
     await effects.add(`aborted ${tag}`);
-    throw new Error('stopped');
+    throw stopped('it ended when it was told to');
   });
+
+const payer = (...tools: Tool[]): Agent =>
+  defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools });
+const pay = recordTool(effects, { name: 'pay', safety: 'dangerous' });
 
 beforeAll(async () => {
   const tools = [
-    recordTool(effects, { name: 'pay', safety: 'dangerous' }),
+    pay,
     recordTool(effects, { name: 'lose', safety: 'dangerous' }, () => {
       throw new TransportError('the line broke');
     }),
@@ -35,15 +40,11 @@ beforeAll(async () => {
     untilAborted('write', 'cautious'),
     planTool(effects),
   ];
-  bench = await startBench({
-    agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
-  });
+  fixture = await startFixture({ agents: [payer(...tools)] });
 });
 
-afterAll(() => bench.stop());
-
 const start = (tag: string, ...names: string[]): Promise<TurnHandle> =>
-  bench.start(
+  fixture.start(
     'payer',
     book.add({ toolCalls: names.map((name) => ({ name, arguments: { tag } })) }, readBack),
   );
@@ -62,16 +63,16 @@ test('cancelled while the model thinks: its signal aborts and the turn closes as
     await effects.add('thinking slowly');
     await aborted(signal);
     heard = true;
-    throw new Error('stopped');
+    throw stopped('it ended when it was told to');
   });
-  const handle = await bench.start('payer', prompt);
+  const handle = await fixture.start('payer', prompt);
   await until('the model', async () => (await effects.lines('thinking slowly')).length > 0);
   await handle.cancel();
   await expectCancelled(handle);
   await until('the model to hear of it', () => heard);
 });
 
-test('F13: cancelled while requests wait: they close as cancelled, and a decision for one is refused', async () => {
+test('cancelled while requests wait: they close as cancelled, and a decision for one is refused', async () => {
   const handle = await start('parked', 'pay', 'read', 'pay');
   await waitFor(handle, '1.3');
   await until('the read', async () => (await effects.lines('read parked')).length > 0);
@@ -92,8 +93,8 @@ test('F13: cancelled while requests wait: they close as cancelled, and a decisio
   expect(await effects.lines('pay parked')).toEqual([]);
 });
 
-test('F13: a cancellation and an approval that come together with no worker up: refused, nothing runs', async () => {
-  const own = await startLonePayer(effects, book);
+test('a cancellation and an approval that come together with no worker up: refused, nothing runs', async () => {
+  const own = await startFixture({ workers: 0, agents: [payer(pay)] });
   const first = await own.addWorker();
   const call = { name: 'pay', arguments: { tag: 'together' } };
   const handle = await own.start('payer', book.add({ toolCalls: [call] }, readBack));
@@ -104,7 +105,6 @@ test('F13: a cancellation and an approval that come together with no worker up: 
   await own.addWorker();
   await expectCancelled(handle);
   expect(await effects.lines('together')).toEqual([]);
-  await own.stop();
 });
 
 test.each([
@@ -165,24 +165,13 @@ test('abandoned first and cancelled then: it ends as well', async () => {
 });
 
 test('cancelled before any worker saw it: it closes as Cancelled and nothing runs', async () => {
-  const own = await startBench({
-    workers: 0,
-    agents: [
-      defineAgent({
-        name: 'payer',
-        instructions: 'do',
-        model: book.model,
-        tools: [recordTool(effects, { name: 'look' })],
-      }),
-    ],
-  });
+  const own = await startFixture({ workers: 0, agents: [payer(recordTool(effects, { name: 'look' }))] });
   const call = { name: 'look', arguments: { tag: 'unseen' } };
   const handle = await own.start('payer', book.add({ toolCalls: [call] }, readBack));
   await handle.cancel();
   await own.addWorker();
   await expectCancelled(handle);
   expect(await effects.lines('unseen')).toEqual([]);
-  await own.stop();
 });
 
 test('abandon does nothing to a turn that was not cancelled', async () => {

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from '../../src/engine/ports';
+import { freePorts } from '../../src/engine/server-args';
+import { listens } from '../cli/cli-worker';
 import { runCli, startCli, startNode, type RunningCommand } from '../cli/process';
 import { lib } from '../support/build';
 import { testAddress } from '../support/server';
-import { until } from '../support/worker';
+import { until } from '../support/until';
+import { approveSeen, sawOf } from '../cli/saw';
 
 const queue = `cli-${randomUUID()}`;
 let directory: string;
@@ -48,6 +50,7 @@ const model: Model = {
 export default defineConfig({
   agents: [defineAgent({ name: 'payer', instructions: 'Pay.', model, tools: [pay, lose] })],
   taskQueue: '${queue}',
+  agentWait: '1s',
 });
 `;
 
@@ -57,10 +60,7 @@ const newId = (): string => `cli-${randomUUID()}`;
 
 const startWorker = async (): Promise<RunningCommand> => {
   const started = startCli(['worker', 'agent.ts'], { env: env(), cwd: directory });
-  await Promise.race([
-    until('the worker', () => started.out().includes('Ctrl-C')),
-    started.ended.then(({ err }) => Promise.reject(new Error(err))),
-  ]);
+  await listens(started);
   return started;
 };
 
@@ -90,12 +90,14 @@ describe('a turn, from the command line', () => {
     const running = startCli(['run', 'payer', 'pay ann', '--queue', queue, '--id', turn], { env: env() });
     await until('the request', () => running.out().includes(`countersign deny ${turn}/1.1`));
     expect(running.out()).toMatch(/amount {2}10\n {2}to {6}ann\n/);
-    const refused = await cli('approve', `${turn}/1.1`, '--set', 'amount=1000');
+    const refused = await approveSeen(cli, `${turn}/1.1`, '--set', 'amount=1000');
     expect(refused.code).toBe(3);
     expect(refused.err).toMatch(/invalid_arguments[\s\S]*amount[\s\S]*\[decision_refused\]\n$/);
+    const saw = await sawOf(cli, `${turn}/1.1`);
     const approved = await cli(
       'approve',
       `${turn}/1`,
+      ...saw,
       '--set',
       'amount=7',
       '--reason',
@@ -103,7 +105,10 @@ describe('a turn, from the command line', () => {
       '--as',
       'bob',
     );
-    expect(approved).toMatchObject({ code: 0, out: `${turn}/1.1 modified by bob\n` });
+    expect(approved).toMatchObject({
+      code: 0,
+      out: `${turn}/1.1 modified by bob\n  1.1 pay amount=7 to=ann\n`,
+    });
     const { code, out } = await running.ended;
     expect(code).toBe(0);
     expect(out).toContain('modified by bob (as claimed): less');
@@ -175,8 +180,14 @@ describe('a turn, from the command line', () => {
     expect(unnamed).toMatchObject({ code: 2, err: expect.stringContaining(`Open: ${turn}/1.1`) });
     const wrong = await cli('approve', `${turn}/9.9`);
     expect(wrong).toMatchObject({ code: 4, err: expect.stringContaining(`Open: ${turn}/1.1`) });
-    const stale = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef');
-    expect(stale.code).toBe(3);
+    const stale = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef'.repeat(2));
+    expect(stale).toMatchObject({ code: 3, err: expect.stringContaining('is not what you saw') });
+    const short = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef');
+    expect(short).toMatchObject({ code: 2, err: expect.stringContaining('16 hex digits') });
+    const unseen = await cli('approve', `${turn}/1.1`);
+    expect(unseen).toMatchObject({ code: 2, err: expect.stringContaining(`countersign show ${turn}/1.1`) });
+    const asIs = await cli('approve', `${turn}/1.1`, '--yes');
+    expect(asIs).toMatchObject({ code: 2, err: expect.stringContaining('--saw') });
   });
 
   it('is cancelled', async () => {
@@ -189,7 +200,7 @@ describe('a turn, from the command line', () => {
 
   it('has a call in doubt resolved', async () => {
     const turn = await waiting('lose');
-    expect((await cli('approve', `${turn}/1.1`)).code).toBe(0);
+    expect((await approveSeen(cli, `${turn}/1.1`)).code).toBe(0);
     await until(
       'doubt',
       async () => JSON.parse((await cli('show', turn, '--json')).out).status === 'in_doubt',
@@ -214,7 +225,7 @@ describe('a turn, from the command line', () => {
   it('fails with its reason', async () => {
     const { code, out, err } = await cli('run', 'nobody', 'pay', '--queue', queue);
     expect(code).toBe(1);
-    expect(out).toContain('no agent "nobody"');
+    expect(out).toContain('no worker with agent "nobody" here');
     expect(err).toContain('[turn_failed]');
     expect(err).not.toMatch(/\n\s+at /);
   });
@@ -231,7 +242,7 @@ describe('a worker', () => {
     const turn = await waiting('pay');
     worker.signal('SIGTERM');
     expect(await worker.ended).toMatchObject({ code: 0, err: expect.stringContaining('worker stopped') });
-    const recorded = await cli('approve', `${turn}/1.1`);
+    const recorded = await approveSeen(cli, `${turn}/1.1`);
     expect(recorded).toMatchObject({ code: 0, out: expect.stringContaining('when a worker returns') });
     worker = await startWorker();
     expect(await cli('show', turn, '--follow')).toMatchObject({ code: 0 });
@@ -267,7 +278,8 @@ describe('dev', () => {
     first.dev.signal('SIGINT');
     expect((await first.dev.ended).code).toBe(0);
     const second = await start();
-    expect((await runCli(['approve', `${turn}/1.1`, '--address', second.address])).code).toBe(0);
+    const there = (...args: string[]) => runCli([...args, '--address', second.address]);
+    expect((await approveSeen(there, `${turn}/1.1`)).code).toBe(0);
     expect((await runCli(['show', turn, '--follow', '--address', second.address])).code).toBe(0);
     second.dev.signal('SIGINT');
     expect((await second.dev.ended).code).toBe(0);
@@ -282,7 +294,7 @@ describe('the demo', () => {
   ])(
     'does what --answer %s implies, on disk',
     async (answer, checked) => {
-      const { code, out } = await startNode([lib('cli', 'demo.js'), '--answer', answer]).ended;
+      const { code, out } = await startNode([lib('cli', 'demo', 'main.js'), '--answer', answer]).ended;
       expect(out).toContain(`Checked on disk: ${checked}.`);
       expect(code).toBe(0);
     },
@@ -290,7 +302,7 @@ describe('the demo', () => {
   );
 
   it('leaves cleanly when it is ended', async () => {
-    const demo = startNode([lib('cli', 'demo.js'), '--answer', 'approve']);
+    const demo = startNode([lib('cli', 'demo', 'main.js'), '--answer', 'approve']);
     await until('the first line', () => demo.out().includes('the model is asked'));
     demo.signal('SIGINT');
     expect([0, 130]).toContain((await demo.ended).code);

@@ -4,29 +4,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import { startOwnServer, testAddress } from '../support/server';
-import { until } from '../support/worker';
+import { until } from '../support/until';
 
-let desk: Countersign;
+let client: Countersign;
 
 beforeAll(async () => {
-  desk = await connect({ address: testAddress() });
+  client = await connect({ address: testAddress() });
 });
 
-afterAll(() => desk.close());
+afterAll(() => client.close());
 
 /** A turn that no worker takes. */
 const start = async (): Promise<string> =>
-  (await desk.start({ agent: 'nobody', prompt: 'x', taskQueue: `nobody-${randomUUID()}` })).turn;
+  (await client.start({ agent: 'nobody', prompt: 'x', taskQueue: `nobody-${randomUUID()}` })).turn;
 
 test.each([
-  ['view', () => desk.view('nobody-knows')],
-  ['timeline', () => desk.timeline('nobody-knows')],
-  ['follow', () => desk.follow('nobody-knows')[Symbol.asyncIterator]().next()],
-  ['cancel', () => desk.cancel('nobody-knows')],
-  ['abandon', () => desk.abandon('nobody-knows', {})],
-  ['decide', () => desk.decide('nobody-knows', { callId: '1.1', decision: 'denied' })],
-  ['resolve', () => desk.resolve('nobody-knows', { callId: '1.1', resolution: 'happened' })],
-  ['pendingActivities', () => desk.pendingActivities('nobody-knows')],
+  ['view', () => client.view('nobody-knows')],
+  ['timeline', () => client.timeline('nobody-knows')],
+  ['follow', () => client.follow('nobody-knows')[Symbol.asyncIterator]().next()],
+  ['cancel', () => client.cancel('nobody-knows')],
+  ['abandon', () => client.abandon('nobody-knows', {})],
+  ['decide', () => client.decide('nobody-knows', { callId: '1.1', decision: 'denied' })],
+  ['resolve', () => client.resolve('nobody-knows', { callId: '1.1', resolution: 'happened' })],
+  ['pendingActivities', () => client.pendingActivities('nobody-knows')],
 ])('%s of a turn that is not there', async (_, act) => {
   await expect(act()).rejects.toMatchObject({ code: 'turn_not_found' });
 });
@@ -35,14 +35,14 @@ test('following ends when it is aborted', async () => {
   const turn = await start();
   const controller = new AbortController();
   const types: string[] = [];
-  for await (const event of desk.follow(turn, { signal: controller.signal })) {
+  for await (const event of client.follow(turn, { signal: controller.signal })) {
     types.push(event.type);
     controller.abort();
   }
   expect(types).toEqual(['turn_started']);
 });
 
-test('nothing is lost or told twice when the server is killed and comes back', async () => {
+test('nothing is lost or said twice when the server is killed and comes back', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-client-'));
   const dbFile = join(directory, 'server.db');
   const first = await startOwnServer({ dbFile });

@@ -1,9 +1,8 @@
-import type { RunningServer } from '../../src/engine';
 import type { ModelMessage } from '../../src/models/model';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
-import { startOwnServer } from '../support/server';
 import {
   decide,
   eventsOf,
@@ -14,38 +13,31 @@ import {
   verdictsOf,
   waitFor,
 } from '../support/turns';
-import { startBench, until, type TestBench } from '../support/worker';
+import { until } from '../support/until';
 
 /** A server that suggests to continue as new after a few events. */
 const SUGGEST = 'limit.historyCount.suggestContinueAsNew=5';
 
 const effects = useEffects();
 const book = scriptBook();
-let server: RunningServer;
-let bench: TestBench;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  server = await startOwnServer({ dynamicConfig: [SUGGEST] });
   const tools = [
     recordTool(effects, { name: 'look' }),
     recordTool(effects, { name: 'pay', safety: 'dangerous' }),
   ];
-  bench = await startBench({
-    address: server.address,
+  fixture = await startFixture({
+    ownServer: { dynamicConfig: [SUGGEST] },
     agents: [
       defineAgent({ name: 'long', instructions: 'do', model: book.model, tools, limits: { steps: 6 } }),
     ],
   });
 });
 
-afterAll(async () => {
-  await bench.stop();
-  await server.stop();
-});
-
 /** Runs of a turn, oldest first. */
 const runsOf = async (workflowId: string): Promise<number> => {
-  const { count } = await bench.client.workflow.count(`WorkflowId="${workflowId}"`);
+  const { count } = await fixture.client.workflow.count(`WorkflowId="${workflowId}"`);
   return count;
 };
 
@@ -56,7 +48,7 @@ test('transcript, step numbers and counts go on across runs; the model sees one 
     seen = messages;
     return { text: 'done' };
   });
-  const handle = await bench.start('long', prompt);
+  const handle = await fixture.start('long', prompt);
   expect(await handle.result()).toMatchObject({
     answer: 'done',
     steps: 6,
@@ -72,14 +64,14 @@ test('transcript, step numbers and counts go on across runs; the model sees one 
 
 test('the step limit counts steps of all runs', async () => {
   const look = { text: 'more', toolCalls: [{ name: 'look', arguments: { tag: 'limit' } }] };
-  const handle = await bench.start('long', book.add(...Array<typeof look>(8).fill(look)));
+  const handle = await fixture.start('long', book.add(...Array<typeof look>(8).fill(look)));
   expect(await handle.result()).toMatchObject({ status: 'step_limit', steps: 6 });
   expect(await effects.lines('limit')).toHaveLength(6);
 });
 
-test('F15: a spent decision stays spent in the next run; nothing of the run before is left in the inbox', async () => {
+test('a spent decision stays spent in the next run; nothing of the run before is left in the inbox', async () => {
   const pay = { toolCalls: [{ name: 'pay', arguments: { tag: 'spent' } }] };
-  const handle = await bench.start('long', book.add(...Array<typeof pay>(4).fill(pay), { text: 'done' }));
+  const handle = await fixture.start('long', book.add(...Array<typeof pay>(4).fill(pay), { text: 'done' }));
   const first = { callId: '1.1', decision: 'approved', decisionId: 'first', approver: 'ann' } as const;
   await waitFor(handle, '1.1');
   const verdict = await decide(handle, first);
@@ -114,7 +106,7 @@ test('between runs the inbox is clean while the model thinks', async () => {
   });
   const look = { toolCalls: [{ name: 'look', arguments: { tag: 'clean' } }] };
   const ask = { toolCalls: [{ name: 'pay', arguments: { tag: 'clean' } }] };
-  const handle = await bench.start(
+  const handle = await fixture.start(
     'long',
     book.add(look, look, ask, async () => {
       await thinking;
@@ -133,10 +125,10 @@ test('between runs the inbox is clean while the model thinks', async () => {
   await handle.result();
 });
 
-test('F14: decisions that rain down while runs change land once', async () => {
+test('decisions that rain down while runs change land once', async () => {
   const look = { toolCalls: [{ name: 'look', arguments: { tag: 'rain' } }] };
   const pay = { toolCalls: [{ name: 'pay', arguments: { tag: 'rain' } }] };
-  const handle = await bench.start('long', book.add(look, pay, look, { text: 'done' }));
+  const handle = await fixture.start('long', book.add(look, pay, look, { text: 'done' }));
   const decision = { callId: '2.1', decision: 'approved', decisionId: 'rain' } as const;
   await until('the payment', async () => {
     await Promise.all(

@@ -1,20 +1,34 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { startLonePayer, usePayer } from '../support/payer';
+import { useAgent } from '../support/agent-fixture';
+import { recordTool } from '../support/effects';
+import { startFixture } from '../support/fixture';
 import { readBack } from '../support/script-book';
 import { testAddress, testCli } from '../support/server';
 import { decide, eventsOf, send, signalDecision, verdictsOf, waitFor } from '../support/turns';
 
-const { effects, book, waiting } = usePayer();
+const { effects, book, agent, start } = useAgent('payer', (written) => [
+  recordTool(written, { name: 'pay', safety: 'dangerous' }),
+]);
+const pay = (tag: string) => ({ toolCalls: [{ name: 'pay', arguments: { tag } }] });
 
 const refusedUpdates: [string, unknown, string][] = [
   ['for another call', { callId: '1.2', decision: 'approved' }, 'unknown_call'],
   ['that is no object', 'approved', 'malformed'],
   ['that is null', null, 'malformed'],
   ['with an edit but no arguments', { callId: '1.1', decision: 'modified' }, 'malformed'],
-  ['for other arguments', { callId: '1.1', decision: 'approved', argsDigest: 'other' }, 'stale_args'],
+  ['for other arguments', { callId: '1.1', decision: 'approved', seenDigest: '0'.repeat(64) }, 'stale_args'],
   ['for another asking', { callId: '1.1', decision: 'approved', callKey: 'other' }, 'stale_args'],
-  ['with hunks for a call that has none', { callId: '1.1', decision: 'approved', hunks: ['1'] }, 'malformed'],
+  [
+    'with hunks for a call that has none',
+    { callId: '1.1', decision: 'approved', hunks: ['1'], seenDigest: '0'.repeat(64) },
+    'stale_args',
+  ],
+  [
+    'with hunks and without what was seen',
+    { callId: '1.1', decision: 'approved', hunks: ['1'] },
+    'malformed',
+  ],
   [
     'with a reason over its limit',
     { callId: '1.1', decision: 'denied', reason: 'é'.repeat(2100) },
@@ -23,7 +37,7 @@ const refusedUpdates: [string, unknown, string][] = [
 ];
 
 test('refused updates leave no event and the request as it was; an accepted one leaves two', async () => {
-  const handle = await waiting('updates');
+  const handle = await start([pay('updates')]);
   const before = await eventsOf(handle);
   for (const [, message, code] of refusedUpdates) {
     expect(await send(handle, 'decide', message)).toMatchObject({ accepted: false, code });
@@ -44,7 +58,7 @@ test('refused updates leave no event and the request as it was; an accepted one 
 });
 
 test('a signal is accepted, and a second one is refused in the memo', async () => {
-  const handle = await waiting('two signals');
+  const handle = await start([pay('two signals')]);
   await signalDecision(handle, { callId: '1.9', decision: 'approved', decisionId: 'first' });
   await signalDecision(handle, { callId: '1.1', decision: 'denied', decisionId: 'second', approver: 'ann' });
   await handle.result();
@@ -56,7 +70,7 @@ test('a signal is accepted, and a second one is refused in the memo', async () =
 });
 
 test("Temporal's own command line decides, word for word as the README shows it", async () => {
-  const handle = await waiting('cli');
+  const handle = await start([pay('cli')]);
   const input = '{"callId":"1.1","decision":"approved"}';
   const words = `workflow signal --workflow-id ${handle.workflowId} --name approval --input`.split(' ');
   await promisify(execFile)(testCli(), [...words, input, '--address', testAddress()]);
@@ -64,11 +78,10 @@ test("Temporal's own command line decides, word for word as the README shows it"
   expect(await effects.lines('cli')).toHaveLength(1);
 });
 
-test('F17: a decision that is signalled with no worker up, after 150 bad ones, takes effect when one returns', async () => {
-  const own = await startLonePayer(effects, book);
+test('a decision that is signalled with no worker up, after 150 bad ones, takes effect when one returns', async () => {
+  const own = await startFixture({ workers: 0, agents: [agent()] });
   const worker = await own.addWorker();
-  const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag: 'nobody up' } }] }, readBack);
-  const handle = await own.start('payer', prompt);
+  const handle = await own.start('payer', book.add(pay('nobody up'), readBack));
   await waitFor(handle, '1.1');
   await worker.stop();
   for (let n = 0; n < 150; n++) await signalDecision(handle, n);
@@ -78,5 +91,4 @@ test('F17: a decision that is signalled with no worker up, after 150 bad ones, t
   expect(await handle.result()).toMatchObject({ status: 'answered' });
   expect((await verdictsOf(handle)).at(-1)).toMatchObject({ verdict: 'accepted', decisionId: 'heard' });
   expect(await effects.lines('nobody up')).toHaveLength(1);
-  await own.stop();
 });

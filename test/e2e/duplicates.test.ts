@@ -1,20 +1,20 @@
 import type { Verdict } from '../../src/contract/decision';
-import { startLonePayer, usePayer } from '../support/payer';
+import { useAgent } from '../support/agent-fixture';
+import { recordTool } from '../support/effects';
+import { startFixture, type TurnHandle } from '../support/fixture';
 import { readBack } from '../support/script-book';
 import { decide, signalDecision, verdictsOf, waitFor } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
-const { effects, book, bench } = usePayer();
+const { effects, book, agent, start } = useAgent('payer', (written) => [
+  recordTool(written, { name: 'pay', safety: 'dangerous' }),
+]);
 
 const PAY = (tag: string) => ({ name: 'pay', arguments: { tag } });
 
 /** A turn whose first call waits; a second request keeps the turn open until the test is done with it. */
-const waiting = async (tag: string): Promise<TurnHandle> => {
-  const calls = [PAY(tag), PAY(`${tag} last`)];
-  const handle = await bench().start('payer', book.add({ toolCalls: calls }, readBack));
-  await waitFor(handle, '1.2');
-  return handle;
-};
+const waiting = (tag: string): Promise<TurnHandle> =>
+  start([{ toolCalls: [PAY(tag), PAY(`${tag} last`)] }], '1.2');
 
 const finish = async (handle: TurnHandle): Promise<void> => {
   await decide(handle, { callId: '1.2', decision: 'denied' });
@@ -32,7 +32,7 @@ const isBusy = (error: unknown): boolean =>
 
 const fifty = Array.from({ length: 50 }, (_, index) => index);
 
-test('F10: fifty parallel updates of one decision, same id: one execution, everybody hears the same', async () => {
+test('fifty parallel updates of one decision, same id: one execution, everybody hears the same', async () => {
   const handle = await waiting('same id');
   const decision = { callId: '1.1', decision: 'approved', approver: 'ann', decisionId: 'same' } as const;
   const verdicts = await Promise.all(fifty.map(() => patiently(() => decide(handle, decision, 'same'))));
@@ -42,7 +42,7 @@ test('F10: fifty parallel updates of one decision, same id: one execution, every
   expect(await effects.lines('same id')).toEqual(['pay same id']);
 });
 
-test('F10: fifty parallel updates, different ids: one wins, the others hear who was first and when', async () => {
+test('fifty parallel updates, different ids: one wins, the others hear who was first and when', async () => {
   const handle = await waiting('other ids');
   const verdicts = await Promise.all(
     fifty.map((index) =>
@@ -72,7 +72,7 @@ test('F10: fifty parallel updates, different ids: one wins, the others hear who 
   expect(await effects.lines('other ids')).toEqual(['pay other ids']);
 });
 
-test('F10: fifty parallel signals and updates together: one execution', async () => {
+test('fifty parallel signals and updates together: one execution', async () => {
   const handle = await waiting('both doors');
   const sent = fifty.map((index) => {
     const decision = { callId: '1.1', decision: 'approved', decisionId: `d${index % 25}` } as const;
@@ -85,8 +85,8 @@ test('F10: fifty parallel signals and updates together: one execution', async ()
   expect(await effects.lines('both doors')).toEqual(['pay both doors']);
 });
 
-test('case 4: the same approval three times, then again after a restart of the worker: one execution', async () => {
-  const own = await startLonePayer(effects, book);
+test('the same approval three times, then again after a restart of the worker: one execution', async () => {
+  const own = await startFixture({ workers: 0, agents: [agent()] });
   const worker = await own.addWorker();
   const calls = [PAY('thrice'), PAY('thrice last')];
   const handle = await own.start('payer', book.add({ toolCalls: calls }, readBack));
@@ -103,7 +103,6 @@ test('case 4: the same approval three times, then again after a restart of the w
   await finish(handle);
   expect((await verdictsOf(handle)).map(({ verdict }) => verdict)).toEqual(Array(4).fill('accepted'));
   expect(await effects.lines('thrice')).toEqual(['pay thrice']);
-  await own.stop();
 });
 
 /** A race of one seed: which doors, and in which order they are knocked at. */
@@ -119,7 +118,7 @@ const knock = (handle: TurnHandle, door: string, decision: 'approved' | 'denied'
   return door === 'update' ? decide(handle, message) : signalDecision(handle, message);
 };
 
-test('F11: approve and deny race at both doors: exactly one stands, and what ran is what stands', async () => {
+test('approve and deny race at both doors: exactly one stands, and what ran is what stands', async () => {
   for (const { seed, approve, deny, approveFirst } of Array.from({ length: 32 }, (_, seed) => race(seed))) {
     const tag = `race ${seed}.`;
     const handle = await waiting(tag);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { planTool } from '../support/plan-tool';
 import { readBack, scriptBook, toolTexts } from '../support/script-book';
 import {
@@ -10,15 +11,16 @@ import {
   eventsOf,
   openOf,
   scheduledInputs,
+  seenOf,
   signalDecision,
   verdictsOf,
   waitFor,
 } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
-let bench: TestBench;
+let fixture: Fixture;
 
 beforeAll(async () => {
   const even = defineTool({
@@ -28,16 +30,21 @@ beforeAll(async () => {
     parameters: z.object({ tag: z.string(), amount: z.int().refine((n) => n % 2 === 0, 'must be even') }),
     handler: ({ tag }) => effects.add(`even ${tag}`),
   });
-  const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous' }), planTool(effects), even];
-  bench = await startBench({
+  const send = defineTool({
+    name: 'send',
+    description: 'Sends money.',
+    safety: 'dangerous',
+    parameters: z.object({ tag: z.string(), cents: z.number().default(100_000) }),
+    handler: ({ tag, cents }) => effects.add(`send ${tag} ${cents}`),
+  });
+  const tools = [recordTool(effects, { name: 'pay', safety: 'dangerous' }), planTool(effects), even, send];
+  fixture = await startFixture({
     agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
   });
 });
 
-afterAll(() => bench.stop());
-
 const start = (name: string, args: Record<string, string | number | string[]>): Promise<TurnHandle> =>
-  bench.start('payer', book.add({ toolCalls: [{ name, arguments: args }] }, readBack));
+  fixture.start('payer', book.add({ toolCalls: [{ name, arguments: args }] }, readBack));
 
 const modified = { callId: '1.1', decision: 'modified' } as const;
 
@@ -49,7 +56,7 @@ const misfits: [string, Record<string, string | number>, string][] = [
   ['arguments over the limit', { tag: 'x'.repeat(129 * 1024) }, ''],
 ];
 
-test('case 2: edits that do not fit are refused at once, with where and what, and the request is still open', async () => {
+test('edits that do not fit are refused at once, with where and what, and the request is still open', async () => {
   const handle = await start('pay', { tag: 'misfit', amount: 50 });
   await waitFor(handle, '1.1');
   const before = (await eventsOf(handle)).length;
@@ -83,11 +90,23 @@ test('an edit that fits the JSON Schema but not a rule of the tool: an error res
   expect(await effects.lines('even')).toEqual([]);
 });
 
+test('an edit that leaves out what has a default: the model, the record and the handler have the same arguments', async () => {
+  const handle = await start('send', { tag: 'bob', cents: 5 });
+  await waitFor(handle, '1.1');
+  await decide(handle, { ...modified, arguments: { tag: 'bob' } });
+  const { answer } = await handle.result();
+  expect(answer).toContain('cents: 5 → 100000');
+  expect(await scheduledInputs(handle, 'send')).toMatchObject([
+    { arguments: { tag: 'bob', cents: 100_000 } },
+  ]);
+  expect(await effects.lines('bob')).toEqual(['send bob 100000']);
+});
+
 test.each([
   ['the tool', { tool: 'propose_lines' }],
   ['the id of the call', { id: 'other' }],
   ['the effect', { effect: 'pure' }],
-])('case 3: an edit cannot change %s', async (_, extra) => {
+])('an edit cannot change %s', async (_, extra) => {
   const handle = await start('pay', { tag: 'fixed' });
   await waitFor(handle, '1.1');
   expect(await decide(handle, { ...modified, arguments: { tag: 'fixed' }, ...extra })).toMatchObject({
@@ -99,9 +118,9 @@ test.each([
   await expect(handle.result()).rejects.toThrow();
 });
 
-test('case 13: the model reads what a person changed and why, and does not ask for the original again', async () => {
+test('the model reads what a person changed and why, and does not ask for the original again', async () => {
   const original = { name: 'pay', arguments: { tag: 'provenance', amount: 50 } };
-  const handle = await bench.start(
+  const handle = await fixture.start(
     'payer',
     book.add({ toolCalls: [original] }, (request) => {
       const told = toolTexts(request).join();
@@ -146,15 +165,16 @@ test('history keeps three records apart: proposed, approved, effective', async (
 test('an edit of a file proposal asks again with a new plan; the old look is stale', async () => {
   const handle = await start('propose_lines', { tag: 'replan', lines: ['one', 'two'] });
   await waitFor(handle, '1.1');
-  const [seen] = await scheduledCalls(handle);
+  const seen = await seenOf(handle);
   const edit = { tag: 'replan', lines: ['three', 'four'] };
   const verdict = await decide(handle, { ...modified, arguments: edit, approver: 'ann', reason: 'better' });
   expect(verdict).toMatchObject({ accepted: true, asksAgain: true });
   await until('the new plan', async () => (await openOf(handle))?.items[0]?.summary.includes('three'));
-  const old = { callId: '1.1', decision: 'approved', argsDigest: String(seen?.['argsDigest']) } as const;
+  const old = { callId: '1.1', decision: 'approved', ...seen } as const;
   expect(await decide(handle, old)).toMatchObject({ accepted: false, code: 'stale_args' });
   expect(await effects.lines('replan')).toEqual([]);
-  await decide(handle, { callId: '1.1', decision: 'approved', hunks: ['2'], approver: 'bob' });
+  const now = await seenOf(handle);
+  await decide(handle, { callId: '1.1', decision: 'approved', hunks: ['2'], approver: 'bob', ...now });
   const { answer, counts } = await handle.result();
   expect(answer).toContain('ann changed the arguments of this call before it ran. Reason: better');
   expect(answer).toContain('bob approved this call.');
@@ -190,13 +210,3 @@ test('a new preview without a plan leaves nothing of the old plan to run', async
   await handle.result();
   expect(await effects.lines('no plan')).toEqual(['propose_lines no plan ']);
 });
-
-/** The calls of the first step, as `think` prepared them. */
-async function scheduledCalls(handle: TurnHandle): Promise<Record<string, unknown>[]> {
-  const events = await eventsOf(handle);
-  const completed = events.find((event) => event.activityTaskCompletedEventAttributes);
-  const [payload] = completed?.activityTaskCompletedEventAttributes?.result?.payloads ?? [];
-  const output =
-    payload && defaultPayloadConverter.fromPayload<{ calls: Record<string, unknown>[] }>(payload);
-  return output?.calls ?? [];
-}

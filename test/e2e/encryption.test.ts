@@ -6,7 +6,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import type { Countersign } from '../../src/client';
 import { turnEventsOfJson } from '../../src/client';
-import type { RunningServer } from '../../src/engine';
+import type { RunningServer } from '../../src/engine/server-launch';
 import { ModelError } from '../../src/models/model';
 import { defineAgent } from '../../src/tools/define-agent';
 import { runCli } from '../cli/process';
@@ -16,8 +16,10 @@ import { operator, resetTurn } from '../support/operator';
 import { readBack, scriptBook } from '../support/script-book';
 import { startOwnServer, testAddress, testBundle } from '../support/server';
 import { resolve, send, verdictsOf, waitFor } from '../support/turns';
-import { deskWith, handleOf, rawBytes, rawDescription, rawHistory } from '../support/vault';
-import { startBench, until, type TestBench } from '../support/worker';
+import { clientWith, handleOf, rawBytes, rawDescription, rawHistory } from '../support/vault';
+import { approveSeen } from '../cli/saw';
+import { startFixture, type Fixture } from '../support/fixture';
+import { until } from '../support/until';
 
 jest.setTimeout(120_000);
 
@@ -30,8 +32,8 @@ const encryption = { keys: [key], required: true };
 const CANARY = 'CANARY-7f3a';
 const gates = new Map<string, () => void>();
 let server: RunningServer;
-let bench: TestBench;
-let desk: Countersign;
+let fixture: Fixture;
+let client: Countersign;
 
 const tools = [
   recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA }),
@@ -43,32 +45,32 @@ const tools = [
   ),
 ];
 const agents = [defineAgent({ name: 'sealed-payer', instructions: 'do', model: book.model, tools })];
-const newBench = (workers = 1): Promise<TestBench> => startBench({ agents, workers, worker: { encryption } });
+const newFixture = (workers = 1): Promise<Fixture> =>
+  startFixture({ agents, workers, worker: { encryption } });
 
 // A server of its own: without keys nobody could list the turns of this file, nor those beside them.
 beforeAll(async () => {
   server = await startOwnServer();
   process.env['COUNTERSIGN_TEST_ADDRESS'] = server.address;
-  bench = await newBench();
-  desk = await deskWith(encryption);
+  fixture = await newFixture();
+  client = await clientWith(encryption);
 });
 
 afterAll(async () => {
-  await desk.close();
-  await bench.stop();
+  await client.close();
   await server.stop();
 });
 
 const call = (name: string, tag: string) => ({ toolCalls: [{ name, arguments: { tag } }] });
 
 /** Starts a turn whose prompt is in the book. */
-const start = async (prompt: string, { by = desk, on = bench } = {}): Promise<string> =>
+const start = async (prompt: string, { by = client, on = fixture } = {}): Promise<string> =>
   (await by.start({ agent: 'sealed-payer', prompt, taskQueue: on.taskQueue })).turn;
 
 /** A turn that waits with one request, 1.1. */
 const waiting = async (tag: string): Promise<string> => {
   const turn = await start(book.add(call('pay', tag), readBack));
-  await waitFor(handleOf(desk, turn), '1.1');
+  await waitFor(handleOf(client, turn), '1.1');
   return turn;
 };
 
@@ -87,71 +89,73 @@ test('a turn that is approved by update leaves no word of it with the server', a
     (request) => ({ text: `${CANARY} answer after ${readBack(request).text}` }),
   );
   const turn = await start(prompt);
-  await waitFor(handleOf(desk, turn), '2.1');
-  const item = await until('the inbox', async () => (await desk.inbox()).find((one) => one.turn === turn));
+  await waitFor(handleOf(client, turn), '2.1');
+  const item = await until('the inbox', async () => (await client.inbox()).find((one) => one.turn === turn));
   expect(item).toMatchObject({ tool: 'pay', prompt, summary: expect.stringContaining(CANARY) });
-  expect((await rawBytes(bench, turn)).includes(CANARY)).toBe(false);
-  expect(await desk.decide(turn, { ...decision, callId: '2.1' })).toMatchObject({ status: 'accepted' });
+  expect((await rawBytes(fixture, turn)).includes(CANARY)).toBe(false);
+  expect(await client.decide(turn, { ...decision, callId: '2.1' })).toMatchObject({ status: 'accepted' });
   const release = await until('the call that waits', () => gates.get(`${CANARY}-wait`));
   const beat = await until('a heartbeat', async () => {
-    const { pendingActivities } = await rawDescription(bench, turn);
+    const { pendingActivities } = await rawDescription(fixture, turn);
     return pendingActivities?.[0]?.heartbeatDetails?.payloads?.[0];
   });
   expect(Buffer.from(beat.metadata?.['encoding'] ?? []).toString()).toBe('binary/encrypted');
-  expect((await rawBytes(bench, turn)).includes(CANARY)).toBe(false);
+  expect((await rawBytes(fixture, turn)).includes(CANARY)).toBe(false);
   release();
-  expect(await handleOf(desk, turn).result()).toMatchObject({ answer: expect.stringContaining(CANARY) });
-  const raw = await rawBytes(bench, turn);
+  expect(await handleOf(client, turn).result()).toMatchObject({ answer: expect.stringContaining(CANARY) });
+  const raw = await rawBytes(fixture, turn);
   for (const secret of [CANARY, prompt, 'ann', 'did ']) expect(raw.includes(secret)).toBe(false);
-  const view = await desk.view(turn);
+  const view = await client.view(turn);
   expect(view.calls.map(({ tool, result }) => [tool, result?.success])).toEqual([
     ['look', true],
     ['pay', true],
     ['wait', true],
   ]);
-  await until('the list', async () => (await desk.list({ limit: 20 })).find((one) => one.prompt === prompt));
+  await until('the list', async () =>
+    (await client.list({ limit: 20 })).find((one) => one.prompt === prompt),
+  );
 });
 
 test('a fork of an encrypted turn needs its keys, and is as encrypted', async () => {
   const turn = await start(book.add(call('look', `${CANARY}-fork`), call('pay', `${CANARY}-fork`), readBack));
-  await waitFor(handleOf(desk, turn), '2.1');
-  const blind = await deskWith({});
+  await waitFor(handleOf(client, turn), '2.1');
+  const blind = await clientWith({});
   await expect(blind.fork({ turn, at: '2.1' })).rejects.toMatchObject({ code: 'key_missing' });
   await expect(blind.planReset(turn, '1.1')).rejects.toMatchObject({ code: 'key_missing' });
   await blind.close();
-  const history = historyToJSON(await rawHistory(bench, turn));
+  const history = historyToJSON(await rawHistory(fixture, turn));
   for (const source of [{ turn }, { history }]) {
-    const fork = await desk.fork({ ...source, at: '2.1' });
-    expect(await handleOf(desk, fork.turn).result()).toMatchObject({
+    const fork = await client.fork({ ...source, at: '2.1' });
+    expect(await handleOf(client, fork.turn).result()).toMatchObject({
       answer: expect.stringContaining(CANARY),
     });
-    expect((await rawBytes(bench, fork.turn)).includes(CANARY)).toBe(false);
+    expect((await rawBytes(fixture, fork.turn)).includes(CANARY)).toBe(false);
   }
-  await desk.cancel(turn);
+  await client.cancel(turn);
 });
 
 test('a turn is decided by signal, and what a model failed with is not to be read either', async () => {
   const lost = new ModelError('auth', `${CANARY} model`, { retryable: false });
   const turn = await start(book.add(call('pay', 'by signal'), lost));
-  const handle = handleOf(desk, turn);
+  const handle = handleOf(client, turn);
   await waitFor(handle, '1.1');
   await handle.signal('approval', decision);
   await expect(handle.result()).rejects.toMatchObject({
     cause: { message: expect.stringContaining(`${CANARY} model`) },
   });
-  expect((await rawBytes(bench, turn)).includes(CANARY)).toBe(false);
-  expect((await rawBytes(bench, turn)).includes('Encoded failure')).toBe(true);
+  expect((await rawBytes(fixture, turn)).includes(CANARY)).toBe(false);
+  expect((await rawBytes(fixture, turn)).includes('Encoded failure')).toBe(true);
   expect(await effects.lines('by signal')).toHaveLength(1);
 });
 
 test("a plaintext signal of Temporal's own command line is malformed, and stops nothing", async () => {
   const turn = await waiting('plain signal');
-  const handle = handleOf(desk, turn);
+  const handle = handleOf(client, turn);
   const input = '{"callId":"1.1","decision":"approved"}';
   await operator(handle, 'workflow', 'signal', '--name', 'approval', '--input', input);
   await until('the verdict', async () => (await verdictsOf(handle)).length > 0);
   expect(await verdictsOf(handle)).toMatchObject([{ verdict: 'malformed' }]);
-  const plain = bench.client.workflow.getHandle(turn);
+  const plain = fixture.client.workflow.getHandle(turn);
   await expect(plain.executeUpdate('decide', { args: [JSON.parse(input)] })).rejects.toThrow();
   await expect(plain.query('transcript', { from: 0 })).rejects.toThrow();
   expect(await effects.lines('plain signal')).toEqual([]);
@@ -161,68 +165,84 @@ test("a plaintext signal of Temporal's own command line is malformed, and stops 
 
 test('an approval that was taken from another turn is malformed', async () => {
   const [from, to] = [await waiting('moved from'), await waiting('moved to')];
-  await handleOf(desk, from).signal('approval', decision);
-  await handleOf(desk, from).result();
-  const signal = ((await rawHistory(bench, from)).events ?? [])
+  await handleOf(client, from).signal('approval', decision);
+  await handleOf(client, from).result();
+  const signal = ((await rawHistory(fixture, from)).events ?? [])
     .map((event) => event.workflowExecutionSignaledEventAttributes)
     .find((one) => one?.signalName === 'approval');
-  await bench.client.workflowService.signalWorkflowExecution({
+  await fixture.client.workflowService.signalWorkflowExecution({
     ...{ namespace: 'default', workflowExecution: { workflowId: to }, signalName: 'approval' },
     input: signal?.input ?? null,
   });
-  const handle = handleOf(desk, to);
+  const handle = handleOf(client, to);
   await until('the verdict', async () => (await verdictsOf(handle)).length > 0);
   expect(await verdictsOf(handle)).toMatchObject([{ verdict: 'malformed' }]);
-  await desk.decide(to, { callId: '1.1', decision: 'denied' });
+  await client.decide(to, { callId: '1.1', decision: 'denied' });
   await handle.result();
   expect(await effects.lines('moved to')).toEqual([]);
 });
 
 /** A workflow task that failed, as the server has it. */
-const failedTask = (on: TestBench, turn: string) =>
+const failedTask = (on: Fixture, turn: string) =>
   until('a failed workflow task', async () =>
     ((await rawHistory(on, turn)).events ?? []).find((event) => event.workflowTaskFailedEventAttributes),
   );
 
-test.each([
+// Each waits for a workflow task to fail and to be tried again.
+test.concurrent.each([
   ['no keys', { required: false }],
   ['another key', { keys: [newer] }],
-])('F33: a worker with %s fails the workflow task, and the turn goes on with the key', async (_, wrong) => {
-  const own = await newBench(0);
+])('a worker with %s fails the workflow task, and the turn goes on with the key', async (_, wrong) => {
+  const own = await newFixture(0);
   const keyless = await own.addWorker({ encryption: wrong });
   const turn = await start(book.add({ text: 'done' }), { on: own });
   const failed = await failedTask(own, turn);
   if ('required' in wrong) expect(JSON.stringify(failed)).toContain('encrypted with the key first');
+  const both = { env: { TEMPORAL_ADDRESS: testAddress(), COUNTERSIGN_ENCRYPTION_KEYS: `${key},${newer}` } };
+  const said = /its workflow task fails \(attempt \d+\): .*encrypted with the key first/;
+  expect((await runCli(['show', turn], both)).out).toMatch(said);
   expect(
     ((await rawHistory(own, turn)).events ?? []).some((one) => one.activityTaskScheduledEventAttributes),
   ).toBe(false);
   await keyless.stop();
   await own.addWorker();
-  expect(await handleOf(desk, turn).result()).toMatchObject({ answer: 'done' });
-  await own.stop();
+  expect(await handleOf(client, turn).result()).toMatchObject({ answer: 'done' });
+});
+
+test('why a task fails may be sealed with a key that who looks does not have either, and that is said', async () => {
+  const own = await newFixture(0);
+  await own.addWorker({ encryption: { keys: [newer] } });
+  const turn = await start(book.add({ text: 'done' }), { on: own });
+  await failedTask(own, turn);
+  const { failingTask } = await client.pendingActivities(turn);
+  expect(failingTask).toEqual({
+    attempt: expect.any(Number),
+    reason: expect.stringMatching(/^the reason cannot be read: .*second/),
+  });
+  await handleOf(client, turn).terminate();
 });
 
 test('a turn that was started in plaintext does not run where encryption is required', async () => {
-  const handle = await bench.start('sealed-payer', book.add({ text: 'done' }));
-  await failedTask(bench, handle.workflowId);
-  expect(await desk.list({ limit: 20 })).toEqual(expect.any(Array));
+  const handle = await fixture.start('sealed-payer', book.add({ text: 'done' }));
+  await failedTask(fixture, handle.workflowId);
+  expect(await client.list({ limit: 20 })).toEqual(expect.any(Array));
   await handle.terminate();
 });
 
-test('F34: after a rotation open turns go on and old histories replay; without the old key they do not', async () => {
-  const own = await newBench(0);
+test('after a rotation open turns go on and old histories replay; without the old key they do not', async () => {
+  const own = await newFixture(0);
   const first = await own.addWorker();
   const turn = await start(book.add(call('pay', 'rotated'), readBack), { on: own });
-  await waitFor(handleOf(desk, turn), '1.1');
+  await waitFor(handleOf(client, turn), '1.1');
   await first.stop();
   const rotated = { keys: [newer, key] };
   await own.addWorker({ encryption: rotated });
-  const later = await deskWith(rotated);
+  const later = await clientWith(rotated);
   expect(await later.decide(turn, decision)).toMatchObject({ status: 'accepted' });
   expect(await handleOf(later, turn).result()).toMatchObject({
     answer: expect.stringContaining('pay did rotated'),
   });
-  await expect(desk.view(turn)).rejects.toMatchObject({ code: 'key_missing' });
+  await expect(client.view(turn)).rejects.toMatchObject({ code: 'key_missing' });
   const history = await rawHistory(own, turn);
   const replay = (keys: string[]) =>
     Worker.runReplayHistory(
@@ -233,14 +253,13 @@ test('F34: after a rotation open turns go on and old histories replay; without t
   await expect(replay([newer])).rejects.toThrow();
   await expect(turnEventsOfJson(historyToJSON(history))).resolves.toEqual(expect.any(Array));
   await later.close();
-  await own.stop();
 });
 
 test('a reset to before an unsafe call that ran is in doubt on another machine, encrypted or not', async () => {
-  const own = await newBench(0);
+  const own = await newFixture(0);
   const first = await own.addWorker();
   const turn = await start(book.add(call('pay', 'reset'), call('pay', 'later'), readBack), { on: own });
-  const handle = handleOf(desk, turn);
+  const handle = handleOf(client, turn);
   await waitFor(handle, '1.1');
   await handle.signal('approval', decision);
   await waitFor(handle, '2.1');
@@ -254,7 +273,7 @@ test('a reset to before an unsafe call that ran is in doubt on another machine, 
   await waitFor(handle, '1.1', 'in_doubt');
   await resolve(handle, { callId: '1.1', resolution: 'happened', reason: 'seen' });
   await waitFor(handle, '2.1');
-  await desk.decide(turn, { callId: '2.1', decision: 'denied' });
+  await client.decide(turn, { callId: '2.1', decision: 'denied' });
   await handle.result();
   expect(await effects.lines('pay reset')).toHaveLength(1);
   await own.stop();
@@ -278,9 +297,9 @@ describe('the command line', () => {
     const withKeys = env({ COUNTERSIGN_ENCRYPTION_KEYS: key });
     const shown = await runCli(['show', turn], withKeys);
     expect(shown.out).toContain('by cli');
-    const approved = await runCli(['approve', `${turn}/1.1`], withKeys);
+    const approved = await approveSeen((...args) => runCli(args, withKeys), `${turn}/1.1`);
     expect(approved).toMatchObject({ code: 0 });
-    expect(await handleOf(desk, turn).result()).toMatchObject({
+    expect(await handleOf(client, turn).result()).toMatchObject({
       answer: expect.stringContaining('pay did by cli'),
     });
   });
@@ -297,7 +316,7 @@ describe('the command line', () => {
     });
     const denied = ['--encryption-key-file', good, 'deny', `${turn}/1.1`, '--reason', 'no'];
     expect(await runCli(denied, env())).toMatchObject({ code: 0 });
-    await handleOf(desk, turn).result();
+    await handleOf(client, turn).result();
     await rm(directory, { recursive: true, force: true });
   });
 });

@@ -1,9 +1,10 @@
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { planTool } from '../support/plan-tool';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, eventsOf, openOf, signalDecision, verdictsOf, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -14,23 +15,23 @@ const tools = [
   planTool(effects),
 ];
 
-let bench: TestBench;
+let fixture: Fixture;
 beforeEach(async () => {
-  bench = await startBench({
+  fixture = await startFixture({
     workers: 0,
     agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
   });
 });
-afterEach(() => bench.stop());
+afterEach(() => fixture.stop());
 
 const start = (tag: string, ...names: string[]): Promise<TurnHandle> =>
-  bench.start(
+  fixture.start(
     'payer',
     book.add({ toolCalls: names.map((name) => ({ name, arguments: { tag } })) }, readBack),
   );
 
-test('case 7: a request expires into a denial that says so; a late approval is refused; the model is told', async () => {
-  await bench.addWorker();
+test('a request expires into a denial that says so; a late approval is refused; the model learns it', async () => {
+  await fixture.addWorker();
   const handle = await start('late', 'brief', 'ever');
   await waitFor(handle, '1.1');
   await until('the request to expire', async () => (await openOf(handle))?.count === 1);
@@ -51,7 +52,7 @@ test('case 7: a request expires into a denial that says so; a late approval is r
 });
 
 test('a request that never expires has no deadline and no timer', async () => {
-  await bench.addWorker();
+  await fixture.addWorker();
   const handle = await start('patient', 'ever');
   expect(await waitFor(handle, '1.1')).toMatchObject({ deadline: null });
   const timers = (await eventsOf(handle)).filter((event) => event.timerStartedEventAttributes);
@@ -61,7 +62,7 @@ test('a request that never expires has no deadline and no timer', async () => {
 });
 
 test('the earliest deadline has the timer: each request expires in its own time', async () => {
-  await bench.addWorker();
+  await fixture.addWorker();
   const handle = await start('each', 'soon', 'brief');
   const { answer } = await handle.result();
   expect(answer.match(/Error \[expired\]/g)).toHaveLength(2);
@@ -73,8 +74,8 @@ test('the earliest deadline has the timer: each request expires in its own time'
 test.each([
   ['before the deadline, and is read after it', false],
   ['after the deadline', true],
-])('F12: an approval that comes %s is expired: we fail closed', async (what, after) => {
-  const first = await bench.addWorker();
+])('an approval that comes %s is expired: we fail closed', async (what, after) => {
+  const first = await fixture.addWorker();
   const handle = await start(what, 'soon');
   const { deadline } = await waitFor(handle, '1.1');
   const passed = () => Date.now() > Date.parse(deadline ?? '');
@@ -85,7 +86,7 @@ test.each([
   await until('the timer', async () =>
     (await eventsOf(handle)).some((event) => event.timerFiredEventAttributes),
   );
-  await bench.addWorker();
+  await fixture.addWorker();
   expect((await handle.result()).answer).toContain('Error [expired]');
   expect(await verdictsOf(handle)).toEqual([
     expect.objectContaining({ verdict: 'expired', decisionId: what }),
@@ -94,9 +95,9 @@ test.each([
 });
 
 test('a new plan starts the time anew', async () => {
-  await bench.addWorker();
+  await fixture.addWorker();
   const lines = { tag: 'renewed', lines: ['one'] };
-  const handle = await bench.start(
+  const handle = await fixture.start(
     'payer',
     book.add({ toolCalls: [{ name: 'propose_lines', arguments: lines }] }, readBack),
   );
@@ -115,11 +116,11 @@ test('a new plan starts the time anew', async () => {
   await handle.result();
 });
 
-test('case 8: approved, but no worker starts it within startWithin: expired, and never started', async () => {
-  const queue = `${bench.taskQueue}-far`;
+test('approved, but no worker starts it within startWithin: expired, and never started', async () => {
+  const queue = `${fixture.taskQueue}-far`;
   const far = recordTool(effects, { name: 'far', safety: 'dangerous', taskQueue: queue, startWithin: '1s' });
   const agents = [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools: [far] })];
-  const own = await startBench({ workers: 0, agents });
+  const own = await startFixture({ workers: 0, agents });
   await own.addWorker({ queues: [own.taskQueue] });
   const remote = await own.addWorker({ queues: [queue] });
   const call = { name: 'far', arguments: { tag: 'too far' } };
@@ -138,5 +139,4 @@ test('case 8: approved, but no worker starts it within startWithin: expired, and
   await next.result();
   expect(await effects.lines()).toContain('far later');
   expect(await effects.lines('too far')).toEqual([]);
-  await own.stop();
 });

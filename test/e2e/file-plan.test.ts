@@ -2,14 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWorkspaceTools } from '../../src/tools/workspace';
 import { defineAgent } from '../../src/tools/define-agent';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
-import { decide, openOf, scheduledInputs, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { decide, openOf, scheduledInputs, seenOf, waitFor } from '../support/turns';
+import { until } from '../support/until';
 
 const root = scratchDirectory();
 const book = scriptBook();
-let bench: TestBench;
+let fixture: Fixture;
 
 /** Far enough apart that each change is a hunk of its own. */
 const lines = (first: string, last: string): string =>
@@ -20,7 +21,7 @@ const content = (): string => readFileSync(file(), 'utf8');
 
 beforeEach(async () => {
   writeFileSync(file(), lines('first', 'last'));
-  bench = await startBench({
+  fixture = await startFixture({
     agents: [
       defineAgent({
         name: 'editor',
@@ -31,13 +32,14 @@ beforeEach(async () => {
     ],
   });
 });
-afterEach(() => bench.stop());
+afterEach(() => fixture.stop());
+
+const PROPOSAL = { path: 'notes.txt', new_content: lines('FIRST', 'LAST') };
 
 /** A turn that proposes to change the first and the last line. */
 const proposed = async (): Promise<TurnHandle> => {
-  const args = { path: 'notes.txt', new_content: lines('FIRST', 'LAST') };
-  const prompt = book.add({ toolCalls: [{ name: 'propose_file_edit', arguments: args }] }, readBack);
-  const handle = await bench.start('editor', prompt);
+  const prompt = book.add({ toolCalls: [{ name: 'propose_file_edit', arguments: PROPOSAL }] }, readBack);
+  const handle = await fixture.start('editor', prompt);
   await waitFor(handle, '1.1');
   return handle;
 };
@@ -46,13 +48,14 @@ test.each([
   ['1', lines('FIRST', 'last'), 'rejected this hunk, which was left out: 2'],
   ['2', lines('first', 'LAST'), 'rejected this hunk, which was left out: 1'],
 ])(
-  'case 16: only hunk %s is accepted: the other is absent, and the model hears which and why',
+  'only hunk %s is accepted: the other is absent, and the model hears which and why',
   async (id, now, told) => {
     const handle = await proposed();
     await decide(handle, {
       callId: '1.1',
       decision: 'approved',
       hunks: [id],
+      ...(await seenOf(handle)),
       reason: 'half of it',
       approver: 'ann',
     });
@@ -70,15 +73,18 @@ test('every hunk accepted: the file is what was proposed', async () => {
   expect(content()).toBe(lines('FIRST', 'LAST'));
 });
 
-test('no hunk accepted is a denial: nothing is written, the reason is told', async () => {
+test('no hunk accepted is a denial: nothing is written, the reason is shown', async () => {
   const handle = await proposed();
-  expect(await decide(handle, { callId: '1.1', decision: 'approved', hunks: ['3'] })).toMatchObject({
+  expect(
+    await decide(handle, { callId: '1.1', decision: 'approved', hunks: ['3'], ...(await seenOf(handle)) }),
+  ).toMatchObject({
     code: 'malformed',
   });
   await decide(handle, {
     callId: '1.1',
     decision: 'approved',
     hunks: [],
+    ...(await seenOf(handle)),
     reason: 'leave it',
     approver: 'ann',
   });
@@ -92,11 +98,11 @@ test('no hunk accepted is a denial: nothing is written, the reason is told', asy
 test.each([
   ['all hunks', {}],
   ['one hunk', { hunks: ['1'] }],
-])('case 16: the file changed since it was shown (%s): conflict, not a byte is written', async (_, extra) => {
+])('the file changed since it was shown (%s): conflict, not a byte is written', async (_, extra) => {
   const handle = await proposed();
   const changed = lines('first', 'changed by somebody');
   writeFileSync(file(), changed);
-  await decide(handle, { callId: '1.1', decision: 'approved', ...extra });
+  await decide(handle, { callId: '1.1', decision: 'approved', ...(await seenOf(handle)), ...extra });
   expect((await handle.result()).answer).toContain('Error [conflict]');
   expect(content()).toBe(changed);
 });
@@ -114,9 +120,28 @@ test('new content by a person is planned anew, on the file as it is then, and as
   expect(verdict).toMatchObject({ accepted: true, asksAgain: true });
   await until('the new plan', async () => (await openOf(handle))?.items[0]?.summary.includes('First!'));
   expect(content()).toBe(lines('first', 'changed by somebody'));
-  await decide(handle, { callId: '1.1', decision: 'approved', hunks: ['1'] });
+  await decide(handle, { callId: '1.1', decision: 'approved', hunks: ['1'], ...(await seenOf(handle)) });
   expect((await handle.result()).answer).toContain('changed the arguments of this call');
   expect(content()).toBe(lines('First!', 'changed by somebody'));
+});
+
+test('the same arguments again on a changed file: the plan is another one, so the look before is stale', async () => {
+  const handle = await proposed();
+  const ann = await seenOf(handle);
+  writeFileSync(file(), lines('somebody was first', 'last'));
+  const same = { callId: '1.1', decision: 'modified', arguments: PROPOSAL, approver: 'bob' } as const;
+  expect(await decide(handle, same)).toMatchObject({ accepted: true, asksAgain: true });
+  await until(
+    'the new plan',
+    async () => (await openOf(handle))?.items[0]?.seenDigest !== ann.seenDigest && waitFor(handle, '1.1'),
+  );
+  for (const more of [{}, { hunks: ['1'] }]) {
+    const late = { callId: '1.1', decision: 'approved', approver: 'ann', ...ann, ...more } as const;
+    expect(await decide(handle, late)).toMatchObject({ accepted: false, code: 'stale_args' });
+  }
+  expect(content()).toBe(lines('somebody was first', 'last'));
+  await decide(handle, { callId: '1.1', decision: 'denied' });
+  await handle.result();
 });
 
 test('an edit to a path outside the root cannot be planned: a note, and the original still waits', async () => {
@@ -124,7 +149,7 @@ test('an edit to a path outside the root cannot be planned: a note, and the orig
   const args = { path: '../outside.txt', new_content: 'x' };
   await decide(handle, { callId: '1.1', decision: 'modified', arguments: args });
   await until('the note', async () =>
-    (await openOf(handle))?.items[0]?.summary.includes('could not be planned'),
+    (await openOf(handle))?.items[0]?.summary.includes('could not be previewed'),
   );
   await decide(handle, { callId: '1.1', decision: 'approved' });
   await handle.result();

@@ -2,20 +2,16 @@ import { connect, viewOf } from '../../src/client';
 import { waitForEnd } from '../../src/testing';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
-import { calls, useFaultBenches, type FaultBench } from '../support/fault-bench';
+import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
-import { startOwnServer } from '../support/server';
 import { decide, waitFor } from '../support/turns';
-import { startBench, type TurnHandle } from '../support/worker';
 
 jest.setTimeout(120_000);
 
-const newBench = useFaultBenches();
-
 /** A turn that has noted and paid, looks, and notes once more at its end. */
-const paid = async (bench: FaultBench): Promise<TurnHandle> => {
-  for (const tag of ['t', 'look']) await bench.open(tag);
-  const handle = await bench.start(calls('note:t', 'pay:t'), calls('look:look', 'note:t', 'put:t'));
+const paid = async (fixture: Fixture): Promise<TurnHandle> => {
+  for (const tag of ['t', 'look']) await fixture.open(tag);
+  const handle = await fixture.startSteps(calls('note:t', 'pay:t'), calls('look:look', 'note:t', 'put:t'));
   await waitFor(handle, '1.2');
   await decide(handle, { callId: '1.2', decision: 'approved' });
   await handle.result();
@@ -23,20 +19,20 @@ const paid = async (bench: FaultBench): Promise<TurnHandle> => {
 };
 
 test('a worker that is killed again and again in the middle of a dry fork executes nothing', async () => {
-  const bench = await newBench();
-  const first = await bench.worker();
-  const handle = await paid(bench);
+  const fixture = await startFixture();
+  const first = await fixture.addProcess();
+  const handle = await paid(fixture);
   await first.kill();
-  const before = await bench.effects('t');
-  const desk = await connect({ client: bench.client });
-  const { turn } = await desk.fork({ turn: handle.workflowId, at: '1.1' });
+  const before = await fixture.effects('t');
+  const client = await connect({ client: fixture.client });
+  const { turn } = await client.fork({ turn: handle.workflowId, at: '1.1' });
   for (let round = 0; round < 4; round++) {
-    const worker = bench.spawn();
+    const worker = fixture.spawn();
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2000));
     await worker.kill();
   }
-  await bench.worker();
-  const view = await waitForEnd(desk, turn, { timeoutMs: 60_000 });
+  await fixture.addProcess();
+  const view = await waitForEnd(client, turn, { timeoutMs: 60_000 });
   expect(view.status).toBe('answered');
   expect(view.calls.map(({ callId, result }) => [callId, result?.metadata.dry])).toEqual([
     ['1.1', 'would_run'],
@@ -45,7 +41,7 @@ test('a worker that is killed again and again in the middle of a dry fork execut
     ['2.2', 'would_run'],
     ['2.3', 'would_run'],
   ]);
-  expect(await bench.effects('t')).toEqual(before);
+  expect(await fixture.effects('t')).toEqual(before);
 });
 
 describe('a turn that continued as new', () => {
@@ -55,23 +51,23 @@ describe('a turn that continued as new', () => {
   const note = { toolCalls: [{ name: 'note', arguments: { tag: 'long' } }] };
 
   test('is forked in its first run and in its last; the fork stays dry when it continues as new', async () => {
-    const server = await startOwnServer({ dynamicConfig: ['limit.historyCount.suggestContinueAsNew=5'] });
+    const ownServer = { dynamicConfig: ['limit.historyCount.suggestContinueAsNew=5'] };
     const tools = [
       recordTool(effects, { name: 'look' }),
       recordTool(effects, { name: 'note', safety: 'cautious', effect: 'unsafe' }),
     ];
     const agents = [defineAgent({ name: 'long', instructions: 'do', model: book.model, tools })];
-    const bench = await startBench({ address: server.address, agents });
-    const desk = await connect({ client: bench.client });
-    const handle = await bench.start('long', book.add(look, note, look, note, { text: 'done' }));
+    const fixture = await startFixture({ ownServer, agents });
+    const client = await connect({ client: fixture.client });
+    const handle = await fixture.start('long', book.add(look, note, look, note, { text: 'done' }));
     await handle.result();
     for (const [at, dry] of [
       ['1.1', ['2.1', '4.1']],
       ['2.1', ['2.1', '4.1']],
       ['4.1', ['4.1']],
     ] as const) {
-      const { turn } = await desk.fork({ turn: handle.workflowId, at });
-      const view = await waitForEnd(desk, turn);
+      const { turn } = await client.fork({ turn: handle.workflowId, at });
+      const view = await waitForEnd(client, turn);
       expect(view).toMatchObject({
         status: 'answered',
         answer: 'done',
@@ -79,10 +75,8 @@ describe('a turn that continued as new', () => {
       });
       const unrun = view.calls.filter(({ result }) => result?.metadata.dry !== undefined);
       expect(unrun.map(({ callId }) => callId)).toEqual(dry);
-      expect(viewOf(await desk.timeline(turn)).fork).toMatchObject({ from: at, world: 'dry' });
+      expect(viewOf(await client.timeline(turn)).fork).toMatchObject({ from: at, world: 'dry' });
     }
     expect(await effects.lines('note')).toHaveLength(2);
-    await bench.stop();
-    await server.stop();
   });
 });

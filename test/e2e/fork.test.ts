@@ -6,15 +6,16 @@ import { scriptedModel } from '../../src/models/scripted';
 import { denyNext, waitForEnd, waitForRequest } from '../../src/testing';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
 const other = scriptedModel([], { id: 'other' });
-let bench: TestBench;
-let desk: Countersign;
+let fixture: Fixture;
+let client: Countersign;
 
 beforeAll(async () => {
   const tools = [
@@ -26,13 +27,12 @@ beforeAll(async () => {
     recordTool(effects, { name: 'pay', safety: 'dangerous' }),
   ];
   const models = { other };
-  bench = await startBench({
+  fixture = await startFixture({
+    agentWait: '2s',
     agents: [defineAgent({ name: 'a', instructions: 'do', model: book.model, models, tools })],
   });
-  desk = await connect({ client: bench.client });
+  client = await connect({ client: fixture.client });
 });
-
-afterAll(() => bench.stop());
 
 const call = (name: string, tag: string, more: object = {}) => ({ name, arguments: { tag, ...more } });
 
@@ -59,15 +59,15 @@ const approve = async (handle: TurnHandle, callId: string): Promise<void> => {
 
 /** A turn of that script in which a person approved everything. */
 const finished = async (tag: string): Promise<TurnHandle> => {
-  const handle = await bench.start('a', script(tag));
+  const handle = await fixture.start('a', script(tag));
   for (const callId of ['1.5', '2.1', '2.3']) await approve(handle, callId);
   await handle.result();
   return handle;
 };
 
 const fork = async (handle: TurnHandle, request: ForkTurnRequest): Promise<TurnView> => {
-  const { turn } = await desk.fork({ turn: handle.workflowId, ...request });
-  return waitForEnd(desk, turn);
+  const { turn } = await client.fork({ turn: handle.workflowId, ...request });
+  return waitForEnd(client, turn);
 };
 
 /** What became of each call: `ran`, `record`, or why not. */
@@ -115,7 +115,7 @@ test.each<[string, Partial<ForkTurnRequest>, Record<string, string>]>([
 
 test('the model of a fork reads what it read before, and marks where nothing ran', async () => {
   const handle = await finished('reads');
-  const original = viewOf(await desk.timeline(handle.workflowId));
+  const original = viewOf(await client.timeline(handle.workflowId));
   const view = await fork(handle, { at: '2.1' });
   const parts = (view.answer ?? '').split(' | ');
   expect(parts.slice(0, 5)).toEqual((original.answer ?? '').split(' | ').slice(0, 5));
@@ -134,7 +134,7 @@ test('an edited call, its note and a denial are taken as the model read them', a
     { toolCalls: [call('pay', 'edited', { amount: 3 })] },
     readBack,
   );
-  const handle = await bench.start('a', prompt);
+  const handle = await fixture.start('a', prompt);
   await waitFor(handle, '1.2');
   await decide(handle, { callId: '1.2', decision: 'denied', reason: 'no' });
   const edit = { callId: '1.1', decision: 'modified', reason: 'less', approver: 'ann' } as const;
@@ -161,7 +161,7 @@ test('with another reply the turn goes on from that; with a text alone it ends',
   expect((await effects.lines('reply')).slice(before.length)).toEqual(['glance reply']);
 });
 
-test('another model answers from there on; one that the agent has not fails the turn and says so', async () => {
+test('another model answers from there on; one that the agent has not fails the turn when agentWait is over, and says so', async () => {
   const handle = await finished('model');
   const view = await fork(handle, { at: '2.1', model: 'other' });
   expect(view.steps.map(({ model }) => model)).toEqual(['book', 'other']);
@@ -184,18 +184,21 @@ test('a step is asked for anew, the first one too', async () => {
 test('in a live fork dangerous calls, and those that were started before, need decisions of their own', async () => {
   const handle = await finished('live');
   const before = await effects.lines('live');
-  const { turn } = await desk.fork({ turn: handle.workflowId, at: '1.4', world: 'live' });
-  const request = await waitForRequest(desk, turn, { tool: 'note' });
+  const { turn } = await client.fork({ turn: handle.workflowId, at: '1.4', world: 'live' });
+  const request = await waitForRequest(client, turn, { tool: 'note' });
   expect(request.policyReason).toBe(`it was started once already, in ${handle.workflowId}`);
   const callKey = (await keyOf(handle, '1.5')) ?? '';
   const old = { callId: '1.5', decision: 'approved', callKey } as const;
-  expect(await desk.decide(turn, old)).toMatchObject({ status: 'refused', verdict: { code: 'stale_args' } });
+  expect(await client.decide(turn, old)).toMatchObject({
+    status: 'refused',
+    verdict: { code: 'stale_args' },
+  });
   expect(await effects.lines('live')).toEqual(before);
-  await desk.decide(turn, { callId: '1.4', decision: 'denied' });
-  await desk.decide(turn, { callId: '1.5', decision: 'approved' });
-  await denyNext(desk, turn, { tool: 'pay' });
-  await denyNext(desk, turn, { tool: 'peek' });
-  expect(fates(await waitForEnd(desk, turn))).toMatchObject({
+  await client.decide(turn, { callId: '1.4', decision: 'denied' });
+  await client.decide(turn, { callId: '1.5', decision: 'approved' });
+  await denyNext(client, turn, { tool: 'pay' });
+  await denyNext(client, turn, { tool: 'peek' });
+  expect(fates(await waitForEnd(client, turn))).toMatchObject({
     '1.3': 'record',
     '1.4': 'denied',
     '1.5': 'ran',
@@ -205,13 +208,14 @@ test('in a live fork dangerous calls, and those that were started before, need d
 
 /** The key of a request. */
 const keyOf = async (handle: TurnHandle, callId: string): Promise<string | undefined> =>
-  viewOf(await desk.timeline(handle.workflowId)).calls.find((one) => one.callId === callId)?.request?.callKey;
+  viewOf(await client.timeline(handle.workflowId)).calls.find((one) => one.callId === callId)?.request
+    ?.callKey;
 
 test('a turn that waits can be forked: what if it were denied?', async () => {
-  const handle = await bench.start('a', script('waits'));
+  const handle = await fixture.start('a', script('waits'));
   await waitFor(handle, '1.5');
   await until('the calls before', async () => {
-    const { calls } = viewOf(await desk.timeline(handle.workflowId));
+    const { calls } = viewOf(await client.timeline(handle.workflowId));
     return calls.every(({ callId, phase }) => callId === '1.5' || phase === 'done');
   });
   const before = await effects.lines('waits');
@@ -219,22 +223,22 @@ test('a turn that waits can be forked: what if it were denied?', async () => {
   const view = await fork(handle, { at: '1.5', change });
   expect(fates(view)).toEqual({ ...record, '1.5': 'denied', ...secondStep });
   expect((await effects.lines('waits')).slice(before.length)).toEqual(['glance waits']);
-  expect(viewOf(await desk.timeline(handle.workflowId)).status).toBe('waiting');
+  expect(viewOf(await client.timeline(handle.workflowId)).status).toBe('waiting');
   await handle.cancel();
 });
 
 test('a fork of a fork, at its own step and at one it took over', async () => {
   const handle = await finished('again');
-  const { turn } = await desk.fork({ turn: handle.workflowId, at: '1.5' });
-  await waitForEnd(desk, turn);
-  const second = await desk.fork({ turn, at: '2.1' });
-  const view = await waitForEnd(desk, second.turn);
+  const { turn } = await client.fork({ turn: handle.workflowId, at: '1.5' });
+  await waitForEnd(client, turn);
+  const second = await client.fork({ turn, at: '2.1' });
+  const view = await waitForEnd(client, second.turn);
   expect(view.fork).toMatchObject({ of: turn, from: '2.1' });
   expect(view.fork?.taken).toHaveLength(7);
   expect(fates(view)).toEqual(secondStep);
   const change = { what: 'arguments', arguments: { tag: 'again', amount: 3 } } as const;
-  const given = await desk.fork({ turn, at: '1.3', change });
-  expect(fates(await waitForEnd(desk, given.turn))).toMatchObject({ '1.1': 'record', '1.3': 'would_run' });
+  const given = await client.fork({ turn, at: '1.3', change });
+  expect(fates(await waitForEnd(client, given.turn))).toMatchObject({ '1.1': 'record', '1.3': 'would_run' });
   expect(await effects.lines('pay again')).toHaveLength(2);
 });
 
@@ -242,20 +246,20 @@ test('an exported history is enough; the turn need not be on the server', async 
   const handle = await finished('export');
   const json = historyToJSON(await handle.fetchHistory());
   const gone = json.replaceAll(handle.workflowId, 'not-on-this-server');
-  const started = await desk.fork({ history: gone, at: '2.1' });
+  const started = await client.fork({ history: gone, at: '2.1' });
   expect(started.of).toBe('not-on-this-server');
-  expect(fates(await waitForEnd(desk, started.turn))).toEqual(fromSecond);
+  expect(fates(await waitForEnd(client, started.turn))).toEqual(fromSecond);
 });
 
 test('the origin is in the memo', async () => {
   const handle = await finished('memo');
-  const { turn } = await desk.fork({ turn: handle.workflowId, at: '2.1' });
-  const { memo } = await bench.client.workflow.getHandle(turn).describe();
+  const { turn } = await client.fork({ turn: handle.workflowId, at: '2.1' });
+  const { memo } = await fixture.client.workflow.getHandle(turn).describe();
   expect(memo?.['fork']).toEqual({ of: handle.workflowId, from: '2.1', world: 'dry' });
 });
 
 const histories = (name: string): string =>
-  readFileSync(join(__dirname, '..', 'histories', `0.1.0-${name}.json`), 'utf8');
+  readFileSync(join(__dirname, '..', 'histories', `${name}.json`), 'utf8');
 
 test.each<[string, ForkTurnRequest, string]>([
   ['a turn that is not there', { turn: 'turn-nowhere', at: '1.1' }, 'turn_not_found'],
@@ -270,5 +274,5 @@ test.each<[string, ForkTurnRequest, string]>([
     'not_a_turn',
   ],
 ])('%s is refused: %#', async (_, request, code) => {
-  await expect(desk.fork(request)).rejects.toMatchObject({ code });
+  await expect(client.fork(request)).rejects.toMatchObject({ code });
 });

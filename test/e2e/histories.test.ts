@@ -1,18 +1,25 @@
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
-import type { temporal } from '@temporalio/proto';
+import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
-import { version } from '../../package.json';
 import { connect } from '../../src/client';
+import type { CallInput } from '../../src/contract/call';
+import { makeSuccess } from '../../src/contract/result';
+import { ModelError } from '../../src/models/model';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { ToolError, TransportError } from '../../src/tools/errors';
 import type { Tool, ToolOptions } from '../../src/tools/types';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { resetTurn } from '../support/operator';
-import { startOwnServer, testBundle } from '../support/server';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { testBundle } from '../support/server';
+import * as turns from '../support/turns';
+import { eventsOf, openOf, verdictsOf, waitFor } from '../support/turns';
+import { until } from '../support/until';
 
 const folder = join(__dirname, '..', 'histories');
 
@@ -41,6 +48,7 @@ const tools = [
       throw new TransportError('cut');
     },
   }),
+  tool('edit', { safety: 'dangerous', preview: ({ n }) => Promise.resolve({ text: `plan ${String(n)}` }) }),
 ];
 
 const call = (name: string, n = 1) => ({ name, arguments: { n } });
@@ -54,6 +62,35 @@ const scripts: Record<string, ScriptedStep[]> = {
   'in-doubt': [{ toolCalls: [call('lose')] }, end],
   cancelled: [{ toolCalls: [call('pay')] }, end],
   reset: [{ toolCalls: [call('look'), call('pay')] }, end],
+  many: [
+    {
+      toolCalls: [
+        ...[call('look'), call('glance'), call('pay', 2), call('pay')],
+        ...[call('nothing'), { name: 'look', arguments: { n: 'x' } }, call('fail')],
+      ],
+    },
+    { toolCalls: [call('pay', 7)] },
+    end,
+  ],
+  replanned: [{ toolCalls: [call('edit')] }, end],
+  'expired-cancelled': [{ toolCalls: [call('hurry'), call('pay')] }, end],
+  lost: [{ toolCalls: [call('lose'), call('pay', 2)] }, { toolCalls: [call('lose', 3)] }, end],
+  late: [{ toolCalls: [call('lose')] }, end],
+  abandoned: [{ toolCalls: [call('lose')] }, end],
+  terminated: [{ toolCalls: [call('pay')] }, end],
+  'step-limit': [{ toolCalls: [call('look')] }, end],
+  failed: [{ toolCalls: [call('look')] }, new ModelError('auth', 'no key', { retryable: false })],
+  reapplied: [{ toolCalls: [call('pay'), call('pay', 2)] }, { toolCalls: [call('pay')] }, end],
+};
+
+/** How those end that no answer ends; a turn without a result closes as Cancelled, Failed or Terminated. */
+const ENDS: Record<string, string> = {
+  cancelled: 'no result',
+  'expired-cancelled': 'no result',
+  abandoned: 'no result',
+  terminated: 'no result',
+  failed: 'no result',
+  'step-limit': 'step_limit',
 };
 
 const waiting = (handle: TurnHandle, state: string): Promise<unknown> =>
@@ -62,9 +99,56 @@ const waiting = (handle: TurnHandle, state: string): Promise<unknown> =>
     return searchAttributes['CountersignState']?.[0] === state;
   });
 
-const decide = async (handle: TurnHandle, ...decisions: object[]): Promise<void> => {
+/** By somebody who says what they saw. */
+const decide = async (
+  handle: TurnHandle,
+  decision: { callId: string } & Record<string, unknown>,
+): Promise<void> => {
   await waiting(handle, 'waiting');
-  for (const decision of decisions) await handle.executeUpdate('decide', { args: [decision] });
+  const item = (await openOf(handle))?.items.find(({ callId }) => callId === decision.callId);
+  await handle.executeUpdate('decide', { args: [{ ...decision, seenDigest: item?.seenDigest }] });
+};
+
+const resolve = async (handle: TurnHandle, resolution: Record<string, unknown>): Promise<void> => {
+  await waiting(handle, 'in_doubt');
+  await handle.executeUpdate('resolve', { args: [{ approver: 'ann', reason: 'looked', ...resolution }] });
+};
+
+/** The call reports its outcome after it was given up, as a worker does that was frozen. */
+const reportLate = async (handle: TurnHandle): Promise<void> => {
+  await until('no check', async () => (await handle.describe()).raw.pendingActivities?.length === 0);
+  const scheduled = (await eventsOf(handle)).map((event) => event.activityTaskScheduledEventAttributes);
+  const payload = scheduled.find((one) => one?.activityType?.name === 'lose')?.input?.payloads?.[0];
+  const { id, callId, callKey, generation, secret, arguments: args } = callInput(payload);
+  const at = new Date().toISOString();
+  const result = makeSuccess(
+    { id, callId, tool: 'lose', arguments: args },
+    { content: 'thawed', contentType: 'text' },
+    { timestamp: at, safety: 'dangerous', approved: true },
+  );
+  await handle.signal('outcome', { callKey, generation, secret, result });
+};
+
+const callInput = (payload: Payload | null | undefined): CallInput =>
+  defaultPayloadConverter.fromPayload(payload ?? {});
+
+/** Two decisions, then a reset to before both by Temporal's own command line, which applies them again. */
+const resetDecided = async (handle: TurnHandle): Promise<void> => {
+  await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
+  await handle.signal('approval', { callId: '1.2', decision: 'denied', approver: 'bob' });
+  await waitFor(handle, '2.1');
+  await until('the verdict on the signal', async () => (await verdictsOf(handle)).length === 1);
+  const pay = (await eventsOf(handle))
+    .map((event) => event.activityTaskScheduledEventAttributes)
+    .find((one) => one?.activityType?.name === 'pay');
+  await resetTurn(handle, '--event-id', String(pay?.workflowTaskCompletedEventId));
+  const turn: TurnHandle = fixture.client.workflow.getHandle(handle.workflowId);
+  await until('the end', async () => {
+    for (const { callId, kind } of (await openOf(turn))?.items ?? [])
+      if (kind === 'request') await turns.decide(turn, { callId, decision: 'denied', approver: 'eve' });
+      else await turns.resolve(turn, { callId, resolution: 'happened' });
+    return (await turn.describe()).status.name !== 'RUNNING';
+  });
 };
 
 /** What a person does in each. */
@@ -96,50 +180,95 @@ const acts: Record<string, (handle: TurnHandle) => Promise<unknown>> = {
     await waiting(handle, 'waiting');
     await handle.cancel();
   },
+  many: async (handle) => {
+    await decide(handle, {
+      ...{ callId: '1.3', decision: 'modified', arguments: { n: 22 }, approver: 'ann', reason: 'more' },
+    });
+    await handle.signal('approval', null);
+    await handle.signal('approval', 7);
+    await handle.signal('approval', { callId: '1.4', decision: 'denied', approver: 'bob', reason: 'no' });
+    await waitFor(handle, '2.1');
+    await handle.signal('approval', { callId: '2.1', decision: 'approved', approver: 'cy' });
+  },
+  replanned: async (handle) => {
+    await decide(handle, { callId: '1.1', decision: 'modified', arguments: { n: 5 } });
+    await decide(handle, { callId: '1.1', decision: 'approved' });
+  },
+  'expired-cancelled': async (handle) => {
+    await waiting(handle, 'waiting');
+    await until('one to expire', async () => (await openOf(handle))?.count === 1);
+    await handle.cancel();
+  },
+  lost: async (handle) => {
+    await decide(handle, { callId: '1.2', decision: 'approved', approver: 'ann' });
+    await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
+    await resolve(handle, { callId: '1.1', resolution: 'run-again' });
+    await resolve(handle, { callId: '1.1', resolution: 'happened', content: 'paid it' });
+    await decide(handle, { callId: '2.1', decision: 'approved', approver: 'ann' });
+    await resolve(handle, { callId: '2.1', resolution: 'did-not' });
+  },
+  late: async (handle) => {
+    await decide(handle, { callId: '1.1', decision: 'approved' });
+    await waiting(handle, 'in_doubt');
+    await reportLate(handle);
+  },
+  abandoned: async (handle) => {
+    await decide(handle, { callId: '1.1', decision: 'approved' });
+    await waiting(handle, 'in_doubt');
+    await handle.cancel();
+    await handle.signal('abandon', { approver: 'ann', reason: 'We moved.' });
+  },
+  terminated: async (handle) => {
+    await waiting(handle, 'waiting');
+    await handle.terminate('by the test');
+  },
+  reapplied: resetDecided,
 };
 
-let bench: TestBench;
+let fixture: Fixture;
 beforeAll(async () => {
   const agents = Object.entries(scripts).map(([name, steps]) =>
-    defineAgent({ name, instructions: 'x', model: scriptedModel(steps), tools }),
+    defineAgent({
+      ...{ name, instructions: 'x', model: scriptedModel(steps), tools },
+      ...(name === 'step-limit' ? { limits: { steps: 1 } } : {}),
+    }),
   );
-  bench = await startBench({ agents });
+  fixture = await startFixture({ agents });
 });
-afterAll(() => bench.stop());
 
-test.each(Object.keys(scripts))('a turn that was %s replays from its exported history', async (name) => {
-  const handle = await bench.start(name, `turn ${name}`);
+test.each(Object.keys(scripts))('the turn "%s" replays from its exported history', async (name) => {
+  const handle = await fixture.start(name, `turn ${name}`);
   await acts[name]?.(handle);
   // The handle of the start would wait for the run that a reset ended.
-  const turn: TurnHandle = bench.client.workflow.getHandle(handle.workflowId);
+  const turn: TurnHandle = fixture.client.workflow.getHandle(handle.workflowId);
   const status = await turn.result().then(
     ({ status: end }) => end,
     () => 'no result',
   );
-  expect(status).toBe(name === 'cancelled' ? 'no result' : 'answered');
+  expect(status).toBe(ENDS[name] ?? 'answered');
   await keepAndReplay(name, await handle.fetchHistory());
 });
 
 test('a fork of a turn replays', async () => {
-  const handle = await bench.start('approved', 'turn forked');
+  const handle = await fixture.start('approved', 'turn forked');
   await acts['approved']?.(handle);
   await handle.result();
-  const desk = await connect({ client: bench.client });
+  const client = await connect({ client: fixture.client });
   const change = { what: 'decision', decision: 'denied', approver: 'ben' } as const;
-  const { turn } = await desk.fork({ turn: handle.workflowId, at: '1.2', change });
-  const fork: TurnHandle = bench.client.workflow.getHandle(turn);
+  const { turn } = await client.fork({ turn: handle.workflowId, at: '1.2', change });
+  const fork: TurnHandle = fixture.client.workflow.getHandle(turn);
   expect(await fork.result()).toMatchObject({ status: 'answered' });
   await keepAndReplay('forked', await fork.fetchHistory());
 });
 
 test('a turn that continued as new replays, both its runs', async () => {
-  const server = await startOwnServer({ dynamicConfig: ['limit.historyCount.suggestContinueAsNew=40'] });
+  const ownServer = { dynamicConfig: ['limit.historyCount.suggestContinueAsNew=40'] };
   const steps: ScriptedStep[] = [
     ...Array.from({ length: 12 }, (_, n) => ({ toolCalls: [call('look', n)] })),
     end,
   ];
   const agent = defineAgent({ name: 'continued', instructions: 'x', model: scriptedModel(steps), tools });
-  const own = await startBench({ agents: [agent], address: server.address });
+  const own = await startFixture({ agents: [agent], ownServer });
   const handle = await own.start('continued', 'go on');
   expect(await handle.result()).toMatchObject({ status: 'answered', steps: 13, counts: { calls: 12 } });
   const last = await handle.describe();
@@ -150,9 +279,137 @@ test('a turn that continued as new replays, both its runs', async () => {
   expect(last.runId).not.toBe(last.raw.workflowExecutionInfo?.firstRunId);
   await keepAndReplay('continued', await handle.fetchHistory());
   await keepAndReplay('continuing', await first.fetchHistory());
-  await own.stop();
-  await server.stop();
 });
+
+/** What comes while nobody works on the turn, in this order; the worker that comes back finds it in one workflow task. */
+type Meanwhile = 'ended' | 'cancelled' | 'approved' | 'approved by both' | 'denied' | 'refused';
+
+const meanwhile: Record<Exclude<Meanwhile, 'ended'>, (handle: TurnHandle) => Promise<unknown>> = {
+  cancelled: (handle) => handle.cancel(),
+  approved: (handle) => handle.signal('approval', { callId: '1.2', decision: 'approved' }),
+  // As the client does where no worker answers; the update waits for a worker.
+  'approved by both': async (handle) => {
+    const decision = { callId: '1.2', decision: 'approved', approver: 'cy', decisionId: 'both' };
+    await handle.signal('approval', decision);
+    void handle.executeUpdate('decide', { args: [decision] }).catch(() => undefined);
+  },
+  denied: (handle) => handle.signal('approval', { callId: '1.2', decision: 'denied', reason: 'no' }),
+  refused: (handle) => handle.signal('approval', null),
+};
+
+interface Together {
+  calls: string[];
+  /** Activities that run when the worker goes. */
+  running: string[];
+  then: Meanwhile[];
+  status: 'answered' | 'no result';
+}
+
+const together: Record<string, Together> = {
+  'ended-cancelled': {
+    calls: ['hold'],
+    running: ['call-1.1-0'],
+    then: ['ended', 'cancelled'],
+    status: 'no result',
+  },
+  'ended-denied': {
+    calls: ['hold', 'remit'],
+    running: ['call-1.1-0'],
+    then: ['ended', 'denied'],
+    status: 'answered',
+  },
+  'ended-approved-twice': {
+    calls: ['hold', 'remit'],
+    running: ['call-1.1-0'],
+    then: ['ended', 'approved by both'],
+    status: 'answered',
+  },
+  'ended-approved-cancelled': {
+    calls: ['hold', 'remit'],
+    running: ['call-1.1-0'],
+    then: ['ended', 'approved', 'cancelled'],
+    status: 'no result',
+  },
+  'refused-ended': {
+    calls: ['hold'],
+    running: ['call-1.1-0'],
+    then: ['refused', 'ended'],
+    status: 'answered',
+  },
+  'two-ended-cancelled': {
+    calls: ['hold', 'hold'],
+    running: ['call-1.1-0', 'call-1.2-0'],
+    then: ['ended', 'cancelled'],
+    status: 'no result',
+  },
+  'lane-cancelled': {
+    calls: ['write', 'write'],
+    running: ['call-1.1-0'],
+    then: ['ended', 'cancelled'],
+    status: 'no result',
+  },
+  'prepared-cancelled': {
+    calls: ['slow', 'slow'],
+    running: ['prepare-1.1', 'prepare-1.2'],
+    then: ['ended', 'cancelled'],
+    status: 'no result',
+  },
+};
+
+test.each(Object.entries(together))('a turn with %s in one workflow task replays', async (name, made) => {
+  const taskQueue = `${name}-${randomUUID()}`;
+  const callsQueue = `${taskQueue}-calls`;
+  const gate = makeGate();
+  const held = { taskQueue: callsQueue, handler: () => gate.opened };
+  const steps: ScriptedStep[] = [{ toolCalls: made.calls.map((one) => call(one)) }, end];
+  const agent = defineAgent({
+    name,
+    instructions: 'x',
+    model: scriptedModel(steps),
+    tools: [
+      tool('hold', held),
+      tool('write', { ...held, safety: 'cautious' }),
+      tool('remit', { ...held, safety: 'dangerous' }),
+      tool('slow', { ...held, safety: 'dangerous', preview: async () => ({ text: await gate.opened }) }),
+    ],
+  });
+  const own = await startFixture({ agents: [agent], taskQueue, workers: 0 });
+  const turns = { queues: [taskQueue], maxCachedWorkflows: 0 };
+  const first = await own.addWorker(turns);
+  await own.addWorker({ queues: [callsQueue] });
+  const handle = await own.start(name, `turn ${name}`);
+  await until('what runs', async () => {
+    const { raw, searchAttributes } = await handle.describe();
+    const started = raw.pendingActivities?.filter(({ state }) => state === STARTED) ?? [];
+    const asked = !made.calls.includes('remit') || searchAttributes['CountersignState']?.[0] === 'waiting';
+    return started.length === made.running.length && asked;
+  });
+  await first.stop();
+  for (const one of made.then) {
+    if (one !== 'ended') await meanwhile[one](handle);
+    else {
+      gate.open();
+      await until('nothing runs', async () => (await handle.describe()).raw.pendingActivities?.length === 0);
+    }
+  }
+  await own.addWorker(turns);
+  const status = await handle.result().then(
+    (result) => result.status,
+    () => 'no result',
+  );
+  expect(status).toBe(made.status);
+  await keepAndReplay(name, await handle.fetchHistory());
+});
+
+const STARTED = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
+
+function makeGate(): { opened: Promise<string>; open(): void } {
+  let open = (): void => undefined;
+  const opened = new Promise<string>((resolve) => {
+    open = () => resolve('ok');
+  });
+  return { opened, open: () => open() };
+}
 
 /** Workers and their sticky queues are named after process and machine. */
 function withoutMachine(json: string): string {
@@ -161,10 +418,10 @@ function withoutMachine(json: string): string {
     .replaceAll(/"\d+@[^"]+?(-[0-9a-f]{32})"/g, '"1@host$1"');
 }
 
-/** Replays a fresh history; with `COUNTERSIGN_RECORD=1` also keeps it, for every later version to replay. */
+/** Replays a fresh history; with `COUNTERSIGN_RECORD=1` also keeps it, for every later change to replay. */
 async function keepAndReplay(name: string, history: temporal.api.history.v1.IHistory): Promise<void> {
   const json = withoutMachine(historyToJSON(history));
-  const file = join(folder, `${version}-${name}.json`);
+  const file = join(folder, `${name}.json`);
   if (process.env['COUNTERSIGN_RECORD'] === '1') await writeFile(file, `${json}\n`);
   const options = { workflowBundle: { codePath: testBundle() } };
   await expect(Worker.runReplayHistory(options, historyFromJSON(JSON.parse(json)))).resolves.toBeUndefined();

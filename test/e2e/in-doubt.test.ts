@@ -1,16 +1,20 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Verification } from '../../src/tools/types';
 import { SIGNALS } from '../../src/contract/names';
+import type { ModelRequest } from '../../src/models/model';
 import { defineAgent } from '../../src/tools/define-agent';
 import { TransportError } from '../../src/tools/errors';
 import { recordTool, useEffects } from '../support/effects';
-import { readBack, scriptBook } from '../support/script-book';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
+import { readBack, scriptBook, toolTexts } from '../support/script-book';
 import { decide, openOf, resolve, scheduledInputs, send, verdictsOf, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
 const keys: string[] = [];
-let bench: TestBench;
+let fixture: Fixture;
 
 const broken = () => {
   throw new TransportError('the line broke');
@@ -44,15 +48,13 @@ beforeAll(async () => {
     recordTool(effects, { name: 'lost', ...dangerous, ...verifying(new Error('no access')) }, broken),
     recordTool(effects, { name: 'note', safety: 'cautious' }),
   ];
-  bench = await startBench({
+  fixture = await startFixture({
     agents: [defineAgent({ name: 'sender', instructions: 'do', model: book.model, tools })],
   });
 });
 
-afterAll(() => bench.stop());
-
 const start = (tag: string, ...names: string[]): Promise<TurnHandle> =>
-  bench.start(
+  fixture.start(
     'sender',
     book.add({ toolCalls: names.map((name) => ({ name, arguments: { tag } })) }, readBack),
   );
@@ -133,9 +135,16 @@ test.each(['unsure', 'lost'])('verify that cannot tell (%s) leaves the doubt to 
   expect(await effects.lines(`cannot tell ${name}`)).toHaveLength(1);
 });
 
-const outcome = (callKey: string, generation = 0) => ({
+/** What only a worker that started the call knows. */
+interface Started {
+  callKey: string;
+  secret: string;
+}
+
+const outcome = ({ callKey, secret }: Started, generation = 0) => ({
   callKey,
   generation,
+  secret,
   result: {
     ...{ id: 'call_1_1', callId: '1.1', tool: 'send', server: 'local', arguments: {}, success: true },
     ...{ content: 'it went through late', contentType: 'text' },
@@ -143,18 +152,34 @@ const outcome = (callKey: string, generation = 0) => ({
   },
 });
 
-const keyOf = async (handle: TurnHandle): Promise<string> =>
-  String((await scheduledInputs(handle, 'send'))[0]?.['callKey']);
+const startOf = async (handle: TurnHandle): Promise<Started> => {
+  const [input] = await scheduledInputs(handle, 'send');
+  return { callKey: String(input?.['callKey']), secret: String(input?.['secret']) };
+};
 
-test('a late outcome of the same key and generation settles the doubt; anything else does not', async () => {
+test('a worker that cannot use its journal refuses an unsafe call: nothing runs, and it says so', async () => {
+  const tools = [recordTool(effects, { name: 'note', safety: 'cautious' })];
+  const own = await startFixture({
+    agents: [defineAgent({ name: 'sender', instructions: 'do', model: book.model, tools })],
+  });
+  await writeFile(join(own.stateDir, 'journal'), 'a file where the folder should be');
+  const asked = { toolCalls: [{ name: 'note', arguments: { tag: 'no journal' } }] };
+  const { answer, counts } = await (await own.start('sender', book.add(asked, readBack))).result();
+  expect(answer).toMatch(/Error \[transport\]: The worker could not use its journal .* Nothing ran\./);
+  expect(counts).toMatchObject({ calls: 1, failed: 1, inDoubt: 0 });
+  expect(await effects.lines('no journal')).toEqual([]);
+});
+
+test('a late outcome of the same key, generation and secret settles the doubt; anything else does not', async () => {
   const handle = await doubtful('late outcome');
-  const key = await keyOf(handle);
+  const started = await startOf(handle);
   for (const bad of [
     null,
     'late',
-    outcome('other'),
-    outcome(key, 1),
-    { callKey: key, generation: 0, result: {} },
+    outcome({ ...started, callKey: 'other' }),
+    outcome({ ...started, secret: 'guessed' }),
+    outcome(started, 1),
+    { ...started, generation: 0, result: {} },
   ]) {
     await handle.signal(SIGNALS.outcome, bad);
   }
@@ -162,8 +187,23 @@ test('a late outcome of the same key and generation settles the doubt; anything 
     code: 'unknown_call',
   });
   expect(await openOf(handle)).toMatchObject({ count: 1 });
-  await handle.signal(SIGNALS.outcome, outcome(key));
+  await handle.signal(SIGNALS.outcome, outcome(started));
   expect((await handle.result()).answer).toBe('it went through late');
+});
+
+test('a late outcome of 1.5 MB is cut at 1 MiB, and the turn goes on', async () => {
+  const short = (request: ModelRequest) => ({ text: toolTexts(request).join().replace(/x+/g, 'x') });
+  const asked = { toolCalls: [{ name: 'send', arguments: { tag: 'huge outcome' } }] };
+  const handle = await fixture.start('sender', book.add(asked, short));
+  await waitFor(handle, '1.1');
+  await decide(handle, { callId: '1.1', decision: 'approved' });
+  await waitFor(handle, '1.1', 'in_doubt');
+  const report = outcome(await startOf(handle));
+  const content = 'it went through late '.padEnd(1_500_000, 'x');
+  await handle.signal(SIGNALS.outcome, { ...report, result: { ...report.result, content } });
+  const { answer, counts } = await handle.result();
+  expect(answer).toMatch(/^it went through late x\n\[cut: it was over 1048576 bytes\]$/);
+  expect(counts).toMatchObject({ failed: 0 });
 });
 
 test('an outcome after a person resolved changes nothing', async () => {
@@ -172,7 +212,7 @@ test('an outcome after a person resolved changes nothing', async () => {
   await decide(handle, { callId: '1.1', decision: 'approved' });
   await waitFor(handle, '1.1', 'in_doubt');
   await resolve(handle, { callId: '1.1', resolution: 'did-not', approver: 'ann' });
-  await handle.signal(SIGNALS.outcome, outcome(await keyOf(handle)));
+  await handle.signal(SIGNALS.outcome, outcome(await startOf(handle)));
   await decide(handle, { callId: '1.2', decision: 'denied' });
   const { answer } = await handle.result();
   expect(answer).toContain('ann found that it did not take effect');

@@ -1,74 +1,72 @@
-import { digestJson } from '../../src/contract/digest';
-import { attemptsOf, calls, useFaultBenches, type FaultBench } from '../support/fault-bench';
+import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import type { ProcessWorker } from '../support/process-worker';
-import { decide, openOf, resolve, scheduledInputs, waitFor } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
+import { attemptsOf, decide, openOf, resolve, scheduledInputs, waitFor } from '../support/turns';
+import { until } from '../support/until';
 
 jest.setTimeout(120_000);
-
-const newBench = useFaultBenches();
 
 /** Up to the time a worker needs to start, so that a kill comes before, while and after it replays the turn. */
 const randomMoment = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.random() * 2500));
 
-test.concurrent('F1: killed again and again while it waits: the same request, approved once', async () => {
-  const bench = await newBench();
-  const first = await bench.worker({ maxCachedWorkflows: 10 });
-  const handle = await bench.start(calls('pay:waits'));
+test.concurrent('killed again and again while it waits: the same request, approved once', async () => {
+  const fixture = await startFixture();
+  const first = await fixture.addProcess({ maxCachedWorkflows: 10 });
+  const handle = await fixture.startSteps(calls('pay:waits'));
   await waitFor(handle, '1.1');
   const before = await openOf(handle);
   await first.kill();
   for (let round = 0; round < 5; round++) {
-    const worker = bench.spawn();
+    const worker = fixture.spawn();
     await randomMoment();
     await worker.kill();
     expect(await openOf(handle)).toEqual(before);
   }
-  await bench.worker();
-  const seen = { callKey: `${before?.key}:1.1`, argsDigest: digestJson({ tag: 'waits' }) };
+  await fixture.addProcess();
+  const seen = { callKey: `${before?.key}:1.1`, seenDigest: before?.items[0]?.seenDigest ?? '' };
   const verdict = await decide(handle, { callId: '1.1', decision: 'approved', ...seen });
   expect(verdict).toMatchObject({ accepted: true });
-  await bench.open('waits');
+  await fixture.open('waits');
   expect(await handle.result()).toMatchObject({ status: 'answered', counts: { calls: 1, requests: 1 } });
-  expect(await bench.effects('waits')).toHaveLength(1);
-  expect(await scheduledInputs(handle, 'pay')).toMatchObject([seen]);
+  expect(await fixture.effects('waits')).toHaveLength(1);
+  const { callKey, seenDigest } = seen;
+  expect(await scheduledInputs(handle, 'pay')).toMatchObject([{ callKey, decision: { seenDigest } }]);
 });
 
 /** Starts a turn of one call, kills its worker after the effect, and starts another. */
-const killedInside = async (bench: FaultBench, call: string): Promise<[TurnHandle, ProcessWorker]> => {
-  const worker = await bench.worker();
-  const handle = await bench.start(calls(call));
-  await bench.effectsOf('t', 1);
+const killedInside = async (fixture: Fixture, call: string): Promise<[TurnHandle, ProcessWorker]> => {
+  const worker = await fixture.addProcess();
+  const handle = await fixture.startSteps(calls(call));
+  await fixture.effectsOf('t', 1);
   await worker.kill();
-  return [handle, await bench.worker()];
+  return [handle, await fixture.addProcess()];
 };
 
 test.concurrent.each(['look', 'put'])(
   'killed inside %s: it runs again, same key, one result',
   async (tool) => {
-    const bench = await newBench();
-    const [handle, second] = await killedInside(bench, `${tool}:t`);
-    const [before, after] = await bench.effectsOf('t', 2);
-    await bench.open('t');
+    const fixture = await startFixture();
+    const [handle, second] = await killedInside(fixture, `${tool}:t`);
+    const [before, after] = await fixture.effectsOf('t', 2);
+    await fixture.open('t');
     expect(await handle.result()).toMatchObject({ counts: { calls: 1, failed: 0, inDoubt: 0 } });
     expect((await handle.result()).answer).toBe(`${tool} did t in ${second.pid}`);
     expect(after?.key).toBe(before?.key);
-    expect(await bench.effects('t')).toHaveLength(2);
+    expect(await fixture.effects('t')).toHaveLength(2);
   },
 );
 
 /** Three turns inside an approved unsafe call; the worker that ran them is killed and others come and go. */
-const threeInDoubt = async (bench: FaultBench): Promise<TurnHandle[]> => {
-  const worker = await bench.worker();
-  const handles = await Promise.all(['a', 'b', 'c'].map((tag) => bench.start(calls(`pay:${tag}`))));
+const threeInDoubt = async (fixture: Fixture): Promise<TurnHandle[]> => {
+  const worker = await fixture.addProcess();
+  const handles = await Promise.all(['a', 'b', 'c'].map((tag) => fixture.startSteps(calls(`pay:${tag}`))));
   for (const handle of handles) {
     await waitFor(handle, '1.1');
     await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
   }
-  await Promise.all(['a', 'b', 'c'].map((tag) => bench.effectsOf(tag, 1)));
+  await Promise.all(['a', 'b', 'c'].map((tag) => fixture.effectsOf(tag, 1)));
   await worker.kill();
-  await bench.worker().then((second) => second.kill());
-  await bench.worker();
+  await fixture.addProcess().then((second) => second.kill());
+  await fixture.addProcess();
   await Promise.all(handles.map((handle) => waitFor(handle, '1.1', 'in_doubt')));
   return handles;
 };
@@ -76,10 +74,10 @@ const threeInDoubt = async (bench: FaultBench): Promise<TurnHandle[]> => {
 test.concurrent(
   'killed inside an unsafe call: in doubt, nothing runs it again, a person resolves',
   async () => {
-    const bench = await newBench();
-    const [a, b, c] = await threeInDoubt(bench);
+    const fixture = await startFixture();
+    const [a, b, c] = await threeInDoubt(fixture);
     if (a === undefined || b === undefined || c === undefined) throw new Error('there are three turns');
-    for (const handle of [a, b, c]) await expectInInbox(bench, handle);
+    for (const handle of [a, b, c]) await expectInInbox(fixture, handle);
     // Nothing of ours is scheduled that could start it again, however long anybody waits.
     for (const handle of [a, b, c])
       expect(await attemptsOf(handle, 'pay')).toEqual({ scheduled: 1, pending: 0 });
@@ -92,16 +90,18 @@ test.concurrent(
     expect((await b.result()).answer).toContain('did not take effect. Reason: no entry');
     const again = { callId: '1.1', resolution: 'run-again', reason: 'sure', approver: 'bob' } as const;
     expect(await resolve(c, again)).toMatchObject({ accepted: true });
-    const [first, second] = await bench.effectsOf('c', 2);
+    const [first, second] = await fixture.effectsOf('c', 2);
     expect([first?.key, second?.key]).toEqual([expect.stringMatching(/:0$/), expect.stringMatching(/:1$/)]);
-    await bench.open('c');
+    await fixture.open('c');
     expect((await c.result()).answer).toContain('pay did c');
-    const counted = await Promise.all(['a', 'b', 'c'].map(async (tag) => (await bench.effects(tag)).length));
+    const counted = await Promise.all(
+      ['a', 'b', 'c'].map(async (tag) => (await fixture.effects(tag)).length),
+    );
     expect(counted).toEqual([1, 1, 2]);
   },
 );
 
-const expectInInbox = async ({ client }: FaultBench, { workflowId }: TurnHandle): Promise<void> => {
+const expectInInbox = async ({ client }: Fixture, { workflowId }: TurnHandle): Promise<void> => {
   const query = `WorkflowId = '${workflowId}' AND CountersignState = 'in_doubt' AND CountersignPending = 1`;
   await until('the inbox to show it', async () => {
     for await (const listed of client.workflow.list({ query })) return listed.workflowId === workflowId;

@@ -4,14 +4,14 @@ import type { ScriptedStep } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture } from '../support/fixture';
 import { readBack, scriptBook, toolTexts } from '../support/script-book';
 import { decide, scheduledInputs, transcriptOf, waitFor } from '../support/turns';
-import { startBench, type TestBench } from '../support/worker';
 
 const effects = useEffects();
 const book = scriptBook();
 const KIB = 1024;
-let bench: TestBench;
+let fixture: Fixture;
 
 beforeAll(async () => {
   const tools = [
@@ -42,18 +42,17 @@ beforeAll(async () => {
     }),
   ];
   const common = { instructions: 'do', model: book.model, tools };
-  bench = await startBench({
+  fixture = await startFixture({
     agents: [
       defineAgent({ name: 'agent', ...common }),
       defineAgent({ name: 'short', ...common, limits: { steps: 3 } }),
     ],
+    agentWait: '1s',
   });
 });
 
-afterAll(() => bench.stop());
-
 const run = async (...steps: ScriptedStep[]) => {
-  const handle = await bench.start('agent', book.add(...steps));
+  const handle = await fixture.start('agent', book.add(...steps));
   return { handle, result: await handle.result() };
 };
 
@@ -121,7 +120,7 @@ test.each(texts)('%s: an error result that the model reads, and the turn goes on
   for (const text of told) expect(result.answer).toContain(text);
 });
 
-test('70 calls in a step: 64 run, the rest are told to come in the next step', async () => {
+test('70 calls in a step: 64 run, the rest have to come in the next step', async () => {
   const calls = Array.from({ length: 70 }, (_, n) => ({ name: 'look', arguments: { tag: `seventy ${n}.` } }));
   const { result } = await run({ toolCalls: calls }, readBack);
   expect(result.counts).toMatchObject({ calls: 70, failed: 6 });
@@ -134,7 +133,7 @@ test('arguments and previews that are too large together: those beyond the limit
   const calls = Array.from({ length: 9 }, () => ({ name: 'free', arguments: args }));
   const { result } = await run({ toolCalls: calls }, readBack);
   expect(result.counts).toMatchObject({ calls: 9, failed: 2 });
-  const handle = await bench.start(
+  const handle = await fixture.start(
     'agent',
     book.add({ toolCalls: Array.from({ length: 3 }, () => tag('wide')) }, readBack),
   );
@@ -145,7 +144,7 @@ test('arguments and previews that are too large together: those beyond the limit
 
 test('arguments just below the limit can be listed, approved and run', async () => {
   const call = { name: 'small', arguments: { tag: 'large '.padEnd(120 * KIB, 'x') } };
-  const handle = await bench.start('agent', book.add({ toolCalls: [call] }, readBack));
+  const handle = await fixture.start('agent', book.add({ toolCalls: [call] }, readBack));
   expect((await waitFor(handle, '1.1')).summary.length).toBeLessThanOrEqual(80);
   await decide(handle, { callId: '1.1', decision: 'approved' });
   expect((await handle.result()).counts).toMatchObject({ failed: 0 });
@@ -199,8 +198,10 @@ test.each([
   ['refused', 'the model refused'],
   ['request', 'the request was too long'],
 ] as const)('a model that fails for good (%s) fails the turn, with its message', async (kind, message) => {
-  const handle = await bench.start('agent', book.add(new ModelError(kind, message, { retryable: false })));
-  await expect(handle.result()).rejects.toMatchObject({ cause: { message, type: 'countersign.model' } });
+  const handle = await fixture.start('agent', book.add(new ModelError(kind, message, { retryable: false })));
+  await expect(handle.result()).rejects.toMatchObject({
+    cause: { message: `book: ${message}`, type: 'countersign.model' },
+  });
   const description = await handle.describe();
   expect(description.status.name).toBe('FAILED');
   expect(description.searchAttributes['CountersignState']).toEqual(['failed']);
@@ -208,13 +209,16 @@ test.each([
 
 test('a turn ends at its step limit', async () => {
   const step = { text: 'going on', toolCalls: [tag('look')] };
-  const handle = await bench.start('short', book.add(step, step, step, step));
+  const handle = await fixture.start('short', book.add(step, step, step, step));
   expect(await handle.result()).toMatchObject({ status: 'step_limit', steps: 3, answer: 'going on' });
 });
 
 test('an unknown agent fails the turn by name', async () => {
-  const handle = await bench.start('nobody', 'hello');
+  const handle = await fixture.start('nobody', 'hello');
   await expect(handle.result()).rejects.toMatchObject({
-    cause: { message: 'this worker has no agent "nobody"; it has: agent, short' },
+    cause: {
+      message:
+        'no worker with agent "nobody" here: the one that took this has agent, short; nobody came for 1 s',
+    },
   });
 });

@@ -1,23 +1,24 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
-import type { RunningServer } from '../../src/engine';
+import type { RunningServer } from '../../src/engine/server-launch';
 import { defineAgent } from '../../src/tools/define-agent';
-import { startPostServer, type PostServer } from '../cli/notify/receiver';
+import { startPostServer, type PostServer } from '../cli/receiver';
 import { runCli, startCli, type RunningCommand } from '../cli/process';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
 import { startOwnServer, testAddress } from '../support/server';
-import { startBench, until, type TestBench } from '../support/worker';
+import { until } from '../support/until';
 
 jest.setTimeout(120_000);
 
 const effects = useEffects();
 const book = scriptBook();
 const agent = `watched-${process.pid}`;
-let bench: TestBench;
-let desk: Countersign;
+let fixture: Fixture;
+let client: Countersign;
 let server: PostServer;
 let watching: RunningCommand[];
 
@@ -27,15 +28,14 @@ beforeAll(async () => {
     recordTool(effects, { name: 'pay', ...about }),
     recordTool(effects, { name: 'soon', ...about, requestExpires: '30 minutes' }),
   ];
-  bench = await startBench({
+  fixture = await startFixture({
     agents: [defineAgent({ name: agent, instructions: 'do', model: book.model, tools })],
   });
-  desk = await connect({ address: testAddress() });
+  client = await connect({ address: testAddress() });
 });
 afterAll(async () => {
-  for (const { turn } of await desk.inbox({ agent })) await desk.cancel(turn);
-  await desk.close();
-  await bench.stop();
+  for (const { turn } of await client.inbox({ agent })) await client.cancel(turn);
+  await client.close();
 });
 beforeEach(async () => {
   watching = [];
@@ -45,8 +45,8 @@ afterEach(async () => {
   for (const one of watching) one.signal('SIGKILL');
   await Promise.all(watching.map(({ ended }) => ended));
   await server.close();
-  for (const { turn } of await desk.inbox({ agent })) await desk.cancel(turn);
-  await until('an empty inbox', async () => (await desk.inbox({ agent })).length === 0);
+  for (const { turn } of await client.inbox({ agent })) await client.cancel(turn);
+  await until('an empty inbox', async () => (await client.inbox({ agent })).length === 0);
 });
 
 // Made after the hook above, so that it is removed after nobody writes there.
@@ -54,9 +54,9 @@ const directory = scratchDirectory();
 
 const waiting = async (tool = 'pay'): Promise<string> => {
   const prompt = book.add({ toolCalls: [{ name: tool, arguments: { tag: 'x' } }] }, readBack);
-  const { turn } = await desk.start({ agent, prompt, taskQueue: bench.taskQueue });
+  const { turn } = await client.start({ agent, prompt, taskQueue: fixture.taskQueue });
   await until('it in the inbox', async () =>
-    (await desk.inbox({ agent })).some((item) => item.turn === turn),
+    (await client.inbox({ agent })).some((item) => item.turn === turn),
   );
   return turn;
 };
@@ -71,16 +71,16 @@ const watch = (...more: string[]): RunningCommand => {
   watching.push(started);
   return started;
 };
-const told = (): string[] =>
+const sent = (): string[] =>
   server.posts.map(({ type, body }) => `${type} ${JSON.parse(body).data.turn}`).sort();
 
-it('tells what waits already, what comes, and what expires soon; each once', async () => {
+it('sends what waits, what comes, and what expires soon, each once', async () => {
   const first = await waiting();
   watch();
   await until('the first', () => server.posts.length === 1);
   const second = await waiting('soon');
   await until('the second', () => server.posts.length === 3);
-  expect(told()).toEqual(
+  expect(sent()).toEqual(
     [`request.opened ${first}`, `request.opened ${second}`, `deadline.near ${second}`].sort(),
   );
 });
@@ -99,7 +99,7 @@ it('loses nothing and repeats nothing that was taken, killed in the middle and s
   expect(again).not.toContain(taken?.id);
   expect(again).toContain(hanging?.id);
   expect(server.posts.find(({ id }, at) => at > 1 && id === hanging?.id)?.body).toBe(hanging?.body);
-  expect(new Set(told())).toEqual(new Set(turns.map((turn) => `request.opened ${turn}`)));
+  expect(new Set(sent())).toEqual(new Set(turns.map((turn) => `request.opened ${turn}`)));
 });
 
 it('goes on when its receiver is back', async () => {
@@ -111,8 +111,8 @@ it('goes on when its receiver is back', async () => {
   running.signal('SIGINT');
   const { code, err } = await running.ended;
   expect(code).toBe(0);
-  expect(err).toMatch(/could not tell 127\.0\.0\.1:\d+: it answered 500; again in 1 s: request\.opened/);
-  expect(err).toContain(`told ${new URL(server.url).host}: request.opened ${turn}/1.1 pay`);
+  expect(err).toMatch(/could not send to 127\.0\.0\.1:\d+: it answered 500; again in 1 s: request\.opened/);
+  expect(err).toContain(`sent to ${new URL(server.url).host}: request.opened ${turn}/1.1 pay`);
   expect(err).not.toMatch(/s3cret|long enough/);
 });
 
@@ -132,7 +132,7 @@ it('runs a command with the notice on stdin, once a notice, for cron', async () 
 
 describe('a Temporal server that goes away', () => {
   let own: RunningServer;
-  let there: TestBench;
+  let there: Fixture;
   let starter: Countersign;
   const dbFile = (): string => join(directory(), 'temporal.db');
 
@@ -140,7 +140,7 @@ describe('a Temporal server that goes away', () => {
     own = await startOwnServer({ dbFile: dbFile() });
     const pay = recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA });
     const agents = [defineAgent({ name: agent, instructions: 'do', model: book.model, tools: [pay] })];
-    there = await startBench({ address: own.address, agents });
+    there = await startFixture({ address: own.address, agents });
     starter = await connect({ address: own.address });
   });
   afterEach(async () => {
@@ -174,10 +174,10 @@ describe('a Temporal server that goes away', () => {
 it.each([
   [[], /--notify <url\|command>' not specified/],
   [['--notify', ' '], /names neither/],
-  [['--notify', 'https://'], /this is no URL/],
+  [['--notify', 'https://'], /this is not a URL/],
   [['--notify', 'https://example.org', '--secret-file', '/no/such/file'], /cannot be read/],
-  [['--notify', 'true', '--before', 'soon'], /this is no time/],
-])('tells of a mistake in %j', async (more, message) => {
+  [['--notify', 'true', '--before', 'soon'], /this is not a time/],
+])('refuses a mistake in %j', async (more, message) => {
   const { code, err } = await runCli(['watch', ...more], { env: { TEMPORAL_ADDRESS: testAddress() } });
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(message) });
 });

@@ -2,14 +2,15 @@ import type { Order } from '../../src/contract/tool';
 import { ORDERS } from '../../src/contract/tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, eventsOf, scheduledInputs, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
 const held = new Map<string, () => void>();
-let bench: TestBench;
+let fixture: Fixture;
 
 /** Tools whose handlers end when the test says so. */
 const gate = (name: string, safety: 'safe' | 'cautious' | 'dangerous') =>
@@ -27,17 +28,18 @@ const release = (tag: string, callId: string): Promise<true> =>
 
 beforeAll(async () => {
   const tools = [gate('look', 'safe'), gate('note', 'cautious'), gate('pay', 'dangerous')];
-  bench = await startBench({
+  fixture = await startFixture({
     agents: ORDERS.map((order) =>
       defineAgent({ name: order, instructions: 'do', model: book.model, tools, order }),
     ),
   });
 });
 
-afterAll(() => bench.stop());
-
 const start = (order: Order, tag: string, names: string[]): Promise<TurnHandle> =>
-  bench.start(order, book.add({ toolCalls: names.map((name) => ({ name, arguments: { tag } })) }, readBack));
+  fixture.start(
+    order,
+    book.add({ toolCalls: names.map((name) => ({ name, arguments: { tag } })) }, readBack),
+  );
 
 const begun = (tag: string, lines: string[]): Promise<true> =>
   until(`${tag}: ${lines.join()}`, async () => {

@@ -1,14 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PolicyAnswer } from '../../src/tools/types';
 import { defineAgent } from '../../src/tools/define-agent';
-import { defineConfig } from '../../src/tools/define-config';
+import type { RunningWorker } from '../../src/worker';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture } from '../support/fixture';
 import { readBack, scriptBook, toolTexts } from '../support/script-book';
-import { decide, openOf, waitFor } from '../support/turns';
-import { startBench, until, type TestBench } from '../support/worker';
+import { decide, eventsOf, openOf, waitFor } from '../support/turns';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
-const pay = recordTool(effects, { name: 'pay', safety: 'dangerous' });
+const pay = recordTool(effects, { name: 'pay', safety: 'dangerous', startWithin: '3s' });
 const look = recordTool(effects, { name: 'look' });
 
 /** What the policy says now; tests change it while a call is parked. */
@@ -16,12 +18,12 @@ let policy: () => PolicyAnswer = () => 'run';
 const agentWith = (...tools: (typeof pay)[]) =>
   defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools, policy: () => policy() });
 
-let bench: TestBench;
+let fixture: Fixture;
 beforeEach(async () => {
   policy = () => 'run';
-  bench = await startBench({ workers: 0, agents: [agentWith(pay, look)] });
+  fixture = await startFixture({ workers: 0, agents: [agentWith(pay, look)] });
 });
-afterEach(() => bench.stop());
+afterEach(() => fixture.stop());
 
 const PAY = (tag: string) => ({ name: 'pay', arguments: { tag } });
 
@@ -34,28 +36,25 @@ test.each([
     },
     'the policy could not decide',
   ],
-])(
-  'case 6: a policy that %s by the time of the start: refused, nothing runs',
-  async (what, tightened, told) => {
-    await bench.addWorker();
-    const handle = await bench.start('payer', book.add({ toolCalls: [PAY(`policy ${what}`)] }, readBack));
-    await waitFor(handle, '1.1');
-    policy = tightened;
-    await decide(handle, { callId: '1.1', decision: 'approved' });
-    const { answer, status } = await handle.result();
-    expect(status).toBe('answered');
-    expect(answer).toContain(`Error [refused]`);
-    expect(answer).toContain(told);
-    expect(answer).not.toContain('secret');
-    expect(await effects.lines(`policy ${what}`)).toEqual([]);
-  },
-);
+])('a policy that %s by the time of the start: refused, nothing runs', async (what, tightened, told) => {
+  await fixture.addWorker();
+  const handle = await fixture.start('payer', book.add({ toolCalls: [PAY(`policy ${what}`)] }, readBack));
+  await waitFor(handle, '1.1');
+  policy = tightened;
+  await decide(handle, { callId: '1.1', decision: 'approved' });
+  const { answer, status } = await handle.result();
+  expect(status).toBe('answered');
+  expect(answer).toContain(`Error [refused]`);
+  expect(answer).toContain(told);
+  expect(answer).not.toContain('secret');
+  expect(await effects.lines(`policy ${what}`)).toEqual([]);
+});
 
 test('a policy tightens safety: a safe call asks; it cannot loosen it: a dangerous one still asks', async () => {
-  await bench.addWorker();
+  await fixture.addWorker();
   policy = () => ({ decision: 'ask', reason: 'first time' });
   const calls = [{ name: 'look', arguments: { tag: 'tight' } }, PAY('tight')];
-  const handle = await bench.start('payer', book.add({ toolCalls: calls }, readBack));
+  const handle = await fixture.start('payer', book.add({ toolCalls: calls }, readBack));
   await waitFor(handle, '1.2');
   expect((await openOf(handle))?.count).toBe(2);
   await decide(handle, { callId: '1.1', decision: 'approved' });
@@ -64,10 +63,35 @@ test('a policy tightens safety: a safe call asks; it cannot loosen it: a dangero
   expect(await effects.lines('tight')).toEqual(['look tight']);
 });
 
-test('a policy that refuses at once: the model is told, nobody is asked', async () => {
-  await bench.addWorker();
+test.each(['unsafe', 'idempotent'] as const)(
+  'a policy and a handler that take longer than the heartbeat of an %s tool: it runs once',
+  async (effect) => {
+    const tag = `slow policy ${effect}`;
+    const slow = recordTool(effects, { name: 'slow', safety: 'dangerous', effect, heartbeat: '1s' }, () =>
+      delay(1500),
+    );
+    const agent = defineAgent({
+      ...{ name: 'payer', instructions: 'do', model: book.model, tools: [slow] },
+      policy: () => delay(1500, 'run'),
+    });
+    await withAgent(agent);
+    const call = { name: 'slow', arguments: { tag } };
+    const handle = await fixture.start('payer', book.add({ toolCalls: [call] }, readBack));
+    await waitFor(handle, '1.1');
+    await decide(handle, { callId: '1.1', decision: 'approved' });
+    expect(await handle.result()).toMatchObject({ answer: expect.stringContaining(`slow did ${tag}`) });
+    expect(await effects.lines(tag)).toHaveLength(1);
+    const started = (await eventsOf(handle)).flatMap(
+      ({ activityTaskStartedEventAttributes: one }) => one ?? [],
+    );
+    expect(started.map(({ attempt }) => attempt)).toEqual(started.map(() => 1));
+  },
+);
+
+test('a policy that refuses at once: the model learns it, nobody is asked', async () => {
+  await fixture.addWorker();
   policy = () => ({ decision: 'refuse', reason: 'no payments' });
-  const handle = await bench.start('payer', book.add({ toolCalls: [PAY('never')] }, readBack));
+  const handle = await fixture.start('payer', book.add({ toolCalls: [PAY('never')] }, readBack));
   const { answer, counts } = await handle.result();
   expect(answer).toContain('Policy refused this call: no payments');
   expect(counts).toMatchObject({ calls: 1, requests: 0, failed: 1 });
@@ -80,19 +104,19 @@ const changes: [string, Partial<Parameters<typeof recordTool>[1]>][] = [
 ];
 
 test.each(changes)(
-  'case 6: a tool whose %s changed while a call was parked needs a fresh decision',
+  'a tool whose %s changed while a call was parked needs a fresh decision',
   async (what, change) => {
-    const first = await bench.addWorker();
+    const first = await fixture.addWorker();
     const again = book.add(
       { toolCalls: [PAY(`changed ${what}`)] },
       { toolCalls: [PAY(`changed ${what}`)] },
       readBack,
     );
-    const handle = await bench.start('payer', again);
+    const handle = await fixture.start('payer', again);
     await waitFor(handle, '1.1');
     await first.stop();
     const changed = recordTool(effects, { name: 'pay', safety: 'dangerous', ...change });
-    await bench.addWorker({ config: configOf(agentWith(changed)) });
+    await withAgent(agentWith(changed));
     await decide(handle, { callId: '1.1', decision: 'approved' });
     await waitFor(handle, '2.1');
     expect(await effects.lines(`changed ${what}`)).toEqual([]);
@@ -104,29 +128,30 @@ test.each(changes)(
   },
 );
 
-test('case 6: a tool that was withdrawn while a call was parked: an error result, and the turn goes on', async () => {
-  const first = await bench.addWorker();
+test('a tool that was withdrawn while a call was parked: an error result, and the turn goes on', async () => {
+  const first = await fixture.addWorker();
   const script = book.add({ toolCalls: [PAY('gone')] }, (request) => ({
     text: `${toolTexts(request).join()} [${request.tools.map((tool) => tool.function.name).join()}]`,
   }));
-  const handle = await bench.start('payer', script);
+  const handle = await fixture.start('payer', script);
   await waitFor(handle, '1.1');
   await first.stop();
-  await bench.addWorker({ config: configOf(agentWith(look)) });
+  await withAgent(agentWith(look));
   await decide(handle, { callId: '1.1', decision: 'approved' });
   const { answer } = await handle.result();
-  expect(answer).toContain('Error [tool_not_found]');
+  expect(answer).toContain('Error [expired]');
+  expect(answer).toContain('no worker with the tool pay');
   expect(answer).toContain('[look]');
   expect(await effects.lines('gone')).toEqual([]);
 });
 
-test('an agent that was withdrawn while its call was parked: refused, not in doubt; the turn fails by name', async () => {
-  const first = await bench.addWorker();
-  const handle = await bench.start('payer', book.add({ toolCalls: [PAY('no agent')] }, readBack));
+test('an agent that was withdrawn while its call was parked: it expires, nothing runs; the turn fails by name', async () => {
+  const first = await fixture.addWorker();
+  const handle = await fixture.start('payer', book.add({ toolCalls: [PAY('no agent')] }, readBack));
   await waitFor(handle, '1.1');
   await first.stop();
   const other = defineAgent({ name: 'other', instructions: 'do', model: book.model, tools: [pay] });
-  await bench.addWorker({ config: configOf(other) });
+  await withAgent(other);
   await decide(handle, { callId: '1.1', decision: 'approved' });
   const { status } = await until('the turn to end', async () => {
     const description = await handle.describe();
@@ -134,15 +159,12 @@ test('an agent that was withdrawn while its call was parked: refused, not in dou
   });
   expect(status).toBe('FAILED');
   await expect(handle.result()).rejects.toMatchObject({
-    cause: { message: 'this worker has no agent "payer"; it has: other' },
+    cause: {
+      message: 'no worker with agent "payer" here: the one that took this has other; nobody came for 1 s',
+    },
   });
   expect(await effects.lines('no agent')).toEqual([]);
 });
 
-const configOf = (agent: ReturnType<typeof agentWith>) =>
-  defineConfig({
-    agents: [agent],
-    taskQueue: bench.taskQueue,
-    stateDir: bench.stateDir,
-    log: { calls: false },
-  });
+const withAgent = (agent: ReturnType<typeof agentWith>): Promise<RunningWorker> =>
+  fixture.addWorker({}, { agents: [agent], agentWait: '1s' });

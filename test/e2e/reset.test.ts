@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
-import { calls, startTurn, useFaultBenches, type FaultBench } from '../support/fault-bench';
+import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { resetTurn } from '../support/operator';
 import {
   decide,
@@ -13,22 +13,20 @@ import {
   verdictsOf,
   waitFor,
 } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 jest.setTimeout(120_000);
 
-const newBench = useFaultBenches();
-
 /** The current run of a turn; handles of a start follow the first one. */
-const current = ({ client }: FaultBench, { workflowId }: TurnHandle): TurnHandle =>
+const current = ({ client }: Fixture, { workflowId }: TurnHandle): TurnHandle =>
   client.workflow.getHandle(workflowId);
 
 const approval = { callId: '1.1', decision: 'approved', approver: 'ann' } as const;
 
 /** A turn that has paid and waits in its second step. */
-const paid = async (bench: FaultBench): Promise<TurnHandle> => {
-  await bench.open('t');
-  const handle = current(bench, await bench.start(calls('pay:t'), calls('pay:later')));
+const paid = async (fixture: Fixture): Promise<TurnHandle> => {
+  await fixture.open('t');
+  const handle = current(fixture, await fixture.startSteps(calls('pay:t'), calls('pay:later')));
   await waitFor(handle, '1.1');
   await signalDecision(handle, approval);
   await waitFor(handle, '2.1');
@@ -54,74 +52,67 @@ const finish = async (handle: TurnHandle, callId: string) => {
 test.concurrent.each([
   ['signals re-applied', []],
   ['nothing re-applied', ['--reapply-exclude', 'All']],
-])(
-  'F18: reset to before a call that ran, on another machine, %s: in doubt, never again',
-  async (_, reapply) => {
-    const bench = await newBench();
-    const first = await bench.worker();
-    const handle = await paid(bench);
-    await first.kill();
-    await resetTurn(handle, '--event-id', await taskBefore(handle, 'pay'), ...reapply);
-    await bench.worker(bench.otherMachine());
-    await waitFor(handle, '1.1', 'in_doubt');
-    await resolve(handle, { callId: '1.1', resolution: 'happened', reason: 'seen' });
-    expect(await finish(handle, '2.1')).toMatchObject({ status: 'answered', counts: { inDoubt: 1 } });
-    expect(await bench.effects('t')).toHaveLength(1);
-  },
-);
+])('reset to before a call that ran, on another machine, %s: in doubt, never again', async (_, reapply) => {
+  const fixture = await startFixture();
+  const first = await fixture.addProcess();
+  const handle = await paid(fixture);
+  await first.kill();
+  await resetTurn(handle, '--event-id', await taskBefore(handle, 'pay'), ...reapply);
+  await fixture.addProcess(fixture.otherMachine());
+  await waitFor(handle, '1.1', 'in_doubt');
+  await resolve(handle, { callId: '1.1', resolution: 'happened', reason: 'seen' });
+  expect(await finish(handle, '2.1')).toMatchObject({ status: 'answered', counts: { inDoubt: 1 } });
+  expect(await fixture.effects('t')).toHaveLength(1);
+});
 
 test.concurrent(
-  'F18: reset to before a call that ran, on its own machine: the journal knows its result',
+  'reset to before a call that ran, on its own machine: the journal knows its result',
   async () => {
-    const bench = await newBench();
-    await bench.worker();
-    const handle = await paid(bench);
+    const fixture = await startFixture();
+    await fixture.addProcess();
+    const handle = await paid(fixture);
     await resetTurn(handle, '--event-id', await taskBefore(handle, 'pay'));
     const { answer, counts } = await finish(handle, '2.1');
     expect(answer).toContain('pay did t');
     expect(counts).toMatchObject({ inDoubt: 0 });
-    expect(await bench.effects('t')).toHaveLength(1);
+    expect(await fixture.effects('t')).toHaveLength(1);
   },
 );
 
-test.concurrent(
-  'F18: a call that is asked anew has another key and needs a decision of its own',
-  async () => {
-    const bench = await newBench();
-    await bench.worker();
-    const handle = await paid(bench);
-    const before = await scheduledInputs(handle, 'pay');
-    await resetTurn(handle, '--type', 'FirstWorkflowTask');
-    const open = await until('the request', async () => {
-      const now = await openOf(handle);
-      return now?.items[0]?.callId === '1.1' && now;
-    });
-    const verdict = await until(
-      'the verdict on the re-applied signal',
-      async () => (await verdictsOf(handle))[0],
-    );
-    expect(verdict).toMatchObject({ callId: '1.1', verdict: 'unknown_call' });
-    expect(await bench.effects('t')).toHaveLength(1);
-    expect(before[0]?.['callKey']).not.toBe(`${open.key}:1.1`);
-    const stale = { ...approval, callKey: String(before[0]?.['callKey']) };
-    expect(await decide(handle, stale)).toMatchObject({ accepted: false });
-    expect(await decide(handle, approval)).toMatchObject({ accepted: true });
-    await finish(handle, '2.1');
-    const keys = (await bench.effects('t')).map(({ key }) => key);
-    expect(new Set(keys).size).toBe(2);
-  },
-);
+test.concurrent('a call that is asked anew has another key and needs a decision of its own', async () => {
+  const fixture = await startFixture();
+  await fixture.addProcess();
+  const handle = await paid(fixture);
+  const before = await scheduledInputs(handle, 'pay');
+  await resetTurn(handle, '--type', 'FirstWorkflowTask');
+  const open = await until('the request', async () => {
+    const now = await openOf(handle);
+    return now?.items[0]?.callId === '1.1' && now;
+  });
+  const verdict = await until(
+    'the verdict on the re-applied signal',
+    async () => (await verdictsOf(handle))[0],
+  );
+  expect(verdict).toMatchObject({ callId: '1.1', verdict: 'unknown_call' });
+  expect(await fixture.effects('t')).toHaveLength(1);
+  expect(before[0]?.['callKey']).not.toBe(`${open.key}:1.1`);
+  const stale = { ...approval, callKey: String(before[0]?.['callKey']) };
+  expect(await decide(handle, stale)).toMatchObject({ accepted: false });
+  expect(await decide(handle, approval)).toMatchObject({ accepted: true });
+  await finish(handle, '2.1');
+  const keys = (await fixture.effects('t')).map(({ key }) => key);
+  expect(new Set(keys).size).toBe(2);
+});
 
 test.concurrent(
-  'F18: an approval that a reset re-applies does not approve what the model now asks for',
+  'an approval that a reset re-applies does not approve what the model now asks for',
   async () => {
-    const bench = await newBench();
-    await bench.worker();
-    const script = join(bench.directory, 'script');
+    const fixture = await startFixture();
+    await fixture.addProcess();
+    const script = join(fixture.directory, 'script');
     await writeFile(script, JSON.stringify([calls('pay:t'), calls('pay:later')]));
-    await bench.open('t');
-    const input = { agent: 'crash', prompt: script };
-    const handle = current(bench, await startTurn(bench.client, bench.taskQueue, input));
+    await fixture.open('t');
+    const handle = current(fixture, await fixture.start('crash', script));
     await waitFor(handle, '1.1');
     await signalDecision(handle, approval);
     await waitFor(handle, '2.1');
@@ -130,8 +121,8 @@ test.concurrent(
     await until('the other request', async () => (await openOf(handle))?.items[0]?.summary.includes('other'));
     await until('the verdict', async () => (await verdictsOf(handle))[0]?.verdict === 'unknown_call');
     await finish(handle, '1.1');
-    expect(await bench.effects('other')).toEqual([]);
-    expect(await bench.effects('t')).toHaveLength(1);
+    expect(await fixture.effects('other')).toEqual([]);
+    expect(await fixture.effects('t')).toHaveLength(1);
   },
 );
 
@@ -143,9 +134,9 @@ const beatenMs = async (handle: TurnHandle): Promise<number> => {
 };
 
 /** A turn whose call runs, with a workflow task after it: reset to that, the new run is given the same call again. */
-const running = async (bench: FaultBench): Promise<TurnHandle> => {
-  const handle = current(bench, await bench.start(calls('stubborn:t')));
-  await bench.effectsOf('t', 1);
+const running = async (fixture: Fixture): Promise<TurnHandle> => {
+  const handle = current(fixture, await fixture.startSteps(calls('stubborn:t')));
+  await fixture.effectsOf('t', 1);
   await signalDecision(handle, { callId: 'any' });
   await until('a verdict', async () => (await verdictsOf(handle)).length > 0);
   await until('a second of the call', async () => (await beatenMs(handle)) >= 1000);
@@ -153,31 +144,31 @@ const running = async (bench: FaultBench): Promise<TurnHandle> => {
 };
 
 test.concurrent(
-  'F18: reset while the call runs: the second start is refused, the first one settles it',
+  'reset while the call runs: the second start is refused, the first one settles it',
   async () => {
-    const bench = await newBench();
-    await bench.worker();
-    const handle = await running(bench);
+    const fixture = await startFixture();
+    await fixture.addProcess();
+    const handle = await running(fixture);
     await resetTurn(handle, '--type', 'LastWorkflowTask');
     await waitFor(handle, '1.1', 'in_doubt');
-    await bench.open('t');
+    await fixture.open('t');
     expect((await handle.result()).answer).toContain('stubborn did t');
-    expect(await bench.effects('t')).toHaveLength(1);
+    expect(await fixture.effects('t')).toHaveLength(1);
   },
 );
 
 test.concurrent(
-  'F18: reset while the call runs, taken by another machine: the base run tells of the start',
+  'reset while the call runs, taken by another machine: the base run tells of the start',
   async () => {
-    const bench = await newBench();
-    const first = await bench.worker();
-    const handle = await running(bench);
+    const fixture = await startFixture();
+    const first = await fixture.addProcess();
+    const handle = await running(fixture);
     await first.kill();
     await resetTurn(handle, '--type', 'LastWorkflowTask');
-    await bench.worker(bench.otherMachine());
+    await fixture.addProcess(fixture.otherMachine());
     await waitFor(handle, '1.1', 'in_doubt');
     await resolve(handle, { callId: '1.1', resolution: 'did-not', reason: 'seen' });
     await handle.result();
-    expect(await bench.effects('t')).toHaveLength(1);
+    expect(await fixture.effects('t')).toHaveLength(1);
   },
 );

@@ -1,16 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RunningServer } from '../../src/engine';
-import { calls, useFaultBenches, type FaultBench } from '../support/fault-bench';
+import type { RunningServer } from '../../src/engine/server-launch';
+import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';
 import { startOwnServer } from '../support/server';
 import { decide, eventsOf, openOf, signalDecision, waitFor } from '../support/turns';
-import type { TurnHandle } from '../support/worker';
 
 jest.setTimeout(120_000);
 
 const directory = scratchDirectory();
-const newBench = useFaultBenches();
 let server: RunningServer;
 
 beforeEach(async () => {
@@ -31,48 +29,48 @@ const revive = async (): Promise<void> => {
 };
 
 /** A turn that waits for a decision; its calls may miss beats while the server is down. */
-const waiting = async (): Promise<[FaultBench, TurnHandle]> => {
-  const bench = await newBench(server.address);
-  await bench.worker({ heartbeat: '30s' });
-  const handle = await bench.start(calls('pay:t'));
+const waiting = async (): Promise<[Fixture, TurnHandle]> => {
+  const fixture = await startFixture({ address: server.address });
+  await fixture.addProcess({ heartbeat: '30s' });
+  const handle = await fixture.startSteps(calls('pay:t'));
   await waitFor(handle, '1.1');
-  return [bench, handle];
+  return [fixture, handle];
 };
 
 const approval = { callId: '1.1', decision: 'approved', approver: 'ann', decisionId: 'one' } as const;
 
-const expectOnce = async (bench: FaultBench, handle: TurnHandle): Promise<void> => {
+const expectOnce = async (fixture: Fixture, handle: TurnHandle): Promise<void> => {
   expect(await handle.result()).toMatchObject({ counts: { calls: 1, failed: 0, requests: 1, inDoubt: 0 } });
-  expect(await bench.effects('t')).toHaveLength(1);
+  expect(await fixture.effects('t')).toHaveLength(1);
 };
 
 test('killed while a turn waits: the request is still there, and approving it works', async () => {
-  const [bench, handle] = await waiting();
+  const [fixture, handle] = await waiting();
   const before = await openOf(handle);
   await crash();
   await revive();
   expect(await openOf(handle)).toEqual(before);
   await decide(handle, approval);
-  await bench.open('t');
-  await expectOnce(bench, handle);
+  await fixture.open('t');
+  await expectOnce(fixture, handle);
 });
 
 test.each(['before', 'after'])(
   'killed inside a call that ends %s it is back: one effect, known',
   async (when) => {
-    const [bench, handle] = await waiting();
+    const [fixture, handle] = await waiting();
     await decide(handle, approval);
-    await bench.effectsOf('t', 1);
+    await fixture.effectsOf('t', 1);
     await crash();
-    if (when === 'before') await bench.open('t');
+    if (when === 'before') await fixture.open('t');
     await revive();
-    if (when === 'after') await bench.open('t');
-    await expectOnce(bench, handle);
+    if (when === 'after') await fixture.open('t');
+    await expectOnce(fixture, handle);
   },
 );
 
 /** Sends the same decision until it is answered, whatever becomes of the server meanwhile; a minute and more. */
-const insist = async (send: () => Promise<unknown>): Promise<unknown> => {
+const retryWhileUnavailable = async (send: () => Promise<unknown>): Promise<unknown> => {
   let failure: unknown;
   for (let attempt = 0; attempt < 600; attempt++) {
     try {
@@ -85,11 +83,11 @@ const insist = async (send: () => Promise<unknown>): Promise<unknown> => {
   throw failure;
 };
 
-test('F5: killed again and again while a decision is sent by both doors: it is taken once', async () => {
-  const [bench, handle] = await waiting();
+test('killed again and again while a decision is sent by both doors: it is taken once', async () => {
+  const [fixture, handle] = await waiting();
   const senders = [
-    ...[1, 2, 3].map(() => insist(() => decide(handle, approval, 'one'))),
-    ...[1, 2, 3].map(() => insist(() => signalDecision(handle, approval))),
+    ...[1, 2, 3].map(() => retryWhileUnavailable(() => decide(handle, approval, 'one'))),
+    ...[1, 2, 3].map(() => retryWhileUnavailable(() => signalDecision(handle, approval))),
   ];
   for (let round = 0; round < 3; round++) {
     await crash();
@@ -97,11 +95,11 @@ test('F5: killed again and again while a decision is sent by both doors: it is t
   }
   // Opened only now: a sender whose answer was lost with the server must still find the turn.
   const answers = await Promise.all(senders);
-  await bench.open('t');
+  await fixture.open('t');
   for (const answer of answers.slice(0, 3)) {
     expect(answer).toMatchObject({ accepted: true, approver: 'ann', decisionId: 'one' });
   }
-  await expectOnce(bench, handle);
+  await expectOnce(fixture, handle);
   const events = await eventsOf(handle);
   const updates = events.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes);
   expect(updates.length).toBeLessThanOrEqual(1);

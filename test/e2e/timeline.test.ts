@@ -1,19 +1,18 @@
 import { scriptedModel } from '../../src/models/scripted';
 import { connect, type Countersign } from '../../src/client';
-import { judgeRuns, type Judged, type NamedRun } from '../../src/cli/replay/judge';
-import { fetchRuns, newestRuns } from '../../src/cli/replay/runs';
-import { makeDecode } from '../../src/history/decode';
+import { type Judged, judgeRuns, type NamedRun } from '../../src/cli/replay/judge';
+import { fetchRuns, newestRuns } from '../../src/cli/replay/replay';
+import { makeDecode } from '../../src/history/decode/decode';
 import { replayRuns } from '../../src/history/replay/replayer';
-import { stateAfter, stateAt } from '../../src/history/state-at';
+import { parsePoint, stateAfter, stateAt } from '../../src/history/moment';
 import { timelineOf } from '../../src/history/timeline';
 import { transcriptOf } from '../../src/history/transcript';
-import { parsePoint } from '../../src/history/point';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { runCli } from '../cli/process';
-import { startOwnServer, testAddress, testBundle } from '../support/server';
+import { startFixture, type Fixture } from '../support/fixture';
+import { testAddress, testBundle } from '../support/server';
 import { transcriptOf as transcriptQuery, waitFor } from '../support/turns';
-import { startBench, type TestBench } from '../support/worker';
 
 const parameters = { type: 'object', properties: { n: { type: 'number', default: 7 } } } as const;
 const look = defineTool({
@@ -43,31 +42,28 @@ const talk = defineAgent({
   ]),
 });
 
-let bench: TestBench;
-let desk: Countersign;
+let fixture: Fixture;
+let client: Countersign;
 beforeAll(async () => {
-  bench = await startBench({ agents: [talk] });
-  desk = await connect({ address: testAddress() });
+  fixture = await startFixture({ agents: [talk] });
+  client = await connect({ address: testAddress() });
 });
-afterAll(async () => {
-  await desk.close();
-  await bench.stop();
-});
+afterAll(() => client.close());
 
 test('the messages rebuilt from the record are those the turn holds, while it waits and at its end', async () => {
-  const handle = await bench.start('talk', 'go');
+  const handle = await fixture.start('talk', 'go');
   const turn = handle.workflowId;
   await waitFor(handle, '1.3');
-  const events = await desk.timeline(turn);
+  const events = await client.timeline(turn);
   expect(transcriptOf(events).entries).toEqual(await transcriptQuery(handle));
   expect(stateAt(events, parsePoint('1.3')).view.requests).toMatchObject([
     { callId: '1.3', arguments: { n: 1 } },
   ]);
-  await desk.decide(turn, { callId: '1.3', decision: 'denied', reason: 'no' });
+  await client.decide(turn, { callId: '1.3', decision: 'denied', reason: 'no' });
   await waitFor(handle, '2.1');
-  await desk.decide(turn, { callId: '2.1', decision: 'modified', arguments: { n: 3 }, reason: 'less' });
+  await client.decide(turn, { callId: '2.1', decision: 'modified', arguments: { n: 3 }, reason: 'less' });
   expect(await handle.result()).toMatchObject({ status: 'answered' });
-  const whole = await desk.timeline(turn);
+  const whole = await client.timeline(turn);
   expect(transcriptOf(whole).entries).toEqual(await transcriptQuery(handle));
   expect(timelineOf(whole).steps.map(({ calls }) => calls.map(({ phase }) => phase))).toEqual([
     ['done', 'done', 'denied'],
@@ -82,12 +78,12 @@ test('the messages rebuilt from the record are those the turn holds, while it wa
 });
 
 test('the command line tells a live turn and replays the newest runs', async () => {
-  const handle = await bench.start('talk', 'go');
+  const handle = await fixture.start('talk', 'go');
   await waitFor(handle, '1.3');
   const env = { TEMPORAL_ADDRESS: testAddress() };
   const told = await runCli(['timeline', handle.workflowId], { env });
   expect(told).toMatchObject({ code: 0, err: '' });
-  expect(told.out).toMatch(/1\.3 pay {2}requested[^]*decide:/);
+  expect(told.out).toMatch(/1\.3 pay {2}waits for a decision[^]*decide:/);
   const one = await runCli(['replay', handle.workflowId], { env });
   expect(one).toMatchObject({ code: 0, err: '' });
   const query = `WorkflowId = '${handle.workflowId}'`;
@@ -108,15 +104,15 @@ test('the command line tells a live turn and replays the newest runs', async () 
   await handle.terminate();
 });
 
-test('a turn that continued as new is told and replayed as one', async () => {
-  const server = await startOwnServer({ dynamicConfig: ['limit.historyCount.suggestContinueAsNew=40'] });
+test('a turn that continued as new is shown and replayed as one', async () => {
+  const ownServer = { dynamicConfig: ['limit.historyCount.suggestContinueAsNew=40'] };
   const steps = [
     ...Array.from({ length: 8 }, (_, n) => ({ toolCalls: [call('look', { n })] })),
     { text: 'done' },
   ];
   const agent = defineAgent({ name: 'long', instructions: 'x', model: scriptedModel(steps), tools });
-  const own = await startBench({ agents: [agent], address: server.address });
-  const there = await connect({ address: server.address });
+  const own = await startFixture({ agents: [agent], ownServer });
+  const there = await connect({ address: own.address });
   const handle = await own.start('long', 'go on');
   await handle.result();
   const timeline = timelineOf(await there.timeline(handle.workflowId));
@@ -132,6 +128,4 @@ test('a turn that continued as new is told and replayed as one', async () => {
   expect(judged).toHaveLength(timeline.runs.length);
   expect(judged.filter(({ finding }) => finding !== undefined)).toEqual([]);
   await there.close();
-  await own.stop();
-  await server.stop();
 });

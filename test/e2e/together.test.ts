@@ -1,12 +1,10 @@
 import { connect } from '../../src/client';
-import { calls, useFaultBenches } from '../support/fault-bench';
+import { calls, type TurnHandle, startFixture } from '../support/fixture';
 import { testAddress } from '../support/server';
 import { decide, eventsOf, signalDecision, waitFor } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 jest.setTimeout(120_000);
-
-const newBench = useFaultBenches();
 
 /** What each event is, by its attributes. */
 const kindsOf = async (handle: TurnHandle): Promise<string[]> =>
@@ -14,22 +12,22 @@ const kindsOf = async (handle: TurnHandle): Promise<string[]> =>
 
 /** A turn whose worker is gone while one call ends and another is decided on; both are there when a worker is back. */
 const decidedMeanwhile = async (send: (handle: TurnHandle) => Promise<unknown>): Promise<TurnHandle> => {
-  const bench = await newBench();
-  const place = { callsQueue: `${bench.taskQueue}-calls`, heartbeat: '30s' };
-  const turns = { ...place, queues: [bench.taskQueue] };
-  const first = await bench.worker(turns);
-  await bench.worker({ ...place, queues: [place.callsQueue] });
-  const handle = await bench.start(calls('look:a', 'pay:b'));
+  const fixture = await startFixture();
+  const place = { callsQueue: `${fixture.taskQueue}-calls`, heartbeat: '30s' };
+  const turns = { ...place, queues: [fixture.taskQueue] };
+  const first = await fixture.addProcess(turns);
+  await fixture.addProcess({ ...place, queues: [place.callsQueue] });
+  const handle = await fixture.startSteps(calls('look:a', 'pay:b'));
   await waitFor(handle, '1.2');
-  await bench.effectsOf('a', 1);
+  await fixture.effectsOf('a', 1);
   await first.kill();
-  await bench.open('a');
-  await bench.open('b');
+  await fixture.open('a');
+  await fixture.open('b');
   await until('the outcome on record', async () => {
     const kinds = await kindsOf(handle);
     return kinds.lastIndexOf('activityTaskCompleted') > kinds.lastIndexOf('workflowTaskCompleted');
   });
-  const [, answer] = await Promise.all([bench.worker(turns), send(handle)]);
+  const [, answer] = await Promise.all([fixture.addProcess(turns), send(handle)]);
   expect(answer).toEqual(expect.anything());
   return handle;
 };

@@ -1,11 +1,11 @@
-import type { TranscriptPage } from '../../src/contract/transcript';
+import { DROPPED_OUTPUT, type TranscriptPage } from '../../src/contract/transcript';
 import type { ModelMessage, ModelRequest } from '../../src/models/model';
 import type { ScriptedReply } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
 import { decide, eventsOf, scheduledInputs, transcriptOf, waitFor } from '../support/turns';
-import { startBench, type TestBench } from '../support/worker';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -20,16 +20,18 @@ const page = (tag: string, callId: string): string => `${tag} ${callId} `.padEnd
 const tools = [
   recordTool(effects, { name: 'read' }, (tag, { callId }) => page(tag, callId)),
   recordTool(effects, { name: 'pay', safety: 'dangerous' }),
+  recordTool(effects, { name: 'bulk' }, (tag, { callId }) => `${tag} ${callId} `.padEnd(64 * KIB, callId)),
+  recordTool(effects, { name: 'huge', outputLimit: KIB * KIB }, (tag) => `${tag} `.padEnd(KIB * KIB, '\0')),
 ];
 
-let bench: TestBench;
+let fixture: Fixture;
 beforeEach(async () => {
-  bench = await startBench({
+  fixture = await startFixture({
     workers: 0,
     agents: [defineAgent({ name: 'reader', instructions: 'do', model: book.model, tools })],
   });
 });
-afterEach(() => bench.stop());
+afterEach(() => fixture.stop());
 
 /** A script of `steps` reads that keeps what the model was sent at each step. */
 const reading = (tag: string, steps: number, seen: ModelMessage[][], tool = 'read'): string => {
@@ -50,9 +52,9 @@ const expectGrowing = (seen: readonly ModelMessage[][]): void => {
 };
 
 test('history holds each text once: 30 steps of 8 KiB, and the model sees every one of them', async () => {
-  await bench.addWorker();
+  await fixture.addWorker();
   const seen: ModelMessage[][] = [];
-  const handle = await bench.start('reader', reading('linear', 30, seen));
+  const handle = await fixture.start('reader', reading('linear', 30, seen));
   await handle.result();
   const description = await handle.describe();
   expect(description.historySize).toBeLessThan(30 * STEP_BYTES);
@@ -67,12 +69,12 @@ test('history holds each text once: 30 steps of 8 KiB, and the model sees every 
 
 test('a worker that was started anew between steps reads the conversation; the model sees the same', async () => {
   const seen: ModelMessage[][] = [];
-  let worker = await bench.addWorker();
-  const handle = await bench.start('reader', reading('restarted', 3, seen, 'pay'));
+  let worker = await fixture.addWorker();
+  const handle = await fixture.start('reader', reading('restarted', 3, seen, 'pay'));
   for (let step = 1; step <= 3; step++) {
     await waitFor(handle, `${step}.1`);
     await worker.stop();
-    worker = await bench.addWorker();
+    worker = await fixture.addWorker();
     await decide(handle, { callId: `${step}.1`, decision: 'approved', reason: `step ${step}` });
   }
   await handle.result();
@@ -88,13 +90,13 @@ test.each([
   ['no cache', 1, { maxCachedWorkflows: 0 }],
   ['two workers on one queue', 2, {}],
 ])('%s: many turns at once see their own conversations', async (what, workers, extra) => {
-  for (let n = 0; n < workers; n++) await bench.addWorker(extra);
+  for (let n = 0; n < workers; n++) await fixture.addWorker(extra);
   const turns = Array.from({ length: 6 }, (_, index) => ({
     tag: `${what} ${index}`,
     seen: [] as ModelMessage[][],
   }));
   const handles = await Promise.all(
-    turns.map(({ tag, seen }) => bench.start('reader', reading(tag, 4, seen))),
+    turns.map(({ tag, seen }) => fixture.start('reader', reading(tag, 4, seen))),
   );
   await Promise.all(handles.map((handle) => handle.result()));
   for (const [index, { tag, seen }] of turns.entries()) {
@@ -115,8 +117,8 @@ const expectOwn = (seen: readonly ModelMessage[][], tag: string): void => {
 test.each([-1, -1e12, 0])(
   'the query answers from the start for %d; past the end there is nothing',
   async (from) => {
-    await bench.addWorker();
-    const handle = await bench.start('reader', reading(`query ${from}.`, 1, []));
+    await fixture.addWorker();
+    const handle = await fixture.start('reader', reading(`query ${from}.`, 1, []));
     await handle.result();
     const page = await handle.query<TranscriptPage, [unknown]>('transcript', { from });
     expect(page).toMatchObject({ from: 0, next: null });
@@ -126,14 +128,14 @@ test.each([-1, -1e12, 0])(
 );
 
 test('over its limit the transcript drops its oldest outputs, with a mark, and the turn goes on', async () => {
-  await bench.addWorker();
+  await fixture.addWorker();
   const seen: ModelMessage[][] = [];
   const many = Array.from({ length: 24 }, () => ({ name: 'read', arguments: { tag: 'dropped' } }));
   const step = ({ messages }: ModelRequest): ScriptedReply => {
     seen.push(messages);
     return { toolCalls: many };
   };
-  const handle = await bench.start(
+  const handle = await fixture.start(
     'reader',
     book.add(...Array.from({ length: 10 }, () => step), { text: 'done' }),
   );
@@ -148,3 +150,49 @@ test('over its limit the transcript drops its oldest outputs, with a mark, and t
   const events = await eventsOf(handle);
   expect(events.some((event) => event.workflowTaskFailedEventAttributes)).toBe(false);
 });
+
+/** Contents of the tools' messages. */
+const outputsOf = (messages: readonly ModelMessage[] = []): string[] =>
+  messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
+
+test.each([
+  ['bulk', 64],
+  ['huge', 2],
+])(
+  'outputs of %s, %d in one step, are cut to fit; a worker with and one without memory give the same',
+  async (name, count) => {
+    const seen: ModelMessage[][] = [];
+    const keep = (reply: ScriptedReply) => (request: ModelRequest) => {
+      seen.push(request.messages);
+      return reply;
+    };
+    const calls = Array.from({ length: count }, () => ({ name, arguments: { tag: `cut ${name}` } }));
+    const pay = { toolCalls: [{ name: 'pay', arguments: { tag: 'pay' } }] };
+    const prompt = book.add(keep({ toolCalls: calls }), keep(pay), keep({ text: 'done' }));
+    const first = await fixture.addWorker();
+    const handle = await fixture.start('reader', prompt);
+    await waitFor(handle, '2.1');
+    const outputs = outputsOf(seen[1]);
+    expect(outputs).toHaveLength(count);
+    for (const output of outputs)
+      expect(output).toMatch(new RegExp(`^cut ${name} [^]*left out to keep within the limit`));
+    await first.stop();
+    await fixture.addWorker();
+    await decide(handle, { callId: '2.1', decision: 'approved' });
+    expect(await handle.result()).toMatchObject({
+      status: 'answered',
+      counts: { calls: count + 1, failed: 0 },
+    });
+    const after = outputsOf(seen[2]);
+    const entries = (await transcriptOf(handle)).flatMap((entry) =>
+      entry.kind === 'result' ? [entry.content] : [],
+    );
+    expect(after).toEqual(entries);
+    // The oldest give way to what came after them.
+    const kept = after.slice(0, count).map((output, index) => output === outputs[index]);
+    expect(kept.at(-1)).toBe(true);
+    expect(
+      after.filter((_, index) => kept[index] === false).every((output) => output === DROPPED_OUTPUT),
+    ).toBe(true);
+  },
+);

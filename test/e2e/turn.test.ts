@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, eventsOf, openOf, signalDecision, transcriptOf, waitFor } from '../support/turns';
-import { startBench, type TestBench } from '../support/worker';
 
 const effects = useEffects();
 const book = scriptBook();
-let bench: TestBench;
+let fixture: Fixture;
 
 beforeAll(async () => {
   const tools = [
@@ -15,19 +15,17 @@ beforeAll(async () => {
     recordTool(effects, { name: 'pay', safety: 'dangerous' }),
     recordTool(effects, { name: 'mail', safety: 'dangerous' }),
   ];
-  bench = await startBench({
+  fixture = await startFixture({
     agents: [defineAgent({ name: 'three', instructions: 'do', model: book.model, tools })],
   });
 });
-
-afterAll(() => bench.stop());
 
 const calls = (tag: string, ...names: string[]) => ({
   toolCalls: names.map((name) => ({ name, arguments: { tag } })),
 });
 
-test('case 1: approve, deny and a safe call of one step: each once, the denied one never, every call has a result', async () => {
-  const handle = await bench.start('three', book.add(calls('first', 'look', 'pay', 'mail'), readBack));
+test('approve, deny and a safe call of one step: each once, the denied one never, every call has a result', async () => {
+  const handle = await fixture.start('three', book.add(calls('first', 'look', 'pay', 'mail'), readBack));
   await waitFor(handle, '1.3');
   expect((await openOf(handle))?.items.map((item) => item.callId)).toEqual(['1.2', '1.3']);
   await decide(handle, { callId: '1.2', decision: 'approved' });
@@ -54,15 +52,15 @@ test('case 1: approve, deny and a safe call of one step: each once, the denied o
 
 test('a turn without calls is one reply, with the tokens it took', async () => {
   const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10 };
-  const handle = await bench.start('three', book.add({ text: 'hello', usage }));
+  const handle = await fixture.start('three', book.add({ text: 'hello', usage }));
   expect(await handle.result()).toMatchObject({ status: 'answered', answer: 'hello', steps: 1, usage });
 });
 
-test('F20: a workflow retry policy is refused at the start: no model is asked, nothing runs, nothing is retried', async () => {
+test('a workflow retry policy is refused at the start: no model is asked, nothing runs, nothing is retried', async () => {
   const workflowId = `test-turn-${randomUUID()}`;
-  const handle = await bench.client.workflow.start('agentTurn', {
+  const handle = await fixture.client.workflow.start('agentTurn', {
     args: [{ agent: 'three', prompt: book.add(calls('retried', 'look'), readBack) }],
-    taskQueue: bench.taskQueue,
+    taskQueue: fixture.taskQueue,
     workflowId,
     retry: { maximumAttempts: 3, initialInterval: 1 },
   });

@@ -3,13 +3,14 @@ import { NEVER } from '../../src/contract/names';
 import { defineAgent } from '../../src/tools/define-agent';
 import { TransportError } from '../../src/tools/errors';
 import { recordTool, useEffects } from '../support/effects';
+import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
 import { decide, eventsOf, openOf, resolve, waitFor } from '../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../support/worker';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
-let bench: TestBench;
+let fixture: Fixture;
 
 beforeAll(async () => {
   const tools = [
@@ -20,15 +21,13 @@ beforeAll(async () => {
       throw new TransportError('the line broke');
     }),
   ];
-  bench = await startBench({
+  fixture = await startFixture({
     agents: [defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools })],
   });
 });
 
-afterAll(() => bench.stop());
-
 const start = (...names: string[]): Promise<TurnHandle> =>
-  bench.start(
+  fixture.start(
     'payer',
     book.add({ toolCalls: names.map((name) => ({ name, arguments: { tag: name } })) }, readBack),
   );
@@ -36,7 +35,7 @@ const start = (...names: string[]): Promise<TurnHandle> =>
 /** Waits until visibility finds the turn by this. */
 const found = (handle: TurnHandle, query: string): Promise<Record<string, unknown>> =>
   until(query, async () => {
-    for await (const one of bench.client.workflow.list({
+    for await (const one of fixture.client.workflow.list({
       query: `WorkflowId="${handle.workflowId}" AND ${query}`,
     })) {
       return one.searchAttributes;

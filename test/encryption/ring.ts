@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
-import { loadEncryption, type Encryption } from '../../src/encryption';
-import type { EncryptionOptions } from '../../src/encryption/settings';
+import { loadEncryption, type Encryption } from '../../src/encryption/load';
+import type { EncryptionOptions } from '../../src/encryption/keys';
 
 /** A key as it stands in settings. */
 export const drawKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;

@@ -1,11 +1,9 @@
-import { mkdirSync, writeFileSync, existsSync, chmodSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CountersignError } from '../../src/contract/errors';
-import { cachedBinary, cacheDirectory } from '../../src/engine/cache';
-import { resolveEngine } from '../../src/engine';
-import type { Engine, RouteName } from '../../src/engine/engine';
-import { ROUTES } from '../../src/engine/engine';
-import type { Route } from '../../src/engine/engine';
+import { cachedBinary, cacheDirectory } from '../../src/engine/binary';
+import { existingServer, resolveEngine } from '../../src/engine/resolve';
+import { type Engine, type Route, type RouteName, ROUTES } from '../../src/engine/engine';
 import { fakeTemporal, scratchDirectory, writeScript } from '../support/scratch';
 
 const scratch = scratchDirectory();
@@ -48,7 +46,7 @@ describe('the order of the routes', () => {
     });
   });
 
-  it('only looks when told so', async () => {
+  it('only looks where that is asked', async () => {
     const asked: RouteName[] = [];
     const looking = resolveEngine({}, { acquire: false, routes: routes(['download', 'go'], asked) });
     await expect(looking).rejects.toMatchObject({ code: 'no_server' });
@@ -147,5 +145,65 @@ describe('on a machine', () => {
         /name no address[\s\S]+is not set[\s\S]+not on PATH[\s\S]+nothing is cached/,
       ),
     });
+  });
+});
+
+describe('existingServer', () => {
+  const scratch = scratchDirectory();
+
+  const toml = (text: string): NodeJS.ProcessEnv => {
+    const path = join(scratch(), 'temporal.toml');
+    writeFileSync(path, text);
+    return { TEMPORAL_CONFIG_FILE: path };
+  };
+
+  const none = (): NodeJS.ProcessEnv => ({ TEMPORAL_CONFIG_FILE: join(scratch(), 'missing.toml') });
+
+  it('is none without settings', () => {
+    expect(existingServer(none())).toBeUndefined();
+  });
+
+  it('takes the address and namespace of the environment', () => {
+    const env = { ...none(), TEMPORAL_ADDRESS: 'example.test:7233', TEMPORAL_NAMESPACE: 'agents' };
+    expect(existingServer(env)).toMatchObject({
+      kind: 'existing',
+      address: 'example.test:7233',
+      namespace: 'agents',
+    });
+  });
+
+  it('takes those of temporal.toml, with the default namespace', () => {
+    const env = toml('[profile.default]\naddress = "toml.test:7233"\n');
+    expect(existingServer(env)).toMatchObject({ address: 'toml.test:7233', namespace: 'default' });
+  });
+
+  it('prefers the environment to temporal.toml', () => {
+    const env = {
+      ...toml('[profile.default]\naddress = "toml.test:7233"\n'),
+      TEMPORAL_ADDRESS: 'env.test:7233',
+    };
+    expect(existingServer(env)?.address).toBe('env.test:7233');
+  });
+
+  it('takes the profile that is named', () => {
+    const env = toml(
+      '[profile.default]\naddress = "a:1"\n[profile.cloud]\naddress = "b:2"\nnamespace = "n"\napi_key = "k"\n',
+    );
+    const server = existingServer({ ...env, TEMPORAL_PROFILE: 'cloud' });
+    expect(server).toMatchObject({ address: 'b:2', namespace: 'n', connection: { apiKey: 'k', tls: true } });
+  });
+
+  it('is none when temporal.toml names no address', () => {
+    expect(existingServer(toml('[profile.default]\nnamespace = "n"\n'))).toBeUndefined();
+  });
+
+  it.each([
+    ['a file that is no TOML', (): NodeJS.ProcessEnv => toml('profile = [[[')],
+    [
+      'a profile that is not there',
+      (): NodeJS.ProcessEnv => ({ ...toml('[profile.default]\n'), TEMPORAL_PROFILE: 'x' }),
+    ],
+  ])('refuses %s', (_what, env) => {
+    expect(() => existingServer(env())).toThrow(expect.objectContaining({ code: 'config_invalid' }));
   });
 });

@@ -4,10 +4,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { startServer } from '../../src/engine';
-import type { RunningServer } from '../../src/engine';
-import { isAlive } from '../../src/engine/lock';
-import { freePorts } from '../../src/engine/ports';
+import { startServer } from '../../src/engine/server';
+import type { RunningServer } from '../../src/engine/server-launch';
+import { isAlive } from '../../src/lock';
+import { freePorts } from '../../src/engine/server-args';
 import { ensureBuilt, lib } from '../support/build';
 import { scratchDirectory, writeScript } from '../support/scratch';
 import { startOwnServer, testCli } from '../support/server';
@@ -75,6 +75,20 @@ it('starts four at once', async () => {
   for (const server of servers) await startTurn(server, 'same-id');
 });
 
+it('starts with new ports when the server panicked over a port that another took', async () => {
+  const first = join(scratch(), 'panicked');
+  const binary = writeScript(
+    join(scratch(), 'temporal'),
+    `[ -e ${first} ] && exec ${testCli()} "$@"`,
+    `touch ${first}`,
+    'echo "Failed to start gRPC listener: bind: address already in use"',
+    'echo "panic: invalid memory address or nil pointer dereference"; seq 50; exit 2',
+  );
+  const server = await startServer({ binary, headless: true });
+  started.push(server);
+  await startTurn(server, 'after');
+});
+
 it('keeps what a file holds over a restart, a killed server included', async () => {
   const first = await start({ dbFile: dbFile() });
   await startTurn(first, 'kept');
@@ -126,7 +140,7 @@ describe('when the process that started it is killed', () => {
     const given = JSON.stringify({ binary: testCli(), headless: true, ...options });
     writeFileSync(
       script,
-      `require(${JSON.stringify(lib('engine', 'index.js'))}).startServer(${given}).then(({ pid, address }) => process.send({ pid, address })); setInterval(() => {}, 1000);`,
+      `require(${JSON.stringify(lib('engine', 'server.js'))}).startServer(${given}).then(({ pid, address }) => process.send({ pid, address })); setInterval(() => {}, 1000);`,
     );
     const parent = fork(script);
     const server = await new Promise<{ pid: number; address: string }>((resolve) =>
@@ -178,7 +192,7 @@ describe('what goes wrong', () => {
     expect(existsSync(`${dbFile()}.server.json`)).toBe(false);
   });
 
-  it('draws new ports when the ones it drew were taken meanwhile, but not for ever', async () => {
+  it('draws new ports when the ones it drew were taken meanwhile, but not endlessly', async () => {
     const count = join(scratch(), 'count');
     await expect(
       failing(`echo x >>${count}`, 'echo "listen: address already in use"; exit 1'),
@@ -196,7 +210,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  it('says that a file is no database', async () => {
+  it('says that a file is not a database', async () => {
     const file = join(scratch(), 'text.db');
     writeFileSync(
       file,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from '../support/build';
 import { startExample, type RunningExample } from './start-example';
+import { approveSeen, sawOf } from '../cli/saw';
 
 const ORIGINAL = join(root, 'examples', 'maintainer', 'repository');
 const FIXED = 'Math.round(lines.reduce(';
@@ -46,8 +47,10 @@ it.each([
   const { out } = await maintainer.cli('show', `${turn}/3.1`);
   expect(out).toContain(`+  return ${FIXED}`);
   expect(await fileIn(maintainer.folder)).toBe(await fileIn(ORIGINAL));
-  expect((await maintainer.cli(verb, `${turn}/3.1`, ...words)).code).toBe(0);
+  const saw = verb === 'approve' ? await sawOf(maintainer.cli, `${turn}/3.1`) : [];
+  const { code } = await maintainer.cli(verb, `${turn}/3.1`, ...saw, ...words);
   // What a person wrote is a new diff, which nobody has seen yet.
+  expect(code).toBe(again ? 6 : 0);
   if (again) await approveNew(turn);
   expect(await maintainer.end(turn)).toContain(says);
   const text = await fileIn(maintainer.folder);
@@ -67,5 +70,5 @@ async function approveNew(turn: string): Promise<void> {
   const { cli } = maintainer;
   const { out } = await cli('inbox', '--json');
   expect(JSON.parse(out)).toEqual([expect.objectContaining({ turn, callId: '3.1' })]);
-  expect((await cli('approve', `${turn}/3.1`)).code).toBe(0);
+  expect((await approveSeen(cli, `${turn}/3.1`)).code).toBe(0);
 }

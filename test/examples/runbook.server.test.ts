@@ -1,8 +1,9 @@
 import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../support/build';
-import { until } from '../support/worker';
 import { startExample, type RunningExample } from './start-example';
+import { approveSeen } from '../cli/saw';
+import { until } from '../support/until';
 
 const LOGS = join(root, 'examples', 'runbook', 'service', 'logs');
 
@@ -30,12 +31,12 @@ const logs = async (folder = join(runbook.folder, 'logs')): Promise<Record<strin
 it('runs what was approved, as it was left by the person who approved it', async () => {
   const before = await logs(LOGS);
   const turn = await runbook.waiting('operator', 'run bin/status then run bin/rotate-logs 1');
-  expect((await runbook.cli('approve', `${turn}/1.1`)).code).toBe(0);
+  expect((await approveSeen(runbook.cli, `${turn}/1.1`)).code).toBe(0);
   const told = await waitForSecond(turn);
   expect(told).toContain('lines: 3');
   expect(await logs()).toEqual(before);
   const edited = ['--set', 'argv.1="3"', '--reason', 'keep more'];
-  expect((await runbook.cli('approve', `${turn}/2.1`, ...edited)).code).toBe(0);
+  expect((await approveSeen(runbook.cli, `${turn}/2.1`, ...edited, '--yes')).code).toBe(0);
   expect(await runbook.end(turn)).toContain('at most 3 old ones are kept');
   const { 'app.txt': log = '', 'app.1.txt': old = '' } = before;
   expect(await logs()).toEqual({ 'app.txt': '', 'app.1.txt': log, 'app.2.txt': old });
@@ -53,8 +54,11 @@ it('asks nobody about a program that the runbook does not know, and refuses one 
   expect(code).toBe(0);
   expect(out).toContain('the runbook knows bin/status, bin/rotate-logs, tail, df and nothing else');
   const turn = await runbook.waiting('operator', 'run bin/status');
-  expect((await runbook.cli('approve', `${turn}/1.1`, '--args', '{"argv":["rm","-r","logs"]}')).code).toBe(0);
-  expect(await runbook.end(turn)).toContain('nothing else');
+  const other = ['--args', '{"argv":["rm","-r","logs"]}', '--yes'];
+  const brought = await approveSeen(runbook.cli, `${turn}/1.1`, ...other);
+  expect(brought).toMatchObject({ code: 3, err: expect.stringContaining('nothing else') });
+  expect((await runbook.cli('deny', `${turn}/1.1`, '--reason', 'not that')).code).toBe(0);
+  await runbook.end(turn);
   expect(await logs()).toEqual(await logs(LOGS));
 });
 

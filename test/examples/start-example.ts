@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { freePorts } from '../../src/engine/ports';
+import { freePorts } from '../../src/engine/server-args';
+import { listens } from '../cli/cli-worker';
 import { runCli, startCli, type Ended } from '../cli/process';
-import { until } from '../support/worker';
 
 /** An example that runs as its README says: `countersign dev`, with a server of its own. */
 export interface RunningExample {
@@ -27,8 +27,7 @@ export async function startExample(name: string, variable: string): Promise<Runn
   const env = { [variable]: folder, XDG_STATE_HOME: scratch };
   const args = ['dev', `examples/${name}/agent.ts`, ...ports, '--data-dir', join(scratch, 'server')];
   const dev = startCli(args, { env });
-  const early = dev.ended.then(({ err }) => Promise.reject(new Error(err)));
-  await Promise.race([until('the worker', () => dev.out().includes('Ctrl-C')), early]);
+  await listens(dev);
   const cli = (...words: string[]) => runCli([...words, '--address', `127.0.0.1:${port}`]);
   return {
     folder,
@@ -45,7 +44,6 @@ export async function startExample(name: string, variable: string): Promise<Runn
       return out;
     },
     stop: async () => {
-      early.catch(() => undefined);
       dev.signal('SIGINT');
       await dev.ended;
       await rm(scratch, { recursive: true, force: true });

@@ -25,13 +25,13 @@ const refund = { order: '1001', cents: 1500, reason: 'broken' };
 })();
 `;
 
-it('pays nothing once it is told to stop, and knows of a refund in doubt whether it was made', async () => {
+it('pays nothing once it has to stop, and knows of a refund in doubt whether it was made', async () => {
   const env = { REFUNDS: join(scratch(), 'refunds') };
   const { out, err } = await startNode(['-e', SCRIPT], { env }).ended;
   expect(err).toBe('');
   const told = out.trim().split('\n');
   expect(told.map((line): unknown => JSON.parse(line))).toEqual([
-    'AbortError',
+    'ToolError',
     { outcome: 'did_not' },
     'refunded 15.00 EUR of order 1001',
     { outcome: 'happened', content: 'refunded 15.00 EUR of order 1001' },

@@ -37,7 +37,7 @@ const recorded = (more: object = {}): PreparedCall => ({
   result: result('1.1', { tool: 'look', arguments: { n: 1 }, ...more }),
 });
 
-test('what is the same on both paths is told to be so, whatever the results said', () => {
+test('what is the same on both paths is said to be so, whatever the results said', () => {
   const comparison = compareFork(original(), forked([recorded({ content: 'something else' })]));
   expect(comparison).toMatchObject({ of: 't', from: '1.1', world: 'dry', end: { same: true } });
   expect(comparison?.steps.map(({ step, same }) => [step, same])).toEqual([
@@ -47,20 +47,22 @@ test('what is the same on both paths is told to be so, whatever the results said
 });
 
 test.each<[string, PreparedCall[], string]>([
-  ['another fate', [recorded({ success: false, error: { code: 'denied', message: 'no' } })], 'denied'],
+  ['another outcome', [recorded({ success: false, error: { code: 'denied', message: 'no' } })], 'denied'],
   ['an effect that would have been', [run('1.1', { kind: 'ask', tool: 'look' })], 'would_ask'],
-])('%s', (_, calls, fate) => {
+])('%s', (_, calls, outcome) => {
   const [first] = compareFork(original(), forked(calls))?.steps ?? [];
-  expect(first?.left?.calls).toMatchObject([{ callId: '1.1', tool: 'look', fate: 'done', content: 'seen' }]);
-  expect(first?.right?.calls).toMatchObject([{ fate }]);
-  expect(first?.same).toBe(fate === 'would_ask');
+  expect(first?.left?.calls).toMatchObject([
+    { callId: '1.1', tool: 'look', outcome: 'done', content: 'seen' },
+  ]);
+  expect(first?.right?.calls).toMatchObject([{ outcome }]);
+  expect(first?.same).toBe(outcome === 'would_ask');
 });
 
 test('a path that is longer than the other has a side of its own', () => {
   const script = new Script().started().task().think(1, [look]);
   const short = script.fold();
   const comparison = compareFork(short, forked([recorded()], 'another end'));
-  expect(comparison?.steps[0]?.left?.calls).toMatchObject([{ fate: 'open' }]);
+  expect(comparison?.steps[0]?.left?.calls).toMatchObject([{ outcome: 'open' }]);
   expect(comparison?.steps[1]).toMatchObject({ step: 2, right: { calls: [] }, same: false });
   expect(comparison?.steps[1]?.left).toBeUndefined();
   expect(comparison?.end).toMatchObject({
@@ -70,6 +72,6 @@ test('a path that is longer than the other has a side of its own', () => {
   });
 });
 
-test('a turn that is no fork has nothing to be compared with', () => {
+test('a turn that is not a fork has nothing to be compared with', () => {
   expect(compareFork(original(), original())).toBeUndefined();
 });

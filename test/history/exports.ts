@@ -9,7 +9,7 @@ const history = z.looseObject({ events: z.array(event) });
 /** A history as Temporal exports it, to be changed at will. */
 export type ExportedHistory = z.infer<typeof history>;
 
-/** A recorded turn's exported history, such as `0.1.0-edited`. */
+/** A recorded turn's exported history, such as `edited`. */
 export const exported = (name: string): ExportedHistory => history.parse(JSON.parse(exportedText(name)));
 
 /** The same as text. */
@@ -25,7 +25,7 @@ export const changed = (name: string, from: string | RegExp, to: string): string
 };
 
 /** The same with another type of workflow. */
-export const ofAnotherApplication = (): string => changed('0.1.0-plain', '"agentTurn"', '"orderFulfilment"');
+export const ofAnotherApplication = (): string => changed('plain', '"agentTurn"', '"orderFulfilment"');
 
 /** The same with the marker that `patched(id)` leaves. */
 export const withPatch = (name: string, id: string): ExportedHistory => {

@@ -5,12 +5,13 @@ import { digestText } from '../../src/contract/digest';
 import { LIMITS } from '../../src/contract/limits';
 import { utf8Bytes, DROPPED_OUTPUT } from '../../src/contract/transcript';
 import type { TurnInput } from '../../src/contract/turn';
-import { makeDecode } from '../../src/history/decode';
+import { makeDecode } from '../../src/history/decode/decode';
 import type { DecodedEvent } from '../../src/history/decode/events';
-import { planFork, recordOf, type ForkRequest, type TurnRecord } from '../../src/history/fork';
-import { startedIn } from '../../src/history/fork/point';
+import { planFork } from '../../src/history/fork';
+import { recordOf, startedIn, type TurnRecord } from '../../src/history/fork-record';
+import type { ForkRequest } from '../../src/history/fork';
 import { parseExport } from '../../src/history/exported';
-import { decodeRuns } from '../../src/history/read-record';
+import { decodeRuns } from '../../src/history/read';
 import { accepted, ask, item, result, run, Script } from './script';
 
 const NOW = { now: Date.parse('2026-02-01T00:00:00.000Z'), replyId: 'fresh', taskQueue: 'mine' };
@@ -107,7 +108,7 @@ test('arguments are checked against the schema that is on record', () => {
   );
 });
 
-test('while a call of the step runs, what came of it cannot be taken', () => {
+test('while a call of the step runs, how it ended cannot be taken', () => {
   const script = new Script()
     .started()
     .task()
@@ -162,12 +163,8 @@ test('a record over the limit gives up its oldest outputs, and is refused where 
   expect(() => plan(script, { at: '1.1' })).toThrow(expect.objectContaining({ code: 'fork_refused' }));
 });
 
-const folders = [join(__dirname, 'recorded'), join(__dirname, '..', 'histories')];
-const files = folders.flatMap((folder) =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => join(folder, name)),
-);
+const folder = join(__dirname, '..', 'histories');
+const files = readdirSync(folder).map((name) => join(folder, name));
 const eventsOf = async (file: string): Promise<readonly DecodedEvent[]> => {
   const source = { decode: makeDecode(), namespace: 'default' };
   const [run = []] = await decodeRuns(source, parseExport(readFileSync(file, 'utf8')));
@@ -212,7 +209,7 @@ test.each<[string, (events: readonly DecodedEvent[]) => DecodedEvent[], string, 
   ],
   ['without events', () => [], 'bad_history', 'its beginning is missing'],
 ])('a history %s is refused', async (_, change, code, words) => {
-  const events = await eventsOf(join(__dirname, '..', 'histories', '0.1.0-approved.json'));
+  const events = await eventsOf(join(__dirname, '..', 'histories', 'approved.json'));
   const error = expect.objectContaining({ code, message: expect.stringContaining(words) });
   expect(() => recordOf([change(events)])).toThrow(error);
 });

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import fc from 'fast-check';
-import { makeDecode } from '../../src/history/decode';
+import { makeDecode } from '../../src/history/decode/decode';
 import type { DecodedEvent } from '../../src/history/decode/events';
-import { createFold, foldAll } from '../../src/history/fold';
-import { turnEventsOfJson } from '../../src/history/from-json';
+import { createFold, foldAll } from '../../src/history/fold/fold';
+import { turnEventsOfJson } from '../../src/history/exported';
 import { viewOf } from '../../src/history/view';
 
 /** Histories of a real server and worker, one behaviour each. */
-const directory = join(__dirname, 'recorded');
+const directory = join(__dirname, '..', 'histories');
 const names = readdirSync(directory).map((name) => name.replace('.json', ''));
 const textOf = (name: string): string => readFileSync(join(directory, `${name}.json`), 'utf8');
 
@@ -92,7 +92,7 @@ test('many: calls of each kind, an edit, signals good and bad, a decision with n
   const view = viewOf(events);
   expect(view).toMatchObject({
     status: 'answered',
-    answer: 'all done',
+    answer: 'done',
     requests: [],
     inDoubt: [],
     unjudged: 0,
@@ -114,8 +114,8 @@ test('many: calls of each kind, an edit, signals good and bad, a decision with n
   });
 });
 
-test('expires: one request runs out of time, the other is closed by cancelling', async () => {
-  expect(await typesOf('expires', ['thinking', 'step'])).toEqual([
+test('expired-cancelled: one request runs out of time, the other is closed by cancelling', async () => {
+  expect(await typesOf('expired-cancelled', ['thinking', 'step'])).toEqual([
     'turn_started',
     'request_opened',
     'request_opened',
@@ -125,6 +125,8 @@ test('expires: one request runs out of time, the other is closed by cancelling',
     'call_ended',
     'turn_ended',
   ]);
+  const view = viewOf(await turnEventsOfJson(textOf('expired-cancelled')));
+  expect(view.calls.map(({ result }) => result?.error?.code)).toEqual(['expired', 'cancelled']);
 });
 
 test('lost: in doubt, run again, in doubt, happened; another did not', async () => {
@@ -137,8 +139,8 @@ test('lost: in doubt, run again, in doubt, happened; another did not', async () 
   expect(view.calls[0]?.resolutions.map((event) => event.resolution)).toEqual(['run-again', 'happened']);
 });
 
-test('edit: a file proposal that was edited is asked for again with its new plan', async () => {
-  const [first] = viewOf(await turnEventsOfJson(textOf('edit'))).calls;
+test('replanned: a file proposal that was edited is asked for again with its new plan', async () => {
+  const [first] = viewOf(await turnEventsOfJson(textOf('replanned'))).calls;
   expect(first?.request).toMatchObject({
     arguments: { n: 5 },
     proposed: { n: 1 },
@@ -147,17 +149,32 @@ test('edit: a file proposal that was edited is asked for again with its new plan
   expect(first?.decisions.map((event) => event.decision)).toEqual(['modified', 'approved']);
 });
 
-test('freeze: a worker that froze reports late, and that settles the doubt', async () => {
-  const types = await typesOf('freeze', ['thinking', 'step']);
+test('late: a call that was given up reports late, and that settles the doubt', async () => {
+  const types = await typesOf('late', ['thinking', 'step']);
   expect(types.slice(types.indexOf('call_lost'))).toEqual([
     'call_lost',
     'verifying',
     'in_doubt',
+    'verified',
     'outcome_reported',
     'call_ended',
-    'verified',
     'turn_ended',
   ]);
+});
+
+test('abandoned: a cancelled turn ends with its call in doubt, and says who ended it', async () => {
+  const view = viewOf(await turnEventsOfJson(textOf('abandoned')));
+  expect(view.status).toBe('cancelled');
+  expect(view.calls[0]?.result?.error).toEqual({
+    code: 'in_doubt',
+    message: 'Unresolved: ann ended the turn with this call in doubt. We moved.',
+  });
+});
+
+test('ended-approved-twice: a decision by signal and again by update is one decision', async () => {
+  const events = await turnEventsOfJson(textOf('ended-approved-twice'));
+  const decisions = events.flatMap((event) => (event.type === 'decision' ? [event] : []));
+  expect(decisions).toMatchObject([{ callId: '1.2', approver: 'cy', judgement: { accepted: true } }]);
 });
 
 test('reset: what the operator took back is gone from the view', async () => {
@@ -165,14 +182,31 @@ test('reset: what the operator took back is gone from the view', async () => {
   expect(events.map((event) => event.type)).toContain('reset');
   const view = viewOf(events);
   expect(view.runId).toBe(events.flatMap((event) => (event.type === 'reset' ? [event.newRunId] : []))[0]);
-  expect(view.steps).toHaveLength(1);
+  expect(view.steps).toHaveLength(2);
 });
 
-test('long: the last run of a chain tells the prompt of the first', async () => {
-  const [started] = await turnEventsOfJson(textOf('long'));
+test('continued: the last run of a chain tells the prompt of the first', async () => {
+  const [started] = await turnEventsOfJson(textOf('continued'));
   expect(started).toMatchObject({
     type: 'turn_started',
-    prompt: 'do long',
+    prompt: 'go on',
     continuedFrom: expect.any(String),
   });
+});
+
+test("what Temporal's own reset applied again is shown, by either door, with the reset that did it", async () => {
+  const events = await turnEventsOfJson(textOf('reapplied'));
+  const reset = events.find((event) => event.type === 'reset');
+  const again = events.filter((event) => event.type === 'decision' && event.reapplied !== undefined);
+  expect(again).toMatchObject([
+    { callId: '1.1', approver: 'ann', door: 'update', judgement: { accepted: true } },
+    { callId: '1.2', approver: 'bob', door: 'signal', judgement: { accepted: true } },
+  ]);
+  for (const event of again)
+    expect(event).toMatchObject({
+      reapplied: { eventId: reset?.eventId, at: reset?.at, reason: reset?.reason },
+    });
+  expect(events.filter((event) => event.type === 'decision' && event.reapplied === undefined)).not.toEqual(
+    [],
+  );
 });

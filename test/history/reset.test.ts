@@ -1,7 +1,7 @@
 import { planReset, type ResetPlan } from '../../src/history/reset';
 import { accepted, ask, item, result, run, Script } from './script';
 
-const told = ({ calls }: ResetPlan): string[] => calls.map(({ callId, fate }) => `${callId} ${fate}`);
+const told = ({ calls }: ResetPlan): string[] => calls.map(({ callId, outcome }) => `${callId} ${outcome}`);
 
 const plan = (script: Script, before: string): ResetPlan => planReset([script.events], before);
 
@@ -58,7 +58,19 @@ test('what was settled before the task stays; what ran in it does not', () => {
   script.task();
   done(script, note('1.2'));
   script.done(open, { result: result('1.3') });
-  expect(told(plan(script, '1.2'))).toEqual(['1.2 in_doubt', '1.3 runs_again', '1.4 starts']);
+  expect(told(plan(script, '1.2'))).toEqual(['1.2 in_doubt', '1.3 runs_again', '1.4 in_doubt']);
+});
+
+test('what was allowed before the task and had not started starts only where nobody has to look', () => {
+  const save = ask('1.3', {}, { effect: 'idempotent' });
+  const script = new Script().started().task();
+  script.think(1, [note('1.1'), ask('1.2'), save, run('1.4')]).open([item('1.2'), item('1.3')]);
+  for (const callId of ['1.2', '1.3'])
+    script.update('decide', { callId, decision: 'approved' }, accepted(callId, 'approved'));
+  const open = script.open([]).task().call(note('1.1'));
+  script.done(open, { result: result('1.1') });
+  const outcomes = ['1.1 in_doubt', '1.2 in_doubt', '1.3 asked_again', '1.4 starts'];
+  expect(told(plan(script, '1.1'))).toEqual(outcomes);
 });
 
 test('a request that expired is asked again, one that waits stays as it is', () => {
@@ -70,7 +82,7 @@ test('a request that expired is asked again, one that waits stays as it is', () 
     .open([item('1.1'), item('1.2', { deadline: null })])
     .wait(60_000)
     .task();
-  script.open([item('1.2', { deadline: null })]);
+  script.close({ expired: ['1.1'] }, [item('1.2', { deadline: null })]);
   expect(told(plan(script, '1.1'))).toEqual(['1.1 asked_again', '1.2 asked_again']);
   expect(() => plan(script, '1.2')).toThrow(expect.objectContaining({ code: 'reset_refused' }));
 });
@@ -127,4 +139,19 @@ test('a call of an earlier run is refused with the way out', () => {
 
 test.each([[[]], [[[]]]])('no record at all is a bad history', (runs) => {
   expect(() => planReset(runs, '1.1')).toThrow(expect.objectContaining({ code: 'bad_history' }));
+});
+
+test('a call that is asked again after an edit by signal is not approved by it: it goes on waiting', () => {
+  const preview = { text: 'pays' };
+  const script = new Script().started().task();
+  script.think(1, [ask('1.1', { preview }), note('1.2')]).open([item('1.1')]);
+  const edit = { callId: '1.1', decision: 'modified', arguments: { n: 5 }, decisionId: 'd' };
+  script.signal('approval', edit).task().open([]);
+  script.verdicts([{ callId: '1.1', verdict: 'accepted', decisionId: 'd', at: 'x', asksAgain: true }]);
+  const prepare = { id: 'prepare-1.1', activityType: 'countersign.prepare', taskQueue: 'q', input: {} };
+  const scheduled = script.add({ kind: 'activity_scheduled', ...prepare });
+  script.done(scheduled, { call: ask('1.1', { arguments: { n: 5 }, preview }) }).task();
+  script.open([item('1.1', { since: '2026-01-01T00:00:20.000Z' })]).task();
+  done(script, note('1.2'));
+  expect(told(plan(script, '1.2'))).toEqual(['1.2 in_doubt']);
 });

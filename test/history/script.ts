@@ -1,9 +1,9 @@
 import type { PreparedCall, ValidCall } from '../../src/contract/call';
 import type { ToolResult } from '../../src/contract/result';
 import type { ThinkInput, ThinkOutput } from '../../src/contract/think';
-import type { OpenItem, OpenMemo } from '../../src/contract/turn';
+import type { ClosedMemo, OpenItem, OpenMemo } from '../../src/contract/turn';
 import type { DecodedEvent, DecodedFailure } from '../../src/history/decode/events';
-import { foldAll } from '../../src/history/fold';
+import { foldAll } from '../../src/history/fold/fold';
 import type { TurnEvent } from '../../src/history/events';
 
 /** A decoded event without its number and time. */
@@ -54,6 +54,11 @@ export class Script {
     return this;
   }
 
+  /** An activity is scheduled; returns the id of its event. */
+  scheduled(id: string, activityType: string, input: unknown = undefined, taskQueue = 'q'): number {
+    return this.add({ kind: 'activity_scheduled', id, activityType, taskQueue, input });
+  }
+
   think(step: number, calls: PreparedCall[], input: Partial<ThinkInput> = {}): this {
     const scheduledEventId = this.thinkScheduled(step, input);
     this.add({ kind: 'activity_started', scheduledEventId, attempt: 1 });
@@ -64,18 +69,19 @@ export class Script {
   thinkScheduled(step: number, input: Partial<ThinkInput> = {}): number {
     const whole: ThinkInput = { agent: 'a', step, words: [], results: [], droppedBefore: 0, ...input };
     const activityType = 'countersign.think';
-    return this.add({
-      kind: 'activity_scheduled',
-      id: `think-${step}`,
-      activityType,
-      taskQueue: 'q',
-      input: whole,
-    });
+    return this.scheduled(`think-${step}`, activityType, whole);
   }
 
   open(items: OpenItem[], count = items.length): this {
     const memo: OpenMemo | null = count === 0 ? null : { key: 'key', count, items };
     this.add({ kind: 'memo', fields: { open: memo } });
+    return this;
+  }
+
+  /** What waits from here on, and what the workflow closed by itself. */
+  close(closed: ClosedMemo, items: OpenItem[] = [], count = items.length): this {
+    const open: OpenMemo | null = count === 0 ? null : { key: 'key', count, items };
+    this.add({ kind: 'memo', fields: { open, closed } });
     return this;
   }
 
@@ -109,19 +115,13 @@ export class Script {
       id,
       tool,
       callKey: `key:${callId}`,
+      secret: 's',
       generation,
       arguments: args,
       effect,
       ...more,
     };
-    const activityId = `call-${callId}-${generation}`;
-    const scheduled = this.add({
-      kind: 'activity_scheduled',
-      id: activityId,
-      activityType: tool,
-      taskQueue: 'q',
-      input,
-    });
+    const scheduled = this.scheduled(`call-${callId}-${generation}`, tool, input);
     this.add({ kind: 'activity_started', scheduledEventId: scheduled, attempt: 1 });
     return scheduled;
   }

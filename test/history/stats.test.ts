@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { turnEventsOfJson } from '../../src/history/from-json';
-import { createStats, statsOf } from '../../src/history/stats';
+import fc from 'fast-check';
+import { turnEventsOfJson } from '../../src/history/exported';
+import { createStats, spreadOf, statsOf } from '../../src/history/stats';
 import { recordedFiles } from './audit/sample';
 import { accepted, ask, item, result, run, Script, thinkOutput } from './script';
 
@@ -94,7 +95,10 @@ it.each([
 });
 
 it('counts a request that nobody decided in time', () => {
-  const script = requested().wait(120_000).task().open([]);
+  const script = requested()
+    .wait(120_000)
+    .task()
+    .close({ expired: ['1.1'] });
   expect(statsOf([script.fold()]).all.decisions).toMatchObject({
     requests: 1,
     expired: 1,
@@ -104,7 +108,7 @@ it('counts a request that nobody decided in time', () => {
 
 it('counts refused decisions beside the one that stands', () => {
   const script = requested();
-  script.signal('approval', { callId: '1.1', decision: 'approved', argsDigest: 'old' });
+  script.signal('approval', { callId: '1.1', decision: 'approved', seenDigest: '0'.repeat(64) });
   script.verdicts([{ callId: '1.1', verdict: 'stale_args', decisionId: 'd', at: 'x' }]);
   expect(statsOf([decide(script, 'approved').fold()]).all.decisions).toMatchObject({
     requests: 1,
@@ -162,5 +166,37 @@ describe('histories of a real server', () => {
     const { model } = statsOf([await eventsOf(pathOf('many'))]);
     expect(model.replies).toBeGreaterThan(0);
     expect(model.time.count).toBe(model.replies);
+  });
+});
+
+describe('spreadOf', () => {
+  it.each([
+    [[], { count: 0, mean: null, p50: null, p95: null, max: null }],
+    [[7], { count: 1, mean: 7, p50: 7, p95: 7, max: 7 }],
+    [[3, 1, 2], { count: 3, mean: 2, p50: 2, p95: 3, max: 3 }],
+    [
+      Array.from({ length: 100 }, (_, at) => 100 - at),
+      { count: 100, mean: 50.5, p50: 50, p95: 95, max: 100 },
+    ],
+  ])('of %j is right', (numbers, spread) => {
+    expect(spreadOf(numbers)).toEqual(spread);
+  });
+
+  it('has so many numbers at or below each percentile, and is one of the numbers', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { minLength: 1 }), (numbers) => {
+        const { p50, p95, max } = spreadOf(numbers);
+        for (const [share, value] of [
+          [0.5, p50],
+          [0.95, p95],
+          [1, max],
+        ] as const) {
+          expect(numbers).toContain(value);
+          expect(numbers.filter((one) => one <= (value ?? NaN)).length).toBeGreaterThanOrEqual(
+            share * numbers.length,
+          );
+        }
+      }),
+    );
   });
 });

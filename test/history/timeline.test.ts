@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../src/history/events';
-import { turnEventsOfJson } from '../../src/history/from-json';
+import { turnEventsOfJson } from '../../src/history/exported';
 import { timelineOf } from '../../src/history/timeline';
 import { exported } from './exports';
 import { accepted, ask, item, result, run, Script, thinkOutput } from './script';
@@ -8,7 +8,7 @@ const timelineFrom = async (...names: string[]) =>
   timelineOf(await turnEventsOfJson({ countersign: 1, runs: names.map(exported) }));
 
 test('each step has its reply and its calls, each call what happened to it', async () => {
-  const { steps } = await timelineFrom('0.1.0-edited');
+  const { steps } = await timelineFrom('edited');
   expect(steps.map(({ step, reply }) => [step, reply?.finishReason])).toEqual([
     [1, 'tool-calls'],
     [2, 'stop'],
@@ -74,24 +74,29 @@ test('tokens of all steps add up', () => {
 });
 
 test('a turn that continued as new is one turn, with a gap where runs are missing', async () => {
-  const { runs, steps, view } = await timelineFrom('0.1.0-continuing', '0.1.0-continued');
+  const { runs, steps, view } = await timelineFrom('continuing', 'continued');
   expect(runs).toHaveLength(2);
   expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 13]);
   expect(view.status).toBe('answered');
 });
 
-test('what the check of a tool says late is told with its call', async () => {
-  const { steps } = await timelineFrom('0.1.0-in-doubt');
+test('what the check of a tool says late is shown with its call', async () => {
+  const events = await turnEventsOfJson(exported('in-doubt'));
+  const isVerified = ({ type }: TurnEvent): boolean => type === 'verified';
+  const { steps } = timelineOf([
+    ...events.filter((event) => !isVerified(event)),
+    ...events.filter(isVerified),
+  ]);
   expect(steps[0]?.calls[0]?.events.at(-1)?.type).toBe('verified');
 });
 
-test('messages that name no call are told with the step', async () => {
-  const { steps } = await timelineFrom('0.1.0-denied');
+test('messages that name no call are shown with the step', async () => {
+  const { steps } = await timelineFrom('denied');
   const others = steps.flatMap(({ events }) => events);
   expect(others).toContainEqual(expect.objectContaining({ type: 'decision', callId: '' }));
 });
 
-test('a step that a reset took back is told as it was, and again as it became', () => {
+test('a step that a reset took back is shown as it was, and again as it became', () => {
   const before = new Script()
     .started()
     .task()

@@ -1,6 +1,6 @@
-import { DROPPED_OUTPUT } from '../../src/contract/transcript';
+import { cutContent, DROPPED_OUTPUT } from '../../src/contract/transcript';
 import type { TurnEvent } from '../../src/history/events';
-import { turnEventsOfJson } from '../../src/history/from-json';
+import { turnEventsOfJson } from '../../src/history/exported';
 import { transcriptOf } from '../../src/history/transcript';
 import { exported } from './exports';
 import { ask, result, run, Script } from './script';
@@ -38,7 +38,7 @@ test('what the model knew is what it was last asked with', () => {
   expect(entries.slice(known).map(({ kind }) => kind)).toEqual(['reply']);
 });
 
-test('the reply has what the model wrote, not what defaults made of it', () => {
+test('the reply has what the model wrote, not what defaults added', () => {
   const call = run('1.1', { arguments: { n: 1, deep: true }, proposed: { n: 1 } });
   const remote = {
     kind: 'remote' as const,
@@ -67,7 +67,25 @@ test('outputs that were dropped are gone from what the model knew', () => {
   expect(transcriptOf(script.fold()).entries[2]).toMatchObject({ content: DROPPED_OUTPUT });
 });
 
-test('what a reset took back is no message', () => {
+test('outputs that were cut to fit their step are cut in what the model knew, and whole in the events', () => {
+  const content = `long ${'x'.repeat(5000)} end`;
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [run('1.1'), run('1.2')]);
+  script.done(script.call(run('1.1')), { result: result('1.1', { content }) });
+  script.done(script.call(run('1.2')), { result: result('1.2', { content: 'short' }) });
+  script.task().thinkScheduled(2, { cutTo: 1000 });
+  const entries = transcriptOf(script.fold()).entries.slice(2);
+  expect(entries).toMatchObject([{ content: cutContent(content, 1000) }, { content: 'short' }]);
+  expect(script.told('call_ended')[0]?.result.content).toBe(content);
+  script.think(2, [run('2.1')], { cutTo: 1000 });
+  script.done(script.call(run('2.1')), { result: result('2.1', { content }) });
+  script.task().thinkScheduled(3);
+  expect(transcriptOf(script.fold()).entries.at(-1)).toMatchObject({ content });
+});
+
+test('what a reset took back is not a message', () => {
   const script = new Script()
     .started()
     .task()
@@ -79,8 +97,8 @@ test('what a reset took back is no message', () => {
 });
 
 test('the messages at the end of a run are the first of those that later runs took along', async () => {
-  const before = await turnEventsOfJson(exported('0.1.0-continuing'));
-  const [next] = await turnEventsOfJson(exported('0.1.0-continued'));
+  const before = await turnEventsOfJson(exported('continuing'));
+  const [next] = await turnEventsOfJson(exported('continued'));
   const carried = next?.type === 'turn_started' ? next.carried : undefined;
   const { entries } = transcriptOf(before);
   expect(entries.length).toBeGreaterThan(5);
@@ -88,7 +106,7 @@ test('the messages at the end of a run are the first of those that later runs to
 });
 
 test('the last run of a chain alone tells the same messages as the whole chain', async () => {
-  const runs = [exported('0.1.0-continuing'), exported('0.1.0-continued')];
+  const runs = [exported('continuing'), exported('continued')];
   const whole = transcriptOf(await turnEventsOfJson({ countersign: 1, runs }));
   const last = transcriptOf(await turnEventsOfJson(runs[1]));
   expect(last).toEqual(whole);

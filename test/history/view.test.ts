@@ -48,7 +48,7 @@ test('a refused decision is kept and changes nothing', () => {
   });
 });
 
-test('a decision on a call that is none is no call', () => {
+test('a decision on a call that is none is not a call', () => {
   const script = asked().signal('approval', { callId: '9.9', decision: 'approved' });
   expect(viewOf(script.fold()).unjudged).toBe(1);
   const view = viewOf(

@@ -11,11 +11,11 @@ import {
 } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { freePorts } from '../../src/engine/ports';
+import { freePorts } from '../../src/engine/server-args';
 import { root } from '../support/build';
 import { startOwnServer, testCli } from '../support/server';
-import { until } from '../support/worker';
 import { installPackage, run, type Installed } from './installed';
+import { until } from '../support/until';
 
 jest.setTimeout(120_000);
 
@@ -35,7 +35,13 @@ const ENTRIES: Record<string, string[]> = {
   countersign: ['defineAgent', 'defineTool', 'offlineModel', 'startWorker'],
   'countersign/client': ['connect', 'CountersignError', 'viewOf'],
   'countersign/workflow': ['agentTurn', 'createGate'],
-  'countersign/testing': ['approveNext', 'denyNext', 'scriptedModel', 'startBench', 'startTestServer'],
+  'countersign/testing': [
+    'approveNext',
+    'denyNext',
+    'scriptedModel',
+    'startTestEnvironment',
+    'startTestServer',
+  ],
 };
 
 describe('what is packed', () => {
@@ -127,11 +133,13 @@ describe('the agent of the README', () => {
     ).toBeLessThan(26);
     const turn = (await ask('run', 'clerk', 'create hello.txt with content "hello"', '--detach')).trim();
     const item = await until('the request', async () => {
-      const items: { turn: string; callId: string }[] = JSON.parse(await ask('inbox', '--json'));
+      const items: { turn: string; callId: string; seenDigest: string }[] = JSON.parse(
+        await ask('inbox', '--json'),
+      );
       return items.find((one) => one.turn === turn);
     });
     expect(existsSync(join(installed.app, 'files', 'hello.txt'))).toBe(false);
-    await ask('approve', `${turn}/${item.callId}`);
+    await ask('approve', `${turn}/${item.callId}`, '--saw', item.seenDigest.slice(0, 16));
     await ask('show', turn, '--follow');
     expect(readFileSync(join(installed.app, 'files', 'hello.txt'), 'utf8')).toBe('hello');
   });

@@ -8,7 +8,9 @@ const bootstrap = (...args: string[]): { status: number | null; stderr: string }
 it.each([[[]], [['unknown']], [['toString']]])('refuses the command %j and names those there are', (args) => {
   const { status, stderr } = bootstrap(...args);
   expect(status).toBe(1);
-  expect(stderr).toBe('countersign: usage: bootstrap.mjs prepare|demo|test|check|test:cluster|bench\n');
+  expect(stderr).toBe(
+    'countersign: usage: bootstrap.mjs prepare|demo|test|test:unit|check|test:cluster|bench\n',
+  );
 });
 
 it('refuses a check that does not exist', () => {

@@ -1,9 +1,10 @@
 import { TransportError } from '../../src/tools/errors';
 import { recordTool } from '../support/effects';
-import { until, type TurnHandle } from '../support/worker';
-import { useDeskBench } from './desk-bench';
+import { useTestApp } from './test-app';
+import type { TurnHandle } from '../support/fixture';
+import { until } from '../support/until';
 
-const { effects, client, ask, start } = useDeskBench('loser', (written) => [
+const { effects, client, ask, start } = useTestApp('loser', (written) => [
   recordTool(written, { name: 'lose', safety: 'cautious', effect: 'unsafe' }, () => {
     throw new TransportError('the line broke');
   }),

@@ -1,9 +1,9 @@
 import { CountersignError, ERROR_CODES } from '../../src/contract/errors';
-import { createTell } from '../../src/server/failure';
+import { createErrorFormatter } from '../../src/server/failure';
 
-const tellAll = () => {
+const createFormatter = () => {
   const reported: unknown[] = [];
-  return { reported, tell: createTell((error) => void reported.push(error)) };
+  return { reported, format: createErrorFormatter((error) => void reported.push(error)) };
 };
 
 it.each([
@@ -15,22 +15,24 @@ it.each([
   ['not_json', 415],
   ['too_many_attempts', 429],
   ['no_server', 503],
-] as const)('%s is told with %i, its message and what to do', (code, status) => {
-  const { tell, reported } = tellAll();
-  const told = tell(new CountersignError(code, 'what happened', { hint: 'what to do', data: { secret: 1 } }));
-  expect(told).toEqual({ status, body: { code, message: 'what happened', hint: 'what to do' } });
+] as const)('%s is response with %i, its message and what to do', (code, status) => {
+  const { format, reported } = createFormatter();
+  const response = format(
+    new CountersignError(code, 'what happened', { hint: 'what to do', data: { secret: 1 } }),
+  );
+  expect(response).toEqual({ status, body: { code, message: 'what happened', hint: 'what to do' } });
   expect(reported).toEqual([]);
 });
 
 it.each(ERROR_CODES)('%s is a failure', (code) => {
-  expect(tellAll().tell(new CountersignError(code, 'x')).status).toBeGreaterThanOrEqual(400);
+  expect(createFormatter().format(new CountersignError(code, 'x')).status).toBeGreaterThanOrEqual(400);
 });
 
 it.each([new Error('password=hunter2'), 'a text', undefined, { message: 'x' }])(
   '%p is only reported',
   (error) => {
-    const { tell, reported } = tellAll();
-    const { status, body } = tell(error);
+    const { format, reported } = createFormatter();
+    const { status, body } = format(error);
     expect({ status, code: body.code }).toEqual({ status: 500, code: 'unexpected' });
     expect(JSON.stringify(body)).not.toContain('hunter2');
     expect(reported).toEqual([error]);

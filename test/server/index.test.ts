@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startWeb, type RunningWeb, type WebOptions } from '../../src/server';
 import { createUsers } from '../../src/server/auth/users';
-import { eventsIn, unreachable } from './support';
+import { eventsIn, unreachable, useOfflineApp } from './support';
 
 let directory: string;
 let open: RunningWeb[];
@@ -25,7 +25,13 @@ const usersFile = (): string => join(directory, 'users.json');
 
 const start = async (options: Partial<WebOptions> = {}): Promise<RunningWeb> => {
   const web = await startWeb({
-    ...{ desk: unreachable(), usersFile: usersFile(), localUser: 'owner', pageDir: directory, version: '0' },
+    ...{
+      client: unreachable(),
+      usersFile: usersFile(),
+      localUser: 'owner',
+      pageDir: directory,
+      version: '0',
+    },
     refusalsFile: join(directory, 'refusals.jsonl'),
     onLink: (link) => void links.push(link),
     report: () => undefined,
@@ -39,17 +45,17 @@ const start = async (options: Partial<WebOptions> = {}): Promise<RunningWeb> => 
 const raw = (web: RunningWeb, bytes: string, then?: (socket: Socket) => void): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(web.url);
-    let said = '';
+    let answer = '';
     const socket = connect(Number(port), hostname, () => {
       socket.write(bytes);
       then?.(socket);
     });
-    socket.on('data', (chunk) => (said += String(chunk)));
+    socket.on('data', (chunk) => (answer += String(chunk)));
     // A server that hangs up in the middle of what is sent is what some of these tests want.
     socket.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ECONNREFUSED' ? reject(error) : undefined,
     );
-    socket.on('close', () => resolve(said));
+    socket.on('close', () => resolve(answer));
   });
 
 const request = (
@@ -58,7 +64,7 @@ const request = (
   headers: string[] = [`Host: ${new URL(web.url).host}`],
 ): Promise<string> => raw(web, [line, ...headers, 'Connection: close', '', ''].join('\r\n'));
 
-const statusOf = (said: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(said)?.[1]);
+const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
 
 describe('where it listens', () => {
   it('is this machine, with a link that signs in once', async () => {
@@ -85,13 +91,13 @@ describe('where it listens', () => {
     });
   });
 
-  it.each(['0.0.0.0', '::', '192.0.2.1'])('is not %s as long as nobody has a token', async (host) => {
+  it.each(['0.0.0.0', '::', '192.0.2.1'])('is not %s as long as no user has a token', async (host) => {
     await expect(start({ host })).rejects.toMatchObject({
       ...{ code: 'usage', hint: expect.stringContaining('countersign web user add') },
     });
   });
 
-  it('is anywhere once somebody has one; then no link signs in', async () => {
+  it('is anywhere once a user has one; then no link signs in', async () => {
     const token = await createUsers(usersFile()).add('ann');
     const web = await start({ host: '0.0.0.0', port: 0 });
     expect(web.drawLink()).toBeUndefined();
@@ -107,7 +113,7 @@ describe('where it listens', () => {
     await expect(start()).rejects.toMatchObject({ code: 'users_invalid' });
   });
 
-  it('is no address that this machine does not have', async () => {
+  it('cannot be an address that this machine does not have', async () => {
     await createUsers(usersFile()).add('ann');
     await expect(start({ host: '192.0.2.1' })).rejects.toMatchObject({ code: 'usage' });
   });
@@ -139,9 +145,9 @@ describe('what comes over the wire', () => {
   ])('never reaches a file by %s', async (path) => {
     const web = await start();
     await createUsers(usersFile()).add('ann');
-    const said = await request(web, `GET ${path} HTTP/1.1`);
-    expect([400, 404]).toContain(statusOf(said));
-    expect(said).not.toContain('tokenDigest');
+    const answer = await request(web, `GET ${path} HTTP/1.1`);
+    expect([400, 404]).toContain(statusOf(answer));
+    expect(answer).not.toContain('tokenDigest');
   });
 
   it('is not read on when it is 100 MB', async () => {
@@ -154,8 +160,8 @@ describe('what comes over the wire', () => {
       `Content-Length: ${100 * 1024 * 1024}`,
       'Connection: close',
     ];
-    const said = await raw(web, `${head.join('\r\n')}\r\n\r\n${'x'.repeat(70_000)}`);
-    expect(statusOf(said)).toBe(413);
+    const answer = await raw(web, `${head.join('\r\n')}\r\n\r\n${'x'.repeat(70_000)}`);
+    expect(statusOf(answer)).toBe(413);
     const chunked = head.map((line) =>
       line.startsWith('Content-Length') ? 'Transfer-Encoding: chunked' : line,
     );
@@ -172,18 +178,18 @@ describe('what comes over the wire', () => {
   ])('is cut off after a while when it is %s', async (_what, bytes) => {
     const timeouts = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 };
     const web = await start({ timeouts });
-    const said = await raw(web, bytes.replace('HOST', new URL(web.url).host));
-    expect(said === '' || statusOf(said) === 408).toBe(true);
+    const answer = await raw(web, bytes.replace('HOST', new URL(web.url).host));
+    expect(answer === '' || statusOf(answer) === 408).toBe(true);
     expect(statusOf(await request(web, 'GET / HTTP/1.1'))).toBe(200);
   });
 
   it.each([
-    '\u0000\u0001\u0002',
-    'GET',
-    'GET / HTTP/9.9\r\n\r\n',
-    'SSH-2.0-x\r\n',
-    `GET /${'x'.repeat(100_000)} HTTP/1.1\r\n\r\n`,
-  ])('and is no HTTP (%#) harms nothing', async (bytes) => {
+    ['control characters', '\u0000\u0001\u0002'],
+    ['a method alone', 'GET'],
+    ['a version that there is not', 'GET / HTTP/9.9\r\n\r\n'],
+    ['SSH', 'SSH-2.0-x\r\n'],
+    ['a path of 100,000 letters', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\n\r\n`],
+  ])('and is not HTTP (%s) harms nothing', async (_case, bytes) => {
     const timeouts = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 };
     const web = await start({ timeouts });
     await raw(web, bytes);
@@ -198,7 +204,7 @@ it('ends open streams when it is stopped', async () => {
     return [];
   };
   const token = await createUsers(usersFile()).add('ann');
-  const web = await start({ desk: { ...unreachable(), namespace: 'default', inbox } });
+  const web = await start({ client: { ...unreachable(), namespace: 'default', inbox } });
   const headers = { authorization: `Bearer ${token}` };
   const stream = eventsIn(await fetch(`${web.url}/api/inbox/events`, { headers }));
   expect((await stream.next()).value).toMatchObject({ event: 'inbox' });
@@ -207,4 +213,88 @@ it('ends open streams when it is stopped', async () => {
   const after = reads;
   await expect(fetch(web.url)).rejects.toThrow();
   expect(reads).toBe(after);
+});
+
+describe('the app', () => {
+  const { app, cookie } = useOfflineApp();
+
+  it('is served to anybody, with nothing in it, and can do nothing for anybody else', async () => {
+    const response = await app().ask('/');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const csp = response.headers.get('content-security-policy') ?? '';
+    expect(csp.split('; ').sort()).toEqual([
+      "base-uri 'none'",
+      "connect-src 'self'",
+      "default-src 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "img-src 'self' data:",
+      "require-trusted-types-for 'script'",
+      "script-src 'self'",
+      "style-src 'self'",
+    ]);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'x-frame-options': 'DENY',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'no-cache',
+    });
+  });
+
+  it.each(['/api/session', '/api/nothing', '/nothing'])('%s is as well protected', async (path) => {
+    const { headers } = await app().ask(path);
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cache-control')).toBe(path.startsWith('/api') ? 'no-store' : null);
+  });
+
+  it.each([
+    '/..%2f..%2fetc/passwd',
+    '/..%2f..%2fpackage.json',
+    '/%2e%2e/%2e%2e/package.json',
+    '/....//....//package.json',
+    '/..\\..\\package.json',
+    '/app.js/../../package.json',
+    '/app.js%00.html',
+    '/users.json',
+    '/index.html',
+    '/.env',
+    '//etc/passwd',
+    '/static/app.js',
+  ])('%s is not a file of the page', async (path) => {
+    expect((await app().ask(path)).status).toBe(404);
+  });
+
+  it('has no icon, which is not a fault', async () => {
+    expect((await app().ask('/favicon.ico')).status).toBe(204);
+  });
+
+  it('says what to do where the page was not built', async () => {
+    const response = await app().ask('/app.js');
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('npm run build');
+  });
+
+  describe('stats', () => {
+    test.each([
+      'limit=0',
+      'limit=501',
+      'limit=many',
+      'since=-1',
+      'since=7d',
+      'since=1e300',
+      'tool=',
+      `agent=${'a'.repeat(201)}`,
+    ])('stats with %s are refused', async (query) => {
+      const response = await app().ask(`/api/stats?${query}`, { cookie: cookie() });
+      expect([response.status, await response.json()]).toMatchObject([400, { code: 'usage' }]);
+    });
+
+    test('stats are for who is signed in', async () => {
+      expect((await app().ask('/api/stats')).status).toBe(401);
+    });
+  });
 });

@@ -3,11 +3,19 @@ import { z } from 'zod';
 import { waitForEnd } from '../../src/testing';
 import { recordTool } from '../support/effects';
 import { waitFor } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
-import { useDeskBench } from './desk-bench';
+import { useTestApp } from './test-app';
+import type { TurnHandle } from '../support/fixture';
+import { until } from '../support/until';
 
-const AGENT = 'desk-record';
-const { effects, bench, client, desk, ask, start } = useDeskBench(AGENT, (written) => [
+const AGENT = 'inbox-record';
+const {
+  effects,
+  fixture: fixture,
+  client,
+  app,
+  ask,
+  start,
+} = useTestApp(AGENT, (written) => [
   recordTool(written, { name: 'record_look' }),
   recordTool(written, { name: 'record_pay', safety: 'dangerous' }),
 ]);
@@ -26,10 +34,10 @@ const waiting = (tag: string): Promise<TurnHandle> =>
 const ended = async (tag: string): Promise<string> => {
   const { workflowId: turn } = await waiting(tag);
   const [request] = (await client().view(turn)).requests;
-  const { argsDigest, callKey } = z.object({ argsDigest: z.string(), callKey: z.string() }).parse(request);
+  const { seenDigest, callKey } = z.object({ seenDigest: z.string(), callKey: z.string() }).parse(request);
   await client().decide(turn, {
     ...{ callId: '2.1', decision: 'denied', approver: 'ann' },
-    argsDigest,
+    seenDigest,
     callKey,
   });
   await waitForEnd(client(), turn);
@@ -77,7 +85,7 @@ describe('a fork', () => {
     const turn = await ended('for real');
     const { status, body } = await fork(turn, { at: '2.1', live: true });
     expect(status).toBe(201);
-    const handle = bench().client.workflow.getHandle(String(body['turn']));
+    const handle = fixture().client.workflow.getHandle(String(body['turn']));
     await waitFor(handle, '2.1');
     expect((await client().view(handle.workflowId)).calls[0]).toMatchObject({
       phase: 'requested',
@@ -89,7 +97,7 @@ describe('a fork', () => {
 
   test.each([
     ['at a call that is not there', { at: '7.7' }, 404, 'call_not_found'],
-    ['at what is no call', { at: '<b>' }, 404, 'call_not_found'],
+    ['at what cannot be a call', { at: '<b>' }, 400, 'usage'],
     [
       'that decides on a call that asks nobody',
       { at: '1.1', change: { what: 'decision', decision: 'denied' } },
@@ -127,7 +135,7 @@ const refused = (): Promise<string> => (refusedTurn ??= ended('refused fork'));
 
 describe('a decision that is refused', () => {
   const logged = async (): Promise<Record<string, unknown>[]> =>
-    (await readFile(desk().refusalsFile, 'utf8'))
+    (await readFile(app().refusalsFile, 'utf8'))
       .trimEnd()
       .split('\n')
       .map((line) => z.record(z.string(), z.unknown()).parse(JSON.parse(line)));
@@ -137,28 +145,28 @@ describe('a decision that is refused', () => {
     const turn = handle.workflowId;
     const decide = (json: object): Promise<Response> =>
       ask(`/api/turns/${turn}/decisions`, { json: { callId: '2.1', ...json } });
-    const stale = { argsDigest: 'old', callKey: 'old', reason: 'secret words' };
+    const stale = { seenDigest: '0'.repeat(64), callKey: 'old', reason: 'secret words' };
     expect(
       (await decide({ ...stale, decision: 'modified', arguments: { tag: 'secret words' } })).status,
     ).toBe(409);
     const doubt = { callId: '1.1', resolution: 'happened', callKey: 'none' };
     expect((await ask(`/api/turns/${turn}/resolutions`, { json: doubt })).status).toBe(409);
     const [request] = (await client().view(turn)).requests;
-    const { argsDigest, callKey } = request ?? {};
-    expect((await decide({ decision: 'denied', argsDigest, callKey })).status).toBe(200);
+    const { seenDigest, callKey } = request ?? {};
+    expect((await decide({ decision: 'denied', seenDigest, callKey })).status).toBe(200);
     const head = { namespace: 'default', user: 'owner', turn };
     expect((await logged()).filter((line) => line['turn'] === turn)).toEqual([
       { ...head, at: expect.stringMatching(/Z$/), callId: '2.1', what: 'decision', code: 'stale_args' },
       { ...head, at: expect.stringMatching(/Z$/), callId: '1.1', what: 'resolution', code: 'not_in_doubt' },
     ]);
     expect(JSON.stringify(await logged())).not.toContain('secret');
-    expect(desk().reported).toEqual([]);
+    expect(app().reported).toEqual([]);
   });
 });
 
 test('stats count turns, tools and decisions, and what was refused here', async () => {
   const turn = await ended('counted');
-  const late = { callId: '2.1', decision: 'denied', argsDigest: 'x', callKey: 'y' };
+  const late = { callId: '2.1', decision: 'denied', seenDigest: '0'.repeat(64), callKey: 'y' };
   const { status } = await ask(`/api/turns/${turn}/decisions`, { json: late });
   expect(status).toBe(409);
   const read = async (query: string) => {
@@ -169,6 +177,7 @@ test('stats count turns, tools and decisions, and what was refused here', async 
         stats: z.looseObject({ tools: z.array(z.looseObject({ tool: z.string() })) }),
         refusals: z.record(z.string(), z.number()),
         isCut: z.boolean(),
+        unread: z.number(),
       })
       .parse(await response.json());
   };

@@ -1,14 +1,14 @@
 import { startOwnServer } from '../support/server';
-import { freePorts } from '../../src/engine/ports';
-import { eventsIn, testClient, testDesk } from './support';
+import { freePorts } from '../../src/engine/server-args';
+import { eventsIn, testClient, createTestApp } from './support';
 
-test('an open inbox is told that the Temporal server is gone, and goes on when it is back', async () => {
+test('an open inbox shows that the Temporal server is gone, and goes on when it is back', async () => {
   const [port = 0] = await freePorts(1);
   const server = await startOwnServer({ port });
   const client = await testClient(server.address);
-  const desk = await testDesk(client);
-  const cookie = await desk.signIn();
-  const stream = eventsIn(await desk.ask('/api/inbox/events', { cookie }));
+  const app = await createTestApp(client);
+  const cookie = await app.signIn();
+  const stream = eventsIn(await app.ask('/api/inbox/events', { cookie }));
   const next = async () => (await stream.next()).value;
   expect(await next()).toMatchObject({ event: 'inbox', data: { items: [], total: 0 } });
   await server.stop();
@@ -16,7 +16,7 @@ test('an open inbox is told that the Temporal server is gone, and goes on when i
     event: 'trouble',
     data: { code: 'no_server', hint: expect.any(String) },
   });
-  const refused = await desk.ask('/api/inbox', { cookie });
+  const refused = await app.ask('/api/inbox', { cookie });
   expect({ status: refused.status, body: await refused.json() }).toMatchObject({
     ...{ status: 503, body: { code: 'no_server' } },
   });
@@ -24,9 +24,9 @@ test('an open inbox is told that the Temporal server is gone, and goes on when i
   let event = await next();
   while (event?.event === 'trouble') event = await next();
   expect(event).toMatchObject({ event: 'inbox' });
-  desk.close();
+  app.close();
   await stream.return(undefined);
-  await desk.remove();
+  await app.remove();
   await client.close();
   await again.stop();
 }, 120_000);

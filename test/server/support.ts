@@ -2,40 +2,44 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
-import { createApp } from '../../src/server/app';
-import { createAttempts } from '../../src/server/auth/attempts';
-import { createCodes, type Codes } from '../../src/server/auth/codes';
-import { createDoor } from '../../src/server/auth/door';
-import { createSessions } from '../../src/server/auth/sessions';
+import { defined } from '../../src/contract/defined';
+import { createApp } from '../../src/server';
+import {
+  type Codes,
+  createAttempts,
+  createAuthenticator,
+  createCodes,
+  createSessions,
+} from '../../src/server/auth/authenticator';
 import { createUsers, type Users } from '../../src/server/auth/users';
-import { createTell } from '../../src/server/failure';
-import { createHosts } from '../../src/server/guard/hosts';
-import { createFeed } from '../../src/server/inbox/feed';
-import { readSnapshot } from '../../src/server/inbox/snapshot';
-import { createRefusalLog } from '../../src/server/refusals/log';
-import { createStatsReader } from '../../src/server/stats/reader';
+import { createErrorFormatter } from '../../src/server/failure';
+import { createHosts } from '../../src/server/address';
+import { createFeed, readSnapshot } from '../../src/server/inbox-feed';
+import { createRefusalLog } from '../../src/server/refusal-log';
+import { createStatsReader } from '../../src/server/stats-reader';
 
-/** Where the tests' desk is. */
+/** Where the tests' web inbox is. */
 export const HOST = '127.0.0.1:7243';
 export const ORIGIN = `http://${HOST}`;
 
 /** An app without a port, and what a test turns on it. */
-export interface TestDesk {
+export interface TestApp {
   users: Users;
   codes: Codes;
   /** Milliseconds that are added to the clock of sessions, codes and attempts. */
   clock: { ahead: number };
   /** Links that were drawn because a spent one was used. */
   staleCodes: number[];
-  /** What was told as a mistake of ours. */
+  /** Unexpected errors that were reported. */
   reported: unknown[];
+  usersFile: string;
   /** Where refused decisions are kept. */
   refusalsFile: string;
   /** Ends every stream. */
   close(): void;
   /** Asks as our page would, with its cookie where there is one; `headers` are put over it. */
   ask(path: string, options?: AskOptions): Promise<Response>;
-  /** Signs in as the person who started the desk, and returns the cookie. */
+  /** Signs in as the person who started the web inbox, and returns the cookie. */
   signIn(): Promise<string>;
 }
 
@@ -50,66 +54,103 @@ export interface AskOptions {
   without?: string[];
 }
 
-/** An app over a desk, with a users file of its own. */
-export async function testDesk(desk: Countersign): Promise<TestDesk & { remove(): Promise<void> }> {
-  const directory = await mkdtemp(join(tmpdir(), 'countersign-desk-'));
-  await writeFile(join(directory, 'index.html'), '<!doctype html><title>desk</title>');
+/** An app over a web inbox, with a users file of its own. */
+export async function createTestApp(client: Countersign): Promise<TestApp & { remove(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
+  await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
   const clock = { ahead: 0 };
   const now = (): number => Date.now() + clock.ahead;
-  const users = createUsers(join(directory, 'users.json'));
+  const usersFile = join(directory, 'users.json');
+  const users = createUsers(usersFile);
   const codes = createCodes(now);
   const staleCodes: number[] = [];
   const reported: unknown[] = [];
   const closing = new AbortController();
-  const tell = createTell((error) => void reported.push(error));
+  const formatError = createErrorFormatter((error) => void reported.push(error));
   const local = { codes, user: 'owner', onStale: () => void staleCodes.push(1) };
-  const door = createDoor({ users, local, sessions: createSessions(now), attempts: createAttempts(now) });
-  const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['desk.example.com'] });
-  const feed = createFeed({ read: () => readSnapshot(desk), tell, paceMs: 50 });
+  const authenticator = createAuthenticator({
+    users,
+    local,
+    sessions: createSessions(now),
+    attempts: createAttempts(now),
+  });
+  const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
+  const feed = createFeed({ read: () => readSnapshot(client), formatError, intervalMs: 50 });
   const refusalsFile = join(directory, 'refusals.jsonl');
   const refusals = createRefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
-  const stats = createStatsReader({ desk, refusals });
+  const stats = createStatsReader({ client, refusals });
   const app = createApp({
     ...{
       stats,
       refusals,
-      desk,
-      door,
+      client,
+      authenticator,
       hosts,
       feed,
-      tell,
+      formatError,
       pageDir: directory,
       version: '1.2.3',
       closing: closing.signal,
     },
   });
-  const ask: TestDesk['ask'] = async (
+  const ask: TestApp['ask'] = async (
     path,
     { method, headers = {}, cookie, json, body, without = [] } = {},
   ) => {
     const sent = json === undefined ? body : JSON.stringify(json);
     const all = {
       ...{ host: HOST, origin: ORIGIN, 'sec-fetch-site': 'same-origin' },
-      ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(cookie === undefined ? {} : { cookie }),
+      ...defined({ 'content-type': sent === undefined ? undefined : 'application/json', cookie }),
       ...headers,
     };
     return app.request(`${ORIGIN}${path}`, {
       method: method ?? (sent === undefined ? 'GET' : 'POST'),
       headers: Object.entries(all).filter(([name]) => !without.includes(name)),
-      ...(sent === undefined ? {} : { body: sent }),
+      ...defined({ body: sent }),
     });
   };
   return {
-    ...{ users, codes, clock, staleCodes, reported, refusalsFile, ask, close: () => closing.abort() },
+    ...{
+      users,
+      usersFile,
+      codes,
+      clock,
+      staleCodes,
+      reported,
+      refusalsFile,
+      ask,
+      close: () => closing.abort(),
+    },
     signIn: async () => cookieOf(await ask('/api/session', { json: { code: codes.draw() } })),
     remove: () => rm(directory, { recursive: true, force: true }),
   };
 }
 
-/** A desk over a client that reaches no server: for what must never get that far. */
-export async function offlineDesk(): Promise<TestDesk & { remove(): Promise<void> }> {
-  return testDesk(unreachable());
+/** An app that is set up, and the cookie of the person who started it. */
+export interface AppInUse {
+  app(): TestApp;
+  cookie(): string;
+}
+
+/** An app for the tests beside this call, one for all of them or one for each. */
+export function useApp(client: () => Countersign, per: 'file' | 'test' = 'file'): AppInUse {
+  let app: Awaited<ReturnType<typeof createTestApp>>;
+  let cookie: string;
+  const [before, after] = per === 'file' ? [beforeAll, afterAll] : [beforeEach, afterEach];
+  before(async () => {
+    app = await createTestApp(client());
+    cookie = await app.signIn();
+  });
+  after(async () => {
+    app.close();
+    await app.remove();
+  });
+  return { app: () => app, cookie: () => cookie };
+}
+
+/** The same over a client that reaches no server: for what must never get that far. */
+export function useOfflineApp(per?: 'file' | 'test'): AppInUse {
+  return useApp(unreachable, per);
 }
 
 /** Whatever is asked of it fails. */
@@ -152,7 +193,7 @@ export async function* eventsIn(
         const event = fields.get('event');
         const id = fields.get('id');
         if (event === undefined) continue;
-        yield { event, data: JSON.parse(fields.get('data') ?? 'null'), ...(id === undefined ? {} : { id }) };
+        yield { event, data: JSON.parse(fields.get('data') ?? 'null'), ...defined({ id }) };
       }
     }
   } finally {

@@ -1,7 +1,8 @@
 import type { ValidCall } from '../../src/contract/call';
 import { digestJson } from '../../src/contract/digest';
 import type { JsonObject } from '../../src/contract/json';
-import type { FilePlan } from '../../src/contract/plan';
+import type { FilePlan, Preview } from '../../src/contract/plan';
+import { previewDigests } from '../../src/contract/plan';
 import type { Effect } from '../../src/contract/tool';
 import { makeApprovals, type Approvals } from '../../src/workflows/approvals/state';
 import { register } from '../../src/workflows/approvals/transitions';
@@ -20,13 +21,16 @@ export interface CallShape {
   effect?: Effect;
   args?: JsonObject;
   plan?: FilePlan;
+  /** Text of a preview without a plan. */
+  preview?: string;
   expiresMs?: number | null;
+  local?: boolean;
 }
 
 /** A prepared call, as `think` would have made it. */
 export function validCall(shape: CallShape = {}): ValidCall {
   const args = shape.args ?? { amount: 10 };
-  const preview = shape.plan === undefined ? {} : { preview: { text: 'diff', plan: shape.plan } };
+  const preview = previewOf(shape);
   return {
     kind: shape.kind ?? 'ask',
     callId: shape.callId ?? '1.1',
@@ -43,9 +47,15 @@ export function validCall(shape: CallShape = {}): ValidCall {
       retry: { maximumAttempts: 5, initialIntervalMs: 1000, backoffCoefficient: 2 },
       requestExpiresMs: shape.expiresMs === undefined ? 60_000 : shape.expiresMs,
       startWithinMs: 3_600_000,
+      ...(shape.local === undefined ? {} : { local: shape.local }),
     },
-    ...preview,
+    ...(preview === undefined ? {} : { preview, ...previewDigests(preview) }),
   };
+}
+
+function previewOf({ plan, preview }: CallShape): Preview | undefined {
+  if (plan !== undefined) return { text: 'diff', plan };
+  return preview === undefined ? undefined : { text: preview };
 }
 
 export const PLAN: FilePlan = {

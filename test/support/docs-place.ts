@@ -1,20 +1,20 @@
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { randomUUID } from 'node:crypto';
 import { connect, type Countersign } from '../../src/client';
 import type { TurnView } from '../../src/history/view';
-import { runCli, startCli, startProgram, type RunningCommand } from '../cli/process';
+import { listens } from '../cli/cli-worker';
+import { startCli, startProgram, type RunningCommand } from '../cli/process';
 import { root } from './build';
 import { snippetsOf } from './docs';
 import { writeScript } from './scratch';
 import { startOwnServer, testCli } from './server';
-import { until } from './worker';
+import { until } from './until';
 
 /** A reader's machine: a folder with the agents of the docs, a server, a worker, and a shell. */
 export interface DocsPlace {
   folder: string;
-  desk: Countersign;
+  client: Countersign;
   /** Starts a line as a shell would. */
   type(line: string): RunningCommand;
   /** Starts a turn that makes these calls, and waits until a person is asked. */
@@ -92,27 +92,25 @@ export async function makePlace(): Promise<DocsPlace> {
     await server.stop();
     throw error;
   });
-  const desk = await connect({ address: server.address });
+  const client = await connect({ address: server.address });
   const look = (turn: string, what: string, is: (view: TurnView) => boolean): Promise<TurnView> =>
     until(`${turn} to be ${what}`, async () => {
-      const view = await desk.view(turn);
+      const view = await client.view(turn);
       return is(view) && view;
     });
   return {
     folder,
-    desk,
+    client,
     look,
     type: (line) =>
       typeIn(line, { ...env, PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` }, folder),
     request: async (...calls) => {
-      const turn = `docs-${randomUUID()}`;
-      const prompt = JSON.stringify(calls);
-      const { code, err } = await runCli(['run', 'told', prompt, '--id', turn, '--wait', '0'], { env });
-      expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining('[still_waiting]') });
+      const { turn } = await client.start({ agent: 'told', prompt: JSON.stringify(calls) });
+      await look(turn, 'waiting', ({ requests }) => requests.length > 0);
       return turn;
     },
     stop: async () => {
-      await desk.close();
+      await client.close();
       worker.signal('SIGTERM');
       await worker.ended;
       await server.stop();
@@ -120,13 +118,6 @@ export async function makePlace(): Promise<DocsPlace> {
     },
   };
 }
-
-/** Waits until `dev` or `worker` says that it runs. */
-export const listens = async (command: RunningCommand): Promise<void> => {
-  const early = command.ended.then(({ err }) => Promise.reject(new Error(err)));
-  await Promise.race([until('the worker', () => command.out().includes('Ctrl-C')), early]);
-  early.catch(() => undefined);
-};
 
 /** The examples, the agent of getting started under the name it says, and the programs that readers have. */
 async function makeFolder(): Promise<string> {

@@ -18,7 +18,7 @@ export function useEffects(): Effects {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'countersign-effects-'));
   });
-  afterAll(() => rm(directory, { recursive: true, force: true }));
+  afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
   const file = (): string => join(directory, 'effects');
   return {
     add: (line) => appendFile(file(), `${line}\n`),

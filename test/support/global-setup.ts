@@ -1,5 +1,6 @@
-import { resolveEngine, startServer } from '../../src/engine';
-import type { RunningServer } from '../../src/engine';
+import { resolveEngine } from '../../src/engine/resolve';
+import { startServer } from '../../src/engine/server';
+import type { RunningServer } from '../../src/engine/server-launch';
 import { ensureBuilt, lib } from './build';
 
 declare global {

@@ -2,7 +2,7 @@ import { execFile, fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { until } from './worker';
+import { until } from './until';
 
 /** Where a worker's process signals itself; see fixtures/trap.cjs. */
 export interface Trap {
@@ -21,6 +21,10 @@ export interface FixtureSettings {
   /** Of every tool. @default '4s' */
   heartbeat?: string;
   trap?: Trap;
+  /** Where the tools `charge` and `transfer` pay, and their timeout. */
+  bank?: { url: string; timeout: string };
+  /** Of every tool, in place of what each says by itself. */
+  description?: string;
   /** A queue of their own for the tools. */
   callsQueue?: string;
   /** Queues to work on. @default the turns' and the tools' */

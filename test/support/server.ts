@@ -1,5 +1,5 @@
-import { startServer } from '../../src/engine';
-import type { RunningServer, StartOptions } from '../../src/engine';
+import { startServer } from '../../src/engine/server';
+import type { RunningServer, StartOptions } from '../../src/engine/server-launch';
 
 const setting = (name: string): string => {
   const value = process.env[name];

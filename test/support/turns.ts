@@ -6,7 +6,8 @@ import type { Decision, Refused, Resolution, SignalVerdict, Verdict } from '../.
 import { SIGNALS, UPDATES } from '../../src/contract/names';
 import type { TranscriptPage, TranscriptQuery, TranscriptEntry } from '../../src/contract/transcript';
 import type { OpenItem, OpenMemo } from '../../src/contract/turn';
-import { until, type TurnHandle } from './worker';
+import type { TurnHandle } from './fixture';
+import { until } from './until';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
@@ -32,6 +33,17 @@ export function waitFor(
     const open = await openOf(handle);
     return open?.items.find((item) => item.callId === callId && item.kind === kind);
   });
+}
+
+/** What a person saw of a request: the key of the call, and the digest of what was shown. */
+export async function seenOf(
+  handle: TurnHandle,
+  callId = '1.1',
+): Promise<{ callKey: string; seenDigest: string }> {
+  const open = await openOf(handle);
+  const item = open?.items.find((one) => one.callId === callId);
+  if (open === undefined || item?.seenDigest === undefined) throw new Error(`no request ${callId}`);
+  return { callKey: `${open.key}:${callId}`, seenDigest: item.seenDigest };
 }
 
 /** Decides by update; a refusal is an answer too. */
@@ -88,6 +100,19 @@ export async function transcriptOf(handle: TurnHandle): Promise<TranscriptEntry[
 /** The history of a turn's current run. */
 export async function eventsOf(handle: TurnHandle): Promise<HistoryEvent[]> {
   return (await handle.fetchHistory()).events ?? [];
+}
+
+/** How often an activity of this type was scheduled in a turn's current run, and what runs or waits to run now. */
+export async function attemptsOf(
+  handle: TurnHandle,
+  type: string,
+): Promise<{ scheduled: number; pending: number }> {
+  const scheduled = (await eventsOf(handle)).filter(
+    (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === type,
+  ).length;
+  const { pendingActivities } = (await handle.describe()).raw;
+  const pending = (pendingActivities ?? []).filter((one) => one.activityType?.name === type).length;
+  return { scheduled, pending };
 }
 
 /** Inputs of the activities of one type that were scheduled, in order. */

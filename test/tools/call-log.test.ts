@@ -1,4 +1,4 @@
-import { makeFailure, makeSuccess } from '../../src/contract/make-result';
+import { makeFailure, makeSuccess } from '../../src/contract/result';
 import { createCallLog } from '../../src/tools/call-log';
 import { keepLines } from './support';
 

@@ -45,13 +45,13 @@ it.each<[string, object, RegExp]>([
   ['a model by name', { model: 'gpt' }, /`model` must be a model/],
   ['a model without generate', { model: { id: 'x' } }, /`model` must be a model/],
   ['tools that are no list', { tools: makeTool() }, /`tools` must be a list/],
-  ['a list in the list of tools', { tools: [[makeTool()]] }, /no tool/],
+  ['a list in the list of tools', { tools: [[makeTool()]] }, /is not a tool/],
   ['two tools of one name', { tools: [makeTool(), makeTool()] }, /two tools named `echo`/],
   ['a policy that is no function', { policy: 'ask' }, /`policy`/],
   ['an unknown order', { order: 'random' }, /`order`/],
   ['no steps', { limits: { steps: 0 } }, /`limits.steps`/],
   ['half a step', { limits: { steps: 1.5 } }, /`limits.steps`/],
-  ['a time that is none', { limits: { modelTimeout: 'soon' } }, /`limits.modelTimeout` 'soon' is no time/],
+  ['a time that is none', { limits: { modelTimeout: 'soon' } }, /`limits.modelTimeout` 'soon' is not a time/],
   ['an option that does not exist', { tool: [] }, /tool/],
 ])('refuses %s', (_, changes, message) => {
   expect(() => Reflect.apply(defineAgent, undefined, [{ ...valid, ...changes }])).toThrow(
@@ -59,6 +59,6 @@ it.each<[string, object, RegExp]>([
   );
 });
 
-it.each([[undefined], [null], [{}], [valid], ['clerk']])('%p is no agent', (value) => {
+it.each([[undefined], [null], [{}], [valid], ['clerk']])('%p is not an agent', (value) => {
   expect(isAgent(value)).toBe(false);
 });

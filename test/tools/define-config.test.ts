@@ -1,7 +1,7 @@
 import { TASK_QUEUE } from '../../src/contract/names';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineConfig, toConfig } from '../../src/tools/define-config';
-import { inProcess } from '../../src/tools/runner';
+import { inProcess } from '../../src/tools/run-handler';
 import type { Tool } from '../../src/tools/types';
 import { makeTool } from './support';
 
@@ -17,6 +17,7 @@ it('fills in the defaults', () => {
     hooks: {},
     log: { level: 'INFO', calls: true },
     stateDir: undefined,
+    agentWaitMs: 600_000,
     runner: inProcess,
   });
 });
@@ -88,7 +89,7 @@ describe('toConfig', () => {
     ['clerk', /a string/],
     [() => clerk, /a function/],
     [[], /an empty list/],
-    [[clerk, 1], /no agent/],
+    [[clerk, 1], /is not an agent/],
     [{ name: 'clerk', tools: [] }, /an object with the keys name, tools/],
     [{}, /\(none\)/],
   ])('%p: says what was found', (odd, message) => {

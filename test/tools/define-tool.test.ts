@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { digestJson } from '../../src/contract/digest';
 import { CountersignError } from '../../src/contract/errors';
 import { LIMITS, TIMES } from '../../src/contract/limits';
-import { checkSchema } from '../../src/contract/schema';
+import { checkSchema } from '../../src/contract/schema/schema';
 import { defineTool } from '../../src/tools/define-tool';
 import type { CallContext } from '../../src/tools/types';
 
@@ -105,8 +105,8 @@ describe('wrong definitions', () => {
     ['an option that does not exist', { saftey: 'safe' }, /saftey/],
     ['an unknown safety', { safety: 'harmless' }, /`safety`/],
     ['an unknown effect', { effect: 'none' }, /`effect`/],
-    ['a time that is none', { timeout: 'soon' }, /`timeout` 'soon' is no time/],
-    ['an empty time', { timeout: '' }, /`timeout` '' is no time/],
+    ['a time that is none', { timeout: 'soon' }, /`timeout` 'soon' is not a time/],
+    ['an empty time', { timeout: '' }, /`timeout` '' is not a time/],
     ['a negative time', { timeout: -1 }, /`timeout` -1 is too short/],
     ['a time of NaN', { timeout: Number.NaN }, /`timeout`/],
     ['a time over what timers hold', { timeout: '25d' }, /`timeout` is at most 24 days/],
@@ -172,7 +172,32 @@ describe('wrong definitions', () => {
     [
       'a broken pattern',
       { parameters: { type: 'object', properties: { a: { type: 'string', pattern: '(' } } } },
-      /pattern \( is no/,
+      /pattern \( is not one/,
+    ],
+    [
+      'a pattern that looks around',
+      { parameters: { type: 'object', properties: { a: { type: 'string', pattern: '^(?!b)a' } } } },
+      /linear time/,
+    ],
+    [
+      'a pattern of names that looks back',
+      { parameters: { type: 'object', patternProperties: { '(a)\\1': {} } } },
+      /linear time/,
+    ],
+    [
+      'unique items without a bound',
+      { parameters: { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } } },
+      /`maxItems` of at most 1000/,
+    ],
+    [
+      'too many unique items',
+      {
+        parameters: {
+          type: 'object',
+          properties: { a: { type: 'array', uniqueItems: true, maxItems: 1001 } },
+        },
+      },
+      /`maxItems` of at most 1000/,
     ],
     ['a reference elsewhere', { parameters: { type: 'object', $ref: 'http://x/y' } }, /outside the schema/],
     [
@@ -209,6 +234,37 @@ describe('schema and digest', () => {
       additionalProperties: false,
     });
     expect(tool.parse({ text: 'a', more: 1 })).toMatchObject({ ok: false });
+  });
+
+  it.each([
+    ['at the top', z.object({ a: z.string() }), { a: 'x', extra: 1 }, '/extra'],
+    [
+      'deep inside',
+      z.object({ a: z.array(z.object({ b: z.string() })) }),
+      { a: [{ b: 'x', extra: 1 }] },
+      '/a/0/extra',
+    ],
+  ])(
+    'refuses a key that z.object would drop, %s: what is approved is what runs',
+    (_, parameters, args, path) => {
+      const parsed = defineTool({ ...valid, parameters }).parse(args);
+      expect(parsed).toMatchObject({ ok: false, issues: [{ path, message: 'is not a known property' }] });
+    },
+  );
+
+  it('keeps the keys of a loose object', () => {
+    const tool = defineTool({ ...valid, parameters: z.looseObject({ a: z.string() }) });
+    expect(tool.parse({ a: 'x', extra: 1 })).toEqual({ ok: true, value: { a: 'x', extra: 1 } });
+  });
+
+  it.each([
+    ['duration', z.iso.duration(), 'P1D', 'P1W1D'],
+    ['host name', z.hostname(), 'a.example', 'a_b'],
+    ['e-mail address', z.email(), 'a@example.org', 'a@'],
+  ])('a zod format whose pattern looks around is checked all the same: %s', (_, schema, good, bad) => {
+    const tool = defineTool({ ...valid, parameters: z.object({ a: schema }) });
+    expect(tool.parse({ a: good }).ok).toBe(true);
+    expect(tool.parse({ a: bad }).ok).toBe(false);
   });
 
   it('zod becomes plain JSON Schema of its input', () => {
@@ -264,7 +320,7 @@ describe('parse', () => {
     }),
   });
 
-  it('fills in defaults and gives what zod made of it', () => {
+  it('fills in defaults and gives what zod returns', () => {
     expect(tool.parse({ from: 1 })).toEqual({ ok: true, value: { from: 1, to: 9 } });
   });
 

@@ -1,13 +1,20 @@
 import fc from 'fast-check';
 import { z } from 'zod';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../src/contract/json';
-import type { Approve } from '../../src/tools/approve';
+import type { Approve } from '../../src/tools/policy';
 import { createCallLog } from '../../src/tools/call-log';
-import { createExecutor, type ExecutorDeps } from '../../src/tools/executor';
-import { ToolError } from '../../src/tools/errors';
+import {
+  createExecutor,
+  type ExecutorDeps,
+  type RunDeps,
+  runHook,
+  runJob,
+  type RunJob,
+} from '../../src/tools/executor';
+import { nothingDone, stopped, ToolError, TransportError } from '../../src/tools/errors';
 import { createRegistry } from '../../src/tools/registry';
-import { toToolMessage } from '../../src/tools/result';
-import type { Tool } from '../../src/tools/types';
+import type { CallContext, Tool } from '../../src/tools/types';
 import { gate, keepLines, makeTool } from './support';
 
 const parameters = z.object({ text: z.string().min(1), times: z.int().default(1) });
@@ -54,7 +61,6 @@ describe('execute', () => {
         timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
       },
     });
-    expect(toToolMessage(result)).toEqual({ role: 'tool', tool_call_id: 'abc', content: 'done' });
   });
 
   it('takes an object too, and makes up an id', async () => {
@@ -66,7 +72,7 @@ describe('execute', () => {
     ['an unknown tool', { name: 'ehco' }, 'tool_not_found', /no tool "ehco".*There are: echo/],
     ['no name', { name: '' }, 'tool_not_found', /no tool ""/],
     ['a name of Object', { name: 'constructor' }, 'tool_not_found', /no tool/],
-    ['text that is no JSON', { arguments: '{text' }, 'validation', /no valid JSON/],
+    ['text that is no JSON', { arguments: '{text' }, 'validation', /not JSON/],
     [
       'duplicate keys',
       { arguments: '{"text":"a","text":"b"}' },
@@ -188,7 +194,7 @@ describe('dangerous calls', () => {
     expect(tool.runs).toEqual([]);
   });
 
-  it('modified arguments run, validated and with defaults, and the model is told', async () => {
+  it('modified arguments run, validated and with defaults, and the model learns it', async () => {
     const tool = counted({ safety: 'dangerous' });
     const result = await executorOf([tool]).execute(call, {
       approve: () => ({ decision: 'modified', arguments: { text: 'b' }, reason: 'better' }),
@@ -286,7 +292,7 @@ describe('executeBatch', () => {
     expect(results.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
   });
 
-  it('runs all at once if told to, and keeps the order of results', async () => {
+  it('runs all at once on request, and keeps the order of results', async () => {
     const { opened, open } = gate();
     let started = 0;
     const tool = makeTool({
@@ -317,7 +323,8 @@ describe('executeBatch', () => {
     const stopping = makeTool({ name: 'stop', handler: () => abort.abort() });
     const calls = [{ name: 'stop', arguments: '' }, ...batch];
     const results = await executorOf([tool, stopping]).executeBatch(calls, { signal: abort.signal });
-    expect(results.map(({ error }) => error?.code)).toEqual(Array(4).fill('cancelled'));
+    expect(results.map(({ error }) => error?.code)).toEqual([undefined, ...Array(3).fill('cancelled')]);
+    expect(results[0]).toMatchObject({ success: true, metadata: { late: true } });
     expect(
       results.map(({ error }) => error?.message).filter((text) => text?.includes('nothing ran')),
     ).toHaveLength(3);
@@ -381,4 +388,488 @@ describe('log and results', () => {
       error: { code: 'conflict', message: 'gone', details: { path: 'a' } },
     });
   });
+});
+
+function jobOf(tool: Tool, changes: Partial<RunJob> = {}): RunJob {
+  return {
+    tool,
+    value: { text: 'a' },
+    call: { callId: '1.1', id: 'abc', arguments: { text: 'a' } },
+    approved: true,
+    attempt: 2,
+    idempotencyKey: 'key:0',
+    ...changes,
+  };
+}
+
+const run = (handler: Tool['handle'], changes: Partial<RunJob> = {}, deps: RunDeps = {}) =>
+  runJob(jobOf(makeTool({ handler, timeout: 60_000 }), changes), deps);
+
+/** The same on a clock that is put forward by a minute: past every timeout, and past how long an end or a hook is waited for. */
+const runForAMinute = async (...args: Parameters<typeof run>) => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'performance', 'queueMicrotask', 'setImmediate'] });
+  try {
+    const answer = run(...args);
+    await jest.advanceTimersByTimeAsync(60_000);
+    return await answer;
+  } finally {
+    jest.useRealTimers();
+  }
+};
+
+const untilAborted = ({ signal }: CallContext): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+it('gives the handler what it needs', async () => {
+  const plan = { path: 'a', baseHash: null, targetHash: 'b', encoding: 'utf8', hunks: [] } as const;
+  let seen: unknown;
+  const { result } = await run(
+    async (value, { signal, partial, ...rest }) => {
+      seen = { value, ...rest, aborted: signal.aborted, partial: typeof partial };
+    },
+    { plan: { ...plan, hunks: [] }, hunks: ['1'] },
+  );
+  expect(seen).toEqual({
+    value: { text: 'a' },
+    callId: '1.1',
+    tool: 'echo',
+    idempotencyKey: 'key:0',
+    attempt: 2,
+    plan,
+    hunks: ['1'],
+    aborted: false,
+    partial: 'function',
+  });
+  expect(result).toMatchObject({
+    id: 'abc',
+    callId: '1.1',
+    content: 'null',
+    metadata: { approved: true, attempt: 2 },
+  });
+});
+
+const unreadable = (): Error => {
+  const error = new Error('x');
+  for (const name of ['stack', 'message', 'name']) {
+    Object.defineProperty(error, name, {
+      get() {
+        throw new Error('no');
+      },
+    });
+  }
+  return error;
+};
+
+function circle(): Error {
+  const error = new Error('a');
+  error.cause = new Error('b', { cause: error });
+  return error;
+}
+
+function hostile(): object {
+  const fail = (): never => {
+    throw new Error('no');
+  };
+  return new Proxy(new Error('x'), { get: fail, getPrototypeOf: fail, has: fail, ownKeys: fail });
+}
+
+describe('what is thrown', () => {
+  it.each<[string, unknown, object, object]>([
+    [
+      'an error',
+      new Error('no'),
+      { code: 'tool', message: 'no', stack: expect.stringContaining('Error: no') },
+      {},
+    ],
+    ['text', 'no', { code: 'tool', message: 'no' }, {}],
+    ['nothing', undefined, { code: 'tool', message: 'undefined' }, {}],
+    ['an object', { a: 1 }, { code: 'tool', message: '{\n  "a": 1\n}' }, {}],
+    ['an empty message', new Error(''), { code: 'tool', message: 'it failed without a message' }, {}],
+    [
+      'an error that cannot be read',
+      unreadable(),
+      { code: 'tool', message: 'it failed without a message' },
+      {},
+    ],
+    ['a ToolError', new ToolError('no'), { code: 'tool', message: 'no' }, {}],
+    ['a ToolError to retry', new ToolError('no', { retryable: true }), { code: 'tool' }, { retryable: true }],
+    ['a conflict', new ToolError('no', { code: 'conflict' }), { code: 'conflict' }, {}],
+    [
+      'a ToolError with details',
+      new ToolError('no', { details: [1, { a: null }] }),
+      { code: 'tool', details: [1, { a: null }] },
+      {},
+    ],
+    [
+      'a TransportError',
+      new TransportError('cut'),
+      { code: 'transport' },
+      { retryable: true, outcomeKnown: false },
+    ],
+    [
+      'a TransportError before anything was sent',
+      new TransportError('cut', { nothingSent: true }),
+      { code: 'transport', message: 'cut' },
+      { retryable: true },
+    ],
+  ])('%s', async (...[, thrown, error, outcome]) => {
+    const answer = await run(() => Promise.reject(thrown));
+    expect(answer).toMatchObject({ retryable: false, outcomeKnown: true, ...outcome });
+    expect(answer.result).toMatchObject({ success: false, error });
+    expect(answer.result.content).toContain(answer.result.error?.message);
+  });
+
+  const codeError = (code: string): Error => Object.assign(new Error('no'), { code });
+  it.each<[string, unknown]>([
+    ['an AbortError', new DOMException('aborted', 'AbortError')],
+    ["a handler's own TimeoutError", new DOMException('too slow', 'TimeoutError')],
+    ['a fetch that failed', new TypeError('fetch failed')],
+    ['a body that broke off', new TypeError('terminated')],
+    ['ECONNRESET', codeError('ECONNRESET')],
+    ['EPIPE', codeError('EPIPE')],
+    ['an error of undici', codeError('UND_ERR_HEADERS_TIMEOUT')],
+    ['a ToolError that such an error caused', new ToolError('bank', { cause: codeError('UND_ERR_SOCKET') })],
+    ['one of several causes', new AggregateError([new Error('a'), codeError('ETIMEDOUT')])],
+    [
+      'a cause far down',
+      [...Array(20)].reduce((cause: unknown) => new Error('x', { cause }), codeError('EPIPE')),
+    ],
+    [
+      'more causes than are read',
+      [...Array(500)].reduce((cause: unknown) => new Error('x', { cause }), undefined),
+    ],
+  ])('%s does not tell whether the call took effect', async (_, thrown) => {
+    const handler = (): Promise<never> => Promise.reject(thrown);
+    const { result, ...outcome } = await runJob(jobOf(makeTool({ handler, safety: 'cautious' })), {});
+    expect(outcome).toEqual({ retryable: false, outcomeKnown: false, handler: 'ended' });
+    expect(result.error?.message).toContain('whether it took effect is not known');
+  });
+
+  it.each<[string, unknown]>([
+    ['a connection that was never made', codeError('ECONNREFUSED')],
+    ['a name that is not there', codeError('ENOTFOUND')],
+    ['a TypeError of the handler', new TypeError('x is not a function')],
+    ['a proof that nothing was done', nothingDone('closed', { cause: codeError('ECONNRESET') })],
+    ['causes that go in a circle', circle()],
+    ['a proxy that throws at every look', hostile()],
+  ])('%s is an outcome', async (_, thrown) => {
+    expect(await run(() => Promise.reject(thrown))).toMatchObject({ outcomeKnown: true });
+  });
+
+  it('is cut where it is huge', async () => {
+    const error = new ToolError('x'.repeat(10_000_000), { details: 'y'.repeat(10_000_000) });
+    const { result } = await run(() => Promise.reject(error));
+    expect(JSON.stringify(result).length).toBeLessThan(64 * 1024);
+    const deep = new Error('x'.repeat(10_000_000));
+    expect(JSON.stringify((await run(() => Promise.reject(deep))).result).length).toBeLessThan(64 * 1024);
+  });
+
+  it('an error of another copy of the package counts as the same', async () => {
+    const other = Object.assign(new Error('cut'), {
+      [Symbol.for('countersign.TransportError')]: true,
+      nothingSent: true,
+    });
+    expect(await run(() => Promise.reject(other))).toMatchObject({ retryable: true, outcomeKnown: true });
+  });
+});
+
+describe('time and cancellation', () => {
+  it('ends at the timeout with partial output', async () => {
+    const answer = await run(
+      async (_, context) => {
+        context.partial('one\n');
+        context.partial('two\n');
+        await untilAborted(context);
+        context.signal.throwIfAborted();
+      },
+      { timeoutMs: 5 },
+    );
+    expect(answer).toMatchObject({ retryable: false, result: { error: { code: 'timeout' } } });
+    expect(answer.result.content).toBe('Error [timeout]: timed out after 5 ms\nPartial output:\none\ntwo\n');
+  });
+
+  const aborted = (context: CallContext): unknown => context.signal.reason;
+  it.each<[string, (context: CallContext) => unknown, boolean, string]>([
+    ['the reason it was aborted with', aborted, false, 'timed out after 5 ms'],
+    ['an error of its own', () => new Error('stopped'), false, 'timed out after 5 ms'],
+    ['a ToolError', () => new ToolError('no'), false, 'timed out after 5 ms; no'],
+    ['a TransportError', () => new TransportError('closed'), false, 'timed out after 5 ms; closed'],
+    [
+      'a TransportError that sent nothing',
+      () => new TransportError('closed', { nothingSent: true }),
+      false,
+      'timed out after 5 ms; closed',
+    ],
+    [
+      'the proof that nothing was done',
+      (context) => nothingDone('still in the queue', { cause: context.signal.reason }),
+      true,
+      'timed out after 5 ms; nothing was done; still in the queue',
+    ],
+    [
+      'the proof that it ended for good',
+      () => stopped('killed'),
+      true,
+      'timed out after 5 ms; it was stopped, and a part of its work may be done; killed',
+    ],
+  ])('judges a handler that throws %s once it is aborted', async (...[, thrown, known, message]) => {
+    const handler = async (_: unknown, context: CallContext): Promise<never> => {
+      await untilAborted(context);
+      throw thrown(context);
+    };
+    const answer = await run(handler, { timeoutMs: 5 });
+    expect(answer).toMatchObject({ outcomeKnown: known, result: { error: { code: 'timeout', message } } });
+  });
+
+  it('says of an unsafe tool that nobody knows whether it took effect', async () => {
+    const handler = (_: unknown, context: CallContext) =>
+      untilAborted(context).then(() => Promise.reject(new Error('x')));
+    const { result } = await runJob(jobOf(makeTool({ handler, safety: 'dangerous' }), { timeoutMs: 5 }), {});
+    expect(result.error?.message).toBe('timed out after 5 ms; whether it took effect is not known');
+  });
+
+  it.each<[string, () => Partial<RunJob>]>([
+    ['its time was over', () => ({ timeoutMs: 5 })],
+    ['it was asked to stop', () => ({ signal: AbortSignal.timeout(5) })],
+  ])('takes what a handler returns after %s for a success that was late', async (after, changes) => {
+    const answer = await run(async (__, context) => {
+      await untilAborted(context);
+      return { refunded: true };
+    }, changes());
+    expect(answer).toMatchObject({
+      outcomeKnown: true,
+      result: { success: true, contentType: 'text', metadata: { late: true } },
+    });
+    expect(answer.result.error).toBeUndefined();
+    expect(answer.result.content).toBe(
+      `[Late: this call succeeded, but only after ${after}.]\n\n{\n  "refunded": true\n}`,
+    );
+  });
+
+  it('leaves a handler that does not stop, and reports how it ended after all', async () => {
+    const { opened, open } = gate<string>();
+    const late = gate<unknown>();
+    const answer = await runForAMinute(() => opened, { timeoutMs: 5, onLate: (result) => late.open(result) });
+    expect(answer).toMatchObject({
+      outcomeKnown: false,
+      handler: 'running',
+      result: { error: { code: 'timeout' } },
+    });
+    open('done after all');
+    expect(await late.opened).toMatchObject({
+      success: true,
+      callId: '1.1',
+      content: expect.stringMatching(/^\[Late: [^]*\]\n\ndone after all$/),
+      metadata: { late: true },
+    });
+  });
+
+  it.each<[string, unknown, object | undefined]>([
+    ['is not reported where it says nothing', new Error('aborted'), undefined],
+    ['is not reported where the way broke', new TransportError('cut', { nothingSent: true }), undefined],
+    ['is reported where nothing was done', nothingDone('x'), { success: false, error: { code: 'timeout' } }],
+    ['is reported where it ended for good', stopped('x'), { success: false, error: { code: 'timeout' } }],
+  ])('a late throw %s', async (_, error, reported) => {
+    const { opened, open } = gate();
+    const results: unknown[] = [];
+    const handler = async (): Promise<never> => {
+      await opened;
+      throw error;
+    };
+    await runForAMinute(handler, { timeoutMs: 5, onLate: (result) => results.push(result) });
+    open();
+    await new Promise(setImmediate);
+    expect(results).toEqual(reported === undefined ? [] : [expect.objectContaining({ callId: '1.1' })]);
+    if (reported !== undefined) expect(results[0]).toMatchObject(reported);
+  });
+
+  it('a late proof comes with all that was given until then', async () => {
+    const { opened, open } = gate();
+    const late = gate<{ content: string }>();
+    const handler = async (_: unknown, { partial }: CallContext): Promise<never> => {
+      await opened;
+      partial('the last line');
+      throw stopped('killed');
+    };
+    await runForAMinute(handler, { timeoutMs: 5, onLate: (result) => late.open(result) });
+    open();
+    expect((await late.opened).content).toContain('the last line');
+  });
+
+  it('a late end that throws, or a report that does, harms nobody', async () => {
+    const logger = keepLines();
+    const { opened, open } = gate();
+    const reported = gate();
+    const onLate = (): never => {
+      reported.open();
+      throw new Error('nobody there');
+    };
+    const handler = () => opened.then(() => Promise.reject(stopped('late')));
+    await runForAMinute(handler, { timeoutMs: 5, onLate }, { log: createCallLog(logger) });
+    open();
+    await reported.opened;
+    await new Promise(setImmediate);
+    expect(logger.lines).toContain('a late outcome could not be reported: nobody there');
+  });
+
+  it('is cancelled by the signal', async () => {
+    const abort = new AbortController();
+    const answer = await run(
+      async (_, context) => {
+        context.partial('half');
+        const stopped = untilAborted(context);
+        abort.abort(new Error('turn cancelled'));
+        await stopped;
+        throw context.signal.reason;
+      },
+      { signal: abort.signal },
+    );
+    expect(answer).toMatchObject({ outcomeKnown: false, result: { error: { code: 'cancelled' } } });
+    expect(answer.result.content).toContain('half');
+  });
+
+  it('does not start once it is cancelled', async () => {
+    let started = false;
+    const answer = await run(
+      async () => {
+        started = true;
+      },
+      { signal: AbortSignal.abort() },
+    );
+    expect(answer).toMatchObject({ outcomeKnown: true, result: { error: { code: 'cancelled' } } });
+    expect(started).toBe(false);
+  });
+
+  it.each([0, -1, Number.NaN])("a timeout of %p is the tool's own", async (timeoutMs) => {
+    expect(await run(async () => 'ok', { timeoutMs })).toMatchObject({ result: { content: 'ok' } });
+  });
+
+  it.each([1e12, Number.POSITIVE_INFINITY])('a timeout of %p does not fire at once', async (timeoutMs) => {
+    const answer = await run(() => new Promise((resolve) => setImmediate(resolve, 'ok')), { timeoutMs });
+    expect(answer).toMatchObject({ result: { content: 'ok' } });
+  });
+});
+
+describe('hooks', () => {
+  it('run before, and after a success or a failure', async () => {
+    const seen: unknown[] = [];
+    const hooks = {
+      before: (event: object) => seen.push(['before', event]),
+      after: async (event: { result: { content: string } }) => seen.push(['after', event.result.content]),
+      onError: (event: { result: { content: string } }) => seen.push(['onError', event.result.content]),
+    };
+    await run(async () => 'fine', {}, { hooks });
+    await run(() => Promise.reject(new Error('no')), {}, { hooks });
+    const before = ['before', { tool: 'echo', callId: '1.1', arguments: { text: 'a' } }];
+    expect(seen).toEqual([before, ['after', 'fine'], before, ['onError', 'Error [tool]: no']]);
+  });
+
+  it.each(['before', 'after'])('one that throws %s is warned about and changes nothing', async (name) => {
+    const logger = keepLines();
+    const fail = (): never => {
+      throw new Error('store is full');
+    };
+    const hooks =
+      name === 'before' ? { before: fail } : { after: () => Promise.reject(new Error('store is full')) };
+    const { result } = await run(async () => 'fine', {}, { hooks, log: createCallLog(logger) });
+    expect(result).toMatchObject({ success: true, content: 'fine' });
+    expect(logger.lines).toContain(`hook ${name} failed: store is full`);
+  });
+
+  it('one that never ends never holds anything up', async () => {
+    const logger = keepLines();
+    const hooks = { after: () => new Promise(() => undefined) };
+    const { result } = await runForAMinute(async () => 'fine', {}, { hooks, log: createCallLog(logger) });
+    expect(result.success).toBe(true);
+    expect(logger.lines.at(-1)).toMatch(/^hook after took longer/);
+  });
+
+  it('get copies: what they do to an event reaches nothing', async () => {
+    const job = { call: { callId: '1.1', id: 'abc', arguments: { list: ['a'] } } };
+    const hooks = {
+      before: (event: { arguments: Record<string, unknown> }) =>
+        Object.assign(event.arguments, { list: ['evil'] }),
+      after: (event: { result: object }) => Object.assign(event.result, { content: 'evil' }),
+    };
+    const { result } = await run(async () => 'fine', job, { hooks });
+    expect(result).toMatchObject({ content: 'fine', arguments: { list: ['a'] } });
+    expect(job.call.arguments).toEqual({ list: ['a'] });
+  });
+
+  it('keep their `this`, so that they may be a store', async () => {
+    class Store {
+      calls: string[] = [];
+      before({ tool }: { tool: string }): void {
+        this.calls.push(tool);
+      }
+    }
+    const store = new Store();
+    await run(async () => 'fine', {}, { hooks: store });
+    expect(store.calls).toEqual(['echo']);
+  });
+});
+
+it('what executes the handler is replaceable', async () => {
+  const runner: RunDeps['runner'] = async ({ tool, value }) =>
+    `${tool.name} in a sandbox with ${JSON.stringify(value)}`;
+  const { result } = await run(() => Promise.reject(new Error('not here')), {}, { runner });
+  expect(result.content).toBe('echo in a sandbox with {"text":"a"}');
+});
+
+it('looks once more after its hooks, and does not start a handler that is cancelled by then', async () => {
+  const order: string[] = [];
+  const controller = new AbortController();
+  const outcome = await run(
+    async () => void order.push('handler'),
+    {
+      signal: controller.signal,
+      beforeStart: async () => {
+        order.push('look');
+        await nextTurn();
+        controller.abort(new Error('the machine was frozen'));
+      },
+    },
+    { hooks: { before: () => order.push('before') } },
+  );
+  expect(order).toEqual(['before', 'look']);
+  expect(outcome).toMatchObject({
+    outcomeKnown: true,
+    handler: 'unstarted',
+    result: { success: false, error: { code: 'cancelled' } },
+  });
+});
+
+it('waits for a hook and says nothing of a success', async () => {
+  const warn = jest.fn();
+  const run = jest.fn().mockResolvedValue(7);
+  await runHook('before', run, warn);
+  expect(run).toHaveBeenCalledTimes(1);
+  expect(warn).not.toHaveBeenCalled();
+});
+
+it.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('store down');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('store down'))],
+])('warns about a hook that %s, and goes on', async (_, run) => {
+  const warn = jest.fn();
+  await runHook('after', run, warn);
+  expect(warn.mock.calls).toEqual([['hook after failed: store down']]);
+});
+
+it('goes on without a hook that takes too long', async () => {
+  jest.useFakeTimers();
+  try {
+    const warn = jest.fn();
+    const done = runHook('onError', () => new Promise(() => undefined), warn);
+    await jest.advanceTimersByTimeAsync(2000);
+    await done;
+    expect(warn.mock.calls).toEqual([['hook onError took longer than 2000 ms; going on without it']]);
+  } finally {
+    jest.useRealTimers();
+  }
 });

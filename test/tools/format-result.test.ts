@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import { formatResult } from '../../src/tools/format-result';
+import {
+  describeBytes,
+  describeFailure,
+  formatResult,
+  messageOf,
+  toBytes,
+  toPrettyJson,
+} from '../../src/tools/format-result';
+import { LIMITS } from '../../src/contract/limits';
+import { ToolError, TransportError } from '../../src/tools/errors';
 
 class Point {
   constructor(
@@ -172,4 +181,108 @@ it('never throws and always gives text', () => {
       if (contentType === 'json') expect(() => JSON.parse(content)).not.toThrow();
     }),
   );
+});
+
+it.each<[string, unknown, unknown]>([
+  ['a map with text as keys is an object', new Map([['a', 1]]), { a: 1 }],
+  ['any other map is a list of pairs', new Map([[1, 'a']]), [[1, 'a']]],
+  ['a set is a list', new Set([1, 2]), [1, 2]],
+  ['a bigint is text', [1n], ['1']],
+  ['a symbol is text', [Symbol('s')], ['Symbol(s)']],
+  ['a function is named', [function pay() {}], ['[function pay]']],
+  ['a function without a name says so', [() => undefined], ['[function without a name]']],
+  ['NaN and Infinity are text', [Number.NaN, Number.POSITIVE_INFINITY], ['NaN', 'Infinity']],
+  ['an error is its name and message', [new TypeError('bad')], [{ name: 'TypeError', message: 'bad' }]],
+  ['bytes are marked', [Buffer.from('hi')], ['[binary, 2 bytes, base64] aGk=']],
+  ['a date is ISO 8601', [new Date(0)], ['1970-01-01T00:00:00.000Z']],
+])('%s', (_, value, expected) => {
+  expect(JSON.parse(toPrettyJson(value))).toEqual(expected);
+});
+
+it('marks a value within itself, but not a value that stands twice', () => {
+  const shared = { n: 1 };
+  const self: Record<string, unknown> = { one: shared, other: shared };
+  self['self'] = self;
+  expect(JSON.parse(toPrettyJson(self))).toEqual({ one: { n: 1 }, other: { n: 1 }, self: '[circular]' });
+});
+
+it.each<[string, unknown, string | undefined]>([
+  ['a buffer', Buffer.from('hi'), 'hi'],
+  ['a part of a buffer', Buffer.from('-hi-').subarray(1, 3), 'hi'],
+  ['a typed array', new Uint8Array([104, 105]), 'hi'],
+  ['an ArrayBuffer', new Uint8Array([104, 105]).buffer, 'hi'],
+  ['text', 'hi', undefined],
+  ['a list', [104], undefined],
+])('the bytes of %s', (_, value, text) => {
+  expect(toBytes(value)?.toString()).toBe(text);
+});
+
+it('says how many bytes there are', () => {
+  expect(describeBytes(Buffer.from('hi'))).toBe('[binary, 2 bytes, base64] aGk=');
+});
+
+/** An error that throws whenever it is read. */
+const hostile = (): Error =>
+  new Proxy(new Error('x'), {
+    get() {
+      throw new Error('no');
+    },
+  });
+
+it.each<[string, unknown, string]>([
+  ['an error', new Error('no bank'), 'no bank'],
+  ['an error without a message', new Error(), 'it failed without a message'],
+  ['text', 'no bank', 'no bank'],
+  ['a number', 7, '7'],
+  ['undefined', undefined, 'undefined'],
+  ['an object', { why: 'no bank' }, '{\n  "why": "no bank"\n}'],
+])('the message of %s', (_, thrown, message) => {
+  expect(messageOf(thrown)).toBe(message);
+});
+
+it('reads an error that cannot be read as one without a message', () => {
+  expect(messageOf(hostile())).toBe('it failed without a message');
+  expect(describeFailure(hostile())).toEqual({ code: 'tool', message: 'it failed without a message' });
+});
+
+it('cuts a message that is too long', () => {
+  expect(Buffer.byteLength(messageOf(new Error('é'.repeat(100_000))))).toBeLessThanOrEqual(4 * 1024);
+});
+
+it.each<[string, unknown]>([
+  ['text', 'no bank'],
+  ['an error without one', Object.assign(new Error('x'), { stack: undefined })],
+])('%s has no stack', (_, thrown) => {
+  expect(describeFailure(thrown)).not.toHaveProperty('stack');
+});
+
+it('cuts a stack to its limit', () => {
+  const { stack = '' } = describeFailure(Object.assign(new Error('x'), { stack: 'at a\n'.repeat(100_000) }));
+  expect(stack).toContain('at a');
+  expect(Buffer.byteLength(stack)).toBeLessThanOrEqual(LIMITS.stackBytes);
+});
+
+it('cuts details that are too long into text', () => {
+  const { details } = describeFailure(new ToolError('x', { details: { text: 'x'.repeat(100_000) } }));
+  expect(typeof details).toBe('string');
+  expect(Buffer.byteLength(String(details))).toBeLessThanOrEqual(16 * 1024);
+});
+
+it('writes details that JSON has no form for as text', () => {
+  const error = new ToolError('x');
+  Object.defineProperty(error, 'details', { value: { n: 1n } });
+  expect(describeFailure(error)).toMatchObject({ details: { n: '1' } });
+});
+
+it.each<[string, unknown, object]>([
+  [
+    'a ToolError',
+    new ToolError('no stock', { details: { left: 0 } }),
+    { code: 'tool', details: { left: 0 } },
+  ],
+  ['a conflict', new ToolError('changed', { code: 'conflict' }), { code: 'conflict', message: 'changed' }],
+  ['a TransportError', new TransportError('no route'), { code: 'transport', message: 'no route' }],
+  ['another error', new Error('bug'), { code: 'tool', stack: expect.stringContaining('bug') }],
+])('%s as a failure', (_, thrown, failure) => {
+  expect(describeFailure(thrown)).toMatchObject(failure);
 });

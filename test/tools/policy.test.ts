@@ -1,15 +1,11 @@
 import type { Safety } from '../../src/contract/tool';
-import { askPolicy } from '../../src/tools/policy';
-import type { Policy, PolicyCall } from '../../src/tools/types';
+import { createCallLog, type CallLog } from '../../src/tools/call-log';
+import { askPolicy, NOTHING_RAN, policyRefusal, type PolicyVerdict } from '../../src/tools/policy';
+import type { Policy } from '../../src/tools/types';
+import { keepLines, makeTool } from './support';
 
-const callOf = (safety: Safety): PolicyCall => ({
-  agent: 'clerk',
-  tool: 'refund',
-  safety,
-  effect: 'unsafe',
-  categories: [],
-  arguments: {},
-});
+const ask = (policy: Policy | undefined, safety: Safety, log?: CallLog) =>
+  askPolicy({ agent: 'clerk', policy, log }, makeTool({ name: 'refund', safety }), { cents: 7 });
 
 const answering = (answer: unknown): Policy => jest.fn().mockReturnValue(answer);
 
@@ -32,7 +28,7 @@ it.each<[Safety, unknown, string]>([
   ['safe', { decision: 'run', reason: 7 }, 'refuse'],
   ['safe', ['run'], 'refuse'],
 ])('a %s call and the answer %j: %s', async (safety, answer, decision) => {
-  expect(await askPolicy(answering(answer), callOf(safety))).toMatchObject({ decision });
+  expect(await ask(answering(answer), safety)).toMatchObject({ decision });
 });
 
 it.each([
@@ -40,18 +36,15 @@ it.each([
   ['cautious', 'run'],
   ['dangerous', 'ask'],
 ] as const)('without a policy a %s call is: %s', async (safety, decision) => {
-  expect(await askPolicy(undefined, callOf(safety))).toEqual({ decision });
+  expect(await ask(undefined, safety)).toEqual({ decision });
 });
 
 it('passes its reason on, cut', async () => {
-  const verdict = await askPolicy(
-    () => ({ decision: 'refuse', reason: 'x'.repeat(100_000) }),
-    callOf('safe'),
-  );
+  const verdict = await ask(() => ({ decision: 'refuse', reason: 'x'.repeat(100_000) }), 'safe');
   expect(verdict.reason?.length).toBeLessThan(5000);
 });
 
-it.each([
+it.each<[string, Policy]>([
   [
     'throws',
     () => {
@@ -59,8 +52,43 @@ it.each([
     },
   ],
   ['rejects', () => Promise.reject(new Error('password=hunter2'))],
-] as [string, Policy][])('refuses when it %s, and says so without the words', async (_, policy) => {
-  const { cause, ...verdict } = await askPolicy(policy, callOf('safe'));
+])('refuses when it %s, and says why in the log only, without secrets', async (_, policy) => {
+  const logger = keepLines();
+  const verdict = await ask(policy, 'safe', createCallLog(logger));
   expect(verdict).toEqual({ decision: 'refuse', reason: 'the policy could not decide' });
-  expect(cause).toBeInstanceOf(Error);
+  expect(logger.lines).toEqual(['the policy failed on refund: password=[redacted]']);
+});
+
+it('sees the agent, the tool and the arguments, as a copy', async () => {
+  const args = { cents: 7 };
+  const seen: unknown[] = [];
+  const policy: Policy = (call) => {
+    seen.push({ ...call, arguments: { ...call.arguments } });
+    call.arguments['cents'] = 700;
+    return 'run';
+  };
+  await askPolicy({ agent: 'clerk', policy }, makeTool({ name: 'refund', categories: ['money'] }), args);
+  expect(seen).toEqual([
+    {
+      agent: 'clerk',
+      tool: 'refund',
+      safety: 'safe',
+      effect: 'pure',
+      categories: ['money'],
+      arguments: { cents: 7 },
+    },
+  ]);
+  expect(args).toEqual({ cents: 7 });
+});
+
+it.each<[string, PolicyVerdict, string, string]>([
+  ['a reason', { decision: 'refuse', reason: 'not today' }, '', 'Policy refused this call: not today.'],
+  [
+    'no reason, before anything ran',
+    { decision: 'refuse' },
+    NOTHING_RAN,
+    'Policy refused this call: no reason was given. Nothing ran.',
+  ],
+])('a refusal with %s', (_, verdict, rest, message) => {
+  expect(policyRefusal(verdict, rest)).toEqual({ code: 'refused', message });
 });

@@ -43,7 +43,7 @@ it('refuses two tools of one name', () => {
   );
 });
 
-it.each([[undefined], [null], ['read_file'], [{}], [[read]]])('%p is no tool', (odd) => {
+it.each([[undefined], [null], ['read_file'], [{}], [[read]]])('%p is not a tool', (odd) => {
   expect(() => Reflect.apply(createRegistry, undefined, [[odd]])).toThrow(
     expect.objectContaining({ code: 'tool_invalid' }),
   );

@@ -2,12 +2,13 @@ import type { Page } from 'playwright-core';
 import { z } from 'zod';
 import { defineTool } from '../../src/tools/define-tool';
 import type { Tool } from '../../src/tools/types';
-import type { Effects } from '../support/effects';
+import { recordTool, type Effects } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
-import { callPlace, listOnly, lookAtAll } from './desk';
-import { expectNoComplaints, usePage } from './page-bench';
+import { callPlace, listOnly, lookAtAll } from './web-inbox';
+import { expectNoComplaints, usePage } from './page-fixture';
+import type { TurnHandle } from '../support/fixture';
+import { until } from '../support/until';
 
 const refundTool = (written: Effects): Tool =>
   defineTool({
@@ -30,10 +31,17 @@ const refundTool = (written: Effects): Tool =>
 
 const {
   effects,
-  desk,
+  web,
   start: startTurn,
-} = usePage('decider', (written) => [refundTool(written), planTool(written)]);
-expectNoComplaints(desk);
+  fixture: fixture,
+} = usePage('decider', (written) => [
+  refundTool(written),
+  planTool(written),
+  recordTool(written, { name: 'stay', safety: 'dangerous' }, (_, { signal }) => {
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'), { once: true }));
+  }),
+]);
+expectNoComplaints(web);
 
 const REFUND = { order: '4711', amount: 129.9, currency: 'EUR', lines: [{ sku: 'LMP', count: 1 }] };
 
@@ -41,13 +49,19 @@ const start = (name: string, args: object): Promise<TurnHandle> =>
   startTurn([{ text: 'I pay it back.', toolCalls: [{ name, arguments: JSON.parse(JSON.stringify(args)) }] }]);
 
 const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
-const told = (page: Page) => page.locator('.notices');
+/** Changed arguments have a new preview, which the person looks at and approves. */
+const approveNew = async (page: Page, preview: string): Promise<void> => {
+  await page.getByText(preview).waitFor();
+  await lookAtAll(page);
+  await page.locator('#approve[aria-disabled="false"]').click();
+};
+const notices = (page: Page) => page.locator('.notices');
 const ran = (what: string) =>
   until(what, async () => (await effects.lines()).find((line) => line.startsWith(what)));
 
 test('a request is shown whole and approved', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByRole('heading', { name: 'refund_order' }).waitFor();
   const shown = await page.locator('.detail-pane').innerText();
   for (const part of ['dangerous', 'unsafe', 'started at most once per decision', '30 s', 'The user asked'])
@@ -63,15 +77,15 @@ test('a request is shown whole and approved', async () => {
   await lookAtAll(page);
   await page.getByLabel('Reason').fill('fine');
   await approve(page).click();
-  await told(page).getByText('Approved refund_order.').waitFor();
+  await notices(page).getByText('Approved refund_order.').waitFor();
   await ran('refund {"order":"4711","amount":129.9');
-  const { calls } = await desk().client.view(handle.workflowId);
+  const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]?.decisions).toMatchObject([{ decision: 'approved', approver: 'owner', reason: 'fine' }]);
 });
 
 test('arguments are changed in the form; mistakes stand at their field before anything is sent', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByRole('button', { name: /^Change/ }).click();
   const amount = page.getByLabel('amount', { exact: true });
   await amount.fill('900');
@@ -93,8 +107,8 @@ test('arguments are changed in the form; mistakes stand at their field before an
     expect.arrayContaining(['12.5', 'USD', 'BLB', 'true']),
   );
   await page.getByRole('button', { name: /^Approve with changes/ }).click();
-  await told(page).getByText('Modified refund_order.').waitFor();
-  const { calls } = await desk().client.view(handle.workflowId);
+  await notices(page).getByText('Modified refund_order.').waitFor();
+  const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]?.effective).toEqual({
     ...{ order: '4711', amount: 12.5, currency: 'USD', notify: true },
     lines: [...REFUND.lines, { sku: 'BLB', count: 1 }],
@@ -103,30 +117,31 @@ test('arguments are changed in the form; mistakes stand at their field before an
 
 test('what only the workflow can find wrong stands at its field after sending', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk().tab();
+  const page = await web().tab();
   // A record without a schema, as of a worker of an older version: the page cannot check then.
   await page.route('**/api/turns/*/calls/*', async (route) => {
     const response = await route.fetch();
     const { schema: _, ...details } = await response.json();
     await route.fulfill({ response, json: details });
   });
-  await page.goto(`${desk().url}/${callPlace(handle.workflowId)}`);
+  await page.goto(`${web().url}/${callPlace(handle.workflowId)}`);
   await page.getByRole('button', { name: /^Change/ }).click();
   await page.getByRole('button', { name: 'Form' }).click();
   await page.getByLabel('amount', { exact: true }).fill('900');
   await lookAtAll(page);
   await page.getByRole('button', { name: /^Approve with changes/ }).click();
-  await page.getByText(/Mend the marked fields\. \(invalid_arguments\)/).waitFor();
+  await page.getByText(/Correct the marked fields\. \(invalid_arguments\)/).waitFor();
   await page.locator('#field\\/amount-issues li').first().waitFor();
   expect(await approve(page).getAttribute('aria-disabled')).toBe('true');
   await page.getByLabel('amount', { exact: true }).fill('90');
   await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await approveNew(page, 'refund 90 EUR of order 4711');
   await ran('refund {"order":"4711","amount":90,');
 });
 
 test('raw JSON beside the form', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByRole('button', { name: /^Change/ }).click();
   await page.getByRole('button', { name: 'JSON' }).click();
   const raw = page.getByLabel('Arguments as JSON');
@@ -137,34 +152,35 @@ test('raw JSON beside the form', async () => {
   await raw.fill(JSON.stringify({ ...REFUND, amount: 7 }));
   await lookAtAll(page);
   await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await approveNew(page, 'refund 7 EUR of order 4711');
   await ran('refund {"order":"4711","amount":7,');
 });
 
 test('denying asks for a reason once, and the model reads it', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   await page.getByRole('button', { name: /^Deny/ }).click();
   const reason = page.getByLabel('Reason');
   expect(await page.locator('#reason:focus').count()).toBe(1);
   await reason.fill('not this one');
   await page.getByRole('button', { name: /^Deny/ }).click();
-  await told(page).getByText('Denied refund_order.').waitFor();
+  await notices(page).getByText('Denied refund_order.').waitFor();
   expect((await handle.result()).answer).toContain('not this one');
 });
 
 test('hunks are ticked one by one', async () => {
   const handle = await start('propose_lines', { tag: 'hunks', lines: ['one', 'two', 'three'] });
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByRole('checkbox', { name: 'Hunk 2' }).uncheck();
   await lookAtAll(page);
   await page.getByRole('button', { name: 'Approve 2 of 3 hunks' }).click();
   expect(await ran('propose_lines hunks')).toBe('propose_lines hunks +one+three');
 });
 
-test('no hunk is no approval', async () => {
+test('without a hunk there is nothing to approve', async () => {
   const handle = await start('propose_lines', { tag: 'none', lines: ['one', 'two'] });
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   await page.keyboard.press('1');
   await page.keyboard.press('2');
@@ -174,10 +190,10 @@ test('no hunk is no approval', async () => {
 
 test('an edited proposal comes back with its new diff', async () => {
   const handle = await start('propose_lines', { tag: 'anew', lines: ['one', 'two'] });
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByRole('button', { name: /^Change/ }).click();
   await page.getByLabel('2', { exact: true }).fill('zwei');
-  await page.getByText('A changed proposal gets a new diff').waitFor();
+  await page.getByText('Changed arguments get a new preview').waitFor();
   await lookAtAll(page);
   await page.getByRole('button', { name: /^Approve with changes/ }).click();
   await page.getByRole('region', { name: 'What it does' }).getByText('+zwei').waitFor();
@@ -189,7 +205,7 @@ test('an edited proposal comes back with its new diff', async () => {
 
 test('with the keyboard alone: from the inbox to an approval, which no single key gives', async () => {
   const handle = await start('refund_order', { ...REFUND, order: 'keys' });
-  const page = await desk().tab();
+  const page = await web().tab();
   await listOnly(page, 'decider');
   await page.locator('.row', { hasText: 'order=keys' }).waitFor();
   for (let rows = 0; rows < 300; rows++) {
@@ -203,15 +219,15 @@ test('with the keyboard alone: from the inbox to an approval, which no single ke
   await lookAtAll(page, 'key');
   for (const key of ['a', 'a', 'y']) await page.keyboard.press(key);
   expect(await page.locator('#approve:focus').count()).toBe(1);
-  expect((await desk().client.view(handle.workflowId)).requests).toHaveLength(1);
+  expect((await web().client.view(handle.workflowId)).requests).toHaveLength(1);
   await page.keyboard.press('Enter');
-  await told(page).getByText('Approved refund_order.').waitFor();
+  await notices(page).getByText('Approved refund_order.').waitFor();
   await ran('refund {"order":"keys"');
 });
 
 test('denying with the keyboard, and help on a key', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByRole('heading', { name: 'refund_order' }).waitFor();
   await page.keyboard.press('?');
   await page.getByRole('dialog').getByText('deny, with a reason').waitFor();
@@ -220,13 +236,13 @@ test('denying with the keyboard, and help on a key', async () => {
   await page.keyboard.press('d');
   await page.keyboard.type('by key');
   await page.keyboard.press('Control+Enter');
-  await told(page).getByText('Denied refund_order.').waitFor();
+  await notices(page).getByText('Denied refund_order.').waitFor();
   expect((await handle.result()).answer).toContain('by key');
 });
 
 test('a turn is drawn live, to its answer', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk().tab(`#/turns/${handle.workflowId}`);
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
   await page.getByRole('img', { name: /^waits for a person .* so far$/ }).waitFor();
   await page.getByText('waits for a person', { exact: true }).first().waitFor();
   await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann' });
@@ -236,9 +252,25 @@ test('a turn is drawn live, to its answer', async () => {
   await page.getByText('approved by ann', { exact: false }).first().waitFor();
 });
 
+test('a turn whose workflow task fails says why', async () => {
+  const handle = await start('stay', { tag: 'failing task' });
+  await decide(handle, { callId: '1.1', decision: 'approved' });
+  await ran('stay failing task');
+  // Temporal's core takes no result of two payloads.
+  const two = [{ data: Buffer.from('1') }, { data: Buffer.from('2') }];
+  await fixture().client.workflowService.respondActivityTaskCompletedById({
+    ...{ namespace: 'default', workflowId: handle.workflowId, activityId: 'call-1.1-0' },
+    result: { payloads: two },
+  });
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
+  const now = page.getByRole('region', { name: 'Right now' });
+  await now.getByText(/its workflow task fails \(attempt \d+\): .*Not exactly one payload/).waitFor();
+  await handle.terminate();
+});
+
 test('a turn is cancelled after a second look', async () => {
   const handle = await start('refund_order', REFUND);
-  const page = await desk().tab(`#/turns/${handle.workflowId}`);
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
   await page.getByRole('button', { name: 'Cancel the turn' }).click();
   await page.getByRole('button', { name: 'Keep it' }).click();
   await page.getByRole('button', { name: 'Cancel the turn' }).click();
@@ -248,8 +280,8 @@ test('a turn is cancelled after a second look', async () => {
 
 test('turns are found by id and by state', async () => {
   const handle = await start('refund_order', REFUND);
-  const { prompt } = await desk().client.view(handle.workflowId);
-  const page = await desk().tab('#/turns');
+  const { prompt } = await web().client.view(handle.workflowId);
+  const page = await web().tab('#/turns');
   await page.getByRole('searchbox').fill(handle.workflowId);
   const rows = page.locator('.turn-list li');
   await until('one turn', async () => (await rows.count()) === 1);

@@ -1,17 +1,17 @@
 import { TransportError } from '../../src/tools/errors';
 import { recordTool } from '../support/effects';
 import { decide, waitFor } from '../support/turns';
-import type { TurnHandle } from '../support/worker';
-import { callPlace } from './desk';
-import { expectNoComplaints, usePage } from './page-bench';
+import { callPlace } from './web-inbox';
+import { expectNoComplaints, usePage } from './page-fixture';
+import type { TurnHandle } from '../support/fixture';
 
 /** A payment breaks off at its first start, after its effect, and goes through at any other. */
-const { effects, desk, start } = usePage('doubter', (written) => [
+const { effects, web, start } = usePage('doubter', (written) => [
   recordTool(written, { name: 'send_payment', safety: 'dangerous' }, async (tag) => {
     if ((await written.lines(tag)).length === 1) throw new TransportError('the line broke');
   }),
 ]);
-expectNoComplaints(desk);
+expectNoComplaints(web);
 
 /** A turn whose payment was approved and is in doubt. */
 const inDoubt = async (tag: string): Promise<TurnHandle> => {
@@ -31,7 +31,7 @@ test.each([
   ['Run it again', 'Run it again', { read: 'send_payment did', starts: 2, resolution: 'run-again' }],
 ])('a call in doubt: %s', async (answer, button, { read, starts, resolution }) => {
   const handle = await inDoubt(answer);
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByText('nobody knows whether it happened').waitFor();
   expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Choose one' }).isDisabled()).toBe(true);
@@ -43,7 +43,7 @@ test.each([
   await page.locator('.notices').getByText('Resolved').waitFor();
   expect((await handle.result()).answer).toContain(read);
   expect(await effects.lines(answer)).toHaveLength(starts);
-  const { calls } = await desk().client.view(handle.workflowId);
+  const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]?.resolutions).toMatchObject([
     { resolution, approver: 'owner', channel: 'web', reason: 'I asked the bank' },
   ]);
@@ -51,21 +51,21 @@ test.each([
 
 test('a turn with a call in doubt is given up after it was asked to end, and nothing runs again', async () => {
   const handle = await inDoubt('given up');
-  const page = await desk().tab(`#/turns/${handle.workflowId}`);
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
   await page.getByRole('button', { name: 'Cancel the turn' }).click();
   await page.getByRole('button', { name: 'Cancel it' }).click();
   const giveUp = page.getByRole('button', { name: 'Give it up' });
   await giveUp.click();
   await page.getByText('which stays on record as unresolved').waitFor();
   await page.getByRole('button', { name: 'Keep it' }).click();
-  expect((await desk().client.view(handle.workflowId)).inDoubt).toHaveLength(1);
+  expect((await web().client.view(handle.workflowId)).inDoubt).toHaveLength(1);
   await giveUp.click();
   await giveUp.click();
   await page.locator('.turn-facts').getByText('cancelled').waitFor();
   await expect(handle.result()).rejects.toThrow();
   expect(await effects.lines('given up')).toHaveLength(1);
-  const events = await desk().client.timeline(handle.workflowId);
+  const events = await web().client.timeline(handle.workflowId);
   expect(events).toContainEqual(expect.objectContaining({ type: 'abandoned', approver: 'owner' }));
-  const { calls } = await desk().client.view(handle.workflowId);
+  const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]).toMatchObject({ resolutions: [], result: { error: { code: 'in_doubt' } } });
 });

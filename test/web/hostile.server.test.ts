@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core';
 import { defineTool } from '../../src/tools/define-tool';
 import { decide } from '../support/turns';
-import type { TurnHandle } from '../support/worker';
-import { callPlace, lookAtAll } from './desk';
-import { usePage } from './page-bench';
+import { callPlace, lookAtAll } from './web-inbox';
+import { usePage } from './page-fixture';
 import { POLYGLOTS } from './polyglots';
+import type { TurnHandle } from '../support/fixture';
 
-const { desk, start: startTurn } = usePage('hostile', (effects) => [
+const { web, start: startTurn } = usePage('hostile', (effects) => [
   defineTool({
     name: 'run_command',
     description: 'Runs a command.',
@@ -33,7 +33,7 @@ const INJECTED =
 test(`${POLYGLOTS.length} hostile strings are text wherever they come from`, async () => {
   const args = Object.fromEntries(POLYGLOTS.map((text, index) => [`${index} ${text.slice(0, 40)}`, text]));
   const handle = await start({ command: POLYGLOTS.join('\n'), ...args }, POLYGLOTS.join(' '));
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   const shown = await page.locator('.detail-pane').innerText();
   expect(shown).toContain('<script>alert(1)</script>');
@@ -47,27 +47,27 @@ test(`${POLYGLOTS.length} hostile strings are text wherever they come from`, asy
     reason: POLYGLOTS[0] ?? '',
   });
   await handle.result();
-  await page.goto(`${desk().url}/#/turns/${handle.workflowId}`);
+  await page.goto(`${web().url}/#/turns/${handle.workflowId}`);
   await page.getByRole('region', { name: 'Answer' }).waitFor();
   await page.getByRole('button', { name: /1\.1\s+run_command/ }).click();
   await page.getByText('<img src=x onerror=alert(1)>').first().waitFor();
   expect(await page.locator(INJECTED).count()).toBe(0);
-  await page.goto(`${desk().url}/#/turns/${encodeURIComponent('<img src=x onerror=alert(1)>')}`);
-  await page.goto(`${desk().url}/#/turns/x/calls/${encodeURIComponent('"><script>alert(1)</script>')}`);
+  await page.goto(`${web().url}/#/turns/${encodeURIComponent('<img src=x onerror=alert(1)>')}`);
+  await page.goto(`${web().url}/#/turns/x/calls/${encodeURIComponent('"><script>alert(1)</script>')}`);
   await page.locator('.problem, .notice').first().waitFor();
   expect(await page.locator(INJECTED).count()).toBe(0);
-  expect(desk().complaints).toEqual([]);
+  expect(web().complaints).toEqual([]);
 });
 
 test('the page may load nothing from elsewhere and run nothing inline', async () => {
-  const page = await desk().tab();
-  const policy = (await page.request.get(desk().url)).headers()['content-security-policy'] ?? '';
+  const page = await web().tab();
+  const policy = (await page.request.get(web().url)).headers()['content-security-policy'] ?? '';
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toContain('unsafe');
   const asked = await page.evaluate<string[]>(
     'performance.getEntriesByType("resource").map(({ name }) => name)',
   );
-  expect(asked.filter((name) => !name.startsWith(desk().url))).toEqual([]);
+  expect(asked.filter((name) => !name.startsWith(web().url))).toEqual([]);
 });
 
 test.each([
@@ -75,11 +75,11 @@ test.each([
   ['text that is turned around', 'rm \u202etxt.exe\u202c', ['⟦U+202E⟧', '⟦U+202C⟧']],
   ['what does not show', 'a\u200bb\u{e0041}c\ufeff', ['⟦U+200B⟧', '⟦U+E0041⟧', '⟦U+FEFF⟧']],
   ['blanks that push away', `ls${' '.repeat(200)}; rm -rf /`, ['⟦200 blanks⟧']],
-  ['letters that pass for others', 'curl https://exаmple.com', ['⟦а Cyrillic⟧']],
+  ['letters that pass for others', 'curl https://exаmple.com', ['⟦exаmple.com xn--exmple-4nf.com⟧']],
   ['a carriage return', 'safe\rrm -rf /', ['\\r']],
 ])('%s is marked, said, and has to be looked at', async (_, command, marks) => {
   const handle = await start({ command });
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   const preview = page.getByRole('region', { name: 'What it does' });
   for (const mark of marks) {
     const shown = preview.locator('.mark', { hasText: mark }).first();
@@ -89,7 +89,7 @@ test.each([
   }
   await lookAtAll(page);
   if (command.includes(' '.repeat(200))) return;
-  await page.getByText('Say first that you looked at the marked characters.').waitFor();
+  await page.getByText('Confirm first that you looked at the marked characters.').waitFor();
   expect(await isHeld(page)).toBe(true);
   await page.getByLabel('I looked at the marked characters').check();
   await page.locator('#approve[aria-disabled=false]').waitFor();
@@ -97,7 +97,7 @@ test.each([
 
 test('blanks at the end of a changed line and a missing line end are marked', async () => {
   const handle = await start({ command: '@@ -1 +1 @@\n-a\n+a  \n\\ No newline at end of file\n' });
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.locator('.diff-lines .added .mark', { hasText: '··' }).waitFor();
   await page.locator('.diff-lines').getByText('No newline at end of file').waitFor();
 });
@@ -105,14 +105,14 @@ test('blanks at the end of a changed line and a missing line end are marked', as
 test('a long text has to be shown to its end before it can be approved', async () => {
   const lines = Array.from({ length: 900 }, (_, n) => `echo ${n}`);
   const handle = await start({ command: [...lines, 'rm -rf /'].join('\n') });
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByText(/parts have not been in sight yet/).waitFor();
   expect(await page.locator('.detail-pane').innerText()).toContain('echo 450');
   expect(await isHeld(page)).toBe(true);
   await approve(page).click({ force: true });
   await page.keyboard.press('a');
   await page.keyboard.press('Enter');
-  expect((await desk().client.view(handle.workflowId)).requests).toHaveLength(1);
+  expect((await web().client.view(handle.workflowId)).requests).toHaveLength(1);
   // Jumping to the end does not show the middle.
   await page.locator('.detail-pane').evaluate((pane) => pane.scrollTo(0, pane.scrollHeight));
   expect(await isHeld(page)).toBe(true);

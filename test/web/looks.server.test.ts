@@ -3,15 +3,15 @@ import type { JsonObject } from '../../src/contract/json';
 import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { contrastsIn, unnamedIn } from './accessible';
-import { callPlace, type WebDesk } from './desk';
-import { expectNoComplaints, usePage } from './page-bench';
+import { callPlace, type WebInbox } from './web-inbox';
+import { expectNoComplaints, usePage } from './page-fixture';
 
 const places: Record<string, string> = { inbox: '#/', turns: '#/turns' };
-const { desk, start } = usePage('looks', (effects) => [
+const { web, start } = usePage('looks', (effects) => [
   recordTool(effects, { name: 'pay', safety: 'dangerous' }),
   planTool(effects),
 ]);
-expectNoComplaints(desk);
+expectNoComplaints(web);
 
 beforeAll(async () => {
   const waiting = async (name: string, args: JsonObject): Promise<string> =>
@@ -23,8 +23,8 @@ beforeAll(async () => {
   places['turn'] = `#/turns/${paid}`;
 }, 120_000);
 
-const open = async (place: string, options: Parameters<WebDesk['tab']>[1]): Promise<Page> => {
-  const page = await desk().tab(places[place], options);
+const open = async (place: string, options: Parameters<WebInbox['tab']>[1]): Promise<Page> => {
+  const page = await web().tab(places[place], options);
   const landmark = { inbox: '.row', turns: '.turn-list li', turn: '.picture-row' }[place] ?? '#approve';
   await page.locator(landmark).first().waitFor();
   if (place === 'request') await page.getByRole('button', { name: /^Change/ }).click();
@@ -55,7 +55,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
 
   test('the sign-in can be read', async () => {
-    const page = await desk().tab('#/', { colorScheme });
+    const page = await web().tab('#/', { colorScheme });
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Token').waitFor();
     expect(await contrastsIn(page, 4.5)).toEqual([]);
@@ -65,7 +65,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
 });
 
 test('the switch overrides the system, and stays', async () => {
-  const page = await desk().tab('#/', { colorScheme: 'light' });
+  const page = await web().tab('#/', { colorScheme: 'light' });
   const ground = (): Promise<string> =>
     page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
   const light = await ground();
@@ -93,7 +93,7 @@ describe('for a screen reader', () => {
     await page.context().close();
   });
 
-  test('a request is told in the order in which it is judged', async () => {
+  test('a request shows its parts in the order in which a person judges them', async () => {
     const page = await open('hunks', {});
     const tree = await page.locator('.detail-pane').ariaSnapshot();
     const order = [

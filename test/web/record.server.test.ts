@@ -2,16 +2,17 @@ import type { Page } from 'playwright-core';
 import { waitForEnd } from '../../src/testing';
 import { recordTool } from '../support/effects';
 import { decide } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
 import { contrastsIn, unnamedIn } from './accessible';
-import { expectNoComplaints, usePage } from './page-bench';
+import { expectNoComplaints, usePage } from './page-fixture';
+import type { TurnHandle } from '../support/fixture';
+import { until } from '../support/until';
 
 const AGENT = 'page-record';
-const { effects, desk, start } = usePage(AGENT, (written) => [
+const { effects, web, start } = usePage(AGENT, (written) => [
   recordTool(written, { name: 'page_look' }),
   recordTool(written, { name: 'page_pay', safety: 'dangerous' }),
 ]);
-expectNoComplaints(desk);
+expectNoComplaints(web);
 
 /** A turn that looked and paid: 1.1, then 2.1, which a person approved. */
 const paid = async (tag: string): Promise<TurnHandle> => {
@@ -23,7 +24,7 @@ const paid = async (tag: string): Promise<TurnHandle> => {
     '2.1',
   );
   await decide(handle, { callId: '2.1', decision: 'approved', approver: 'ann' });
-  await waitForEnd(desk().client, handle.workflowId);
+  await waitForEnd(web().client, handle.workflowId);
   return handle;
 };
 
@@ -45,9 +46,9 @@ const scrubTo = async (page: Page, words: RegExp): Promise<void> => {
 
 test('a turn is gone through by the keyboard, and shows what was open and what the model knew', async () => {
   const handle = await paid('scrubbed');
-  const page = await desk().tab(`#/turns/${handle.workflowId}`);
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
   await page.getByRole('heading', { name: 'Answer' }).waitFor();
-  await scrubTo(page, /2\.1 page_pay waits for a decision/);
+  await scrubTo(page, /2\.1: waits for a decision: page_pay/);
   const moment = page.locator('.moment-view');
   await moment.getByText('waits for a decision').waitFor();
   const known = moment.locator('.message');
@@ -74,7 +75,7 @@ test('a turn is gone through by the keyboard, and shows what was open and what t
 
 test('what was approved is denied in a fork: nothing runs, and both paths stand side by side', async () => {
   const handle = await paid('forked page');
-  const page = await desk().tab(`#/turns/${handle.workflowId}`);
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
   await page.locator('#step-2').getByRole('button', { name: 'What if …' }).click();
   const dialog = page.getByRole('dialog');
   expect(await unnamedIn(page)).toEqual([]);
@@ -91,14 +92,14 @@ test('what was approved is denied in a fork: nothing runs, and both paths stand 
   expect(page.url()).not.toContain(handle.workflowId);
 });
 
-test('with other arguments it says what would run, and what does not fit is mended first', async () => {
+test('with other arguments it says what would run, and what does not fit is corrected first', async () => {
   const handle = await paid('other args');
-  const page = await desk().tab(`#/turns/${handle.workflowId}`);
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
   await page.locator('#step-2').getByRole('button', { name: 'What if …' }).click();
   const dialog = page.getByRole('dialog');
   const start = dialog.getByRole('button', { name: 'Fork without effects' });
   await dialog.getByLabel('amount').fill('5000');
-  await dialog.getByText('The arguments have to be mended first.').waitFor();
+  await dialog.getByText('The arguments have to be corrected first.').waitFor();
   expect(await start.isDisabled()).toBe(true);
   await dialog.getByLabel('amount').fill('7');
   await start.click();
@@ -109,7 +110,7 @@ test('with other arguments it says what would run, and what does not fit is mend
 
 test('what cannot be forked says why, and keeps what was typed', async () => {
   const handle = await paid('refused page');
-  const page = await desk().tab(`#/turns/${handle.workflowId}`);
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
   await page.locator('#step-1').getByRole('button', { name: 'What if …' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('the model had answered instead').check();
@@ -117,30 +118,30 @@ test('what cannot be forked says why, and keeps what was typed', async () => {
   await dialog.getByLabel('Model from here on').fill('no such model');
   await page.route('**/forks', (route) => route.abort());
   await dialog.getByRole('button', { name: 'Fork without effects' }).click();
-  await dialog.getByText('The desk does not answer.').waitFor();
+  await dialog.getByText('The web inbox does not answer.').waitFor();
   expect(await dialog.getByLabel("The model's answer").inputValue()).toBe('Nothing to do.');
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
 });
 
-test('stats show how each tool did, and what this desk refused', async () => {
+test('stats show how each tool did, and what this web inbox refused', async () => {
   const handle = await paid('counted page');
   await until('visibility', async () =>
-    (await desk().client.list({ agent: AGENT, limit: 500 })).some(
+    (await web().client.list({ agent: AGENT, limit: 500 })).some(
       ({ turn, state }) => turn === handle.workflowId && state === 'answered',
     ),
   );
-  const late = { callId: '2.1', decision: 'denied', argsDigest: 'old', callKey: 'old' };
-  const refused = await fetch(`${desk().url}/api/turns/${handle.workflowId}/decisions`, {
+  const late = { callId: '2.1', decision: 'denied', seenDigest: '0'.repeat(64), callKey: 'old' };
+  const refused = await fetch(`${web().url}/api/turns/${handle.workflowId}/decisions`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${await desk().addUser('late')}`,
+      authorization: `Bearer ${await web().addUser('late')}`,
       'content-type': 'application/json',
     },
     body: JSON.stringify(late),
   });
   expect(refused.status).toBe(409);
-  const page = await desk().tab('#/stats');
+  const page = await web().tab('#/stats');
   await page.getByLabel('Agent', { exact: true }).fill(AGENT);
   await page.keyboard.press('Enter');
   const calls = page.getByRole('region', { name: 'Calls by tool' });
@@ -174,18 +175,19 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     'at %d pixels the past can be read, without scrolling to the side',
     async (width) => {
       const handle = await paid('looks');
-      const { turn } = await desk().client.fork({
+      const { turn } = await web().client.fork({
         ...{ turn: handle.workflowId, at: '2.1' },
         change: { what: 'decision', decision: 'denied', approver: 'ann', reason: 'x'.repeat(300) },
       });
-      await waitForEnd(desk().client, turn);
-      const page = await desk().tab('#/stats', { colorScheme, viewport: { width, height: 844 } });
-      await page.locator('.stat-rows').first().waitFor();
+      await waitForEnd(web().client, turn);
+      const page = await web().tab('#/stats', { colorScheme, viewport: { width, height: 844 } });
+      // The stats are of all turns that other tests left on the server.
+      await page.locator('.stat-rows').first().waitFor({ timeout: 90_000 });
       await isReadable(page);
-      await page.goto(`${desk().url}/#/turns/${turn}`);
+      await page.goto(`${web().url}/#/turns/${turn}`);
       await page.locator('.path').first().waitFor();
       await isReadable(page);
-      await page.goto(`${desk().url}/#/turns/${handle.workflowId}`);
+      await page.goto(`${web().url}/#/turns/${handle.workflowId}`);
       await page.locator('#step-2').waitFor();
       await scrubTo(page, /waits for a decision/);
       await isReadable(page);
@@ -194,6 +196,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
       await isReadable(page);
       await page.context().close();
     },
+    150_000,
   );
 });
 

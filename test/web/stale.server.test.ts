@@ -3,13 +3,14 @@ import type { JsonObject } from '../../src/contract/json';
 import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide } from '../support/turns';
-import { until, type TurnHandle } from '../support/worker';
-import { callPlace, listOnly, lookAtAll } from './desk';
-import { usePage } from './page-bench';
+import { callPlace, listOnly, lookAtAll } from './web-inbox';
+import { usePage } from './page-fixture';
+import type { TurnHandle } from '../support/fixture';
+import { until } from '../support/until';
 
 const {
   effects,
-  desk,
+  web,
   start: startTurn,
 } = usePage('stale', (written) => [
   recordTool(written, { name: 'pay', safety: 'dangerous' }),
@@ -22,11 +23,11 @@ const start = (tag: string, name = 'pay', more: JsonObject = {}): Promise<TurnHa
 
 const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
 
-test('of two tabs one decides, and the other is told who did', async () => {
+test('of two tabs one decides, and the other shows who did', async () => {
   const handle = await start('two tabs');
   const [first, second] = [
-    await desk().tab(callPlace(handle.workflowId)),
-    await desk().tab(callPlace(handle.workflowId)),
+    await web().tab(callPlace(handle.workflowId)),
+    await web().tab(callPlace(handle.workflowId)),
   ];
   await Promise.all([lookAtAll(first), lookAtAll(second)]);
   // Its server's news are held back: this tab stays as stale as one on a slow line.
@@ -35,7 +36,7 @@ test('of two tabs one decides, and the other is told who did', async () => {
   await first.locator('.notices').getByText('Approved pay.').waitFor();
   await approve(second).click();
   await second
-    .getByText(/Somebody decided it before you\. owner approved it at .*\(already_decided\)/)
+    .getByText(/Another person decided it before you\. owner approved it at .*\(already_decided\)/)
     .waitFor();
   await handle.result();
   expect(await effects.lines('two tabs')).toHaveLength(1);
@@ -52,14 +53,14 @@ async function holdBackNews(page: Page): Promise<void> {
 
 test('a page that shows other arguments than those that wait decides nothing, and shows what waits', async () => {
   const handle = await start('stale', 'propose_lines', { lines: ['one', 'two'] });
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   await page.getByLabel('Reason').fill('kept');
   await holdBackNews(page);
   const edited = { tag: 'stale', lines: ['one', 'zwei'] };
   await decide(handle, { callId: '1.1', decision: 'modified', arguments: edited, approver: 'ann' });
   await until('a new request', async () => {
-    const { requests } = await desk().client.view(handle.workflowId);
+    const { requests } = await web().client.view(handle.workflowId);
     return requests.some(({ arguments: args }) => JSON.stringify(args).includes('zwei'));
   });
   await approve(page).click();
@@ -71,15 +72,15 @@ test('a page that shows other arguments than those that wait decides nothing, an
 
 test('a request that expires while it is open says so, and cannot be approved any more', async () => {
   const handle = await start('expires', 'brief');
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.locator('.call-title').getByText('expired').waitFor();
   expect(await approve(page).count()).toBe(0);
   expect(await effects.lines('brief')).toEqual([]);
 });
 
-test('what somebody else decides shows by itself, and leaves the inbox', async () => {
+test('what another person decides shows by itself, and leaves the inbox', async () => {
   const handle = await start('elsewhere');
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await listOnly(page, 'stale');
   await page.locator('.row', { hasText: 'tag=elsewhere' }).waitFor();
   await decide(handle, { callId: '1.1', decision: 'denied', approver: 'ann', reason: 'no' });
@@ -88,21 +89,21 @@ test('what somebody else decides shows by itself, and leaves the inbox', async (
   expect(await page.locator('.said').innerText()).toMatch(/denied by ann/);
 });
 
-test('after its server was restarted a page signs in anew and has lost nothing', async () => {
-  const token = await desk().addUser('bea');
+test('after its server was restarted a page signs in again and has lost nothing', async () => {
+  const token = await web().addUser('bea');
   const handle = await start('restart');
-  const page = await desk().tab();
+  const page = await web().tab();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await signIn(page, token);
-  await page.goto(`${desk().url}/${callPlace(handle.workflowId)}`);
+  await page.goto(`${web().url}/${callPlace(handle.workflowId)}`);
   await lookAtAll(page);
   await page.getByLabel('Reason').fill('typed before');
-  await desk().stopServer();
+  await web().stopServer();
   await page.getByText('connection lost').waitFor();
   await approve(page).click();
   await page.getByText('What you typed is kept.').waitFor();
   const missed = await start('made while it was down');
-  await desk().startServer();
+  await web().startServer();
   await page.getByText('Your session has ended.').waitFor();
   await signIn(page, token);
   await page.getByText('live', { exact: true }).waitFor();
@@ -112,24 +113,24 @@ test('after its server was restarted a page signs in anew and has lost nothing',
   expect(await page.getByLabel('Reason').inputValue()).toBe('typed before');
   await approve(page).click();
   await page.locator('.notices').getByText('Approved pay.').waitFor();
-  const { calls } = await desk().client.view(handle.workflowId);
+  const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]?.decisions).toMatchObject([{ approver: 'bea', reason: 'typed before' }]);
   await handle.result();
   expect(await effects.lines('restart')).toHaveLength(1);
   await missed.terminate();
 });
 
-test('whoever signs in after somebody else starts from nothing', async () => {
+test('a user who signs in after another one starts from nothing', async () => {
   const handle = await start('another person');
-  const page = await desk().tab(callPlace(handle.workflowId));
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByLabel('Reason').fill('of the owner');
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await signIn(page, await desk().addUser('cleo'));
+  await signIn(page, await web().addUser('cleo'));
   expect(await page.getByLabel('Reason').inputValue()).toBe('');
 });
 
 test('a wrong token is refused in words, and no secret stays in the address', async () => {
-  const page = await desk().tab();
+  const page = await web().tab();
   expect(page.url()).not.toContain('code');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await signIn(page, 'wrong');

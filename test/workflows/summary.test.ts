@@ -60,8 +60,8 @@ it('keeps the newest verdicts that fit', () => {
     decisionId: `${index}-${'x'.repeat(150)}`,
     at: '2026-01-01T00:00:00.000Z',
   }));
-  const kept = verdictsMemo(verdicts);
-  expect(kept.at(-1)).toEqual(verdicts.at(-1));
+  const kept = verdictsMemo(verdicts, 3);
+  expect(kept.at(-1)).toEqual({ ...verdicts.at(-1), behind: 3 });
   expect(kept.length).toBeGreaterThan(3);
   expect(utf8Bytes(JSON.stringify(kept))).toBeLessThan(LIMITS.memoBytes / 2);
 });

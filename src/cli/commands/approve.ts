@@ -1,20 +1,37 @@
 import type { Command } from 'commander';
-import type { Answer } from '../../client';
-import { CountersignError } from '../../contract/errors';
-import { defined } from '../../history/defined';
+import { defined } from '../../contract/defined';
 import { reportAnswer } from '../answer';
-import { decideBatch } from '../batch/batch';
-import { addBatchOptions, checkNoBatch, readBatch, type BatchOptions } from '../batch/options';
-import { checkSight, chooseApproval, parseHunks, type ApprovalChoice } from '../approval';
-import { decideByHunks } from '../decide/by-hunks';
-import { decideByEditor } from '../decide/edited';
-import { decide, idOf, requestOf, type Subject } from '../decide/subject';
-import { osUser, type Context } from '../context';
+import { addBatchOptions, type BatchOptions, checkNoBatch, decideBatch, readBatch } from '../batch';
+import {
+  type ApprovalChoice,
+  chooseApproval,
+  type Chosen,
+  decide,
+  givenUp,
+  idOf,
+  parseHunks,
+  requestOf,
+  type Subject,
+} from '../review/decision';
+import { changedIn, checkSeenDigest, confirmDeceptiveText, wasPrinted } from '../review/seen';
+import { type Context, osUser } from '../context';
 import { beside } from '../print/screen';
-import { readArguments } from '../read-value';
-import { parseAssignment } from '../set-argument';
+import { indented } from '../print/table';
+import { storyOf } from '../print/turn';
+import { collect, readArguments, usageError } from '../options';
+import { parseAssignments } from '../set-argument';
 import { findCall, namedCall, parseTarget } from '../target';
-import { canAsk, withTerminal } from '../terminal/terminal';
+import type { Answer } from '../../client';
+import type { JsonObject } from '../../contract/json';
+import { withDefaults } from '../../contract/schema/schema';
+import type { ChangedTool } from '../../contract/worker-tools';
+import type { RequestOpened } from '../../history/events';
+import { callSummary } from '../../contract/text/call-summary';
+import { changeLines } from '../print/arguments';
+import { changedLines, proposalLines, type Story } from '../print/request';
+import { canAsk, confirm, type Terminal, withTerminal } from '../review/terminal';
+import { decideByHunks } from '../review/acts';
+import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 
 interface ApproveOptions extends BatchOptions {
   args?: string;
@@ -29,17 +46,18 @@ interface ApproveOptions extends BatchOptions {
 export function addApprove(program: Command, context: Context): void {
   const command = program
     .command('approve [turn/call]')
-    .description('let a call run, as it is or changed; or many at once')
+    .description('approve a call, as it is or with changes; or many at once')
     .option('-e, --edit', 'change the arguments in your editor (VISUAL, EDITOR)')
-    .option('-p, --patch', 'be asked about the hunks of a file proposal one by one')
+    .option('-p, --patch', 'decide the hunks of a file proposal one by one')
     .option('--args <json|@file>', 'run it with these arguments instead')
-    .option('--set <path=value>', 'change one argument; may be repeated', collect)
+    .option('--set <path=value>', 'change one argument; may be repeated, each place once', collect)
     .option('--hunks <ids>', 'only these parts of a file proposal, such as 1,3')
-    .option('--saw <digest>', 'only if it is still what `show` printed this digest of')
+    .option('--saw <digest>', 'what you saw: the 16 digits that `show` prints; required without a terminal')
     .option('--reason <text>', 'why; the model reads it')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
-  addBatchOptions(command).action((target: string | undefined, options: ApproveOptions) =>
+  const yes = 'do not ask: with --all, or for the new preview of changed arguments';
+  addBatchOptions(command, yes).action((target: string | undefined, options: ApproveOptions) =>
     options.all === true ? approveAll(target, options, context) : approve(target, options, context),
   );
 }
@@ -50,77 +68,165 @@ async function approveAll(
   context: Context,
 ): Promise<void> {
   const { edit, patch, args, set, hunks, saw } = options;
-  const [own] =
-    Object.entries({ edit, patch, args, set, hunks, saw }).find(([, value]) => value !== undefined) ?? [];
+  const [own] = Object.keys(defined({ edit, patch, args, set, hunks, saw }));
   if (own !== undefined) {
     const hint = 'Calls are approved together only as they are.';
-    throw new CountersignError('usage', `--${own} and --all exclude each other`, { hint });
+    throw usageError(`--${own} and --all exclude each other`, hint);
   }
   await decideBatch(readBatch(options, 'approved', target), context);
 }
 
 async function approve(target: string | undefined, options: ApproveOptions, context: Context): Promise<void> {
-  checkNoBatch(options);
+  const { yes = false, edit = false, patch = false, json = false, saw, ...rest } = options;
+  checkNoBatch(rest);
   const named = parseTarget(namedCall(target));
   checkWays(options);
   const choice = await readChoice(options);
-  const { screen } = context;
-  const json = options.json === true;
-  await context.withDesk(async (desk) => {
-    const turn = await desk.find(named.turn);
-    const call = findCall(await desk.view(turn), named.call);
+  const { screen, keyboard } = context;
+  await context.withClient(async (client) => {
+    const turn = await client.find(named.turn);
+    const view = await client.view(turn);
+    const call = findCall(view, named.call);
     const said = { approver: options.as ?? osUser(), ...defined({ reason: options.reason }) };
     const at = { ...context, screen: json ? beside(screen) : screen };
-    const subject: Subject = { desk, turn, call, said, context: at };
-    const answer = await decideBy(options, { subject, choice }, context);
-    reportAnswer(answer, { id: idOf(subject), json }, screen);
+    const subject: Subject = { client, turn, call, said, context: at };
+    const shown = { story: storyOf(view, call), ...(await changedIn(client, view)) };
+    const approval = { choice, edit, patch, yes, ...shown, ...defined({ saw }) };
+    const { answer, what } = await approveCall(subject, approval, keyboard);
+    reportAnswer(answer, { id: idOf(subject), json, what }, screen);
   });
-}
-
-interface Chosen {
-  subject: Subject;
-  choice: ApprovalChoice;
-}
-
-async function decideBy(
-  { edit, patch }: ApproveOptions,
-  { subject, choice }: Chosen,
-  { keyboard }: Context,
-): Promise<Answer> {
-  if (patch === true) {
-    const hint = 'Name the hunks with --hunks instead.';
-    return withTerminal(keyboard, hint, (terminal) => decideByHunks(subject, terminal));
-  }
-  if (edit !== true) return decide(subject, chooseApproval(subject.call, choice));
-  if (canAsk(keyboard)) return withTerminal(keyboard, '', (terminal) => decideByEditor(subject, terminal));
-  checkSight(requestOf(subject), choice.saw);
-  return decideByEditor(subject, undefined);
 }
 
 /** The ways to change what runs; one at a time, but that `--set` goes on top of `--args`. */
-function checkWays({ edit, patch, args, set, hunks }: ApproveOptions): void {
-  const ways = Object.entries({
-    '--edit': edit,
-    '--patch': patch,
-    '--args or --set': args ?? set,
-    '--hunks': hunks,
-  });
-  const given = ways.flatMap(([name, value]) => (value === undefined ? [] : [name]));
+function checkWays({ edit, patch, args, set, hunks, yes }: ApproveOptions): void {
+  if (yes === true && edit !== true && args === undefined && set === undefined) {
+    const hint = 'To approve a call as it is you must have seen it: name its digest with --saw.';
+    throw usageError('--yes goes with --all or with changed arguments', hint);
+  }
+  const ways = { '--edit': edit, '--patch': patch, '--args or --set': args ?? set, '--hunks': hunks };
+  const given = Object.keys(defined(ways));
   const alone = given.find((name) => name === '--edit' || name === '--patch');
   if (alone === undefined || given.length < 2) return;
-  const hint = 'Choose one way to say what may run.';
-  throw new CountersignError('usage', `${given.join(' and ')} exclude each other`, { hint });
+  throw usageError(`${given.join(' and ')} exclude each other`, 'Choose one way to say what may run.');
 }
 
-async function readChoice({ args, set = [], hunks, saw }: ApproveOptions): Promise<ApprovalChoice> {
+async function readChoice({ args, set = [], hunks }: ApproveOptions): Promise<ApprovalChoice> {
   return {
-    assignments: set.map(parseAssignment),
-    ...(args === undefined ? {} : { arguments: await readArguments(args) }),
-    ...(hunks === undefined ? {} : { hunks: parseHunks(hunks) }),
-    ...defined({ saw }),
+    assignments: parseAssignments(set),
+    ...defined({
+      arguments: args === undefined ? undefined : await readArguments(args),
+      hunks: hunks === undefined ? undefined : parseHunks(hunks),
+    }),
   };
 }
 
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
+/** How a call is approved. */
+interface Approval {
+  choice: ApprovalChoice;
+  /** `--saw`: head of the digest of what was looked at. */
+  saw?: string;
+  /** In the editor. */
+  edit: boolean;
+  /** Hunk by hunk. */
+  patch: boolean;
+  /** Approve the new preview of changed arguments without a look. */
+  yes: boolean;
+  /** What led to the call. */
+  story: Story;
+  /** Requests whose tool changed since they were made. */
+  changed?: readonly ChangedTool[];
+}
+
+/** What the turn said, and the arguments that were approved. */
+interface Approved {
+  answer: Answer;
+  /** One line: tool and arguments. */
+  what: string;
+}
+
+/**
+ * Approves a call that the person has seen: they name its digest, were shown it before on this terminal, or are shown it
+ * now and asked.
+ *
+ * @throws CountersignError `usage` where nobody can be asked and no digest is named, `decision_refused` for the digest of
+ * something else, and what deciding throws.
+ */
+async function approveCall(
+  given: Subject,
+  approval: Approval,
+  keyboard: Context['keyboard'],
+): Promise<Approved> {
+  const { callId, tool, request, effective } = given.call;
+  let args: JsonObject = request?.arguments ?? effective;
+  const decideAndNote: Subject['client']['decide'] = (turn, decision) => {
+    args = decision.arguments ?? args;
+    return given.client.decide(turn, decision);
+  };
+  const { client } = given;
+  const subject: Subject = {
+    ...given,
+    client: { decide: decideAndNote, resolve: client.resolve.bind(client), view: client.view.bind(client) },
+  };
+  const answer = await showAndApprove(subject, approval, keyboard);
+  return { answer, what: callSummary({ callId, tool, arguments: args }) };
+}
+
+async function showAndApprove(
+  subject: Subject,
+  approval: Approval,
+  keyboard: Context['keyboard'],
+): Promise<Answer> {
+  const { choice, saw, edit, patch, yes } = approval;
+  const chosen = chooseApproval(subject.call, choice);
+  // A call that no longer waits is not shown as if it did: the turn answers what happened to it.
+  if (subject.call.phase !== 'requested') return decide(subject, chosen);
+  const request = requestOf(subject);
+  const decision = asItRuns(request, chosen);
+  // Also for a person who has seen the request: the tool may have changed since.
+  const { screen } = subject.context;
+  for (const line of changedLines(request, { screen, ...approval })) screen.note(line);
+  const said = checkSeenDigest(request, { saw, id: idOf(subject), canAsk: patch || canAsk(keyboard) });
+  if (!patch && !canAsk(keyboard)) {
+    const looking = { terminal: undefined, yes };
+    return edit ? decideByEditor(subject, looking) : send(subject, decision, looking);
+  }
+  const hint = 'Name the hunks with --hunks instead.';
+  return withTerminal(keyboard, hint, async (terminal) => {
+    const shownLater = decision.arguments !== undefined && request.preview !== undefined;
+    if (shownLater) return send(subject, decision, { terminal, yes });
+    const isSeen = said !== undefined || (await wasPrinted(request, subject.context.env));
+    if (!isSeen) show(subject, request, approval);
+    if (patch) return decideByHunks(subject, terminal);
+    if (edit) return decideByEditor(subject, { terminal, yes });
+    const sure = isSeen || (await ask(subject, decision, terminal));
+    const runs = { ...request, ...defined({ arguments: decision.arguments }) };
+    if (!sure || (said === undefined && !(await confirmDeceptiveText(runs, terminal))))
+      throw givenUp('you did not confirm');
+    return send(subject, decision, { terminal, yes });
+  });
+}
+
+/** Nothing runs that is not shown: what is left out of new arguments is filled in before anybody is asked. */
+function asItRuns({ schema }: RequestOpened, chosen: Chosen): Chosen {
+  if (chosen.arguments === undefined) return chosen;
+  return { ...chosen, arguments: withDefaults(schema, chosen.arguments) };
+}
+
+function show({ turn, context: { screen } }: Subject, request: RequestOpened, { story }: Approval): void {
+  screen.lines([...proposalLines(request, { turn, screen, now: Date.now(), story }), '']);
+}
+
+function ask(subject: Subject, { arguments: args, hunks }: Chosen, terminal: Terminal): Promise<boolean> {
+  const { screen } = subject.context;
+  const { tool, arguments: before } = requestOf(subject);
+  const which = hunks === undefined ? '' : ` hunks ${hunks.join(', ')} of`;
+  if (args === undefined) return confirm(terminal, `Approve${which} ${idOf(subject)} ${tool}?`);
+  screen.lines(['what changes:', ...indented(changeLines(before, args, screen.style))]);
+  return confirm(terminal, `Approve ${idOf(subject)} ${tool} with these changes?`);
+}
+
+function send(subject: Subject, decision: Chosen, looking: Looking): Promise<Answer> {
+  return decision.arguments === undefined
+    ? decide(subject, decision)
+    : decideChanged(subject, decision.arguments, looking);
 }

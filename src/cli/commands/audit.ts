@@ -1,16 +1,30 @@
 import type { Command } from 'commander';
-import type { RunQuery } from '../../client';
-import { withLock } from '../../engine/lock';
-import { unsigned } from '../../history/audit/errors';
-import { readFields } from '../../history/audit/redact';
-import { defined } from '../../history/defined';
-import type { AuditFile, Written } from '../audit/audit-file';
-import type { ExportProgress } from '../audit/export-runs';
+import type { Countersign, RunQuery, RunSummary } from '../../client';
+import { withLock } from '../../lock';
+import { unsigned } from '../../history/audit/format';
+import { readFields } from '../../history/audit/read';
+import { defined } from '../../contract/defined';
+import {
+  type AuditFile,
+  openAuditFile,
+  readHead,
+  readPinnedKey,
+  readSigningKey,
+  type Redacted,
+  redactFile,
+  verifyFile,
+  type Written,
+} from '../audit-file';
 import type { Context } from '../context';
 import { withFile } from '../files';
-import { exportLines, progressLine, redactLines, verifyLines } from '../print/audit';
 import { withProgress } from '../progress';
-import { readMoment } from '../read-value';
+import { readMoment } from '../options';
+import type { Verified } from '../../history/audit/chain';
+import { count } from '../print/format';
+import type { ScreenFormat } from '../print/screen';
+import { type Fact, factLines } from '../print/table';
+import { escapeText } from '../print/escape';
+import { createRecorder } from '../../history/audit/records';
 
 /** Where audit records go unless `--out` says so. */
 const AUDIT_FILE = 'countersign-audit.jsonl';
@@ -39,7 +53,9 @@ interface VerifyOptions {
 
 /** `audit export`, `audit verify` and `audit redact`. */
 export function addAudit(program: Command, context: Context): void {
-  const audit = program.command('audit').description('a signed record of who allowed what, and what ran');
+  const audit = program
+    .command('audit')
+    .description('keep a signed record of who allowed what, and what ran');
   audit
     .command('export')
     .description('append what is new in Temporal to an audit file, and sign it')
@@ -53,15 +69,15 @@ export function addAudit(program: Command, context: Context): void {
   audit
     .command('verify <file>')
     .description('check an audit file, without any server')
-    .option('--key <file|key>', 'the public key that it has to be signed with')
-    .option('--head <file>', 'a signed head that was kept elsewhere, which it has to contain')
+    .option('--key <file|key>', 'the public key that must have signed it')
+    .option('--head <file>', 'a signed head kept elsewhere, which the file must contain')
     .option('--json', 'print JSON')
     .action((file: string, options: VerifyOptions) => verifyAudit(file, options, context));
   audit
     .command('redact <file>')
     .description('take values out of an audit file; it stays signed and whole')
     .requiredOption('--fields <names>', 'what to take out, such as approver,reason')
-    .option('--turn <id>', 'only of this turn; the whole id')
+    .option('--turn <id>', 'only in this turn; needs the whole id')
     .option('--out <file>', 'write a copy (default: replace the file)')
     .option('--json', 'print JSON')
     .action((file: string, options: RedactOptions) => redactAudit(file, options, context));
@@ -70,21 +86,18 @@ export function addAudit(program: Command, context: Context): void {
 async function exportAudit(options: ExportOptions, context: Context): Promise<void> {
   const { screen, env } = context;
   const { out = AUDIT_FILE, turn } = options;
-  const { readSigningKey } = await import('../audit/key-files.js');
-  const { openAuditFile } = await import('../audit/audit-file.js');
   const key = readSigningKey(options.key, env);
   const window = readWindow(options);
   const progress: ExportProgress = { runs: 0, done: 0, gone: 0 };
-  const written = await context.withDesk(async (desk) => {
-    const query = turn === undefined ? window : { ...window, turn: await desk.find(turn) };
+  const written = await context.withClient(async (client) => {
+    const query = turn === undefined ? window : { ...window, turn: await client.find(turn) };
     return locked(out, context, async () => {
-      const file = await openAuditFile(out, { namespace: desk.namespace, key, at: now() });
-      const { exportRuns } = await import('../audit/export-runs.js');
+      const file = await openAuditFile(out, { namespace: client.namespace, key, at: now() });
       return finishing(file, () =>
         withProgress(
           screen,
           () => progressLine(progress),
-          () => exportRuns(desk, { query, file, progress }),
+          () => exportRuns(client, { query, file, progress }),
         ),
       );
     });
@@ -121,8 +134,6 @@ function now(): string {
 }
 
 async function verifyAudit(file: string, options: VerifyOptions, { screen }: Context): Promise<void> {
-  const { readPinnedKey } = await import('../audit/key-files.js');
-  const { readHead, verifyFile } = await import('../audit/verify-file.js');
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
   const verified = await withProgress(
@@ -136,10 +147,101 @@ async function verifyAudit(file: string, options: VerifyOptions, { screen }: Con
 }
 
 async function redactAudit(file: string, options: RedactOptions, context: Context): Promise<void> {
-  const { redactFile } = await import('../audit/redact-file.js');
   const { turn, out = file } = options;
   const redaction = { fields: readFields(options.fields), out, ...defined({ turn }) };
   const redacted = await locked(file, context, () => redactFile(file, redaction));
   if (options.json === true) context.screen.json(redacted);
   else context.screen.lines(redactLines(redacted, context.screen));
+}
+
+/** How far an export is, in one line. */
+export function progressLine({ runs, done }: ExportProgress): string {
+  return runs === 0 ? 'listing turns' : `read ${count(done)} of ${count(runs)} histories`;
+}
+
+/** The result of an export. */
+export function exportLines(
+  file: string,
+  written: Written & { gone: number },
+  screen: ScreenFormat,
+): string[] {
+  const { added, dropped, records, head, gone } = written;
+  const { good, warn } = screen.style;
+  const what = added === 0 ? 'nothing new' : `${count(added)} new records`;
+  const cutOff = `${count(dropped)} unsigned records; those that are in history are written again`;
+  const deleted = `${count(gone)} histories while they were listed`;
+  const facts: Fact[] = [
+    ['records', count(records)],
+    ['head', `${head.n} ${head.hash}`],
+    ['cut off', dropped === 0 ? undefined : { text: cutOff, paint: warn }],
+    ['deleted', gone === 0 ? undefined : { text: deleted, paint: warn }],
+  ];
+  return [
+    good(`${escapeText(file)}: ${what}, signed`),
+    ...factLines(facts, screen),
+    ...(added === 0 ? [] : ['Keep the head where those who can change the file cannot change it.']),
+  ];
+}
+
+/** What is known of a file that is as it was written. */
+export function verifyLines(
+  file: string,
+  verified: Verified & { pinned: boolean },
+  screen: ScreenFormat,
+): string[] {
+  const { records, signed, redacted, head, key, namespace, pinned } = verified;
+  const { good, warn } = screen.style;
+  const paint = signed === records && head !== undefined ? good : warn;
+  const facts: Fact[] = [
+    ['records', `${count(records)}, of them signed: ${count(signed)}`],
+    ['taken out', `${count(redacted)} values`],
+    ['namespace', escapeText(namespace)],
+    ['key', `${key} ${pinned ? '(the one you gave)' : '(named by the file itself)'}`],
+    ['head', head === undefined ? undefined : `${head.n} ${head.hash}, ${head.at}`],
+  ];
+  return [
+    paint(`${escapeText(file)}: every record is as it was written`),
+    ...factLines(facts, screen),
+    ...(pinned ? [] : ['Someone who rewrites the whole file can name a key too: pin yours with --key.']),
+  ];
+}
+
+/** The result of a redaction. */
+export function redactLines({ file, taken, redacted }: Redacted, { style }: ScreenFormat): string[] {
+  return [
+    style.good(`${escapeText(file)}: took out ${count(taken)} values; ${count(redacted)} are out in all`),
+  ];
+}
+
+/** How far an export is. */
+interface ExportProgress {
+  runs: number;
+  done: number;
+  /** Runs that the server deleted between listing and reading: their retention was over. */
+  gone: number;
+}
+
+/** The part of the client that an export reads with. */
+export type AuditSource = Pick<Countersign, 'runs' | 'runEvents'>;
+
+/** Appends the records that a file lacks of the runs that a query finds, oldest run first. */
+export async function exportRuns(
+  source: AuditSource,
+  { query, file, progress }: { query: RunQuery; file: AuditFile; progress: ExportProgress },
+): Promise<void> {
+  // Loaded here, so that `--help` does not wait for gRPC.
+  const { AT_ONCE, mapOrdered } = await import('../../client/read-turns.js');
+  const { unlessGone } = await import('../../history/server-errors.js');
+  const runs: RunSummary[] = [];
+  for await (const run of source.runs(query)) if (run.open || !file.known.hasWhole(run.runId)) runs.push(run);
+  progress.runs = runs.length;
+  const read = async (run: RunSummary) => ({ run, events: await unlessGone(source.runEvents(run)) });
+  for await (const { run, events } of mapOrdered(runs.reverse(), AT_ONCE, read)) {
+    progress.done += 1;
+    if (events === undefined) progress.gone += 1;
+    const recorder = createRecorder(run.turn);
+    for (const event of events ?? []) {
+      for (const record of recorder.push(event)) await file.add(record);
+    }
+  }
 }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import type { Countersign } from '../../client';
-import { defined } from '../../history/defined';
+import { shellWord } from '../../contract/text/shell-word';
+import { defined } from '../../contract/defined';
 import { osUser, type Context } from '../context';
+import { escapeText } from '../print/escape';
 
 interface CancelOptions {
   abandon?: boolean;
@@ -14,8 +15,8 @@ interface CancelOptions {
 export function addCancel(program: Command, context: Context): void {
   program
     .command('cancel <turn>')
-    .description('end a turn: close its requests, cancel what runs and wait for it')
-    .option('--abandon', 'end it although calls are in doubt; they stay unresolved on record')
+    .description('end a turn: close its requests, cancel what runs, and wait until it has ended')
+    .option('--abandon', 'end it even with calls in doubt, which stay unresolved on record')
     .option('--reason <text>', 'why; kept on record')
     .option('--as <name>', 'who ends it (default: your name on this machine)')
     .option('--json', 'print JSON')
@@ -23,33 +24,21 @@ export function addCancel(program: Command, context: Context): void {
 }
 
 async function cancel(prefix: string, options: CancelOptions, context: Context): Promise<void> {
-  await context.withDesk(async (desk) => {
-    const turn = await desk.find(prefix);
-    const { endedAt, status } = await desk.view(turn);
-    if (endedAt === null) await end(desk, turn, options);
-    tell({ turn, ended: endedAt === null ? undefined : status, options }, context);
+  const { abandon = false, reason, as = osUser(), json } = options;
+  const { screen, command } = context;
+  await context.withClient(async (client) => {
+    const turn = await client.find(prefix);
+    const { endedAt, status } = await client.view(turn);
+    const ended = endedAt === null ? undefined : status;
+    if (ended === undefined && abandon) await client.abandon(turn, { ...defined({ reason }), approver: as });
+    else if (ended === undefined) await client.cancel(turn, reason);
+    const name = escapeText(turn);
+    if (json === true) screen.json({ turn, abandoned: abandon, ...defined({ ended }) });
+    else if (ended !== undefined) screen.line(`${name} had ended already: ${ended.replaceAll('_', ' ')}`);
+    else if (abandon) screen.line(`${name} is given up`);
+    else {
+      screen.line(`${name} was asked to end; running calls are waited for`);
+      screen.line(`Follow it: ${command(`show ${shellWord(turn)} --follow`)}`);
+    }
   });
-}
-
-async function end(desk: Countersign, turn: string, { abandon, reason, as }: CancelOptions): Promise<void> {
-  if (abandon === true) await desk.abandon(turn, { ...defined({ reason }), approver: as ?? osUser() });
-  else await desk.cancel(turn, reason);
-}
-
-interface Done {
-  turn: string;
-  /** How it had ended before; undefined where it had not. */
-  ended: string | undefined;
-  options: CancelOptions;
-}
-
-function tell({ turn, ended, options }: Done, { screen, command }: Context): void {
-  const abandoned = options.abandon === true;
-  if (options.json === true) screen.json({ turn, abandoned, ...defined({ ended }) });
-  else if (ended !== undefined) screen.line(`${turn} had ended already: ${ended.replaceAll('_', ' ')}`);
-  else if (abandoned) screen.line(`${turn} is given up`);
-  else {
-    screen.line(`${turn} was asked to end; running calls are waited for`);
-    screen.line(`Follow it: ${command(`show ${turn} --follow`)}`);
-  }
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { reportAnswer } from '../answer';
-import { decideBatch } from '../batch/batch';
-import { addBatchOptions, checkNoBatch, readBatch, type BatchOptions } from '../batch/options';
-import { decide, idOf, type Subject } from '../decide/subject';
-import { osUser, type Context } from '../context';
+import { addBatchOptions, type BatchOptions, checkNoBatch, decideBatch, readBatch } from '../batch';
+import { decide, idOf, type Subject } from '../review/decision';
+import { type Context, osUser } from '../context';
 import { findCall, namedCall, parseTarget } from '../target';
 
 interface DenyOptions extends BatchOptions {
@@ -14,7 +13,7 @@ interface DenyOptions extends BatchOptions {
 export function addDeny(program: Command, context: Context): void {
   const command = program
     .command('deny [turn/call]')
-    .description('keep a call from running; or many at once')
+    .description('deny a call; or many at once')
     .requiredOption('--reason <text>', 'why; the model reads it')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
@@ -29,10 +28,10 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
   checkNoBatch(options);
   const named = parseTarget(namedCall(target));
   const { reason, as, json = false } = options;
-  await context.withDesk(async (desk) => {
-    const turn = await desk.find(named.turn);
-    const call = findCall(await desk.view(turn), named.call);
-    const subject: Subject = { desk, turn, call, said: { approver: as ?? osUser(), reason }, context };
+  await context.withClient(async (client) => {
+    const turn = await client.find(named.turn);
+    const call = findCall(await client.view(turn), named.call);
+    const subject: Subject = { client, turn, call, said: { approver: as ?? osUser(), reason }, context };
     const answer = await decide(subject, { decision: 'denied' });
     reportAnswer(answer, { id: idOf(subject), json }, context.screen);
   });

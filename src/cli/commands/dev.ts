@@ -1,14 +1,21 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { CountersignError } from '../../contract/errors';
-import type { Engine, RunningServer } from '../../engine';
+import { TASK_QUEUE } from '../../contract/names';
+import { defined } from '../../contract/defined';
 import type { Context } from '../context';
-import { loadConfig, type LoadedConfig } from '../load-config';
-import { workerLines } from '../print/worker';
-import { readCount } from '../read-value';
-import { readPort, withOpenDesk, type OpenDesk } from '../open-desk';
-import { takeStopSignals, type StopSignals } from '../stop-signals';
-import { drained, logOption, startPatiently, type WorkerOptions } from './worker';
+import { loadConfig } from '../load-config';
+import {
+  drained,
+  logOption,
+  startPatiently,
+  type WorkerFacts,
+  workerLines,
+  type WorkerOptions,
+} from './worker';
+import { readCount } from '../options';
+import { type OpenWebInbox, readPort, withWebInbox } from '../open-web-inbox';
+import { takeStopSignals } from '../stop-signals';
 
 interface DevOptions extends WorkerOptions {
   port: string;
@@ -18,7 +25,7 @@ interface DevOptions extends WorkerOptions {
   webPort?: string;
 }
 
-/** Temporal's own defaults, so that every other command finds the server without being told. */
+/** Temporal's own defaults, so that every other command finds the server without options. */
 const PORT = 7233;
 const UI_PORT = 8233;
 const DEFAULTS = [`127.0.0.1:${PORT}`, `localhost:${PORT}`];
@@ -27,21 +34,25 @@ const DEFAULTS = [`127.0.0.1:${PORT}`, `localhost:${PORT}`];
 export function addDev(program: Command, context: Context): void {
   program
     .command('dev [config]')
-    .description(
-      "run a Temporal server with Temporal's own UI, a worker and the desk in the browser, until Ctrl-C",
-    )
+    .description("run a Temporal server with Temporal's own UI, a worker and the web inbox, until Ctrl-C")
     .option('--port <port>', 'port of the server', String(PORT))
     .option('--ui-port <port>', `port of Temporal's own UI (default: ${UI_PORT}, or a free one)`)
-    .option('--data-dir <folder>', 'where the server keeps its data (default: .countersign)')
-    .option('--no-web', 'without the desk in the browser')
-    .option('--web-port <port>', 'port of the desk (default: 7243, or a free one)')
-    // A mistake of a user's agent is in the turn's timeline; its stack would bury what is told here.
+    .option('--data-dir <folder>', 'folder for the data of the server (default: .countersign)')
+    .option('--no-web', 'without the web inbox')
+    .option('--web-port <port>', 'port of the web inbox (default: 7243, or a free one)')
+    // A mistake of a user's agent is in the turn's timeline; its stack would bury these lines.
     .addOption(logOption('ERROR'))
     .action((config: string | undefined, options: DevOptions) => dev(config, options, context));
 }
 
+/** Ports of a server of our own. */
+interface Ports {
+  port: number;
+  uiPort?: number;
+}
+
 /** A server, ours or one that runs already. */
-interface Place {
+interface DevServer {
   address: string;
   namespace: string;
   uiUrl?: string;
@@ -53,116 +64,83 @@ interface Place {
 
 async function dev(named: string | undefined, options: DevOptions, context: Context): Promise<void> {
   const loaded = await loadConfig(named);
-  const ports = { port: readCount(options.port, '--port'), ...readUiPort(options.uiPort) };
+  const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
+  const wanted = { port: readCount(options.port, '--port'), ...defined({ uiPort }) };
   const web = options.web ? { ...readPort(options.webPort, '--web-port') } : undefined;
   const stop = takeStopSignals(() => undefined);
-  const place = await openPlace({ ...ports, dataDir: resolve(options.dataDir ?? '.countersign') }, context);
+  const server = await openServer(wanted, resolve(options.dataDir ?? '.countersign'), context);
   try {
     if (stop.signal.aborted) return;
-    const work = (desk?: OpenDesk): Promise<void> =>
-      workAt(place, { loaded, log: options.log, desk, stop }, context);
+    const work = async (inbox?: OpenWebInbox): Promise<void> => {
+      const { address, namespace, gone } = server;
+      const { encryptionKeyFile: keyFile } = context.options();
+      const encryption = keyFile === undefined ? undefined : { keyFile };
+      const settings = { address, namespace, logLevel: options.log ?? 'ERROR', ...defined({ encryption }) };
+      const worker = await startPatiently({ config: loaded.config, ...settings }, context);
+      printStart(server, { ...loaded, ...server, queues: worker.queues }, inbox, context);
+      const lost = gone.then((why) => Promise.reject(serverLost(why)));
+      await Promise.race([drained(worker, stop, context), lost]);
+    };
     if (web === undefined) await work();
-    else await context.withDesk((client) => withOpenDesk(client, web, { context, use: work }), place);
+    else await context.withClient((client) => withWebInbox(client, web, { context, use: work }), server);
   } finally {
     stop.release();
-    await place.stop();
+    await server.stop();
   }
 }
 
-/** What works at a place. */
-interface Work {
-  loaded: LoadedConfig;
-  log: WorkerOptions['log'];
-  desk: OpenDesk | undefined;
-  stop: StopSignals;
-}
-
-/** Works until it is asked to end, or the server is gone. */
-async function workAt(place: Place, { loaded, log, desk, stop }: Work, context: Context): Promise<void> {
-  const { address, namespace } = place;
-  const { encryptionKeyFile: keyFile } = context.options();
-  const settings = { config: loaded.config, address, namespace, logLevel: log ?? 'ERROR' };
-  const encryption = keyFile === undefined ? {} : { encryption: { keyFile } };
-  const worker = await startPatiently({ ...settings, ...encryption }, context);
-  tellPlace(place, { loaded, queues: worker.queues, desk }, context);
-  const lost = place.gone.then((why) => Promise.reject(serverLost(why)));
-  await Promise.race([drained(worker, stop, context), lost]);
-}
-
-function readUiPort(uiPort: string | undefined): { uiPort?: number } {
-  return uiPort === undefined ? {} : { uiPort: readCount(uiPort, '--ui-port') };
-}
-
-interface Wanted {
-  port: number;
-  uiPort?: number;
-  dataDir: string;
-}
-
-async function openPlace(wanted: Wanted, context: Context): Promise<Place> {
+async function openServer(wanted: Ports, dataDir: string, context: Context): Promise<DevServer> {
   const { address, namespace } = context.options();
   if (address !== undefined) return foreign(address, namespace ?? 'default');
-  const { resolveEngine } = await import('../../engine/index.js');
+  const { resolveEngine } = await import('../../engine/resolve.js');
   const progress = (line: string): void => context.screen.note(line);
   const engine = await resolveEngine(context.env, { progress });
   if (engine.kind === 'existing') return foreign(engine.address, namespace ?? engine.namespace);
-  return ownServer(engine, { ...wanted, ...(namespace === undefined ? {} : { namespace }) }, context);
+  return ownServer(engine.binary, dataDir, { ...wanted, ...defined({ namespace }) }, progress);
 }
 
 /** A server that the settings name: it is used and never stopped. */
-function foreign(address: string, namespace: string): Place {
-  return {
-    address,
-    namespace,
-    isOwn: false,
-    stop: () => Promise.resolve(),
-    gone: new Promise(() => undefined),
-  };
+function foreign(address: string, namespace: string): DevServer {
+  const gone = new Promise<never>(() => undefined);
+  return { address, namespace, isOwn: false, stop: () => Promise.resolve(), gone };
 }
 
 async function ownServer(
-  { binary }: Extract<Engine, { kind: 'binary' }>,
-  { dataDir, ...wanted }: Wanted & { namespace?: string },
-  context: Context,
-): Promise<Place> {
-  const { startServer } = await import('../../engine/index.js');
-  const { isFree } = await import('../../engine/ports.js');
-  const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
-  const progress = (line: string): void => context.screen.note(line);
+  binary: string,
+  dataDir: string,
+  wanted: Ports & { namespace?: string },
+  progress: (line: string) => void,
+): Promise<DevServer> {
+  const { startServer } = await import('../../engine/server.js');
+  const { isFree } = await import('../../engine/server-args.js');
+  const uiPort = (await isFree(UI_PORT)) ? UI_PORT : undefined;
   progress('starting the Temporal server');
-  const server = await startServer({
-    binary,
-    dbFile: join(dataDir, 'temporal.db'),
-    progress,
-    ...uiPort,
-    ...wanted,
-  });
-  if (server.reused) progress(`a server of ${dataDir} runs already at ${server.address}; it is used`);
-  return toPlace(server);
-}
-
-function toPlace({ address, namespace, uiUrl, reused, stop, exited, logFile }: RunningServer): Place {
+  const dbFile = join(dataDir, 'temporal.db');
+  const server = await startServer({ binary, dbFile, progress, ...defined({ uiPort }), ...wanted });
+  const { address, namespace, uiUrl, reused, stop, exited, logFile } = server;
+  if (reused) progress(`a server of ${dataDir} runs already at ${address}; it is used`);
   const gone = exited.then(() => `its log is ${logFile}`);
-  return { address, namespace, ...(uiUrl === undefined ? {} : { uiUrl }), isOwn: !reused, stop, gone };
+  return { address, namespace, ...defined({ uiUrl }), isOwn: !reused, stop, gone };
 }
 
-function tellPlace(
-  place: Place,
-  { loaded, queues, desk }: Pick<Work, 'loaded' | 'desk'> & { queues: readonly string[] },
+function printStart(
+  server: DevServer,
+  facts: WorkerFacts,
+  webInbox: OpenWebInbox | undefined,
   { screen, command, options }: Context,
 ): void {
-  const agent = loaded.config.agents[0]?.name ?? '<agent>';
-  const queue = loaded.config.taskQueue === 'countersign' ? '' : ` --queue ${loaded.config.taskQueue}`;
-  const flag =
-    options().address !== undefined || DEFAULTS.includes(place.address) ? '' : ` --address ${place.address}`;
+  const { agents, taskQueue } = facts.config;
+  const queue = taskQueue === TASK_QUEUE ? '' : ` --queue ${taskQueue}`;
+  const isFound = options().address !== undefined || DEFAULTS.includes(server.address);
+  const flag = isFound ? '' : ` --address ${server.address}`;
   screen.lines([
-    ...workerLines({ ...loaded, ...place, queues }, screen),
-    ...(desk === undefined ? [] : ['', ...desk.lines]),
+    ...workerLines(facts, screen),
+    ...(webInbox === undefined ? [] : ['', ...webInbox.lines]),
     '',
     'In another terminal:',
-    `  ${screen.style.link(command(`run ${agent} "…"${queue}${flag}`))}`,
+    `  ${screen.style.link(command(`run ${agents[0]?.name ?? '<agent>'} "…"${queue}${flag}`))}`,
     `  ${screen.style.link(command(`inbox${flag}`))}`,
-    place.isOwn ? 'Ctrl-C ends worker and server; the data stays.' : 'Ctrl-C ends the worker.',
+    server.isOwn ? 'Ctrl-C ends worker and server; the data stays.' : 'Ctrl-C ends the worker.',
   ]);
 }
 

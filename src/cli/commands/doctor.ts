@@ -3,64 +3,71 @@ import type { Countersign } from '../../client';
 import { TASK_QUEUE } from '../../contract/names';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
-import { hintOf, reason, type Finding } from '../doctor/check';
+import { checkCli, checkConfig, checkNode, checkSdk, failed, type Finding } from '../doctor/machine';
 import { EXIT } from '../exit-codes';
-import type { Screen } from '../print/screen';
-import { visible, visibleLines } from '../print/visible';
-import { widthOf, wrap } from '../print/width';
+import type { ScreenFormat } from '../print/screen';
+import { escapeText, escapeLines } from '../print/escape';
+import { widthOf, wrap } from '../print/format';
 
 /** `doctor [config]`. */
 export function addDoctor(program: Command, context: Context): void {
   program
     .command('doctor [config]')
-    .description('check what is installed, reachable and registered, and say what to do about what is not')
+    .description('check what is installed, reachable and registered, and say how to fix the rest')
+    .addHelpText('after', '\nA config is a program, so doctor runs only one that you name.')
     .option('--json', 'print JSON')
-    .action((config: string | undefined, options: { json?: boolean }) => doctor(config, options, context));
+    .action((config: string | undefined, { json = false }: { json?: boolean }) =>
+      doctor(config, json, context),
+    );
 }
 
-async function doctor(
-  named: string | undefined,
-  { json }: { json?: boolean },
-  context: Context,
-): Promise<void> {
+async function doctor(named: string | undefined, json: boolean, context: Context): Promise<void> {
   const findings = await examine(named, context);
-  if (json === true) context.screen.json(findings);
+  if (json) context.screen.json(findings);
   else context.screen.lines(findingLines(findings, context.screen));
   process.exitCode = verdictOf(findings);
 }
 
 async function examine(named: string | undefined, context: Context): Promise<Finding[]> {
-  const { checkCli, checkConfig, checkNode } = await import('../doctor/machine.js');
   const { finding, config } = await checkConfig(named);
-  const machine = [checkNode(), await checkCli(context.env), finding];
+  const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
   return [...machine, ...(await examineServer(config, context))];
 }
 
 async function examineServer(config: Config | undefined, context: Context): Promise<Finding[]> {
   const queues = queuesOf(config);
   try {
-    return await context.withDesk((desk) => {
+    return await context.withClient((client) => {
       context.screen.note('looking at the server; a few seconds');
-      return lookAt(desk, queues);
+      return lookAt(client, queues);
     });
   } catch (error) {
-    const rest = ['search attributes', 'transitions', ...queues.map((queue) => `queue ${queue}`)];
+    const own = [
+      ...queues.map((queue) => `queue ${queue}`),
+      ...queues.slice(0, 1).map((main) => `agents of ${main}`),
+    ];
+    const rest = ['search attributes', 'transitions', 'workflow tasks', ...own];
     return [
-      { name: SERVER, state: 'bad', detail: reason(error), ...hintOf(error) },
+      failed(SERVER, error),
       ...rest.map((name): Finding => ({ name, state: 'skipped', detail: 'needs the server' })),
     ];
   }
 }
 
-async function lookAt(desk: Countersign, queues: readonly string[]): Promise<Finding[]> {
-  const { checkAttributes, checkQueue, requireAccess } = await import('../doctor/server.js');
+async function lookAt(client: Countersign, queues: readonly string[]): Promise<Finding[]> {
+  const { checkAgents, checkAttributes, checkQueue, checkTasks, requireAccess } =
+    await import('../doctor/server.js');
   const { checkTransitions } = await import('../doctor/transition.js');
-  await requireAccess(desk);
+  await requireAccess(client);
   return [
-    { name: SERVER, state: 'ok', detail: `answers; namespace ${desk.namespace}` },
-    await checkAttributes(desk),
-    await checkTransitions(desk),
-    ...(await Promise.all(queues.map((queue, at) => checkQueue(desk, queue, at === 0)))),
+    { name: SERVER, state: 'ok', detail: `answers; namespace ${client.namespace}` },
+    await checkAttributes(client),
+    await checkTransitions(client),
+    await checkTasks(client),
+    ...(await Promise.all([
+      ...queues.map((name, at) => checkQueue(client, { name, half: at === 0 ? 'turns' : 'activities' })),
+      ...queues.slice(0, 1).map((main) => checkAgents(client, main)),
+    ])),
   ];
 }
 
@@ -82,18 +89,15 @@ export function verdictOf(findings: readonly Finding[]): number {
 const MARKS = { ok: 'ok', warning: 'note', bad: 'bad', skipped: '-' } as const;
 
 /** Findings as aligned lines, each with what to do below it. */
-export function findingLines(
-  findings: readonly Finding[],
-  { width, style }: Pick<Screen, 'width' | 'style'>,
-): string[] {
-  const named = Math.max(...findings.map(({ name }) => widthOf(visible(name))));
+export function findingLines(findings: readonly Finding[], { width, style }: ScreenFormat): string[] {
+  const named = Math.max(...findings.map(({ name }) => widthOf(escapeText(name))));
   const paints = { ok: style.good, warning: style.warn, bad: style.bad, skipped: style.quiet };
   return findings.flatMap(({ name, state, detail, todo }) => {
-    const head = `${paints[state](MARKS[state].padEnd(5))} ${visible(name).padEnd(named + 2)}`;
+    const head = `${paints[state](MARKS[state].padEnd(5))} ${escapeText(name).padEnd(named + 2)}`;
     const room = width - named - 8;
     const pad = ' '.repeat(room < 20 ? 6 : named + 8);
-    const lines = wrap(visible(detail), room < 20 ? width - 6 : room);
-    const todos = todo === undefined ? [] : visibleLines(todo).map((line) => pad + style.quiet(line));
+    const lines = wrap(escapeText(detail), room < 20 ? width - 6 : room);
+    const todos = todo === undefined ? [] : escapeLines(todo).map((line) => pad + style.quiet(line));
     if (room < 20) return [head.trimEnd(), ...lines.map((line) => pad + line), ...todos];
     return [head + (lines[0] ?? ''), ...lines.slice(1).map((line) => pad + line), ...todos];
   });

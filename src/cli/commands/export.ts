@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
-import type { Bundle } from '../../history/bundle';
+import type { Bundle, Rewriter } from '../../history/exported';
 import type { Context } from '../context';
 import { writeNewFile } from '../files';
 import { manifest } from '../own-modules';
-import { count } from '../print/numbers';
+import { count } from '../print/format';
 import type { Screen } from '../print/screen';
-import { visible } from '../print/visible';
+import { escapeText } from '../print/escape';
 import { withProgress } from '../progress';
 import { parseTarget } from '../target';
+import { isObject } from '../../contract/json';
+import { hideSecrets, REDACTED, redactSecrets, redactText } from '../../contract/redact';
 
 interface ExportOptions {
   out?: string;
@@ -38,10 +40,10 @@ interface Exported {
 
 async function exportTurn(named: string, options: ExportOptions, context: Context): Promise<void> {
   const { screen } = context;
-  const exported = await context.withDesk(async (desk) => {
-    const turn = await desk.find(named);
+  const exported = await context.withClient(async (client) => {
+    const turn = await client.find(named);
     const { out: file = `${turn}.json` } = options;
-    const reading = () => bundleOf(desk, turn, options.redact);
+    const reading = () => bundleOf(client, turn, options.redact);
     const { bundle, events } = await withProgress(screen, () => `reading ${turn}`, reading);
     await writeNewFile(file, `${JSON.stringify(bundle, null, 2)}\n`);
     return { turn, file, runs: bundle.runs.length, events, redacted: bundle.redacted };
@@ -50,17 +52,15 @@ async function exportTurn(named: string, options: ExportOptions, context: Contex
   else screen.lines(exportedLines(exported, context, screen));
 }
 
-async function bundleOf(desk: Countersign, turn: string, redact: boolean) {
-  const { makeBundle } = await import('../../history/bundle.js');
-  const { createKnownSecrets } = await import('../export/known-secrets.js');
-  const { createRedactor, keepAll, learner } = await import('../export/redactor.js');
-  const runs = await desk.histories(turn);
-  const { namespace, client } = desk;
+async function bundleOf(client: Countersign, turn: string, redact: boolean) {
+  const { makeBundle } = await import('../../history/exported.js');
+  const runs = await client.histories(turn);
+  const { namespace } = client;
   const place = {
     version: manifest().version,
     namespace,
     turn,
-    converter: client.options.loadedDataConverter,
+    converter: client.client.options.loadedDataConverter,
   };
   const known = createKnownSecrets();
   if (redact) await makeBundle(runs, { ...place, rewriter: learner(known) });
@@ -73,10 +73,134 @@ async function bundleOf(desk: Countersign, turn: string, redact: boolean) {
 function exportedLines({ file, runs, events, redacted }: Exported, { command }: Context, { style }: Screen) {
   const many = runs === 1 ? '' : ` in ${runs} runs`;
   return [
-    style.good(`wrote ${visible(file)}: ${count(events)} events${many}`),
+    style.good(`wrote ${escapeText(file)}: ${count(events)} events${many}`),
     redacted.secrets
       ? `Took out ${count(redacted.values)} values that look like secrets. It is a net, not a proof: look before you send it.`
-      : style.warn('Secrets are still in it, and nothing is encrypted: send it to nobody.'),
+      : style.warn('It still holds secrets, and nothing is encrypted: do not send it to anyone.'),
     `${style.quiet('read it with')}  ${style.link(command(`timeline ${file}`))}`,
   ];
+}
+
+/** Secrets that were found by their names. They are taken out everywhere: a tool may repeat its password. */
+interface KnownSecrets {
+  /** Remembers what redaction took out of a value. */
+  learn(before: unknown, after: unknown): void;
+  /** The same value without them; ids and words that a replay reads stay. */
+  hide(value: unknown): unknown;
+  hideText(text: string): string;
+}
+
+/** Shorter ones stand in too many words. */
+const LEAST_CHARS = 6;
+const MOST_SECRETS = 1000;
+
+/** What the workflow reads: a password that is called `approved` must not change a decision. */
+const STRUCTURE: ReadonlySet<string> = new Set(
+  (
+    'agent callId callKey code contentType decision decisionId digest argsDigest contentDigest toolDigest previewDigest planDigest seenDigest door effect ' +
+    'failureType finishReason id key kind order outcome replyId resolution safety safety_level server state status ' +
+    'taskQueue timestamp tool type verdict'
+  ).split(' '),
+);
+/** Below these everything is of the model, a tool or a person. */
+const FREE: ReadonlySet<string> = new Set(['arguments', 'proposed', 'details']);
+
+/** Knows none yet. */
+export function createKnownSecrets(): KnownSecrets {
+  const known = new Set<string>();
+  let longestFirst: readonly string[] = [];
+  const hideText = (text: string): string => hideSecrets(text, longestFirst);
+  const hide = (value: unknown, isFree: boolean): unknown => {
+    if (typeof value === 'string') return hideText(value);
+    if (Array.isArray(value)) return value.map((item) => hide(item, isFree));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => {
+        const isKept = !isFree && typeof item === 'string' && STRUCTURE.has(name);
+        return [name, isKept ? item : hide(item, isFree || FREE.has(name))];
+      }),
+    );
+  };
+  return {
+    learn: (before, after) => {
+      const size = known.size;
+      for (const secret of takenTexts(before, after)) if (known.size < MOST_SECRETS) known.add(secret);
+      if (known.size > size) longestFirst = [...known].sort((one, other) => other.length - one.length);
+    },
+    hide: (value) => (known.size === 0 ? value : hide(value, false)),
+    hideText,
+  };
+}
+
+/** Texts that redaction took out whole. */
+function takenTexts(before: unknown, after: unknown): string[] {
+  return changesIn(before, after).flatMap(([was, is]) => (is === REDACTED ? textsIn(was) : []));
+}
+
+/** Also of an object that was taken out as a whole, such as `credentials`. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value.trim().length >= LEAST_CHARS ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** What differs between a value and its redacted copy, at every depth: before and after. */
+function changesIn(before: unknown, after: unknown): [unknown, unknown][] {
+  if (isObject(before) && isObject(after))
+    return Object.keys(before).flatMap((name) => changesIn(before[name], after[name]));
+  if (Array.isArray(before) && Array.isArray(after))
+    return before.flatMap((item, index) => changesIn(item, after[index]));
+  return before === after ? [] : [[before, after]];
+}
+
+/** A rewriter, and how many values it changed so far. */
+interface Redactor extends Rewriter {
+  taken(): number;
+}
+
+/** Keeps everything as it is. */
+export const keepAll: Redactor = { value: (value) => value, text: (text) => text, taken: () => 0 };
+
+/** Takes out secrets that their names or shapes give away, and those that `known` has learnt. */
+export function createRedactor(
+  known: Pick<KnownSecrets, 'hide' | 'hideText'> = createKnownSecrets(),
+): Redactor {
+  let taken = 0;
+  const counted = <T>(before: T, after: T): T => {
+    taken += changesIn(before, after).length;
+    return after;
+  };
+  return {
+    value: (value) => counted(value, known.hide(redactPayload(value))),
+    text: (text) => counted(text, known.hideText(redactText(text))),
+    taken: () => taken,
+  };
+}
+
+/** Changes nothing, and learns which secrets there are. */
+export function learner(known: Pick<KnownSecrets, 'learn'>): Rewriter {
+  return {
+    value: (value) => {
+      known.learn(value, redactPayload(value));
+      return value;
+    },
+    text: (text) => text,
+  };
+}
+
+/** The schema of a property called `password` is not a secret, and a replay needs it. */
+const SCHEMAS: readonly string[] = ['schema', 'schemas'];
+
+function redactPayload(value: unknown): unknown {
+  if (!isObject(value)) return redactSecrets(value);
+  const kept = Object.keys(value).filter((name) => SCHEMAS.includes(name));
+  const rest = redactSecrets(value);
+  if (kept.length === 0 || !isObject(rest)) return rest;
+  return { ...rest, ...Object.fromEntries(kept.map((name) => [name, redactTexts(value[name])])) };
+}
+
+function redactTexts(value: unknown): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (Array.isArray(value)) return value.map(redactTexts);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redactTexts(item)]));
 }

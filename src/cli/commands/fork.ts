@@ -1,14 +1,21 @@
 import { readFile } from 'node:fs/promises';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { z } from 'zod';
-import type { Countersign, ForkChange, ForkTurnRequest, GivenReply, StartedFork } from '../../client';
-import { CountersignError } from '../../contract/errors';
+import type { Countersign, ForkChange, ForkTurnRequest, GivenReply } from '../../client';
+import { errorMessage } from '../../contract/errors';
 import { compareFork } from '../../history/compare';
-import { defined } from '../../history/defined';
-import { osUser, type Context } from '../context';
-import { compareLines } from '../print/compare';
-import { readArguments, readText, readTime } from '../read-value';
+import { defined } from '../../contract/defined';
+import { type Context, osUser } from '../context';
+import { escapeText } from '../print/escape';
+import { readArguments, readText, readTime, readValue, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
+import type { ComparedStep, Comparison, PathCall, PathEnd, PathStep } from '../../history/compare';
+import type { ScreenFormat, Style } from '../print/screen';
+import { labelCell, stateCell } from '../print/table';
+import { callText, truncate } from '../../history/describe';
+import { describeOutcome } from '../../history/labels';
+import type { Paint } from '../print/escape';
+import { widthOf, wrap } from '../print/format';
 
 interface ForkOptions {
   at: string;
@@ -30,22 +37,28 @@ interface ForkOptions {
 export function addFork(program: Command, context: Context): void {
   program
     .command('fork <turn|file.json>')
-    .description('go on from a call of a turn as if it had gone otherwise; nothing that happened runs again')
-    .requiredOption('--at <call>', 'the call where it goes its own way, such as 2.1, or a step, such as 2')
+    .description('try a turn another way from one call on; nothing that already ran runs again')
+    .requiredOption('--at <call>', 'where the fork begins: a call, such as 2.1, or a step, such as 2')
     .option('--args <json|@file>', 'what if the call had other arguments?')
     .addOption(
-      new Option('--decision <decision>', 'what if it had been decided so?').choices(['approved', 'denied']),
+      new Option('--decision <decision>', 'what if this had been the decision?').choices([
+        'approved',
+        'denied',
+      ]),
     )
     .option('--reason <text>', 'with --decision: why; the model reads it')
-    .option('--reply <text|@file>', 'what if the model had answered so? A file has JSON: {"text", "calls"}')
-    .option('--model <name>', "one of the agent's models, for the steps from there on")
-    .option('--live', 'run what has an effect; dangerous calls wait for new decisions')
+    .option(
+      '--reply <text|@file>',
+      'what if this had been the reply of the model? A file holds JSON: {"text", "calls"}',
+    )
+    .option('--model <name>', "one of the agent's models, for the steps after that")
+    .option('--live', 'run calls with effects; dangerous ones wait for new decisions')
     .option('--id <id>', 'the id of the fork; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: that of the turn)')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--detach', 'only start it and print its id')
-    .option('--wait <time>', 'exit with 6 if a person is still waited for after this time, such as 10m')
-    .option('--json', 'print JSON: one event a line and at last the comparison, or with --detach the ids')
+    .option('--wait <time>', 'exit with 6 if the turn still waits for a person after this time, such as 10m')
+    .option('--json', 'print JSON: one event a line, then the comparison; with --detach the ids')
     .action((target: string, options: ForkOptions) => fork(target, options, context));
 }
 
@@ -53,40 +66,39 @@ async function fork(target: string, options: ForkOptions, context: Context): Pro
   const { at, model, live, id, queue, wait } = options;
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
   const asked = defined({ model, id, taskQueue: queue, change: await readChange(options) });
-  await context.withDesk(async (desk) => {
-    const source = await readSource(desk, target);
-    const started = await desk.fork({ ...source, at, world: live === true ? 'live' : 'dry', ...asked });
-    if (options.detach === true) return tellStarted(started, options, context);
-    await follow(desk, started, { json: options.json === true, context, ...defined({ waitMs }) });
+  await context.withClient(async (client) => {
+    const source = await readSource(client, target);
+    const world = live === true ? 'live' : 'dry';
+    const { turn, runId, of, events } = await client.fork({ ...source, at, world, ...asked });
+    const json = options.json === true;
+    if (options.detach !== true) {
+      await watchTurn(client, { turn, json, ...defined({ waitMs }) }, context).finally(async () =>
+        printComparison(compareFork(events, await client.timeline(turn)), json, context),
+      );
+    } else if (json) context.screen.json({ turn, runId, of });
+    else context.screen.line(escapeText(turn));
   });
 }
 
 /** A file where it says so by its name, otherwise a turn. */
 async function readSource(
-  desk: Countersign,
+  client: Countersign,
   target: string,
 ): Promise<Pick<ForkTurnRequest, 'turn' | 'history'>> {
-  if (target.endsWith('.json')) return { history: await readHistory(target) };
-  return { turn: await desk.find(target) };
-}
-
-async function readHistory(file: string): Promise<string> {
+  if (!target.endsWith('.json')) return { turn: await client.find(target) };
   try {
-    return await readFile(file, 'utf8');
+    return { history: await readFile(target, 'utf8') };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CountersignError('usage', `the file ${file} cannot be read (${why})`, {
-      hint: 'Name a turn, or a history that was exported to a file.',
-    });
+    const hint = 'Name a turn, or a history that was exported to a file.';
+    throw usageError(`the file ${target} cannot be read (${errorMessage(error)})`, hint);
   }
 }
 
 async function readChange(options: ForkOptions): Promise<ForkChange | undefined> {
   const { args, decision, reason, reply } = options;
   if ([args, decision, reply].filter((one) => one !== undefined).length > 1)
-    throw new CountersignError('usage', '--args, --decision and --reply exclude each other');
-  if (reason !== undefined && decision === undefined)
-    throw new CountersignError('usage', '--reason goes with --decision');
+    throw usageError('--args, --decision and --reply exclude each other');
+  if (reason !== undefined && decision === undefined) throw usageError('--reason goes with --decision');
   if (args !== undefined) return { what: 'arguments', arguments: await readArguments(args) };
   if (reply !== undefined) return { what: 'reply', reply: await readReply(reply) };
   if (decision === undefined) return undefined;
@@ -102,46 +114,125 @@ const Reply = z.strictObject({
 
 async function readReply(value: string): Promise<GivenReply> {
   if (!value.startsWith('@')) return { text: value };
-  const parsed = Reply.safeParse(parseJson(await readText(value, '--reply')));
+  const parsed = Reply.safeParse(readValue(await readText(value, '--reply'), '--reply'));
   if (!parsed.success)
-    throw new CountersignError('usage', `--reply ${value} is no reply: ${z.prettifyError(parsed.error)}`, {
-      hint: 'Write {"text": "…", "calls": [{"tool": "…", "arguments": {…}}]}.',
-    });
+    throw usageError(
+      `--reply ${value} is not a reply: ${z.prettifyError(parsed.error)}`,
+      'Write {"text": "…", "calls": [{"tool": "…", "arguments": {…}}]}.',
+    );
   const { text, calls } = parsed.data;
   return defined({ text, calls: calls?.map((call) => defined(call)) });
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The two paths are compared however the fork ended. */
+function printComparison(comparison: Comparison | undefined, json: boolean, { screen }: Context): void {
+  if (json) screen.jsonLine({ type: 'comparison', ...comparison });
+  else if (comparison !== undefined) screen.lines(['', ...compareLines(comparison, screen)]);
 }
 
-function tellStarted({ turn, runId, of }: StartedFork, { json }: ForkOptions, { screen }: Context): void {
-  if (json === true) screen.json({ turn, runId, of });
-  else screen.line(turn);
+/** Two paths side by side from the point where one was forked; steps that are the same in both are printed once. */
+export function compareLines(comparison: Comparison, screen: ScreenFormat): string[] {
+  const { of, fork, from, world, steps, end } = comparison;
+  const { style } = screen;
+  return [
+    style.strong(`two paths from ${escapeText(from)} on, the second in a ${world} world`),
+    ...both(
+      [{ text: escapeText(of), paint: style.quiet }],
+      [{ text: escapeText(fork), paint: style.quiet }],
+      screen,
+    ),
+    ...steps.flatMap((step) => ['', ...stepLines(step, screen)]),
+    '',
+    ...endLines(end, screen),
+  ];
 }
 
-interface How {
-  json: boolean;
-  context: Context;
-  waitMs?: number;
+function stepLines({ step, left, right, same }: ComparedStep, screen: ScreenFormat): string[] {
+  const { style } = screen;
+  if (same && left !== undefined)
+    return [
+      style.quiet(`step ${step}, the same in both`),
+      ...pathLines(right ?? left, style).flatMap(fit(screen)),
+    ];
+  return [style.quiet(`step ${step}`), ...both(pathLines(left, style), pathLines(right, style), screen)];
 }
 
-/** Follows the fork, and compares the two paths however it ended. */
-async function follow(
-  desk: Countersign,
-  { turn, events }: StartedFork,
-  { context, ...how }: How,
-): Promise<void> {
-  const { screen } = context;
-  try {
-    await watchTurn(desk, { turn, ...how }, context);
-  } finally {
-    const comparison = compareFork(events, await desk.timeline(turn));
-    if (how.json) screen.jsonLine({ type: 'comparison', ...comparison });
-    else if (comparison !== undefined) screen.lines(['', ...compareLines(comparison, screen)]);
-  }
+function endLines({ left, right, same }: Comparison['end'], screen: ScreenFormat): string[] {
+  const { style } = screen;
+  if (same) return [style.quiet('the same end'), ...pathEnd(right, style).flatMap(fit(screen))];
+  return [style.quiet('the end'), ...both(pathEnd(left, style), pathEnd(right, style), screen)];
+}
+
+/** Side by side where there is room, otherwise one after the other. */
+function both(left: readonly ColumnLine[], right: readonly ColumnLine[], screen: ScreenFormat): string[] {
+  const lines = besides(left, right, screen.width);
+  if (lines !== undefined) return lines;
+  const { quiet } = screen.style;
+  return [quiet('first:'), ...left.flatMap(fit(screen)), quiet('second:'), ...right.flatMap(fit(screen))];
+}
+
+function fit({ width }: ScreenFormat): (line: ColumnLine) => string[] {
+  return (line) => fitLine(line, width);
+}
+
+function pathLines(path: PathStep | undefined, style: Style): ColumnLine[] {
+  if (path === undefined) return [{ text: '(it did not come so far)', paint: style.quiet }];
+  // The answer is printed once, at the end.
+  if (path.calls.length === 0) return [{ text: `${escapeText(path.model)} answers`, paint: style.quiet }];
+  const text = path.text.trim() === '' ? [] : [{ text: escapeText(truncate(path.text.trim())) }];
+  return [...text, ...path.calls.flatMap((call) => callLines(call, style))];
+}
+
+function callLines(
+  { callId, tool, arguments: args, outcome, content }: PathCall,
+  style: Style,
+): ColumnLine[] {
+  const { text: word, paint } = labelCell(describeOutcome(outcome), style);
+  const result =
+    outcome === 'done' && content !== undefined ? `: ${escapeText(truncate(content.trim()))}` : '';
+  return [
+    { text: `${escapeText(`${callId} ${callText({ tool, arguments: args })}`)}` },
+    { text: `${word}${result}`, indent: 4, ...(paint && { paint }) },
+  ];
+}
+
+function pathEnd({ status, answer, error }: PathEnd, style: Style): ColumnLine[] {
+  const state = stateCell(status, style);
+  const said = answer ?? error ?? '';
+  return [state, ...(said === '' ? [] : [{ text: escapeText(truncate(said.trim())) }])];
+}
+
+/** One line of a column: text that is safe to print, and how to colour it. */
+interface ColumnLine {
+  text: string;
+  /** Columns before it, kept where it wraps. @default 0 */
+  indent?: number;
+  paint?: Paint;
+}
+
+const GAP = 3;
+/** Below this width two columns are harder to read than one. */
+const BOTH_FROM = 80;
+/** A pipe has no width to fill. */
+const MOST = 160;
+
+/** Two texts side by side. Undefined on a narrow screen: there they are printed one after the other. */
+function besides(
+  left: readonly ColumnLine[],
+  right: readonly ColumnLine[],
+  width: number,
+): string[] | undefined {
+  if (width < BOTH_FROM) return undefined;
+  const each = Math.floor((Math.min(width, MOST) - GAP) / 2);
+  const [first, second] = [left, right].map((lines) => lines.flatMap((line) => fitLine(line, each)));
+  const rows = Math.max(first?.length ?? 0, second?.length ?? 0);
+  return Array.from({ length: rows }, (_, row) => {
+    const [one, two] = [first?.[row] ?? '', second?.[row] ?? ''];
+    return `${one}${' '.repeat(Math.max(0, each - widthOf(one)))} │ ${two}`.trimEnd();
+  });
+}
+
+/** A line of a column, wrapped to its width. */
+function fitLine({ text, indent = 0, paint = (one) => one }: ColumnLine, width: number): string[] {
+  return wrap(text, width - indent).map((part) => ' '.repeat(indent) + paint(part));
 }

@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { addInboxFilters, readInboxQuery, type InboxFilters } from '../inbox-filters';
-import { inboxLines } from '../print/inbox';
-import { watchInboxHere } from '../watch-inbox';
+import { addInboxFilters, type InboxFilters, readInboxQuery } from '../options';
+import { changeLine, inboxLines } from '../print/inbox';
+import type { InboxItem, InboxQuery } from '../../client';
+import { changesBetween, type InboxLook, watchInbox } from '../live-inbox';
+import { createScreen } from '../print/screen';
+import { takeStopSignals } from '../stop-signals';
+import { safeLine } from '../print/escape';
 
 interface InboxOptions extends InboxFilters {
   watch?: boolean;
@@ -14,7 +18,7 @@ export function addInbox(program: Command, context: Context): void {
   const command = program
     .command('inbox')
     .description('list what waits for a person, earliest deadline first')
-    .option('-w, --watch', 'stay and show what comes and goes, until Ctrl-C')
+    .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C')
     .option('--json', 'print JSON; with --watch one line for each change');
   addInboxFilters(command).action((options: InboxOptions) => inbox(options, context));
 }
@@ -23,7 +27,103 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
   const query = readInboxQuery(options);
   const json = options.json === true;
   if (options.watch === true) return watchInboxHere({ query, json }, context);
-  const items = await context.withDesk((desk) => desk.inbox(query));
+  const items = await context.withClient((client) => client.inbox(query));
   if (json) context.screen.json(items);
   else context.screen.lines(inboxLines(items, context, Date.now()));
+}
+
+/** What to watch, and how to print it. */
+interface InboxWatch {
+  query: InboxQuery;
+  json: boolean;
+}
+
+/** Shows the inbox live until Ctrl-C: redrawn on a terminal, one line for each change anywhere else. */
+async function watchInboxHere({ query, json }: InboxWatch, context: Context): Promise<void> {
+  const full = json ? undefined : fullScreenOf(context);
+  const stop = takeStopSignals(() => full?.close());
+  const show = full === undefined ? printChanges(json, context) : drawOn(full, context);
+  try {
+    await context.withClient(async (client) => {
+      for await (const look of watchInbox(client, query, stop.signal)) show(look);
+    });
+  } finally {
+    full?.close();
+    stop.release();
+  }
+}
+
+/** Undefined in a pipe, or where the terminal cannot be drawn on. */
+function fullScreenOf({ keyboard, env, screen }: Context): FullScreen | undefined {
+  const isDrawable = screen.isTerminal && keyboard?.output.isTTY === true && env['TERM'] !== 'dumb';
+  return isDrawable && keyboard !== undefined ? openFullScreen(keyboard.output) : undefined;
+}
+
+/** The whole inbox, drawn anew with every look, in the width that the window has then. */
+function drawOn(full: FullScreen, context: Context): (look: InboxLook) => void {
+  const { keyboard, env, command } = context;
+  let items: InboxItem[] = [];
+  return (look) => {
+    const output = keyboard?.output ?? process.stdout;
+    const screen = createScreen(output, output, env);
+    if ('items' in look) items = look.items;
+    const state = 'away' in look ? screen.style.bad('no server, trying again') : 'live';
+    const head = `${items.length} waiting, ${state}${screen.style.quiet('; Ctrl-C leaves')}`;
+    full.draw([head, '', ...inboxLines(items, { screen, command }, Date.now())]);
+  };
+}
+
+/** A line for each change; what waits at the beginning is new. */
+function printChanges(json: boolean, { screen }: Context): (look: InboxLook) => void {
+  let before: readonly InboxItem[] = [];
+  let isAway = false;
+  return (look) => {
+    if ('away' in look !== isAway)
+      screen.note(isAway ? 'the server is back' : `${'away' in look ? look.away : ''}; trying again`);
+    isAway = 'away' in look;
+    if ('away' in look) return;
+    const at = new Date().toISOString();
+    for (const change of changesBetween(before, look.items)) {
+      if (json) screen.jsonLine({ at, ...change });
+      else screen.line(changeLine(change, at, screen));
+    }
+    before = look.items;
+  };
+}
+
+/** A terminal that is drawn on as a whole. */
+interface FullScreen {
+  /** Replaces what is there; lines that have no room are counted instead. Give it lines that fit the width. */
+  draw(lines: readonly string[]): void;
+  /** Gives the terminal back as it was. */
+  close(): void;
+}
+
+interface Canvas {
+  write(text: string): unknown;
+  rows?: number | undefined;
+}
+
+const ENTER = '\x1b[?1049h\x1b[?25l';
+const LEAVE = '\x1b[?25h\x1b[?1049l';
+const HOME = '\x1b[H';
+const REST_OF_LINE = '\x1b[K';
+const REST_OF_SCREEN = '\x1b[J';
+
+/** Takes the terminal over: a page of its own, without a cursor. */
+export function openFullScreen(canvas: Canvas): FullScreen {
+  canvas.write(ENTER);
+  return {
+    draw: (lines) => {
+      const drawn = fitted(lines, canvas.rows || 24).map((line) => safeLine(line, true) + REST_OF_LINE);
+      canvas.write(HOME + drawn.join('\r\n') + REST_OF_SCREEN);
+    },
+    close: () => void canvas.write(LEAVE),
+  };
+}
+
+function fitted(lines: readonly string[], rows: number): string[] {
+  if (lines.length <= rows) return [...lines];
+  const kept = lines.slice(0, Math.max(1, rows - 1));
+  return [...kept, `… ${lines.length - kept.length} more lines; make the window higher, or filter`];
 }

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { makeKeys } from '../../history/audit/keys';
-import { KEY_FILE } from '../audit/key-files';
+import { KEY_FILE } from '../audit-file';
 import type { Context } from '../context';
 import { writeNewFile } from '../files';
-import { visible } from '../print/visible';
+import { escapeText } from '../print/escape';
 
 /** `keys [file]`. */
 export function addKeys(program: Command, context: Context): void {
@@ -24,14 +24,14 @@ async function keys(file: string, json: boolean, { screen }: Context): Promise<v
   try {
     await writeNewFile(publicFile, made.publicPem, 0o644);
   } catch (error) {
-    // Without its other half nobody could use it, and it would be in the way next time.
+    // One half is useless without the other, and would block the next try.
     await rm(file, { force: true });
     throw error;
   }
   if (json) return screen.json({ key: made.id, privateFile: file, publicFile });
   const { good, quiet } = screen.style;
   screen.lines([
-    good(`wrote ${visible(file)} and ${visible(publicFile)}`),
+    good(`wrote ${escapeText(file)} and ${escapeText(publicFile)}`),
     `${quiet('public key')}  ${made.id}`,
     'Keep the first file to yourself; give the public key to everyone who verifies, and let them pin it.',
   ]);

@@ -1,23 +1,27 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { replayProgressLine } from '../print/replay';
 import { withProgress } from '../progress';
-import { refuseMistakes, taskTimeoutOf, type ReplayOptions } from '../replay/options';
-import { tell } from '../replay/tell';
-import type { Done, Work } from '../replay/work';
+import type { Done, Judged, ReplayOptions, ReplayProgress, Work } from '../replay/judge';
+import type { Finding } from '../../history/replay/explain';
+import type { ScreenFormat } from '../print/screen';
+import { type Fact, factLines, indented, inner } from '../print/table';
+import { span } from '../../contract/text/times';
+import { escapeText } from '../print/escape';
+import { CountersignError } from '../../contract/errors';
+import { readTime, usageError } from '../options';
 
 /** `replay [turn|file]`. */
 export function addReplay(program: Command, context: Context): void {
   program
     .command('replay [turn|file.json]')
     .description(
-      'run recorded turns through this code, and tell what it would do otherwise; a gate before a deploy',
+      'replay recorded turns with this code, and show where it would do something else; a gate before a deploy',
     )
-    .option('--last <count>', 'the newest turns, at most so many (200 unless given)')
-    .option('--query <query>', 'the turns that a visibility query of Temporal finds')
+    .option('--last <count>', 'replay this many of the newest turns (200 unless given)')
+    .option('--query <query>', 'replay the turns that a Temporal list filter finds')
     .option(
       '--workflows <path>',
-      'workflows of your own instead of the turn: what your worker has as workflowsPath',
+      'replay your own workflows instead of the turn: the workflowsPath of your worker',
     )
     .option('--task-timeout <time>', 'how long the code may work on one workflow task (default: 20s)')
     .option('--inspect', 'wait for a debugger, and stop in the workflow code')
@@ -39,11 +43,132 @@ async function replay(named: string | undefined, options: ReplayOptions, context
     () => replayProgressLine(work.progress),
     () => judge(named, work),
   );
-  tell(done, work);
+  report(done, work);
 }
 
 /** Loaded only here, so that `--help` does not wait for it. */
 async function judge(named: string | undefined, work: Work): Promise<Done> {
-  if (named === undefined) return (await import('../replay/batch.js')).judgeBatch(work);
-  return (await import('../replay/turn.js')).judgeTurn(named, work);
+  const { judgeBatch, judgeTurn } = await import('../replay/replay.js');
+  return named === undefined ? judgeBatch(work) : judgeTurn(named, work);
+}
+
+/** How far a batch is, in one line. */
+export function replayProgressLine({ runs, done, gone }: ReplayProgress): string {
+  return runs === 0 ? 'listing turns' : `replayed ${done + gone} of ${runs}`;
+}
+
+/** Why a run does not replay: in the words of the agent first, then Temporal's own. */
+export function findingLines({ turn, runId, finding }: Judged, screen: ScreenFormat): string[] {
+  if (finding === undefined) return [];
+  const { message } = finding;
+  const facts: Fact[] = [
+    ['run', runId === undefined || runId === '' ? undefined : escapeText(runId)],
+    ['where', whereOf(finding)],
+    ...sides(finding),
+    [
+      'Temporal says',
+      message === undefined ? undefined : { text: escapeText(message), paint: screen.style.quiet },
+    ],
+  ];
+  return [
+    screen.style.bad(`${escapeText(turn)} does not replay: ${SUMS[finding.kind]}`),
+    ...indented(factLines(facts, inner(screen))),
+    '',
+  ];
+}
+
+const SUMS: Readonly<Record<Finding['kind'], string>> = {
+  other: 'the code does something else now',
+  missing: 'the code does not do what history has',
+  extra: 'the code does something that history does not have',
+  threw: 'the code fails',
+  stuck: 'the code does not come to rest',
+  no_workflow: 'the code has no workflow of this type',
+  unreadable: 'its history cannot be read here',
+  unknown: 'Temporal cannot match it with the code',
+};
+
+function whereOf({ step, callId, eventId }: Finding): string {
+  const call = callId === undefined ? [] : [`call ${escapeText(callId)}`];
+  return [...(step === undefined ? [] : [`step ${step}`]), ...call, `event #${eventId}`].join(', ');
+}
+
+/** Where the code is ended, what history has is not compared. */
+const GOES_ON: readonly Finding['kind'][] = ['threw', 'stuck'];
+
+function sides({ kind, history, code, why }: Finding): Fact[] {
+  if (why !== undefined) return [['why', escapeText(why)]];
+  if (kind === 'no_workflow' || kind === 'unknown') return [];
+  return [
+    ['history', escapeText(history ?? (GOES_ON.includes(kind) ? 'goes on' : 'has nothing there'))],
+    ['the code', escapeText(code ?? 'does nothing there: it waits, or has ended')],
+  ];
+}
+
+/** The counts of all runs. */
+export interface ReplaySum {
+  replayed: number;
+  failed: number;
+  gone: number;
+  events: number;
+  ms: number;
+}
+
+/** The last line: how many replay. */
+export function sumLine({ replayed, failed, gone, events, ms }: ReplaySum, { style }: ScreenFormat): string {
+  const lost = gone === 0 ? '' : `; ${gone} were deleted meanwhile`;
+  const facts = `${events.toLocaleString('en-US')} events in ${span(ms)}${lost}`;
+  if (replayed + failed === 0) return `Nothing to replay${lost}.`;
+  if (failed > 0) return style.bad(`${failed} of ${replayed + failed} runs do not replay (${facts})`);
+  return style.good(`${replayed === 1 ? '1 run replays' : `all ${replayed} runs replay`} (${facts})`);
+}
+
+/**
+ * Prints the result of a replay, the runs that do not replay first.
+ *
+ * @throws CountersignError `replay_failed` where there are any.
+ */
+function report({ judged, ms }: Done, { progress, options, context: { screen } }: Work): void {
+  const failed = judged.filter(({ finding }) => finding !== undefined);
+  const events = judged.reduce((sum, one) => sum + one.events, 0);
+  const counts = { replayed: judged.length - failed.length, failed: failed.length, gone: progress.gone };
+  const sum: ReplaySum = { ...counts, events, ms: Math.round(ms) };
+  if (options.json === true) screen.json({ ...sum, runs: judged });
+  else screen.lines([...failed.flatMap((one) => findingLines(one, screen)), sumLine(sum, screen)]);
+  if (failed.length > 0) throw replayFailed(failed);
+}
+
+function replayFailed(failed: readonly Judged[]): CountersignError {
+  const turns = [...new Set(failed.map(({ turn }) => turn))];
+  const which = turns.length === 1 ? 'a turn does' : `${turns.length} turns do`;
+  return new CountersignError('replay_failed', `${which} not replay`, {
+    hint: 'A worker with this code would get stuck on them: do not deploy it while they are open.',
+    data: { failed: turns },
+  });
+}
+
+/** @throws CountersignError `usage` for options that do not go together. */
+export function refuseMistakes(named: string | undefined, options: ReplayOptions): void {
+  const { inspect = false, at, last, query, taskTimeout } = options;
+  const isBatch = last !== undefined || query !== undefined;
+  if (isBatch === (named !== undefined)) {
+    const message = isBatch ? 'a turn goes without --last and --query' : 'nothing is named to replay';
+    throw usageError(message, 'name a turn or an exported file, or say --last 200.');
+  }
+  if (inspect && isBatch) throw usageError('--inspect takes one turn', 'name a turn or an exported file.');
+  if (inspect && taskTimeout !== undefined)
+    throw usageError('--inspect goes without --task-timeout', 'stepping through the code may take any time.');
+  if (!inspect && at !== undefined)
+    throw usageError('--at goes with --inspect', '`countersign timeline --at` shows a turn as it was.');
+}
+
+/** A live worker ends code after 5 s of it. A busy machine, and its slowest turn, get four times as long. */
+const TASK_TIMEOUT_MS = 20_000;
+
+/** How long the code may work on one workflow task, in milliseconds. */
+export function taskTimeoutOf({ taskTimeout }: Pick<ReplayOptions, 'taskTimeout'>): number {
+  if (taskTimeout === undefined) return TASK_TIMEOUT_MS;
+  const ms = readTime(taskTimeout, '--task-timeout');
+  if (ms > 0) return ms;
+  throw usageError(`--task-timeout ${taskTimeout}: the code needs some time`);
 }

@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import type { Countersign, ResetPlan } from '../../client';
-import { defined } from '../../history/defined';
-import { osUser, type Context } from '../context';
-import { resetLines } from '../print/reset';
-import { confirm } from '../terminal/ask';
-import { withTerminal } from '../terminal/terminal';
+import { shellWord } from '../../contract/text/shell-word';
+import { defined } from '../../contract/defined';
+import { type Context, osUser } from '../context';
+import { escapeText } from '../print/escape';
+import { confirm, withTerminal } from '../review/terminal';
+import type { ResetCall } from '../../history/reset';
+import type { Screen } from '../print/screen';
+import { tableLines } from '../print/table';
 
 interface ResetOptions {
   before: string;
@@ -18,8 +21,8 @@ interface ResetOptions {
 export function addReset(program: Command, context: Context): void {
   program
     .command('reset <turn>')
-    .description('take a turn back to before a call, for real; decisions after that are spent')
-    .requiredOption('--before <call>', 'the call, such as 2.1; it is asked about or started anew')
+    .description('take a turn back to before a call; this changes the turn, and later decisions are lost')
+    .requiredOption('--before <call>', 'the call, such as 2.1; it is requested or started again')
     .option('--reason <text>', 'why; kept on record')
     .option('--as <name>', 'who does it (default: your name on this machine)')
     .option('-y, --yes', 'do it without asking')
@@ -28,30 +31,73 @@ export function addReset(program: Command, context: Context): void {
 }
 
 async function reset(prefix: string, options: ResetOptions, context: Context): Promise<void> {
-  await context.withDesk(async (desk) => {
-    const turn = await desk.find(prefix);
-    const plan = await desk.planReset(turn, options.before);
+  await context.withClient(async (client) => {
+    const turn = await client.find(prefix);
+    const plan = await client.planReset(turn, options.before);
     if (options.json !== true) context.screen.lines(resetLines(plan, context.screen));
     if (options.yes !== true && !(await agreed(plan, context)))
       return context.screen.line('Nothing was changed.');
-    await resetAsPlanned(desk, plan, { options, context });
+    await resetAsPlanned(client, plan, options, context);
   });
 }
 
 /** @throws CountersignError `usage` where nobody can be asked. */
 function agreed({ turn }: ResetPlan, { keyboard }: Context): Promise<boolean> {
   const hint = 'Look at what it would do, then add --yes.';
-  return withTerminal(keyboard, hint, (terminal) => confirm(terminal, `Reset ${turn}?`));
+  return withTerminal(keyboard, hint, (terminal) => confirm(terminal, `Reset ${escapeText(turn)}?`));
 }
 
 async function resetAsPlanned(
-  desk: Countersign,
+  client: Countersign,
   plan: ResetPlan,
-  { options, context }: { options: ResetOptions; context: Context },
+  { reason, as, json }: ResetOptions,
+  { screen, command }: Context,
 ): Promise<void> {
-  const { reason, as, json } = options;
-  const { screen, command } = context;
-  const { turn, runId } = await desk.reset(plan, { ...defined({ reason }), approver: as ?? osUser() });
+  const { turn, runId } = await client.reset(plan, { ...defined({ reason }), approver: as ?? osUser() });
   if (json === true) return screen.json({ turn, runId, plan });
-  screen.lines([`${turn} was reset`, `Follow it: ${command(`show ${turn} --follow`)}`]);
+  screen.lines([
+    `${escapeText(turn)} was reset`,
+    `Follow it: ${command(`show ${shellWord(turn)} --follow`)}`,
+  ]);
+}
+
+/** What a reset would do, call by call. */
+export function resetLines({ turn, before, calls }: ResetPlan, screen: Screen): string[] {
+  const { style } = screen;
+  const rows = calls.map((call) => {
+    const cell = { text: outcomeOf(call), ...(needsLook(call) && { paint: style.warn }) };
+    return [escapeText(call.callId), escapeText(call.tool), cell];
+  });
+  return [
+    style.strong(`${escapeText(turn)} goes back to before ${escapeText(before)}`),
+    ...tableLines({ head: ['CALL', 'TOOL', 'AFTERWARDS'], rows, flex: 2 }, screen),
+  ];
+}
+
+function needsLook(call: ResetCall): boolean {
+  const { outcome } = call;
+  return outcome === 'in_doubt' || outcome === 'forgotten' || (outcome === 'asked_again' && isSpent(call));
+}
+
+function outcomeOf(call: ResetCall): string {
+  switch (call.outcome) {
+    case 'asked_again':
+      return isSpent(call)
+        ? 'waits for a decision; it ran already, so then in doubt'
+        : 'waits for a decision';
+    case 'in_doubt':
+      return call.ran
+        ? 'in doubt: it ran already and is not run again'
+        : 'in doubt: it may start in another run, so not in this one';
+    case 'runs_again':
+      return call.effect === 'pure' ? 'runs again' : 'runs again, with the same key';
+    case 'starts':
+      return 'starts';
+    case 'forgotten':
+      return call.effect === 'pure' ? 'forgotten' : 'forgotten; what it did stays done';
+  }
+}
+
+function isSpent({ ran, effect }: ResetCall): boolean {
+  return ran && effect === 'unsafe';
 }

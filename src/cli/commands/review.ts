@@ -1,8 +1,17 @@
 import type { Command } from 'commander';
-import { addInboxFilters, readInboxQuery, type InboxFilters } from '../inbox-filters';
-import { osUser, type Context } from '../context';
-import { reviewInbox } from '../review/review';
-import { withTerminal } from '../terminal/terminal';
+import { addInboxFilters, type InboxFilters, readInboxQuery } from '../options';
+import { type Context, osUser } from '../context';
+import { choose, Interrupted, type Terminal, withTerminal } from '../review/terminal';
+import type { Countersign, InboxItem, InboxQuery } from '../../client';
+import type { CallView } from '../../history/view';
+import { CountersignError } from '../../contract/errors';
+import { reportAnswer } from '../answer';
+import { changedIn, rememberPrinted } from '../review/seen';
+import { idOf, type Subject } from '../review/decision';
+import { itemKey, retryWhileUnavailable } from '../live-inbox';
+import { callLines, storyOf } from '../print/turn';
+import { escapeLines, escapeText } from '../print/escape';
+import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 
 interface ReviewOptions extends InboxFilters {
   as?: string;
@@ -21,8 +30,204 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
   const query = readInboxQuery(options);
   const hint = 'Use `countersign inbox --json` with `countersign approve` and `deny` in scripts.';
   await withTerminal(context.keyboard, hint, (terminal) =>
-    context.withDesk((desk) =>
-      reviewInbox({ desk, query, approver: options.as ?? osUser(), context, terminal }),
+    context.withClient((client) =>
+      reviewInbox({ client, query, approver: options.as ?? osUser(), context, terminal }),
     ),
   );
+}
+
+/** What a review goes through, and with what. */
+interface Review {
+  client: Pick<Countersign, 'inbox' | 'view' | 'decide' | 'resolve' | 'changedTools'>;
+  query: InboxQuery;
+  approver: string;
+  context: Context;
+  terminal: Terminal;
+}
+
+/**
+ * Goes through the inbox one by one: shows each, asks, decides, and takes up what comes in meanwhile. Ends at the end of
+ * the queue, or when the person leaves; what is undecided stays.
+ *
+ * @throws Interrupted when the person leaves by Ctrl-C.
+ */
+async function reviewInbox(review: Review): Promise<void> {
+  const { screen } = review.context;
+  const done = new Set<string>();
+  let decided = 0;
+  let queue = startQueue(await list(review, done));
+  for (;;) {
+    const item = currentItem(queue);
+    if (item === undefined) break;
+    const act = await reviewOne(review, item, queue);
+    if (act === 'quit') break;
+    if (act === 'decided') decided++;
+    if (act === 'decided' || act === 'gone') done.add(itemKey(item));
+    if (act === 'next') queue = goNext(queue);
+    if (act === 'back') queue = goBack(queue);
+    queue = await refreshed(review, queue, done);
+  }
+  screen.line(endLine(decided, queue));
+}
+
+/** What waits, without what was decided here: the list may lag behind, and a decision may wait for a worker. */
+async function list(review: Review, done: ReadonlySet<string>): Promise<InboxItem[]> {
+  const items = await ask(review, () => review.client.inbox(review.query));
+  return items.filter((item) => !done.has(itemKey(item)));
+}
+
+function endLine(decided: number, { items }: Queue): string {
+  if (decided === 0 && items.length === 0) return 'Nothing waits for a person.';
+  return `${decided} decided; ${items.length === 0 ? 'nothing' : items.length} left undecided.`;
+}
+
+async function refreshed(review: Review, queue: Queue, done: ReadonlySet<string>): Promise<Queue> {
+  const { screen } = review.context;
+  const next = refreshQueue(queue, await list(review, done));
+  if (next.fresh > 0) screen.line(screen.style.quiet(`${next.fresh} new`));
+  return next;
+}
+
+/** Where to go from an item: it is decided here, gone already, changed and asks again, or it stays undecided. */
+type Way = 'decided' | 'gone' | 'asks again' | 'next' | 'back' | 'quit';
+
+async function reviewOne(review: Review, item: InboxItem, queue: Queue): Promise<Way> {
+  const { screen } = review.context;
+  for (;;) {
+    const call = await look(review, item, queue);
+    if (call === undefined) return 'gone';
+    const act = await askAct(review, item, call);
+    if (act === 'next' || act === 'back' || act === 'quit') return act;
+    const way = act === 'show' ? 'stays' : await carryOut(review, item.turn, call, act);
+    if (way !== 'stays') return way;
+    screen.line();
+  }
+}
+
+/** Shows an item; undefined where it does not wait any more. */
+async function look(review: Review, item: InboxItem, { at, items }: Queue): Promise<CallView | undefined> {
+  const { screen } = review.context;
+  const { turn, callId } = item;
+  const view = await ask(review, () => review.client.view(turn));
+  const call = view.calls.find((one) => one.callId === callId);
+  if (call === undefined || !waits(call, item)) {
+    screen.line(screen.style.quiet(`${escapeText(`${turn}/${callId}`)} does not wait any more`));
+    return undefined;
+  }
+  const story = storyOf(view, call);
+  await rememberPrinted(call, review.context);
+  const changed = await ask(review, () => changedIn(review.client, view));
+  screen.lines([
+    '',
+    screen.style.strong(`${at + 1} of ${items.length}`),
+    ...callLines(call, { turn, screen, now: Date.now(), story, ...changed }),
+    '',
+  ]);
+  return call;
+}
+
+function waits({ phase, request, doubt }: CallView, { kind, callKey }: InboxItem): boolean {
+  if (kind === 'in_doubt') return phase === 'in_doubt' && doubt?.callKey === callKey;
+  return phase === 'requested' && request?.callKey === callKey;
+}
+
+function askAct(
+  { terminal, context: { screen } }: Review,
+  item: InboxItem,
+  call: CallView,
+): Promise<ReviewAct> {
+  const choices = choicesFor(item.kind, call.request?.preview?.plan?.hunks ?? []);
+  const question = item.kind === 'in_doubt' ? 'How it ended' : 'Your decision';
+  return choose(terminal, question, choices, screen);
+}
+
+/** Does what was asked for. `stays` where the person gave it up, or the turn refused it: it is looked at again. */
+async function carryOut(
+  review: Review,
+  turn: string,
+  call: CallView,
+  act: DecidingAct,
+): Promise<Way | 'stays'> {
+  const { approver, context, terminal } = review;
+  const subject: Subject = { client: patient(review), turn, call, said: { approver }, context };
+  try {
+    const answer = await decideAs(act, subject, terminal);
+    reportAnswer(answer, { id: idOf(subject), json: false }, context.screen);
+    return answer.status === 'accepted' && answer.verdict.asksAgain === true ? 'asks again' : 'decided';
+  } catch (error) {
+    if (!(error instanceof CountersignError) || !PASSING.includes(error.code)) throw error;
+    const text = [error.message, error.hint].filter((one) => one !== undefined).join('\n');
+    context.screen.lines(escapeLines(text, context.screen.style.mark));
+    return 'stays';
+  }
+}
+
+/** What ends one act and not the review. */
+const PASSING: readonly CountersignError['code'][] = [
+  'given_up',
+  'editor_failed',
+  'decision_refused',
+  'usage',
+];
+
+/** A client that waits for a server that is away: what was typed is kept, and each decision has one id however often it is sent. */
+function patient(review: Review): Subject['client'] {
+  const { client } = review;
+  return {
+    decide: (turn, decision) => ask(review, () => client.decide(turn, decision)),
+    resolve: (turn, resolution) => ask(review, () => client.resolve(turn, resolution)),
+    view: (turn) => ask(review, () => client.view(turn)),
+  };
+}
+
+async function ask<T>({ terminal, context: { screen } }: Review, question: () => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const note = (text: string): void => screen.note(screen.style.quiet(text));
+  try {
+    return await terminal.meanwhile(retryWhileUnavailable(question, { note, signal: stop.signal }));
+  } catch (error) {
+    if (error instanceof Interrupted) stop.abort();
+    throw error;
+  }
+}
+
+/** The inbox as a person goes through it. */
+export interface Queue {
+  readonly items: readonly InboxItem[];
+  /** The place of the item that is looked at; `items.length` at the end. */
+  readonly at: number;
+}
+
+/** A queue at its beginning. */
+export function startQueue(items: readonly InboxItem[]): Queue {
+  return { items, at: 0 };
+}
+
+/** The item that is looked at; undefined at the end. */
+export function currentItem({ items, at }: Queue): InboxItem | undefined {
+  return items[at];
+}
+
+/** The next item, or the end. */
+export function goNext({ items, at }: Queue): Queue {
+  return { items, at: Math.min(items.length, at + 1) };
+}
+
+/** The item before; the first stays the first. */
+export function goBack({ items, at }: Queue): Queue {
+  return { items, at: Math.max(0, at - 1) };
+}
+
+/**
+ * The queue with what waits now. What waits still keeps its place, what is new comes after it, what is decided is gone;
+ * the place stays at the same item, or at the one that followed it.
+ */
+export function refreshQueue({ items, at }: Queue, now: readonly InboxItem[]): Queue & { fresh: number } {
+  const waiting = new Map(now.map((item) => [itemKey(item), item]));
+  const known = new Set(items.map(itemKey));
+  const still = (some: readonly InboxItem[]): InboxItem[] =>
+    some.flatMap((item) => waiting.get(itemKey(item)) ?? []);
+  const fresh = now.filter((item) => !known.has(itemKey(item)));
+  const before = still(items.slice(0, at));
+  return { items: [...before, ...still(items.slice(at)), ...fresh], at: before.length, fresh: fresh.length };
 }

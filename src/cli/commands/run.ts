@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import type { Countersign, StartRequest } from '../../client';
-import { CountersignError } from '../../contract/errors';
-import { defined } from '../../history/defined';
+import { defined } from '../../contract/defined';
 import type { Context } from '../context';
-import { readText, readTime } from '../read-value';
+import { escapeText } from '../print/escape';
+import { readText, readTime, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
 
 interface RunOptions {
@@ -22,8 +21,8 @@ export function addRun(program: Command, context: Context): void {
     .option('--detach', 'only start it and print its id')
     .option('--id <id>', 'the id of the turn; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .option('--wait <time>', 'exit with 6 if a person is still waited for after this time, such as 10m')
-    .option('--json', 'print JSON: one event a line, or with --detach the ids')
+    .option('--wait <time>', 'exit with 6 if the turn still waits for a person after this time, such as 10m')
+    .option('--json', 'print JSON: one event a line; with --detach the ids')
     .action((agent: string, prompt: string, options: RunOptions) =>
       run(agent, { prompt, ...options }, context),
     );
@@ -31,36 +30,15 @@ export function addRun(program: Command, context: Context): void {
 
 async function run(agent: string, options: RunOptions & { prompt: string }, context: Context): Promise<void> {
   const { id, queue, detach, wait, json = false } = options;
-  if (detach === true && wait !== undefined) {
-    throw new CountersignError('usage', '--detach does not wait, so --wait has no meaning beside it');
-  }
+  if (detach === true && wait !== undefined)
+    throw usageError('--detach does not wait, so --wait has no meaning beside it');
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
   const prompt = await readText(options.prompt, 'the prompt');
-  const request: StartRequest = { agent, prompt, ...defined({ id, taskQueue: queue }) };
-  await context.withDesk((desk) =>
-    detach === true
-      ? startOnly(desk, request, { json, context })
-      : startAndWatch(desk, request, { json, context, ...defined({ waitMs }) }),
-  );
-}
-
-interface How {
-  json: boolean;
-  context: Context;
-  waitMs?: number;
-}
-
-async function startOnly(desk: Countersign, request: StartRequest, { json, context }: How): Promise<void> {
-  const started = await desk.start(request);
-  if (json) context.screen.json(started);
-  else context.screen.line(started.turn);
-}
-
-async function startAndWatch(
-  desk: Countersign,
-  request: StartRequest,
-  { context, ...how }: How,
-): Promise<void> {
-  const { turn } = await desk.start(request);
-  await watchTurn(desk, { turn, ...how }, context);
+  await context.withClient(async (client) => {
+    const started = await client.start({ agent, prompt, ...defined({ id, taskQueue: queue }) });
+    if (detach !== true)
+      return watchTurn(client, { turn: started.turn, json, ...defined({ waitMs }) }, context);
+    if (json) context.screen.json(started);
+    else context.screen.line(escapeText(started.turn));
+  });
 }

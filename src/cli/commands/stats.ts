@@ -1,10 +1,17 @@
 import type { Command } from 'commander';
 import type { ListQuery } from '../../client';
-import { defined } from '../../history/defined';
+import { defined } from '../../contract/defined';
 import type { Context } from '../context';
-import { statsLines } from '../print/stats';
 import { withProgress } from '../progress';
-import { readCount, readMoment } from '../read-value';
+import { readCount, readMoment } from '../options';
+import type { CountersignError } from '../../contract/errors';
+import { percentText, spreadText, unreadText } from '../../history/labels';
+import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
+import { bytes, count } from '../print/format';
+import type { ScreenFormat } from '../print/screen';
+import { type Cell, type Fact, factLines, type Table, tableLines } from '../print/table';
+import { span } from '../../contract/text/times';
+import { escapeText } from '../print/escape';
 
 const LIMIT = 500;
 
@@ -20,30 +27,34 @@ interface StatsOptions {
 export function addStats(program: Command, context: Context): void {
   program
     .command('stats')
-    .description('success and failure by tool, times, sizes and decisions over past turns')
+    .description('show success and failure by tool, times, sizes and decisions of past turns')
     .option('--since <time>', 'only turns that are open or ended since: 2026-11-21, 24h, 7d')
     .option('--agent <name>', 'only turns of this agent')
     .option('--tool <name>', 'only calls of this tool')
-    .option('--limit <count>', `at most so many turns, newest first (default: ${LIMIT})`)
+    .option('--limit <count>', `the most turns to read, newest first (default: ${LIMIT})`)
     .option('--json', 'print JSON')
     .action((options: StatsOptions) => stats(options, context));
 }
 
-async function stats(options: StatsOptions, { withDesk, screen }: Context): Promise<void> {
+async function stats(options: StatsOptions, { withClient, screen }: Context): Promise<void> {
   const { createStats } = await import('../../history/stats.js');
   const { readTurns } = await import('../../client/read-turns.js');
   const query = readQuery(options);
   const fold = createStats(defined({ tool: options.tool }));
-  const found = await withDesk(async (desk) => {
-    const turns = await desk.list(query);
+  const found = await withClient(async (client) => {
+    const turns = await client.list(query);
     let done = 0;
+    const unread: CountersignError[] = [];
     const say = () => `read ${done} of ${turns.length} turns`;
     await withProgress(screen, say, async () => {
-      for await (const events of readTurns(desk, turns)) {
+      for await (const events of readTurns(client, turns, (error) => unread.push(error))) {
         fold.add(events);
         done += 1;
       }
     });
+    const [first] = unread;
+    if (first !== undefined && done === 0) throw first;
+    if (first !== undefined) screen.note(`${unreadText(unread.length)} ${first.message}`);
     return fold.stats();
   });
   if (options.json === true) screen.json(found);
@@ -56,4 +67,138 @@ function readQuery({ since, agent, limit }: StatsOptions): ListQuery {
     since: since === undefined ? undefined : readMoment(since, '--since', Date.now()),
     limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
   });
+}
+
+const BAR = { wide: 24, narrow: 10, narrowBelow: 80 } as const;
+
+/** Stats in sections: turns, calls, times and sizes, and, where there are any, decisions and doubts. */
+export function statsLines(stats: Stats, look: ScreenFormat): string[] {
+  if (stats.turns.count === 0) return ['There are no turns.'];
+  const rows = rowsOf(stats);
+  return [
+    ...factLines([...turnFacts(stats.turns), ...modelFacts(stats.model)], look),
+    ...section('calls, █ succeeded ░ failed · unfinished', callsTable(rows, look), look),
+    ...section('times and sizes', timesTable(rows.filter(({ time }) => time.count > 0)), look),
+    ...section('decisions', decisionsTable(rows.filter((row) => row.decisions.requests > 0)), look),
+    ...section('in doubt', doubtsTable(rows.filter((row) => row.inDoubt.calls > 0)), look),
+  ];
+}
+
+type Row = { tool: string } & ToolStats;
+
+/** One row alone says already what all of them come to. */
+function rowsOf({ tools, all }: Stats): Row[] {
+  return tools.length > 1 ? [...tools, { tool: '(all)', ...all }] : tools;
+}
+
+function section(title: string, table: Table, screen: ScreenFormat): string[] {
+  return table.rows.length === 0 ? [] : ['', screen.style.strong(title), ...tableLines(table, screen)];
+}
+
+function turnFacts({ count: turns, ends, time }: TurnStats): Fact[] {
+  const each = Object.entries(ends).map(([end, some]) => `${count(some)} ${end.replaceAll('_', ' ')}`);
+  return [
+    ['turns', `${count(turns)}: ${each.join(', ')}`],
+    ['took', spreadText(time)],
+  ];
+}
+
+function modelFacts(model: ModelStats): Fact[] {
+  const { replies, retried, failed, inputTokens, outputTokens, time } = model;
+  const trouble = Object.entries({ retried, failed }).filter(([, some]) => some > 0);
+  const parts = [
+    count(replies),
+    ...trouble.map(([what, some]) => `${count(some)} ${what}`),
+    spreadText(time),
+  ];
+  return [
+    ['replies', parts.join(', ')],
+    ['tokens', `${count(inputTokens)} in, ${count(outputTokens)} out`],
+  ];
+}
+
+function callsTable(rows: readonly Row[], { width, style }: ScreenFormat): Table {
+  const columns = width < BAR.narrowBelow ? BAR.narrow : BAR.wide;
+  const most = Math.max(...rows.filter(({ tool }) => tool !== '(all)').map(({ calls }) => calls));
+  return {
+    head: ['TOOL', 'CALLS', '', 'OK', 'RETRIED', 'FAILED BY'],
+    rows: rows.map((row) => [
+      escapeText(row.tool),
+      String(row.calls),
+      row.tool === '(all)' ? '' : barOf([row.succeeded, row.failed, row.unfinished], most, columns),
+      rateCell(row.successRate, style),
+      row.retried === 0 ? '' : String(row.retried),
+      errorsText(row.errors),
+    ]),
+    flex: 5,
+  };
+}
+
+function errorsText(errors: Row['errors']): string {
+  return Object.entries(errors)
+    .map(([code, times]) => `${escapeText(code)} ${times}`)
+    .join(', ');
+}
+
+function rateCell(rate: number | null, style: ScreenFormat['style']): Cell | string {
+  if (rate === null) return '-';
+  const paint = rate === 1 ? style.good : rate < 0.9 ? style.bad : style.warn;
+  return { text: percentText(rate), paint };
+}
+
+function timesTable(rows: readonly Row[]): Table {
+  return {
+    head: ['TOOL', 'TIME P50', 'P95', 'MAX', 'SIZE MEAN', 'P50', 'P95', 'MAX'],
+    rows: rows.map(({ tool, time, size }) => {
+      const mean = size.mean === null ? '-' : bytes(size.mean);
+      return [escapeText(tool), ...spreadCells(time, span), mean, ...spreadCells(size, bytes)];
+    }),
+    flex: 0,
+  };
+}
+
+function decisionsTable(rows: readonly Row[]): Table {
+  const states = ['requests', 'approved', 'edited', 'denied', 'expired', 'refused'] as const;
+  return {
+    head: ['TOOL', ...states.map((state) => state.toUpperCase()), 'WAIT P50', 'P95', 'MAX'],
+    rows: rows.map(({ tool, decisions }) => {
+      const counts = states.map((state) => String(decisions[state]));
+      return [escapeText(tool), ...counts, ...spreadCells(decisions.wait, span)];
+    }),
+    flex: 0,
+  };
+}
+
+function doubtsTable(rows: readonly Row[]): Table {
+  return {
+    head: ['TOOL', 'CALLS', 'HAPPENED', 'DID NOT', 'RUN AGAIN'],
+    rows: rows.map(({ tool, inDoubt: { calls, resolved } }) => {
+      const counts = [calls, resolved.happened, resolved['did-not'], resolved['run-again']];
+      return [escapeText(tool), ...counts.map(String)];
+    }),
+    flex: 0,
+  };
+}
+
+function spreadCells({ p50, p95, max }: Spread, write: (value: number) => string): string[] {
+  return [p50, p95, max].map((value) => (value === null ? '-' : write(value)));
+}
+
+/** What the parts of a bar are drawn with: they have to differ without colours too. */
+const SHADES = ['█', '░', '·'] as const;
+
+/**
+ * Some counts as one bar, `most` being as long as `columns`. A part that is not 0 is never left out, so that one
+ * failure among thousands shows.
+ */
+export function barOf(parts: readonly number[], most: number, columns: number): string {
+  const total = parts.reduce((sum, part) => sum + part, 0);
+  if (total === 0 || most === 0) return '';
+  const lengths = parts.map((part) => (part === 0 ? 0 : Math.max(1, Math.round((part / most) * columns))));
+  const over = lengths.reduce((sum, length) => sum + length, 0) - columns;
+  const longest = lengths.indexOf(Math.max(...lengths));
+  return lengths
+    .map((length, at) => (at === longest ? length - Math.max(0, over) : length))
+    .map((length, at) => (SHADES[at] ?? '·').repeat(Math.max(0, length)))
+    .join('');
 }

@@ -1,12 +1,25 @@
 import type { Command } from 'commander';
 import type { TurnEvent } from '../../history/events';
-import { parsePoint } from '../../history/point';
-import { stateAt } from '../../history/state-at';
+import { parsePoint, stateAt } from '../../history/moment';
 import { timelineOf } from '../../history/timeline';
 import type { Context } from '../context';
 import { readTurnEvents } from '../open-turn';
-import { momentLines } from '../print/moment';
-import { timelineLines } from '../print/timeline';
+import type { Usage } from '../../contract/think';
+import type { Timeline, TimelineCall, TimelineStep } from '../../history/timeline';
+import type { StepView } from '../../history/view';
+import { recordLines } from '../print/arguments';
+import { eventLines } from '../print/event';
+import { count } from '../print/format';
+import type { Screen, ScreenFormat } from '../print/screen';
+import { type Fact, factLines, indented, inner, section, stateCell } from '../print/table';
+import { clock, span } from '../../contract/text/times';
+import { openLines, placeOf, turnFacts, type TurnPlace } from '../print/turn';
+import { describePhase } from '../../history/labels';
+import { escapeText, escapeLines } from '../print/escape';
+import type { TranscriptEntry } from '../../contract/transcript';
+import { callSummary } from '../../contract/text/call-summary';
+import type { TurnMoment } from '../../history/moment';
+import { proposalLines } from '../print/request';
 
 interface TimelineOptions {
   at?: string;
@@ -17,7 +30,7 @@ interface TimelineOptions {
 export function addTimeline(program: Command, context: Context): void {
   program
     .command('timeline <turn|file.json>')
-    .description('tell a turn step by step, from the server or from an exported file')
+    .description('show a turn step by step, from the server or from an exported file')
     .option('--at <point>', 'the turn as it was at a step (2), a call (2.1) or an event (#57)')
     .option('--json', 'print JSON')
     .action((named: string, options: TimelineOptions) => timeline(named, options, context));
@@ -26,18 +39,180 @@ export function addTimeline(program: Command, context: Context): void {
 async function timeline(named: string, { at, json }: TimelineOptions, context: Context): Promise<void> {
   const point = at === undefined ? undefined : parsePoint(at);
   const events = await readTurnEvents(named, context);
-  if (point === undefined) return tellAll(events, json === true, context);
-  const moment = stateAt(events, point);
-  if (json === true) return context.screen.json(moment);
-  context.screen.lines(momentLines(moment, placeOf(context)));
+  const place = placeOf(context);
+  const shown = point === undefined ? timelineOf(events) : stateAt(events, point);
+  if (json === true) context.screen.json(shown);
+  else context.screen.lines('steps' in shown ? timelineLines(shown, place) : momentLines(shown, place));
 }
 
-function tellAll(events: readonly TurnEvent[], json: boolean, context: Context): void {
-  const told = timelineOf(events);
-  if (json) context.screen.json(told);
-  else context.screen.lines(timelineLines(told, placeOf(context)));
+/** A turn step by step: each reply of the model, its calls, and how each ended. */
+export function timelineLines(timeline: Timeline, place: TurnPlace): string[] {
+  const { screen } = place;
+  return [
+    ...factLines([...turnFacts(timeline.view, place), ...moreFacts(timeline)], screen),
+    ...timeline.steps.flatMap((step) => ['', ...stepLines(step, screen)]),
+    ...openLines(timeline.view, place),
+  ];
 }
 
-function placeOf({ screen, command }: Context) {
-  return { screen, now: Date.now(), command };
+function moreFacts({ runs, usage }: Timeline): Fact[] {
+  return [
+    ['tokens', tokensOf(usage) || undefined],
+    ['runs', runs.length < 2 ? undefined : `${runs.length}, because its history was long`],
+  ];
+}
+
+/** The step's own line says it. */
+const IN_HEAD: readonly TurnEvent['type'][] = ['thinking', 'think_retried', 'step'];
+
+function stepLines(step: TimelineStep, screen: ScreenFormat): string[] {
+  return [
+    ...(step.step === 0 ? [] : headLines(step, screen)),
+    ...step.calls.flatMap((call) => indented(callLines(call, inner(screen)))),
+    ...step.events.filter((event) => !isInHead(event)).flatMap((event) => eventLines(event, screen)),
+  ];
+}
+
+function isInHead({ type }: TurnEvent): boolean {
+  return IN_HEAD.includes(type);
+}
+
+function headLines({ step, reply, undone, events }: TimelineStep, screen: ScreenFormat): string[] {
+  const { style } = screen;
+  const back = undone ? style.warn(' (taken back by a reset)') : '';
+  const head = `${style.strong(`step ${step}`)}${back}`;
+  if (reply === undefined) return [`${head}  the model was asked`];
+  const retried =
+    reply.lastFailure === undefined ? [] : [style.warn(`  tried again: ${escapeText(reply.lastFailure)}`)];
+  return [
+    `${head}  ${style.quiet(`${replyFacts(reply)}${numbersOf(events.filter(isInHead))}`)}`,
+    ...retried,
+    ...textLines(reply, screen),
+  ];
+}
+
+function replyFacts({ askedAt, repliedAt, attempts, model, finishReason, usage }: StepView): string {
+  const took = `replied after ${span(Date.parse(repliedAt) - Date.parse(askedAt))}`;
+  const tries = attempts > 1 ? `${attempts} attempts` : '';
+  const named = [model, finishReason, tokensOf(usage)].map((text) => escapeText(text));
+  return [took, tries, ...named].filter((text) => text !== '').join(', ');
+}
+
+/** The answer comes with the turn's end. */
+function textLines({ text, callIds }: StepView, { style }: ScreenFormat): string[] {
+  if (callIds.length === 0 || text.trim() === '') return [];
+  return escapeLines(text.trimEnd(), style.mark).map((line) => `${style.quiet('  │')} ${line}`.trimEnd());
+}
+
+function callLines(call: TimelineCall, screen: ScreenFormat): string[] {
+  const { callId, tool, phase, events } = call;
+  const { strong, quiet } = screen.style;
+  const state = `${describePhase(phase, call.result?.success)[0]}${timesOf(call)}`;
+  return [
+    `${strong(escapeText(`${callId} ${tool}`))}  ${state}${quiet(numbersOf(events))}`,
+    ...indented(recordLines(call, inner(screen))),
+    ...indented(events.flatMap((event) => eventLines(event, inner(screen)))),
+  ];
+}
+
+function timesOf({ durationMs, attempts, waitedMs }: TimelineCall): string {
+  const parts = [
+    ...(waitedMs === undefined ? [] : [`waited ${span(waitedMs)} for a person`]),
+    ...(durationMs === undefined ? [] : [`ran ${span(durationMs)}`]),
+    ...(attempts === undefined || attempts < 2 ? [] : [`${attempts} attempts`]),
+  ];
+  return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
+}
+
+/** The history events that something was made from, as `--at` takes them. */
+function numbersOf(events: readonly TurnEvent[]): string {
+  const [first, last] = [events.at(0)?.eventId, events.at(-1)?.eventId];
+  if (first === undefined || last === undefined) return '';
+  return first === last ? `  #${first}` : `  #${first}–#${last}`;
+}
+
+function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): string {
+  const parts = [
+    ...(inputTokens === undefined ? [] : [`${count(inputTokens)} in`]),
+    ...(outputTokens === undefined ? [] : [`${count(outputTokens)} out`]),
+  ];
+  if (parts.length > 0) return `${parts.join(', ')} tokens`;
+  return totalTokens === undefined ? '' : `${count(totalTokens)} tokens`;
+}
+
+/** Lines of one message; `--json` has the whole of it. */
+const MESSAGE_LINES = 20;
+const LABEL = 8;
+
+/** A turn as it was at a moment: where it stood, what the model knew, what waited for a person. */
+export function momentLines(moment: TurnMoment, place: TurnPlace): string[] {
+  const { screen } = place;
+  const { entries, known } = moment.transcript;
+  return [
+    ...factLines(momentFacts(moment, place), screen),
+    ...transcriptLines('the model knew', entries.slice(0, known), screen),
+    ...transcriptLines('since then', entries.slice(known), screen),
+    ...openCallLines(moment, screen),
+    ...waitingLines(moment, place),
+  ];
+}
+
+function momentFacts({ view, at, eventId }: TurnMoment, { screen }: TurnPlace): Fact[] {
+  const after = span(Date.parse(at) - Date.parse(view.startedAt));
+  return [
+    ['turn', { text: escapeText(view.turn), paint: screen.style.strong }],
+    ['at', `event #${eventId}, ${clock(at)}, ${after} after its start`],
+    ['state', stateCell(view.status, screen.style)],
+  ];
+}
+
+function transcriptLines(name: string, entries: readonly TranscriptEntry[], screen: ScreenFormat): string[] {
+  const lines = section(
+    name,
+    entries.flatMap((entry) => entryLines(entry, screen)),
+    screen,
+  );
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+function entryLines(entry: TranscriptEntry, { style }: ScreenFormat): string[] {
+  if (entry.kind === 'words') return messageLines('person', entry.text, style);
+  if (entry.kind === 'result')
+    return messageLines(entry.callId, `${entry.success ? '' : 'error: '}${entry.content}`, style);
+  const calls = entry.calls.map((call) => `→ ${callSummary(call)}`);
+  const text = entry.text.trim() === '' ? calls : [entry.text.trimEnd(), ...calls];
+  return messageLines('model', text.join('\n'), style);
+}
+
+function messageLines(who: string, text: string, style: Screen['style']): string[] {
+  const lines = escapeLines(text, style.mark);
+  const more = lines.length - MESSAGE_LINES;
+  const shown = more > 1 ? [...lines.slice(0, MESSAGE_LINES), style.quiet(`… ${more} more lines`)] : lines;
+  return shown.map((line, index) =>
+    `${style.quiet((index === 0 ? escapeText(who) : '').padEnd(LABEL))} ${line}`.trimEnd(),
+  );
+}
+
+/** What waited for a person then; nothing of it is to be decided now. */
+function waitingLines({ view, at }: TurnMoment, { screen }: TurnPlace): string[] {
+  const place = { screen, turn: view.turn, now: Date.parse(at) };
+  return [
+    ...view.requests.flatMap((request) => ['', ...proposalLines(request, place)]),
+    ...view.inDoubt.flatMap(({ callId, tool, message }) => [
+      '',
+      `${screen.style.warn(`${escapeText(`${callId} ${tool}`)} in doubt`)}: ${escapeText(message)}`,
+    ]),
+  ];
+}
+
+/** Calls of the step that was not over. */
+function openCallLines({ view }: TurnMoment, screen: ScreenFormat): string[] {
+  const last = view.steps.at(-1)?.step;
+  const calls = view.calls.filter((call) => call.step === last);
+  if (calls.length === 0 || view.endedAt !== null) return [];
+  const lines = calls.map(
+    ({ callId, tool, phase, result }) =>
+      `${escapeText(`${callId} ${tool}`)}  ${describePhase(phase, result?.success)[0]}`,
+  );
+  return ['', ...section(`calls of step ${last ?? 0}`, lines, screen)];
 }

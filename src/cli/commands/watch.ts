@@ -3,19 +3,13 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Countersign } from '../../client';
 import { digestJson } from '../../contract/digest';
-import { CountersignError } from '../../contract/errors';
-import { withLock } from '../../engine/lock';
+import { withLock } from '../../lock';
 import type { Context } from '../context';
-import { addInboxFilters, readInboxQuery, type InboxFilters } from '../inbox-filters';
-import { createCommand } from '../notify/command';
-import { createOutbox } from '../notify/outbox';
-import type { Receiver } from '../notify/receiver';
-import { readSecret } from '../notify/secret';
-import { sendForever, sendOnce } from '../notify/send';
-import { makeFolder, openSent } from '../notify/sent';
-import { createWebhook } from '../notify/webhook';
-import { visible } from '../print/visible';
-import { readTime } from '../read-value';
+import { addInboxFilters, type InboxFilters, readInboxQuery, readTime, usageError } from '../options';
+import { createCommand, createWebhook, readSecret } from '../receivers';
+import { createOutbox, makeFolder, openSent, keepSending, sendOnce } from '../notices';
+import type { Receiver } from '../notices';
+import { escapeText } from '../print/escape';
 import { takeStopSignals } from '../stop-signals';
 
 interface WatchOptions extends InboxFilters {
@@ -26,19 +20,21 @@ interface WatchOptions extends InboxFilters {
   once?: boolean;
 }
 
-/** More than a person could be told of; one look costs the server two queries all the same. */
+/** More than a person can handle. One look costs the server two queries in any case. */
 const LIMIT = 1000;
+
+const NOTIFY_HINT = 'Write --notify https://example.org/hook, or --notify "command with options".';
 
 /** `watch --notify`. */
 export function addWatch(program: Command, context: Context): void {
   const command = program
     .command('watch')
-    .description('tell a webhook or a command what waits for a person, and what expires soon')
+    .description('send what waits for a person, and what expires soon, to a webhook or a command')
     .requiredOption('--notify <url|command>', 'where to post, or what to run with each notice on stdin')
-    .option('--before <time>', 'tell of a deadline so long before it', '1h')
+    .option('--before <time>', 'send a notice this long before a deadline', '1h')
     .option('--secret-file <path>', 'what posts are signed with (default: COUNTERSIGN_NOTIFY_SECRET)')
-    .option('--state <file>', 'where to remember what was told (default: under XDG_STATE_HOME)')
-    .option('--once', 'tell what there is to tell now, and end');
+    .option('--state <file>', 'where to remember what was sent (default: under XDG_STATE_HOME)')
+    .option('--once', 'send what is due now, and end');
   addInboxFilters(command, LIMIT).action((options: WatchOptions) => watch(options, context));
 }
 
@@ -47,17 +43,17 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
   const beforeMs = readTime(options.before, '--before');
   const receiver = await readReceiver(options, context);
   const { signal, release } = takeStopSignals(() => undefined);
-  const tell = (text: string): void => context.screen.note(visible(text));
+  const note = (text: string): void => context.screen.note(escapeText(text));
   try {
-    await context.withDesk(async (desk) => {
-      const file = options.state ?? stateFile(options, desk, context);
+    await context.withClient(async (client) => {
+      const file = options.state ?? stateFile(options, client, context);
       await makeFolder(file);
-      return withLock(`${file}.lock`, { progress: tell, what: 'these notices are sent' }, async () => {
-        const outbox = createOutbox({ receiver, sent: await openSent(file), tell, signal });
-        const plan = { desk, query, beforeMs, outbox, tell, signal };
+      return withLock(`${file}.lock`, { progress: note, what: 'these notices are sent' }, async () => {
+        const outbox = createOutbox({ receiver, sent: await openSent(file), note, signal });
+        const plan = { client, query, beforeMs, outbox, note, signal };
         if (options.once === true) return sendOnce(plan);
-        tell(`telling ${receiver.name} what waits for a person; Ctrl-C ends it`);
-        return sendForever(plan);
+        note(`sending to ${receiver.name} what waits for a person; Ctrl-C ends it`);
+        return keepSending(plan);
       });
     });
   } finally {
@@ -66,9 +62,9 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
 }
 
 async function readReceiver({ notify, secretFile }: WatchOptions, { env }: Context): Promise<Receiver> {
-  if (notify.trim() === '') throw usage('--notify names neither a URL nor a command');
+  if (notify.trim() === '') throw usageError('--notify names neither a URL nor a command', NOTIFY_HINT);
   if (!/^https?:/i.test(notify)) return createCommand(notify, env);
-  if (!URL.canParse(notify)) throw usage('--notify: this is no URL');
+  if (!URL.canParse(notify)) throw usageError('--notify: this is not a URL', NOTIFY_HINT);
   return createWebhook(notify, await readSecret(secretFile, env));
 }
 
@@ -78,10 +74,4 @@ function stateFile({ notify }: WatchOptions, { namespace }: Countersign, { env, 
   const address = options().address ?? env['TEMPORAL_ADDRESS'] ?? '';
   const name = digestJson([notify, address, namespace]).slice(0, 16);
   return join(base, 'countersign', `notices-${name}.json`);
-}
-
-function usage(message: string): CountersignError {
-  return new CountersignError('usage', message, {
-    hint: 'Write --notify https://example.org/hook, or --notify "command with options".',
-  });
 }

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { createUsers, type Users } from '../../server/auth/users';
-import { defined } from '../../history/defined';
+import { defined } from '../../contract/defined';
 import type { Context } from '../context';
-import { defaultUsersFile, readPort, withOpenDesk } from '../open-desk';
-import { relative } from '../../contract/times';
+import { defaultUsersFile, readPort, withWebInbox } from '../open-web-inbox';
+import { collect } from '../options';
+import { relative } from '../../contract/text/times';
 import { tableLines } from '../print/table';
+import { escapeText } from '../print/escape';
 import { takeStopSignals } from '../stop-signals';
 
 interface WebOptions {
@@ -18,26 +20,23 @@ interface WebOptions {
 export function addWeb(program: Command, context: Context): void {
   const web = program
     .command('web')
-    .description('open the desk in the browser, until Ctrl-C; needs no worker')
-    .option(
-      '--host <address>',
-      'address to listen on; others than this machine need users (default: 127.0.0.1)',
-    )
+    .description('open the web inbox, until Ctrl-C; needs no worker')
+    .option('--host <address>', 'address to listen on; any but this machine needs users (default: 127.0.0.1)')
     .option('--port <port>', 'port to listen on (default: 7243, or a free one)')
     .option(
       '--allow-host <name>',
-      "another name it is reached by, such as a reverse proxy's; may be repeated",
+      "another host name of this server, such as a reverse proxy's; may be repeated",
       collect,
     )
-    .option('--users <file>', "file of those who may sign in (default: in the user's state directory)")
-    .action((options: WebOptions) => openDesk(options, context));
-  addUserCommands(web.command('user').description('who may sign in with a token'), {
-    context,
-    users: () => createUsers(web.opts<WebOptions>().users ?? defaultUsersFile(context.env)),
-  });
+    .option('--users <file>', "file of the users who may sign in (default: in the user's state directory)")
+    .action((options: WebOptions) => openWebInbox(options, context));
+  const user = web.command('user').description('manage the users who sign in with a token');
+  // The file is known once the command line is parsed.
+  const users = (): Users => createUsers(web.opts<WebOptions>().users ?? defaultUsersFile(context.env));
+  addUserCommands(user, users, context);
 }
 
-async function openDesk({ host, port, allowHost, users }: WebOptions, context: Context): Promise<void> {
+async function openWebInbox({ host, port, allowHost, users }: WebOptions, context: Context): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
@@ -45,45 +44,40 @@ async function openDesk({ host, port, allowHost, users }: WebOptions, context: C
   };
   const stop = takeStopSignals(() => undefined);
   try {
-    await context.withDesk((client) =>
-      withOpenDesk(client, place, {
+    await context.withClient((client) =>
+      withWebInbox(client, place, {
         context,
         use: async ({ lines }) => {
-          screen.lines([...lines, '', 'Ctrl-C closes the desk; turns go on.']);
+          screen.lines([...lines, '', 'Ctrl-C closes the web inbox; turns go on.']);
           await stop.asked;
         },
       }),
     );
-    screen.note('desk closed');
+    screen.note('web inbox closed');
   } finally {
     stop.release();
   }
 }
 
-interface UserPlace {
-  context: Context;
-  /** Known once the command line is parsed. */
-  users(): Users;
-}
-
-function addUserCommands(user: Command, { context, users }: UserPlace): void {
+function addUserCommands(user: Command, users: () => Users, context: Context): void {
   user
     .command('add <name>')
-    .description('let somebody sign in; prints the token, once')
+    .description('add a user who may sign in; prints the token once')
+    .option('--may-fork', 'also allow live forks, which run calls with effects')
     .option('--json', 'print JSON')
-    .action(async (name: string, { json }: { json?: boolean }) => {
-      const token = await users().add(name);
+    .action(async (name: string, { json, mayFork }: { json?: boolean; mayFork?: boolean }) => {
+      const token = await users().add(name, mayFork === true ? ['fork-live'] : []);
       if (json === true) context.screen.json({ name, token });
       else context.screen.lines(tokenLines(name, token, context));
     });
   user
     .command('list')
-    .description('show who may sign in')
+    .description('list the users who may sign in')
     .option('--json', 'print JSON')
     .action((options: { json?: boolean }) => listUsers(users(), options, context));
   user
     .command('remove <name>')
-    .description('let somebody sign in no more; ends their sessions')
+    .description('remove a user; ends their sessions')
     .action(async (name: string) => {
       await users().remove(name);
       context.screen.line(`${name} is removed and signed out`);
@@ -98,17 +92,13 @@ function tokenLines(name: string, token: string, { screen }: Context): string[] 
 }
 
 async function listUsers(users: Users, { json }: { json?: boolean }, { screen }: Context): Promise<void> {
-  const known = (await users.list()).map(({ name, createdAt }) => ({ name, createdAt }));
+  const known = (await users.list()).map(({ name, createdAt, rights }) => ({ name, createdAt, rights }));
   if (json === true) return screen.json(known);
   if (known.length === 0) return screen.line('Nobody has a token.');
-  const rows = known.map(({ name, createdAt }) => [
-    { text: name },
-    { text: relative(createdAt, Date.now()) },
+  const rows = known.map(({ name, createdAt, rights }) => [
+    escapeText(name),
+    relative(createdAt, Date.now()),
+    rights.includes('fork-live') ? 'forks with effects' : '',
   ]);
-  const place = { width: screen.width, quiet: screen.style.quiet };
-  screen.lines(tableLines({ head: ['USER', 'ADDED'], rows, flex: 0 }, place));
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
+  screen.lines(tableLines({ head: ['USER', 'ADDED', 'MAY ALSO'], rows, flex: 0 }, screen));
 }

@@ -1,12 +1,16 @@
-import { Option, type Command } from 'commander';
-import { defined } from '../../history/defined';
+import { type Command, Option } from 'commander';
+import { relative } from 'node:path';
+import { defined } from '../../contract/defined';
 import type { RunningWorker, WorkerSettings } from '../../worker';
 import type { Context } from '../context';
 import { loadConfig, type LoadedConfig } from '../load-config';
-import { visible } from '../print/visible';
-import { workerLines } from '../print/worker';
-import { withPatience } from '../progress';
-import { takeStopSignals, type StopSignals } from '../stop-signals';
+import { escapeText } from '../print/escape';
+import { withWaitingNote } from '../progress';
+import { type StopSignals, takeStopSignals } from '../stop-signals';
+import type { Agent } from '../../tools/define-agent';
+import type { Config } from '../../tools/define-config';
+import type { Screen } from '../print/screen';
+import { type Fact, factLines } from '../print/table';
 
 /** Levels of Temporal's own messages, and of lines about calls. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
@@ -25,9 +29,9 @@ export function addWorker(program: Command, context: Context): void {
     .action((config: string | undefined, options: WorkerOptions) => work(config, options, context));
 }
 
-/** `--log`, and its default: WARN tells failed attempts with their stacks. */
+/** The option `--log` with its default. WARN includes failed attempts with their stacks. */
 export function logOption(level: WorkerOptions['log']): Option {
-  return new Option('--log <level>', 'how much the worker tells (INFO: also each call)')
+  return new Option('--log <level>', 'how much the worker logs (INFO: also each call)')
     .choices(LOG_LEVELS)
     .default(level);
 }
@@ -49,8 +53,8 @@ async function work(named: string | undefined, { log }: WorkerOptions, context: 
 export async function startPatiently(settings: WorkerSettings, { screen }: Context): Promise<RunningWorker> {
   const { startWorker } = await import('../../worker.js');
   const { addressOf } = await import('../../engine/connect-native.js');
-  const say = (): string => `waiting for the Temporal server at ${visible(addressOf(settings))}`;
-  return withPatience(screen, say, () => startWorker(settings));
+  const say = (): string => `waiting for the Temporal server at ${escapeText(addressOf(settings))}`;
+  return withWaitingNote(screen, say, () => startWorker({ warn: (line) => screen.note(line), ...settings }));
 }
 
 function describe(worker: RunningWorker, { config, file }: LoadedConfig, { screen, command }: Context): void {
@@ -74,4 +78,48 @@ export async function drained(worker: RunningWorker, stop: StopSignals, { screen
   } finally {
     stop.release();
   }
+}
+
+/** The facts that are printed when a worker has started. */
+export interface WorkerFacts {
+  config: Config;
+  file: string;
+  address: string;
+  namespace: string;
+  queues: readonly string[];
+  /** Temporal's own UI. */
+  uiUrl?: string;
+}
+
+/** Where things are: server, namespace, queues, agents and their tools by safety. */
+export function workerLines(facts: WorkerFacts, screen: Screen): string[] {
+  const { config, file, address, namespace, queues, uiUrl } = facts;
+  const places: Fact[] = [
+    ['server', escapeText(address)],
+    ['Temporal UI', uiUrl === undefined ? undefined : { text: escapeText(uiUrl), paint: screen.style.link }],
+    ['namespace', escapeText(namespace)],
+    [queues.length === 1 ? 'task queue' : 'task queues', escapeText(queues.join(', '))],
+    ['config', escapeText(shortPath(file))],
+  ];
+  const agents = config.agents.flatMap((agent) => ['', ...factLines(agentFacts(agent), screen)]);
+  return [...factLines(places, screen), ...agents];
+}
+
+function agentFacts({ name, model, registry }: Agent): Fact[] {
+  const bySafety = (safety: string): string | undefined => {
+    const tools = registry.list().filter((tool) => tool.safety === safety);
+    return tools.length === 0 ? undefined : tools.map((tool) => tool.name).join(', ');
+  };
+  return [
+    ['agent', name],
+    ['model', escapeText(model.id)],
+    ['runs freely', bySafety('safe')],
+    ['is logged', bySafety('cautious')],
+    ['asks first', bySafety('dangerous')],
+  ];
+}
+
+function shortPath(file: string): string {
+  const path = relative(process.cwd(), file);
+  return path.startsWith('..') ? file : path;
 }

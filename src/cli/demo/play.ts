@@ -1,4 +1,6 @@
-import type { Countersign } from '../../client';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { Command, Option } from 'commander';
 import type { Decision } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
@@ -8,12 +10,24 @@ import { osUser } from '../context';
 import { eventLines } from '../print/event';
 import { proposalLines } from '../print/request';
 import type { Screen } from '../print/screen';
-import type { Answerer, Reply } from './ask';
 import { newTextOf, SCENE, withNewText } from './scene';
+import { connect, type Countersign } from '../../client';
+import type { Engine } from '../../engine/engine';
+import { resolveEngine } from '../../engine/resolve';
+import { startServer } from '../../engine/server';
+import type { RunningServer } from '../../engine/server-launch';
+import { defined } from '../../contract/defined';
+import { offlineModel } from '../../models/offline/offline-model';
+import { defineAgent } from '../../tools/define-agent';
+import { type Config, defineConfig } from '../../tools/define-config';
+import { createWorkspaceTools } from '../../tools/workspace';
+import { startWorker } from '../../worker';
+import { editorOf, editText } from '../review/editor';
+import { askUntilAnswered } from '../review/terminal';
 
 /** What the turn is played with. */
 export interface Play {
-  desk: Countersign;
+  client: Countersign;
   taskQueue: string;
   answer: Answerer;
   screen: Screen;
@@ -27,18 +41,18 @@ export interface Played {
 }
 
 /** Starts the turn, prints what happens as it happens, and answers every request. */
-export async function play({ desk, taskQueue, answer, screen, signal }: Play): Promise<Played> {
-  const { turn } = await desk.start({ agent: SCENE.agent, prompt: SCENE.prompt, taskQueue });
+export async function play({ client, taskQueue, answer, screen, signal }: Play): Promise<Played> {
+  const { turn } = await client.start({ agent: SCENE.agent, prompt: SCENE.prompt, taskQueue });
   let text: string | undefined;
   let round = 0;
-  for await (const event of desk.follow(turn, { signal })) {
+  for await (const event of client.follow(turn, { signal })) {
     screen.lines(eventLines(event, screen));
     if (event.type === 'turn_ended' && event.status !== 'answered') throw noAnswer(event.status);
     if (event.type !== 'request_opened') continue;
     screen.lines(['', ...proposalLines(event, { turn, screen, now: Date.now() }), '']);
     const reply = await answer(event.arguments, ++round);
     text = textAfter(reply, event.arguments);
-    assertTaken(await desk.decide(turn, toDecision(event, reply)), `${turn}/${event.callId}`);
+    assertTaken(await client.decide(turn, toDecision(event, reply)), `${turn}/${event.callId}`);
   }
   signal.throwIfAborted();
   if (round === 0) throw new CountersignError('turn_failed', 'the agent proposed no change');
@@ -51,8 +65,8 @@ function textAfter(reply: Reply, args: JsonObject): string | undefined {
 }
 
 function toDecision(event: RequestOpened, reply: Reply): Decision {
-  const { callId, callKey, argsDigest } = event;
-  const head = { callId, callKey, argsDigest, approver: osUser(), channel: 'cli' };
+  const { callId, callKey, seenDigest } = event;
+  const head = { callId, callKey, seenDigest, approver: osUser(), channel: 'cli' };
   if (reply.answer === 'approve') return { ...head, decision: 'approved' };
   if (reply.answer === 'deny') return { ...head, decision: 'denied', reason: reply.reason };
   return { ...head, decision: 'modified', arguments: withNewText(event.arguments, reply.text) };
@@ -60,4 +74,176 @@ function toDecision(event: RequestOpened, reply: Reply): Decision {
 
 function noAnswer(status: string): CountersignError {
   return new CountersignError('turn_failed', `the turn ended without an answer: ${status}`);
+}
+
+/** Server, worker and a client that decides, all in this process. */
+export interface Stage {
+  client: Countersign;
+  taskQueue: string;
+  /** Temporal's own UI; undefined on a server that was there already. */
+  uiUrl?: string;
+  /** Ends all of it, in order, whatever of it stands. */
+  close(): Promise<void>;
+}
+
+/** What a stage is built with. */
+interface StageOptions {
+  root: string;
+  env: NodeJS.ProcessEnv;
+  note(text: string): void;
+}
+
+/** Gets a server, starts a worker, connects. What stands already is taken down when a later part fails. */
+export async function buildStage(options: StageOptions): Promise<Stage> {
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const end of closers.splice(0).reverse()) await end();
+  };
+  try {
+    return { ...(await buildParts(options, closers)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function buildParts(
+  { root, env, note }: StageOptions,
+  closers: (() => Promise<void>)[],
+): Promise<Omit<Stage, 'close'>> {
+  const engine = await resolveEngine(env, { progress: note });
+  const server = await openServer(engine, note);
+  closers.push(server.stop);
+  note('starting a worker');
+  const config = demoConfig(root);
+  const { address, namespace, uiUrl } = server;
+  const stateDir = join(root, '..', 'state');
+  const worker = await startWorker({ config, address, namespace, logLevel: 'ERROR', stateDir });
+  closers.push(worker.stop);
+  const client = await connect({ address, namespace });
+  closers.push(() => client.close());
+  return { client, taskQueue: config.taskQueue, ...defined({ uiUrl }) };
+}
+
+async function openServer(
+  engine: Engine,
+  note: (text: string) => void,
+): Promise<Pick<RunningServer, 'address' | 'namespace' | 'stop'> & { uiUrl?: string | undefined }> {
+  if (engine.kind === 'existing') {
+    note(`using the Temporal server at ${engine.address}`);
+    return { ...engine, stop: () => Promise.resolve() };
+  }
+  note(`starting a Temporal server (${engine.version}) that ends with the demo`);
+  return startServer({ binary: engine.binary, progress: note });
+}
+
+/** A queue of its own: on a server that is there already no other worker must take the demo's turn. */
+function demoConfig(root: string): Config {
+  const agent = defineAgent({
+    name: SCENE.agent,
+    instructions: 'You keep the files of a small company. Look before you change anything.',
+    model: offlineModel(),
+    tools: createWorkspaceTools({ root }),
+  });
+  return defineConfig({ agents: [agent], taskQueue: `countersign-demo-${process.pid}` });
+}
+
+/** The answers that the demo takes from its command line, for machines without a terminal. */
+const ANSWERS = ['approve', 'deny', 'edit'] as const;
+type DemoAnswer = (typeof ANSWERS)[number];
+
+/** How the demo runs. Without `answer` a person is asked. */
+export interface DemoOptions {
+  answer?: DemoAnswer;
+}
+
+/**
+ * Reads the command line of `npm run demo`.
+ *
+ * @throws CountersignError `usage` where nobody could answer; CommanderError for what the line does not allow, and for help.
+ */
+export function readDemoOptions(args: readonly string[], isTerminal: boolean): DemoOptions {
+  const command = new Command('npm run demo --')
+    .description(
+      'One agent turn on a copy of a small project: it reads, proposes a change, and waits for you.',
+    )
+    .addOption(new Option('--answer <answer>', 'answer without being asked').choices(ANSWERS))
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined, outputError: () => undefined });
+  const { answer } = command.parse(args, { from: 'user' }).opts<DemoOptions>();
+  if (answer !== undefined) return { answer };
+  if (isTerminal) return {};
+  throw new CountersignError('usage', 'there is no terminal to ask at', {
+    hint: `Say the answer: npm run demo -- --answer ${ANSWERS.join('|')}`,
+  });
+}
+
+/** What somebody said to the proposal. */
+type Reply = { answer: 'approve' } | { answer: 'edit'; text: string } | { answer: 'deny'; reason: string };
+
+/** Answers a proposal; `round` counts from 1, because an edit comes back as a new proposal. */
+export type Answerer = (args: JsonObject, round: number) => Promise<Reply>;
+
+/** Answers without a person: an edit is made once, and what comes back is approved. */
+export function fixedAnswers(answer: DemoAnswer): Answerer {
+  return (_args, round) => {
+    if (answer === 'deny') return Promise.resolve({ answer, reason: 'the rename is not official yet' });
+    if (answer === 'edit' && round === 1) return Promise.resolve({ answer, text: SCENE.edited });
+    return Promise.resolve({ answer: 'approve' });
+  };
+}
+
+/** Asks at the terminal. Ctrl-C and Ctrl-D call `interrupt`, and nothing is answered then. */
+export function askAtTerminal(env: NodeJS.ProcessEnv, signal: AbortSignal, interrupt: () => void): Answerer {
+  const ask = (question: string): Promise<string> => askLine(question, signal, interrupt);
+  return async (args) => {
+    const word = await chooseWord(ask);
+    if (word === 'approve') return { answer: word };
+    if (word === 'deny')
+      return { answer: word, reason: await askUntilAnswered({ ask }, 'Why not? The agent reads it: ') };
+    return { answer: 'edit', text: await newText(newTextOf(args), env, ask) };
+  };
+}
+
+type Ask = (question: string) => Promise<string>;
+
+async function chooseWord(ask: Ask): Promise<DemoAnswer> {
+  for (;;) {
+    const said = (await ask('Your decision: [a]pprove, [e]dit, [d]eny? ')).trim().toLowerCase();
+    const word = (['approve', 'edit', 'deny'] as const).find((one) => said !== '' && one.startsWith(said));
+    if (word !== undefined) return word;
+  }
+}
+
+async function newText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<string> {
+  const edited = editorOf(env) === undefined ? '' : await editInEditor(text, env);
+  return edited.trim() === '' ? askUntilAnswered({ ask }, `New text instead of "${text}": `) : edited;
+}
+
+/** Empty where the editor fails: the demo asks for the text itself then. */
+async function editInEditor(text: string, env: NodeJS.ProcessEnv): Promise<string> {
+  try {
+    const edited = await editText({ text: `${text}\n`, name: 'new-text.txt', env });
+    return edited.replace(/\n$/, '');
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'editor_failed') return '';
+    throw error;
+  }
+}
+
+async function askLine(question: string, signal: AbortSignal, interrupt: () => void): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const closed = new AbortController();
+  lines.once('SIGINT', interrupt);
+  lines.once('close', () => closed.abort());
+  try {
+    return await lines.question(question, { signal: AbortSignal.any([signal, closed.signal]) });
+  } catch (error) {
+    // Ctrl-D: whoever closes the input wants to leave.
+    if (!signal.aborted) interrupt();
+    throw error;
+  } finally {
+    lines.close();
+  }
 }

@@ -1,7 +1,10 @@
+import { cp, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTwoFilesPatch } from 'diff';
 import type { JsonObject } from '../../contract/json';
 import { isObject } from '../../contract/json';
 import { setArgument } from '../set-argument';
-import { changesBetween, type Snapshot } from './workspace';
 
 /** What happens in the demo. */
 export const SCENE = {
@@ -37,7 +40,45 @@ export function expected(before: Snapshot, text: string | undefined): Snapshot {
   return new Map([...before, [SCENE.file, readme]]);
 }
 
-/** How the files differ from what they have to be; empty where they do not. */
-export function mismatch(wanted: Snapshot, found: Snapshot): string {
-  return changesBetween(wanted, found);
+/** Files by path, as text. */
+export type Snapshot = ReadonlyMap<string, string>;
+
+/** The project that the demo's agent works on. */
+const SOURCE = join(__dirname, '..', '..', '..', 'examples', 'workspace');
+
+/** A fresh copy of the example project, for the agent to change. */
+export async function copyWorkspace(): Promise<{ root: string; remove(): Promise<void> }> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'countersign-demo-')));
+  const root = join(directory, 'invoices');
+  await cp(SOURCE, root, { recursive: true });
+  return { root, remove: () => rm(directory, { recursive: true, force: true }) };
+}
+
+/** Every file below a folder. */
+export async function snapshot(root: string): Promise<Snapshot> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const texts = files
+    .sort()
+    .map(async (file): Promise<[string, string]> => [
+      file.slice(root.length + 1),
+      await readFile(file, 'utf8'),
+    ]);
+  return new Map(await Promise.all(texts));
+}
+
+/** What changed between two looks, as one unified diff; empty where nothing did. */
+export function changesBetween(before: Snapshot, after: Snapshot): string {
+  const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return paths
+    .filter((path) => before.get(path) !== after.get(path))
+    .map((path) => patchOf(path, before.get(path), after.get(path)))
+    .join('');
+}
+
+function patchOf(path: string, before: string | undefined, after: string | undefined): string {
+  const from = before === undefined ? '/dev/null' : path;
+  const to = after === undefined ? '/dev/null' : path;
+  const patch = createTwoFilesPatch(from, to, before ?? '', after ?? '');
+  return patch.replace(/^(Index:.*|=+)\n/gm, '');
 }

@@ -1,10 +1,35 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CountersignError } from '../../contract/errors';
-import type { Engine } from '../../engine';
+import type { Engine } from '../../engine/engine';
+import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../sdk-copies';
 import type { Config } from '../../tools/define-config';
 import { CONFIG_FILES, loadConfig } from '../load-config';
-import { hintOf, reason, type Finding } from './check';
+
+/** What one check found. `skipped`: it could not be made because an earlier one failed. */
+export interface Finding {
+  name: string;
+  state: 'ok' | 'warning' | 'bad' | 'skipped';
+  detail: string;
+  /** What to do about it. */
+  todo?: string;
+}
+
+/** An error in one line. */
+export function reason(error: unknown): string {
+  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+}
+
+/** What a check found that failed. */
+export function failed(name: string, error: unknown): Finding {
+  return { name, state: 'bad', detail: reason(error), ...hintOf(error) };
+}
+
+/** The hint of an error of ours. */
+function hintOf(error: unknown): { todo?: string } {
+  if (typeof error !== 'object' || error === null || !('hint' in error)) return {};
+  return typeof error.hint === 'string' ? { todo: error.hint } : {};
+}
 
 const OLDEST_NODE = [20, 19] as const;
 
@@ -16,6 +41,14 @@ export function checkNode(version = process.versions.node): Finding {
   if (isFine) return { name: 'Node.js', state: 'ok', detail: version };
   const detail = `${version} is older than ${OLDEST_NODE.join('.')}`;
   return { name: 'Node.js', state: 'bad', detail, todo: 'Install a newer one: https://nodejs.org' };
+}
+
+/** Whether there is one copy of Temporal's SDK, here and where this package is. */
+export function checkSdk(folder = process.cwd()): Finding {
+  const name = "Temporal's SDK";
+  const problem = sdkProblem(sdkCopies([__dirname, folder]));
+  if (problem === undefined) return { name, state: 'ok', detail: sdkVersion() };
+  return { name, state: 'bad', detail: problem, todo: SDK_HINT };
 }
 
 const ROUTES = {
@@ -39,30 +72,37 @@ export async function checkCli(env: NodeJS.ProcessEnv): Promise<Finding> {
         'Nothing, if you use a server that runs elsewhere; `countersign dev` fetches it when it needs it.';
       return { name, state: 'warning', detail: 'none on this machine', todo };
     }
-    return { name, state: 'bad', detail: reason(error), ...hintOf(error) };
+    return failed(name, error);
   }
 }
 
 /** Without the route to a server that runs already: the question is what could be started here. */
 async function findHere(env: NodeJS.ProcessEnv): Promise<Engine> {
-  const { resolveEngine } = await import('../../engine/index.js');
-  const { cacheRoute, pathRoute, settingRoute } = await import('../../engine/binaries.js');
+  const { resolveEngine } = await import('../../engine/resolve.js');
+  const { cacheRoute, pathRoute, settingRoute } = await import('../../engine/resolve.js');
   const routes = [settingRoute(env), pathRoute(env), cacheRoute(env, () => undefined)];
   return resolveEngine(env, { acquire: false, routes });
 }
 
-/** Whether the config loads; without one there is nothing to check. */
+/**
+ * Whether the config loads. A config is a program, so only a named one is run: people ask `doctor` about a folder before
+ * they trust what is in it.
+ */
 export async function checkConfig(named: string | undefined): Promise<{ finding: Finding; config?: Config }> {
   const name = 'config';
-  if (named === undefined && !CONFIG_FILES.some((file) => existsSync(resolve(file)))) {
-    const detail = `no ${CONFIG_FILES[0] ?? ''} here; deciding needs none`;
-    return { finding: { name, state: 'ok', detail } };
-  }
+  if (named === undefined) return { finding: unnamed(name) };
   try {
     const { config, file } = await loadConfig(named);
     const agents = config.agents.map((agent) => agent.name).join(', ');
     return { finding: { name, state: 'ok', detail: `${file}: ${agents}` }, config };
   } catch (error) {
-    return { finding: { name, state: 'bad', detail: reason(error), ...hintOf(error) } };
+    return { finding: failed(name, error) };
   }
+}
+
+function unnamed(name: string): Finding {
+  const there = CONFIG_FILES.find((file) => existsSync(resolve(file)));
+  if (there === undefined) return { name, state: 'ok', detail: 'none was named; deciding needs none' };
+  const todo = `Name it to check it, and the queues of its tools: countersign doctor ${there}`;
+  return { name, state: 'skipped', detail: `${there} is here and was not run`, todo };
 }

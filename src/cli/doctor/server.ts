@@ -1,18 +1,19 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
 import type { Countersign } from '../../client';
+import { type LiveWorker, type PolledQueue, workersOf } from '../../client/pollers';
+import { quoted } from '../../client/list';
+import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
+import { toolSetIn } from '../../contract/worker-tools';
 import { registerCommand } from '../../engine/search-attributes';
 import { ATTRIBUTE_TYPES } from '../../engine/server-args';
 import { STATUS, statusOf, toCountersignError } from '../../history/server-errors';
-import { hintOf, reason, type Finding } from './check';
-
-/** `temporal.api.enums.v1.TaskQueueType`. */
-const QUEUE_TYPES = { workflow: 1, activity: 2 } as const;
+import { failed, type Finding } from './machine';
 
 /** How long one question may take, in milliseconds. */
 const ASK_MS = 10_000;
 
 /**
- * Asks the server something that needs a key where keys are needed: a server greets whoever connects.
+ * Makes a request that the server authorises. Connecting alone proves nothing: a server accepts every connection.
  *
  * @throws CountersignError `server_failed` where it does not let us, `namespace_missing`, `no_server`.
  */
@@ -27,12 +28,12 @@ export async function requireAccess({ client }: Countersign): Promise<void> {
 }
 
 /** Whether the namespace has what the inbox is made of. */
-export async function checkAttributes(desk: Countersign): Promise<Finding> {
+export async function checkAttributes(client: Countersign): Promise<Finding> {
   const name = 'search attributes';
   try {
-    return judgeAttributes(name, await missingOf(desk), desk.namespace);
+    return judgeAttributes(name, await missingOf(client), client.namespace);
   } catch (error) {
-    return { name, state: 'bad', detail: reason(error), ...hintOf(error) };
+    return failed(name, error);
   }
 }
 
@@ -47,7 +48,7 @@ async function missingOf({ client }: Countersign): Promise<string[]> {
 function judgeAttributes(name: string, missing: readonly string[], namespace: string): Finding {
   if (missing.length === 0) return { name, state: 'ok', detail: 'all registered' };
   const commands = missing.map((attribute) => `  ${registerCommand(namespace, attribute)}`);
-  const todo = ['Start a worker, which registers them; or run:', ...commands].join('\n');
+  const todo = ['Run `countersign setup`, or have somebody who may run:', ...commands].join('\n');
   return { name, state: 'bad', detail: `missing: ${missing.join(', ')}`, todo };
 }
 
@@ -62,32 +63,136 @@ async function isAccepted(client: Client, attribute: string): Promise<boolean> {
   }
 }
 
-/** Whether a worker takes work from a queue. */
-export async function checkQueue(desk: Countersign, queue: string, isMain: boolean): Promise<Finding> {
-  const name = `queue ${queue}`;
+/** Whether a worker takes work from a queue, and whether it matters which one. */
+export async function checkQueue(client: Countersign, queue: PolledQueue): Promise<Finding> {
+  const name = `queue ${queue.name}`;
   try {
-    const workers = await pollersOf(desk, queue, isMain ? QUEUE_TYPES.workflow : QUEUE_TYPES.activity);
-    if (workers.length > 0) return { name, state: 'ok', detail: `workers: ${workers.join(', ')}` };
-    const todo = 'Start one with `countersign worker`, or both server and worker with `countersign dev`.';
-    return { name, state: 'bad', detail: 'no worker takes work from it', todo };
+    const workers = (await askWorkers(client, queue)).map(({ identity }) => identity);
+    if (workers.length === 0)
+      return { name, state: 'bad', detail: 'no worker takes work from it', todo: START };
+    const detail = `workers: ${workers.join(', ')}`;
+    if (new Set(workers.map(toolSetIn)).size === 1) return { name, state: 'ok', detail };
+    const todo =
+      'That is fine during a deploy: what one lacks is left to the others. Agents that have nothing to do with each other need queues of their own.';
+    return { name, state: 'warning', detail: `they have different agents or tools; ${detail}`, todo };
   } catch (thrown) {
-    const error = toCountersignError(thrown, 'asking who works on it');
-    return { name, state: 'bad', detail: reason(error), ...hintOf(error) };
+    return failed(name, toCountersignError(thrown, 'asking who works on it'));
   }
 }
 
-type QueueType = (typeof QUEUE_TYPES)[keyof typeof QUEUE_TYPES];
+const START = 'Start one with `countersign worker`, or both server and worker with `countersign dev`.';
 
-async function pollersOf(
+/** At most this many missing agents are named. */
+const MOST_LACKING = 3;
+
+/** Whether the workers of a queue have, between them, the agents of all open turns on it. */
+export async function checkAgents(client: Countersign, queue: string): Promise<Finding> {
+  const name = `agents of ${queue}`;
+  try {
+    const workers = await askWorkers(client, { name: queue, half: 'turns' });
+    if (workers.length === 0) return { name, state: 'skipped', detail: 'needs a worker' };
+    const agents = workers.map((worker) => worker.agents);
+    if (agents.includes(undefined)) {
+      const detail =
+        'not known: a worker that just started, or a server that does not list what workers have';
+      return { name, state: 'skipped', detail };
+    }
+    const there = agents.flatMap((some) => some ?? []);
+    return judgeAgents(name, await lackingOf(client, queue, there));
+  } catch (thrown) {
+    return failed(name, toCountersignError(thrown, 'asking which agents there are'));
+  }
+}
+
+function judgeAgents(name: string, lacking: readonly Lacking[]): Finding {
+  if (lacking.length === 0) return { name, state: 'ok', detail: 'those of all open turns are here' };
+  const detail = lacking.map(
+    ({ agent, turn }) => `no worker with agent "${agent}" here, which turn ${turn} needs`,
+  );
+  const todo =
+    'Start a worker that has it. Without one, the turn fails when it asks its model for longer than `agentWait`, and its approved calls expire after their `startWithin`.';
+  return { name, state: 'warning', detail: detail.join('; '), todo };
+}
+
+/** An agent that no worker has, and a turn that needs it. */
+interface Lacking {
+  agent: string;
+  turn: string;
+}
+
+/** One question for each agent that is lacking, and one more. */
+async function lackingOf(
   { client, namespace }: Countersign,
   queue: string,
-  type: QueueType,
-): Promise<string[]> {
-  const { workflowService }: ConnectionLike = client.connection;
-  const described = await workflowService.describeTaskQueue({
-    namespace,
-    taskQueue: { name: queue },
-    taskQueueType: type,
-  });
-  return [...new Set((described.pollers ?? []).map(({ identity }) => identity ?? '?'))];
+  there: readonly string[],
+): Promise<Lacking[]> {
+  const lacking: Lacking[] = [];
+  const { agent } = SEARCH_ATTRIBUTES;
+  const own = `ExecutionStatus = 'Running' AND WorkflowType = '${WORKFLOWS.turn}' AND TaskQueue = ${quoted(queue)}`;
+  while (lacking.length < MOST_LACKING) {
+    const known = [...there, ...lacking.map((one) => one.agent)].map(quoted).join(', ');
+    const query = `${own} AND ${agent} IS NOT NULL${known === '' ? '' : ` AND ${agent} NOT IN (${known})`}`;
+    const found = await client.withDeadline(Date.now() + ASK_MS, () => firstOf(client, namespace, query));
+    if (found === undefined) break;
+    lacking.push(found);
+  }
+  return lacking;
+}
+
+/** Raw: a memo that cannot be read here must not hide a turn. */
+async function firstOf(
+  { connection }: Client,
+  namespace: string,
+  query: string,
+): Promise<Lacking | undefined> {
+  const { workflowService }: ConnectionLike = connection;
+  const { executions } = await workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1 });
+  const { execution, searchAttributes } = executions?.[0] ?? {};
+  const data = searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent]?.data;
+  const agent: unknown = data == null ? undefined : JSON.parse(Buffer.from(data).toString());
+  return typeof agent === 'string' ? { agent, turn: execution?.workflowId ?? '?' } : undefined;
+}
+
+function askWorkers({ client, namespace }: Countersign, queue: PolledQueue): Promise<LiveWorker[]> {
+  const { connection } = client;
+  return connection.withDeadline(Date.now() + ASK_MS, () => workersOf(connection, namespace, queue));
+}
+
+/** How many turns are named. */
+const MOST_TURNS = 3;
+
+/** The server's own attribute of workflows whose workflow task failed several times in a row. */
+const PROBLEMS = 'TemporalReportedProblems';
+const OURS = `(WorkflowType = '${WORKFLOWS.turn}' OR ${SEARCH_ATTRIBUTES.agent} IS NOT NULL)`;
+const QUERY = `ExecutionStatus = 'Running' AND ${OURS} AND ${PROBLEMS} IS NOT NULL`;
+
+/** Whether the server reports turns that stand still because their workflow task fails again and again. */
+export async function checkTasks(client: Countersign): Promise<Finding> {
+  const name = 'workflow tasks';
+  try {
+    return judgeTasks(name, await failingTurns(client));
+  } catch (thrown) {
+    if (statusOf(thrown) === STATUS.invalidArgument) {
+      const detail = `not known: this server does not have the search attribute ${PROBLEMS}`;
+      return { name, state: 'skipped', detail };
+    }
+    return failed(name, toCountersignError(thrown, 'asking which workflow tasks fail'));
+  }
+}
+
+/** Raw: a memo that cannot be read here must not hide a turn. */
+async function failingTurns({ client, namespace }: Countersign): Promise<string[]> {
+  const { executions } = await client.withDeadline(Date.now() + ASK_MS, () =>
+    client.workflowService.listWorkflowExecutions({ namespace, query: QUERY, pageSize: MOST_TURNS + 1 }),
+  );
+  return (executions ?? []).map(({ execution }) => execution?.workflowId ?? '?');
+}
+
+function judgeTasks(name: string, turns: readonly string[]): Finding {
+  if (turns.length === 0)
+    return { name, state: 'ok', detail: 'the server reports no turn whose workflow task keeps failing' };
+  const more = turns.length > MOST_TURNS ? ', and more' : '';
+  const detail = `fail again and again in ${turns.slice(0, MOST_TURNS).join(', ')}${more}`;
+  const todo = `Such a turn waits until the cause is gone. \`countersign show <turn>\` says why it fails.`;
+  return { name, state: 'warning', detail, todo };
 }

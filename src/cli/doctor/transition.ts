@@ -4,7 +4,7 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
 import type { Countersign } from '../../client';
 import { DYNAMIC_CONFIG } from '../../engine/server-args';
-import { reason, type Finding } from './check';
+import { reason, type Finding } from './machine';
 
 /** What a lone turn meets between two of its tasks, in milliseconds. */
 export interface Transition {
@@ -28,9 +28,9 @@ const WORKFLOW_MS = 60_000;
 const NAME = 'transitions';
 
 /** Times the server's transitions; where they wait, the settings that change it are named. */
-export async function checkTransitions(desk: Countersign): Promise<Finding> {
+export async function checkTransitions(client: Countersign): Promise<Finding> {
   try {
-    return judge(await timeTransitions(desk));
+    return judge(await timeTransitions(client));
   } catch (error) {
     // Approvers may have keys that let them signal and no more.
     return { name: NAME, state: 'skipped', detail: `could not be timed: ${reason(error)}` };
@@ -52,8 +52,8 @@ export function judge({ waitMs, roundTripMs }: Transition): Finding {
  * Plays a worker that does nothing, over the client's own connection: a signal makes a workflow task, again and again.
  * The server answers a signal once the task is recorded, so the network counts on neither side of the wait.
  */
-async function timeTransitions(desk: Countersign): Promise<Transition> {
-  const probe = createProbe(desk);
+async function timeTransitions(client: Countersign): Promise<Transition> {
+  const probe = createProbe(client);
   const waits: number[] = [];
   const roundTrips: number[] = [];
   let token = await probe.start();

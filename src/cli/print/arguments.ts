@@ -1,33 +1,81 @@
+import { structuredPatch } from 'diff';
 import type { Json, JsonObject } from '../../contract/json';
-import { leavesOf } from '../../contract/leaves';
-import type { Screen } from './screen';
-import { visible, visibleLines } from './visible';
-import { widthOf, wrap } from './width';
+import { type ChangedLeaf, changedLeaves, leavesOf } from '../../contract/text/json-diff';
+import type { Style, ScreenFormat } from './screen';
+import { escapeText, escapeLines } from './escape';
+import { widthOf, wrap } from './format';
+import type { CallView } from '../../history/view';
+import { diffLines } from './diff';
+import { inner, section } from './table';
 
 /** Longer names get a line of their own, so that the values stay aligned. */
 const NAME_MOST = 24;
 
 /** Arguments as `path  value` lines; text of several lines becomes a block with a bar before each line. */
-export function argumentLines(args: JsonObject, screen: Pick<Screen, 'width' | 'style'>): string[] {
-  const leaves = leavesOf(args).map(({ path, value }) => ({ name: visible(path), value }));
+export function argumentLines(args: JsonObject, screen: ScreenFormat): string[] {
+  const leaves = leavesOf(args).map(({ path, value }) => ({ name: escapeText(path), value }));
   if (leaves.length === 0) return [screen.style.quiet('(none)')];
   const most = Math.min(NAME_MOST, Math.floor(screen.width / 2));
   const short = leaves.map(({ name }) => widthOf(name)).filter((width) => width <= most);
   const named = Math.max(0, ...short) + 2;
-  return leaves.flatMap(({ name, value }) => leafLines(name, value, { ...screen, named }));
+  return leaves.flatMap(({ name, value }) => leafLines(name, value, named, screen));
 }
 
-type Place = Pick<Screen, 'width' | 'style'> & { named: number };
-
-function leafLines(name: string, value: Json, { width, style, named }: Place): string[] {
+function leafLines(name: string, value: Json, named: number, { width, style }: ScreenFormat): string[] {
   const { quiet, mark } = style;
-  if (typeof value === 'string' && value.includes('\n')) {
-    return [quiet(name), ...visibleLines(value, mark).map((line) => `${quiet('│')} ${line}`)];
-  }
-  const text = typeof value === 'string' && value !== '' ? visible(value) : visible(JSON.stringify(value));
+  if (isLines(value))
+    return [quiet(name), ...escapeLines(value, mark).map((line) => `${quiet('│')} ${line}`)];
+  const text = escapeText(typeof value === 'string' && value !== '' ? value : JSON.stringify(value));
   const [first = '', ...rest] = wrap(text, width - named);
   const pad = ' '.repeat(named);
   const more = rest.map((line) => pad + line);
   if (widthOf(name) + 2 > named) return [quiet(name), pad + first, ...more];
   return [quiet(name) + ' '.repeat(named - widthOf(name)) + first, ...more];
+}
+
+/**
+ * The three records of a call's arguments: what the model proposed, what a person approved, what ran.
+ * Equal ones are printed once, under all their names.
+ */
+export function recordLines(call: CallView, screen: ScreenFormat): string[] {
+  const { proposed = call.arguments, approved, effective, startedAt } = call;
+  const ran = startedAt === undefined ? undefined : effective;
+  const byValue = new Map<string, { names: string[]; value: JsonObject }>();
+  for (const [name, value] of Object.entries({ proposed, approved, effective: ran })) {
+    if (value === undefined) continue;
+    const key = JSON.stringify(value);
+    const same = byValue.get(key) ?? { names: [], value };
+    same.names.push(name);
+    byValue.set(key, same);
+  }
+  return [...byValue.values()].flatMap(({ names, value }) =>
+    section(names.join(', '), argumentLines(value, inner(screen)), screen),
+  );
+}
+
+/** What differs between two sets of arguments: each leaf as `path: before → after`, text of several lines as a diff. */
+export function changeLines(before: JsonObject, after: JsonObject, style: Style): string[] {
+  return changedLeaves(before, after).flatMap((leaf) => leafChange(leaf, style));
+}
+
+function leafChange({ path, old, now }: ChangedLeaf, style: Style): string[] {
+  const name = escapeText(path);
+  if (isLines(old) || isLines(now)) return [`${name}:`, ...textChange(textOf(old), textOf(now), style)];
+  const show = (value: Json | undefined): string =>
+    value === undefined ? '(absent)' : escapeText(JSON.stringify(value));
+  return [`${name}: ${style.bad(show(old))} → ${style.good(show(now))}`];
+}
+
+function textChange(old: string, now: string, style: Style): string[] {
+  const { hunks } = structuredPatch('', '', old, now, '', '', { context: 3 });
+  return hunks.flatMap(({ lines }) => diffLines(lines.join('\n'), style)).map((line) => `  ${line}`);
+}
+
+function isLines(value: Json | undefined): value is string {
+  return typeof value === 'string' && value.includes('\n');
+}
+
+function textOf(value: Json | undefined): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,11 +1,13 @@
 import type { FilePlan, Hunk, Preview } from '../../contract/plan';
-import type { Style } from './style';
-import { visible, visibleLine, visibleLines } from './visible';
+import type { Style } from './screen';
+import { escapeText, escapeDiffLine, escapeLines } from './escape';
 
-/** A preview as lines: a change of a file as a unified diff whose hunks have numbers, anything else as its text. */
-export function previewLines({ text, plan }: Preview, style: Style): string[] {
+/** A preview as lines: a change of a file as a unified diff whose hunks have numbers, anything else as its text. None without one. */
+export function previewLines(preview: Preview | undefined, style: Style): string[] {
+  if (preview === undefined) return [];
+  const { text, plan } = preview;
   if (plan !== undefined && plan.targetHash !== '') return planLines(plan, style);
-  const lines = visibleLines(text.replace(/\n$/, ''), style.mark);
+  const lines = escapeLines(text.replace(/\n$/, ''), style.mark);
   return isDiff(text) ? lines.map((line) => paintDiff(line, style)) : lines;
 }
 
@@ -14,11 +16,11 @@ export function diffLines(text: string, style: Style): string[] {
   return text
     .replace(/\n$/, '')
     .split('\n')
-    .map((line) => paintDiff(visibleLine(line, style.mark), style));
+    .map((line) => paintDiff(escapeDiffLine(line, style.mark), style));
 }
 
 function planLines(plan: FilePlan, style: Style): string[] {
-  const path = visible(plan.path, style.mark);
+  const path = escapeText(plan.path, style.mark);
   return [
     style.strong(plan.baseHash === null ? '--- (new file)' : `--- ${path}`),
     style.strong(`+++ ${path}`),
@@ -30,8 +32,8 @@ function planLines(plan: FilePlan, style: Style): string[] {
 /** One hunk with its number, coloured. */
 export function hunkLines(hunk: Hunk, style: Style): string[] {
   const range = `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`;
-  const head = `${style.link(range)} ${style.quiet(`hunk ${hunk.id}`)}`;
-  const lines = hunk.lines.map((line) => visibleLine(line, style.mark));
+  const head = `${style.link(range)} ${style.quiet(`hunk ${escapeText(hunk.id)}`)}`;
+  const lines = hunk.lines.map((line) => escapeDiffLine(line, style.mark));
   return [head, ...lines.map((line) => paintDiff(line, style))];
 }
 

@@ -1,64 +1,49 @@
+import { clock } from '../../contract/text/times';
+import type { TranscriptEntry } from '../../contract/transcript';
+import { describeEvent, truncate } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
-import type { Screen } from './screen';
-import type { Style } from './style';
-import { tellCall, tellDoubt, tellRequest } from './tell-call';
-import { takenLines } from './tell-fork';
-import { tellTurn } from './tell-turn';
-import { clock } from '../../contract/times';
-import { visibleLines } from './visible';
-import { wrap } from './width';
-import type { Told } from './words';
-
-type Place = Pick<Screen, 'width' | 'style'>;
+import { escapeText, escapeLines, type Paint } from './escape';
+import { wrap } from './format';
+import { toneOf, type ScreenFormat } from './screen';
 
 /** Below this there is no room for the time of day. */
 const CLOCK_FROM = 60;
 const LABEL = 8;
 
 /** One event as lines: time, what it is about, what happened. None for events that say nothing new to a person. */
-export function eventLines(event: TurnEvent, screen: Place): string[] {
-  const told = tell(event, screen.style);
-  if (told === undefined) return [];
-  const [label, text, paint] = told;
-  const time = screen.width < CLOCK_FROM ? '' : `${clock(event.at)}  `;
+export function eventLines(event: TurnEvent, screen: ScreenFormat): string[] {
+  const { label, text, tone, minor } = describeEvent(event);
+  if (minor === true) return [];
+  const { style, width } = screen;
+  const paint: Paint = event.type === 'turn_started' ? style.strong : toneOf(tone, style);
+  const time = width < CLOCK_FROM ? '' : `${clock(event.at)}  `;
   const before = time.length + LABEL + 1;
-  const [first = '', ...rest] = wrap(text, screen.width - before);
-  const head = `${screen.style.quiet(time)}${screen.style.quiet(label.padEnd(LABEL))} `;
+  const [first = '', ...rest] = wrap(escapeText(text), width - before);
+  const head = `${style.quiet(time)}${style.quiet(escapeText(label).padEnd(LABEL))} `;
   const pad = ' '.repeat(before);
-  const lines = [head + color(first, paint), ...rest.map((line) => pad + color(line, paint))];
+  const lines = [head + paint(first), ...rest.map((line) => pad + paint(line))];
   if (event.type === 'forked')
-    return [...lines, ...takenLines(event.taken).map((line) => pad + screen.style.quiet(line))];
+    return [...lines, ...takenLines(event.taken).map((line) => pad + style.quiet(line))];
   return event.type === 'turn_ended' ? [...lines, ...answerLines(event.answer, screen)] : lines;
 }
 
-function color(text: string, paint?: (text: string) => string): string {
-  return paint === undefined ? text : paint(text);
-}
-
-function answerLines(answer: string | undefined, { style }: Place): string[] {
+function answerLines(answer: string | undefined, { style }: ScreenFormat): string[] {
   if (answer === undefined || answer === '') return [];
-  return ['', ...visibleLines(answer.trimEnd(), style.mark), ''];
+  return ['', ...escapeLines(answer.trimEnd(), style.mark), ''];
 }
 
-function tell(event: TurnEvent, style: Style): Told {
-  switch (event.type) {
-    case 'request_opened':
-    case 'signal_recorded':
-    case 'decision':
-    case 'request_expired':
-      return tellRequest(event, style);
-    case 'call_prepared':
-    case 'call_started':
-    case 'call_ended':
-      return tellCall(event, style);
-    case 'call_lost':
-    case 'verifying':
-    case 'verified':
-    case 'in_doubt':
-    case 'resolved':
-    case 'outcome_reported':
-      return tellDoubt(event, style);
-    default:
-      return tellTurn(event, style);
-  }
+/** What a fork took over, a line a message. */
+function takenLines(taken: readonly TranscriptEntry[]): string[] {
+  return taken.flatMap((entry) => {
+    if (entry.kind === 'result') {
+      const gave = entry.success ? 'gave' : 'failed';
+      return [`${escapeText(`${entry.callId} ${entry.tool}`)} ${gave}: ${firstLine(entry.content)}`];
+    }
+    if (entry.kind === 'words' || entry.text.trim() === '') return [];
+    return [`the model said: ${firstLine(entry.text)}`];
+  });
+}
+
+function firstLine(text: string): string {
+  return escapeText(truncate(text.trim().split('\n', 1)[0] ?? ''));
 }

@@ -1,10 +1,11 @@
 import type { InboxItem } from '../../client';
+import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
-import type { InboxChange } from '../live/watch-inbox';
+import type { InboxChange } from '../live-inbox';
 import type { Screen } from './screen';
 import { tableLines, type Cell } from './table';
-import { clock, expiry, relative } from '../../contract/times';
-import { visible } from './visible';
+import { clock, expiry, relative } from '../../contract/text/times';
+import { escapeText } from './escape';
 
 /** The inbox as a table, and what to type next. */
 export function inboxLines(
@@ -15,29 +16,35 @@ export function inboxLines(
   const { screen } = context;
   const [first] = items;
   if (first === undefined) return ['Nothing waits for a person.'];
-  const table = {
-    head: ['CALL', 'WHAT', 'AGENT', 'WAITS', 'EXPIRES', 'CALLS FOR'],
-    rows: items.map((item) => row(item, screen, now)),
-    flex: 5,
-  };
+  const head = ['CALL', 'WHAT', 'AGENT', 'WAITS', 'EXPIRES', 'CALLS FOR'];
+  const rows = items.map((item) => row(item, screen, now));
   return [
-    ...tableLines(table, { width: screen.width, quiet: screen.style.quiet }),
+    ...tableLines({ head, rows, flex: 5 }, screen),
     ...(screen.isTerminal
-      ? ['', `Look at one: ${context.command(`show ${first.turn}/${first.callId}`)}`]
+      ? ['', `Look at one: ${context.command(`show ${shellWord(`${first.turn}/${first.callId}`)}`)}`]
       : []),
   ];
 }
 
-function row(item: InboxItem, { style }: Screen, now: number): Cell[] {
-  const doubt = item.kind === 'in_doubt';
+function row(item: InboxItem, { style }: Screen, now: number): (Cell | string)[] {
+  const isDoubt = item.kind === 'in_doubt';
   return [
-    { text: visible(`${item.turn}/${item.callId}`) },
-    { text: doubt ? 'in doubt' : 'request', paint: doubt ? style.bad : style.warn },
-    { text: visible(item.agent) },
-    { text: relative(item.since, now).replace(/ ago$/, '') },
-    { text: expiry(item.deadline, now) },
-    { text: visible(withoutId(item)) },
+    escapeText(`${item.turn}/${item.callId}`),
+    { text: kindText(item), paint: isDoubt ? style.bad : style.warn },
+    escapeText(item.agent),
+    waits(item, now),
+    expiry(item.deadline, now),
+    escapeText(withoutId(item)),
   ];
+}
+
+function kindText({ kind }: InboxItem): string {
+  return kind === 'in_doubt' ? 'in doubt' : kind;
+}
+
+/** How long an item has waited. */
+export function waits({ since }: InboxItem, now: number): string {
+  return relative(since, now).replace(/ ago$/, '');
 }
 
 /** One change of the inbox as a line. */
@@ -46,8 +53,7 @@ export function changeLine(
   at: string,
   { style }: Pick<Screen, 'style'>,
 ): string {
-  const what = item.kind === 'in_doubt' ? 'in doubt' : 'request';
-  const text = `${visible(`${item.turn}/${item.callId}`)}  ${what}  ${visible(withoutId(item))}`;
+  const text = `${escapeText(`${item.turn}/${item.callId}`)}  ${kindText(item)}  ${escapeText(withoutId(item))}`;
   return `${style.quiet(clock(at))}  ${change === 'new' ? style.warn('new ') : style.quiet('gone')}  ${text}`;
 }
 

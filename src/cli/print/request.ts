@@ -1,25 +1,30 @@
-import { deceivingIn } from '../../contract/deceiving';
+import { deceivingIn } from '../../contract/text/unsafe-text';
+import type { ChangedTool } from '../../contract/worker-tools';
+import { SAW_DIGITS } from '../../contract/plan';
+import { shellWord } from '../../contract/text/shell-word';
 import type { InDoubtOpened, RequestOpened } from '../../history/events';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
-import type { Screen } from './screen';
-import { factLines, type Cell } from './table';
-import { expiry } from '../../contract/times';
-import { visible, visibleLines } from './visible';
+import type { ScreenFormat } from './screen';
+import { type Fact, factLines, inner, section } from './table';
+import { expiry } from '../../contract/text/times';
+import { escapeText, escapeLines } from './escape';
 
 /** What is printed about something that waits for a person. */
 export interface WaitingPlace {
   turn: string;
-  screen: Pick<Screen, 'width' | 'style'>;
+  screen: ScreenFormat;
   /** Milliseconds since 1970. */
   now: number;
   /** What led to the call; absent where it stands above already. */
   story?: Story;
-  /** A command of ours as it has to be typed here; absent where nothing is to be typed. */
+  /** Requests whose tool changed since they were made. */
+  changed?: readonly ChangedTool[];
+  /** One of our commands as a person types it here; absent where nothing can be typed. */
   command?(args: string): string;
 }
 
-/** What led to a call. The words of the model are no facts, so they stand below those, under its name. */
+/** What led to a call. What the model says is not a fact, so it stands below the facts, under its name. */
 export interface Story {
   agent: string;
   /** What the user asked for. */
@@ -27,9 +32,6 @@ export interface Story {
   /** What the model said in the step that proposed the call; may be empty. */
   says: string;
 }
-
-/** Characters of a digest that a person copies. */
-const DIGEST_CHARS = 8;
 
 /** A request in full, and the commands that decide it. */
 export function requestLines(request: RequestOpened, place: WaitingPlace): string[] {
@@ -40,52 +42,71 @@ export function requestLines(request: RequestOpened, place: WaitingPlace): strin
 export function proposalLines(request: RequestOpened, place: WaitingPlace): string[] {
   const { screen } = place;
   return [
-    ...factLines(requestFacts(request, place), { width: screen.width, quiet: screen.style.quiet }),
-    ...section('arguments', argumentLines(request.arguments, inner(screen)), place),
-    ...proposedLines(request, place),
-    ...(request.preview === undefined
-      ? []
-      : section('what it does', previewLines(request.preview, screen.style), place)),
+    ...factLines(requestFacts(request, place), screen),
+    ...changedLines(request, place),
+    ...section('arguments', argumentLines(request.arguments, inner(screen)), screen),
+    ...section(
+      'what the model asked for',
+      request.proposed === undefined ? [] : argumentLines(request.proposed, inner(screen)),
+      screen,
+    ),
+    ...section('what it does', previewLines(request.preview, screen.style), screen),
     ...saysLines(place),
     ...hiddenLines(request, place),
   ];
 }
 
+/** Warns that an approved call would be refused, because the tool has changed since the request was made. */
+export function changedLines(
+  { callId, tool }: RequestOpened,
+  { changed = [], screen }: Pick<WaitingPlace, 'changed' | 'screen'>,
+): string[] {
+  const found = changed.find((one) => one.callId === callId);
+  if (found === undefined) return [];
+  const what = found.now === 'gone' ? 'is not there any more' : 'changed since this request was made';
+  return [
+    screen.style.bad(
+      `the tool ${escapeText(tool)} ${what}: approved, the call would be refused and nothing would run.`,
+    ),
+    screen.style.bad('Deny it, so that the model can ask again.'),
+  ];
+}
+
 /** What the model said, under its name. */
-export function saysLines(place: WaitingPlace): string[] {
-  const says = place.story?.says ?? '';
-  return says === '' ? [] : section('the model says', visibleLines(says, place.screen.style.mark), place);
+export function saysLines({ story, screen }: WaitingPlace): string[] {
+  const says = story?.says ?? '';
+  return says === '' ? [] : section('the model says', escapeLines(says, screen.style.mark), screen);
 }
 
 /** Who the call is for and what was asked, as facts. */
-export function storyFacts({ story }: WaitingPlace): [string, Cell][] {
+export function storyFacts({ story }: WaitingPlace): Fact[] {
   if (story === undefined) return [];
   return [
-    ['agent', { text: visible(story.agent) }],
-    ['asked', { text: visible(story.asked) }],
+    ['agent', escapeText(story.agent)],
+    ['asked', escapeText(story.asked)],
   ];
 }
 
 /** A call in doubt in full, and the commands that resolve it. */
 export function doubtLines(doubt: InDoubtOpened, place: WaitingPlace): string[] {
-  const { style, width } = place.screen;
+  const { screen } = place;
+  const { warn, mark } = screen.style;
   const id = `${place.turn}/${doubt.callId}`;
-  const facts: [string, Cell][] = [
-    ['in doubt', { text: `${id}  ${visible(doubt.tool)}`, paint: style.warn }],
-    ['why', { text: visible(doubt.message) }],
+  const facts: Fact[] = [
+    ['in doubt', { text: `${escapeText(id)}  ${escapeText(doubt.tool)}`, paint: warn }],
+    ['why', escapeText(doubt.message)],
   ];
   return [
-    ...factLines(facts, { width, quiet: style.quiet }),
-    ...(doubt.partial === undefined
-      ? []
-      : section('known so far', visibleLines(doubt.partial, style.mark), place)),
+    ...factLines(facts, screen),
+    ...section('known so far', doubt.partial === undefined ? [] : escapeLines(doubt.partial, mark), screen),
     ...resolveLines(id, place),
   ];
 }
 
 function resolveLines(id: string, { screen: { style }, command }: WaitingPlace): string[] {
   if (command === undefined) return [];
-  const resolve = (what: string): string => `  ${style.link(command(`resolve ${id} ${what} --reason "…"`))}`;
+  const resolve = (what: string): string =>
+    `  ${style.link(command(`resolve ${shellWord(id)} ${what} --reason "…"`))}`;
   return [
     style.quiet('it happened:'),
     resolve('happened'),
@@ -103,20 +124,21 @@ export function hiddenIn(request: RequestOpened): number {
 }
 
 /** The part of the digest that `--saw` takes. */
-export function sawOf({ argsDigest }: RequestOpened): string {
-  return argsDigest.slice(0, DIGEST_CHARS);
+export function sawOf({ seenDigest }: RequestOpened): string {
+  return seenDigest.slice(0, SAW_DIGITS);
 }
 
-function requestFacts(request: RequestOpened, place: WaitingPlace): [string, Cell][] {
+function requestFacts(request: RequestOpened, place: WaitingPlace): Fact[] {
   const { turn, screen, now } = place;
   const id = `${turn}/${request.callId}`;
-  const reason = request.policyReason;
+  const { policyReason: reason, note } = request;
   return [
-    ['request', { text: `${id}  ${visible(request.tool)}`, paint: screen.style.warn }],
+    ['request', { text: `${escapeText(id)}  ${escapeText(request.tool)}`, paint: screen.style.warn }],
     ...storyFacts(place),
-    ['safety', { text: `${request.safety}; ${EFFECTS[request.effect]}` }],
-    ...(reason === undefined ? [] : [['policy', { text: visible(reason) }] satisfies [string, Cell]]),
-    ['expires', { text: expiry(request.deadline, now) }],
+    ['safety', `${request.safety}; ${EFFECTS[request.effect]}`],
+    ['policy', reason === undefined ? undefined : escapeText(reason)],
+    ['again', note === undefined ? undefined : escapeText(note)],
+    ['expires', expiry(request.deadline, now)],
   ];
 }
 
@@ -126,42 +148,25 @@ const EFFECTS = {
   unsafe: 'started at most once per decision',
 } as const;
 
-function section(name: string, lines: readonly string[], { screen }: WaitingPlace): string[] {
-  return [screen.style.quiet(`${name}:`), ...lines.map((line) => `  ${line}`.trimEnd())];
-}
-
-function inner(screen: WaitingPlace['screen']): WaitingPlace['screen'] {
-  return { ...screen, width: screen.width - 2 };
-}
-
-function proposedLines({ proposed }: RequestOpened, place: WaitingPlace): string[] {
-  if (proposed === undefined) return [];
-  return section('what the model asked for', argumentLines(proposed, inner(place.screen)), place);
-}
-
 function hiddenLines(request: RequestOpened, { screen }: WaitingPlace): string[] {
   const { hidden, alike } = deceivingIn(request);
-  const told = [
-    ...(hidden === 0 ? [] : [`${characters(hidden)} would not show and stand here as marks`]),
-    ...(alike === 0
-      ? []
-      : [`${alike} ${alike === 1 ? 'place passes' : 'places pass'} for other letters or signs`]),
+  const characters = hidden === 1 ? 'character' : 'characters';
+  const places = alike === 1 ? 'place passes' : 'places pass';
+  const warnings = [
+    ...(hidden === 0 ? [] : [`${hidden} ${characters} would not show and stand here as marks`]),
+    ...(alike === 0 ? [] : [`${alike} ${places} for other letters or signs`]),
   ];
-  return told.length === 0 ? [] : [screen.style.warn(`look twice: ${told.join('; ')}`)];
-}
-
-function characters(count: number): string {
-  return `${count} ${count === 1 ? 'character' : 'characters'}`;
+  return warnings.length === 0 ? [] : [screen.style.warn(`look twice: ${warnings.join('; ')}`)];
 }
 
 function decideLines(request: RequestOpened, { turn, screen: { style }, command }: WaitingPlace): string[] {
   if (command === undefined) return [];
-  const id = `${turn}/${request.callId}`;
+  const id = shellWord(`${turn}/${request.callId}`);
   const type = (args: string): string => `  ${style.link(command(args))}`;
   const hunks = request.preview?.plan?.hunks ?? [];
   return [
     style.quiet('decide:'),
-    type(`approve ${id} --saw ${sawOf(request)}`),
+    type(`approve ${id} --saw ${shellWord(sawOf(request))}`),
     ...(hunks.length > 1 ? [type(`approve ${id} --hunks 1`)] : []),
     type(`deny ${id} --reason "…"`),
   ];

@@ -1,5 +1,7 @@
-import { createStyle, wantsColor, type Style } from './style';
-import { visibleJson, visibleJsonLine } from './visible';
+import { styleText } from 'node:util';
+import { safeLine, escapeJson, escapeJsonLine } from './escape';
+import type { Tone } from '../../history/labels';
+import type { Paint } from './escape';
 
 /** A stream to write to: a terminal, a pipe, or a list in a test. */
 export interface Sink {
@@ -8,7 +10,10 @@ export interface Sink {
   columns?: number | undefined;
 }
 
-/** Where a command prints: data to stdout, everything else to stderr. */
+/**
+ * Where a command prints: data to stdout, everything else to stderr. Whatever a text holds, it is one line there, and no
+ * terminal obeys it; see `safeLine`.
+ */
 export interface Screen {
   /** Columns; Infinity where nobody looks (a pipe), so that nothing is cut there. */
   readonly width: number;
@@ -25,19 +30,23 @@ export interface Screen {
   note(text: string): void;
 }
 
+/** How wide a screen is, and how it paints: all that most lines depend on. */
+export type ScreenFormat = Pick<Screen, 'width' | 'style'>;
+
 /** The screen of a process. */
 export function createScreen(out: Sink, err: Sink, env: NodeJS.ProcessEnv): Screen {
   const style = createStyle(wantsColor(out, env));
-  const line = (text = ''): void => void out.write(`${text}\n`);
+  const line = (text = ''): void => void out.write(`${safeLine(text, style.color)}\n`);
+  const json = (text: string): void => void out.write(`${text}\n`);
   return {
     width: columnsOf(out, env),
     style,
     isTerminal: out.isTTY === true,
     line,
     lines: (texts) => texts.forEach((text) => line(text)),
-    json: (value) => line(visibleJson(value)),
-    jsonLine: (value) => line(visibleJsonLine(value)),
-    note: (text) => void err.write(`${text}\n`),
+    json: (value) => json(escapeJson(value)),
+    jsonLine: (value) => json(escapeJsonLine(value)),
+    note: (text) => void err.write(`${safeLine(text, style.color)}\n`),
   };
 }
 
@@ -52,4 +61,53 @@ function columnsOf(out: Sink, env: NodeJS.ProcessEnv): number {
   if (out.isTTY !== true) return Infinity;
   // A terminal that does not know its size says 0.
   return Math.max(20, out.columns || 80);
+}
+
+/** Colours by what they mean; all of them leave text as it is where there is no colour. */
+export interface Style {
+  readonly color: boolean;
+  strong: Paint;
+  quiet: Paint;
+  good: Paint;
+  bad: Paint;
+  /** Something a person has to look at. */
+  warn: Paint;
+  /** A command to type, a place to go. */
+  link: Paint;
+  /** A mark that stands for something that does not show. */
+  mark: Paint;
+}
+
+type Format = Parameters<typeof styleText>[0];
+
+/** The styles, with colour or without. */
+export function createStyle(color: boolean): Style {
+  const paint =
+    (format: Format): Paint =>
+    (text) =>
+      color && text !== '' ? styleText(format, text, { validateStream: false }) : text;
+  return {
+    color,
+    strong: paint('bold'),
+    quiet: paint('dim'),
+    good: paint('green'),
+    bad: paint('red'),
+    warn: paint('yellow'),
+    link: paint('cyan'),
+    mark: paint('magenta'),
+  };
+}
+
+/** Whether to colour: `FORCE_COLOR` first (`0` and `false` are no), then `NO_COLOR`, then whether it is a terminal. */
+export function wantsColor(stream: { isTTY?: boolean | undefined }, env: NodeJS.ProcessEnv): boolean {
+  const forced = env['FORCE_COLOR'];
+  if (forced !== undefined) return !['0', 'false'].includes(forced);
+  if ((env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb') return false;
+  return stream.isTTY === true;
+}
+
+/** How a tone is painted; what is at work, or has none, stays as it is. */
+export function toneOf(tone: Tone | undefined, style: Style): Paint {
+  if (tone === undefined || tone === 'busy') return (text) => text;
+  return tone === 'ask' ? style.warn : style[tone];
 }

@@ -1,5 +1,8 @@
-import type { Paint } from './visible';
-import { cut, widthOf, wrap } from './width';
+import type { Paint } from './escape';
+import { cut, widthOf, wrap } from './format';
+import type { TurnView } from '../../history/view';
+import { describeState, type Label } from '../../history/labels';
+import { toneOf, type ScreenFormat, type Style } from './screen';
 
 /** One cell: text that is safe to print, without colours, and how to colour it. */
 export interface Cell {
@@ -10,26 +13,34 @@ export interface Cell {
 /** A table; `flex` is the column that is cut when there is no room. */
 export interface Table {
   head: readonly string[];
-  rows: readonly (readonly Cell[])[];
+  rows: readonly (readonly (Cell | string)[])[];
   flex: number;
 }
+
+/** A name and its value. One without a value is left out. */
+export type Fact = readonly [name: string, value: Cell | string | undefined];
 
 const GAP = 2;
 /** Below this the column that gives way says nothing any more, so each row becomes a block. */
 const FLEX_LEAST = 16;
 
 /** A table as aligned lines; on a narrow screen each row becomes a block of `name value` lines. */
-export function tableLines(table: Table, screen: { width: number; quiet: Paint }): string[] {
-  const widths = table.head.map((name, at) =>
-    Math.max(widthOf(name), ...table.rows.map((row) => widthOf(row[at]?.text ?? ''))),
+export function tableLines({ head, rows: given, flex }: Table, screen: ScreenFormat): string[] {
+  const rows = given.map((row) => row.map(cellOf));
+  const widths = head.map((name, at) =>
+    Math.max(widthOf(name), ...rows.map((row) => widthOf(row[at]?.text ?? ''))),
   );
-  const fixed = widths.reduce((sum, width, at) => sum + (at === table.flex ? 0 : width + GAP), 0);
+  const fixed = widths.reduce((sum, width, at) => sum + (at === flex ? 0 : width + GAP), 0);
   const room = screen.width - fixed;
-  const flexible = widths[table.flex] ?? 0;
-  if (room < Math.min(FLEX_LEAST, flexible)) return blocks(table, screen);
-  widths[table.flex] = Math.min(flexible, room);
-  const head = table.head.map((text) => ({ text, paint: screen.quiet }));
-  return [head, ...table.rows].map((row) => rowLine(row, widths));
+  const flexible = widths[flex] ?? 0;
+  if (room < Math.min(FLEX_LEAST, flexible)) return blocks(head, rows, screen);
+  widths[flex] = Math.min(flexible, room);
+  const names = head.map((text) => ({ text, paint: screen.style.quiet }));
+  return [names, ...rows].map((row) => rowLine(row, widths));
+}
+
+function cellOf(cell: Cell | string): Cell {
+  return typeof cell === 'string' ? { text: cell } : cell;
 }
 
 function rowLine(row: readonly Cell[], widths: readonly number[]): string {
@@ -43,31 +54,55 @@ function rowLine(row: readonly Cell[], widths: readonly number[]): string {
   return cells.join('').trimEnd();
 }
 
-function blocks({ head, rows }: Table, { width, quiet }: { width: number; quiet: Paint }): string[] {
+function blocks(head: readonly string[], rows: readonly (readonly Cell[])[], screen: ScreenFormat): string[] {
   const names = head.map((name) => name.toLowerCase());
   const named = Math.max(...names.map(widthOf)) + GAP;
   return rows.flatMap((row, at) => [
     ...(at === 0 ? [] : ['']),
-    ...row.flatMap(({ text, paint = same }, column) =>
-      wrap(text, width - named).map((part, line) => {
-        const name = line === 0 ? (names[column] ?? '') : '';
-        return `${quiet(name)}${' '.repeat(named - widthOf(name))}${paint(part)}`.trimEnd();
-      }),
-    ),
+    ...row.flatMap((cell, column) => factOf(names[column] ?? '', cell, named, screen)),
   ]);
+}
+
+function factOf(name: string, { text, paint = same }: Cell, named: number, screen: ScreenFormat): string[] {
+  return wrap(text, screen.width - named).map((part, line) => {
+    const head =
+      line === 0 ? screen.style.quiet(name) + ' '.repeat(named - widthOf(name)) : ' '.repeat(named);
+    return head + paint(part);
+  });
 }
 
 const same: Paint = (text) => text;
 
 /** `name  value` lines with aligned values, long values wrapped under themselves. */
-export function factLines(
-  facts: readonly (readonly [string, Cell])[],
-  screen: { width: number; quiet: Paint },
-): string[] {
-  const named = Math.max(0, ...facts.map(([name]) => widthOf(name))) + GAP;
-  return facts.flatMap(([name, { text, paint = same }]) =>
-    wrap(text, screen.width - named).map((part, line) =>
-      line === 0 ? screen.quiet(name.padEnd(named)) + paint(part) : ' '.repeat(named) + paint(part),
-    ),
+export function factLines(facts: readonly Fact[], screen: ScreenFormat): string[] {
+  const known = facts.flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, cell: cellOf(value) }],
   );
+  const named = Math.max(0, ...known.map(({ name }) => widthOf(name))) + GAP;
+  return known.flatMap(({ name, cell }) => factOf(name, cell, named, screen));
+}
+
+/** Lines below a name of their own; nothing where there are none. */
+export function section(name: string, lines: readonly string[], { style }: ScreenFormat): string[] {
+  return lines.length === 0 ? [] : [style.quiet(`${name}:`), ...indented(lines)];
+}
+
+/** The same lines two columns to the right. */
+export function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`.trimEnd());
+}
+
+/** A screen for lines that are indented afterwards. */
+export function inner(screen: ScreenFormat): ScreenFormat {
+  return { ...screen, width: screen.width - 2 };
+}
+
+/** The state of a turn in words, in the colour of what it asks of a person. */
+export function stateCell(state: TurnView['status'], style: Style): Cell {
+  return labelCell(describeState(state), style);
+}
+
+/** A label in the colour of its tone. */
+export function labelCell([text, tone]: Label, style: Style): Cell {
+  return { text, paint: toneOf(tone, style) };
 }

@@ -1,22 +1,29 @@
-import type { TurnEvent } from '../../history/events';
+import type { DecisionMade, Resolved, TurnEvent } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
-import { recordLines } from './call-records';
+import type { Context } from '../context';
+import { recordLines } from './arguments';
 import { eventLines } from './event';
 import { previewLines } from './diff';
-import { doubtLines, requestLines, saysLines, storyFacts, type Story, type WaitingPlace } from './request';
-import { stateCell } from './state';
-import { factLines, type Cell } from './table';
-import { relative, span } from '../../contract/times';
-import { visible, visibleLines } from './visible';
+import { doubtLines, requestLines, saysLines, type Story, storyFacts, type WaitingPlace } from './request';
+import { type Fact, factLines, labelCell, section, stateCell } from './table';
+import { relative, span } from '../../contract/text/times';
+import { escapeText, escapeLines } from './escape';
+import type { Pending, PendingActivity } from '../../client';
+import { describeActivity, describePhase, failingTaskText } from '../../history/labels';
 
 /** Where a turn is printed; the turn's id comes with it. */
 export type TurnPlace = Omit<WaitingPlace, 'turn'>;
+
+/** Where a command prints a turn: the screen, the time, and the commands that a person types. */
+export function placeOf({ screen, command }: Pick<Context, 'screen' | 'command'>) {
+  return { screen, now: Date.now(), command };
+}
 
 /** A whole turn: facts, timeline, and what waits for a person. */
 export function turnLines(view: TurnView, events: readonly TurnEvent[], place: TurnPlace): string[] {
   const { screen } = place;
   return [
-    ...factLines(turnFacts(view, place), { width: screen.width, quiet: screen.style.quiet }),
+    ...factLines(turnFacts(view, place), screen),
     '',
     ...events.flatMap((event) => eventLines(event, screen)),
     ...openLines(view, place),
@@ -38,77 +45,91 @@ export function storyOf({ agent, prompt, steps }: TurnView, { step }: CallView):
   return { agent, asked: prompt, says };
 }
 
-/** One call: what waits, or what became of it. */
+/** One call: what waits, or how it ended. */
 export function callLines(call: CallView, place: WaitingPlace): string[] {
   if (call.phase === 'requested' && call.request !== undefined) return requestLines(call.request, place);
   const { screen } = place;
+  const judged = [...judgedLines(call.decisions, screen), ...judgedLines(call.resolutions, screen)];
+  const result = call.result === undefined ? [] : escapeLines(call.result.content, screen.style.mark);
   return [
-    ...factLines(callFacts(call, place), { width: screen.width, quiet: screen.style.quiet }),
+    ...factLines(callFacts(call, place), screen),
     ...recordLines(call, screen),
-    ...(call.request?.preview === undefined
-      ? []
-      : block('preview', previewLines(call.request.preview, screen.style), place)),
+    ...section('preview', previewLines(call.request?.preview, screen.style), screen),
     ...saysLines(place),
-    ...block(
-      'on record',
-      [...call.decisions, ...call.resolutions].flatMap((event) => eventLines(event, screen)),
-      place,
-    ),
-    ...(call.result === undefined
-      ? []
-      : block('result', visibleLines(call.result.content, screen.style.mark), place)),
+    ...section('on record', judged, screen),
+    ...section('result', result, screen),
     ...(call.phase === 'in_doubt' && call.doubt !== undefined ? ['', ...doubtLines(call.doubt, place)] : []),
   ];
 }
 
+/** As many as a person reads: anyone can send a thousand. */
+const MOST_JUDGED = 20;
+
+/** The newest decisions or resolutions of a call and the accepted ones, and how many others there are. */
+function judgedLines(events: readonly (DecisionMade | Resolved)[], screen: TurnPlace['screen']): string[] {
+  const newest = events.length - MOST_JUDGED;
+  const chosen = events.filter(({ judgement }, at) => at >= newest || judgement.accepted === true);
+  const shown = chosen.slice(-2 * MOST_JUDGED);
+  const left = events.length - shown.length;
+  const more = `${left} more that were refused; countersign timeline shows all`;
+  return [
+    ...(left === 0 ? [] : [screen.style.quiet(more)]),
+    ...shown.flatMap((event) => eventLines(event, screen)),
+  ];
+}
+
 /** What a turn is, and how far. */
-export function turnFacts(view: TurnView, { screen, now }: TurnPlace): [string, Cell][] {
-  const ended: [string, Cell][] =
-    view.endedAt === null ? [] : [['ended', { text: `${relative(view.endedAt, now)} (took ${took(view)})` }]];
-  const unjudged: [string, Cell][] =
-    view.unjudged === 0 ? [] : [['on record', { text: `${view.unjudged} signals that wait for a worker` }]];
+export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
+  const { endedAt, unjudged } = view;
   return [
-    ['turn', { text: visible(view.turn), paint: screen.style.strong }],
+    ['turn', { text: escapeText(view.turn), paint: screen.style.strong }],
     ['state', stateCell(view.status, screen.style)],
-    ['agent', { text: visible(view.agent) }],
-    ['asked', { text: visible(view.prompt) }],
-    ['started', { text: relative(view.startedAt, now) }],
-    ...ended,
-    ...unjudged,
+    ['agent', escapeText(view.agent)],
+    ['asked', escapeText(view.prompt)],
+    ['started', relative(view.startedAt, now)],
+    [
+      'ended',
+      endedAt === null ? undefined : `${relative(endedAt, now)} (took ${took(view.startedAt, endedAt)})`,
+    ],
+    ['on record', unjudged === 0 ? undefined : `${unjudged} signals that wait for a worker`],
   ];
 }
 
-function took({ startedAt, endedAt }: TurnView): string {
-  return span(new Date(endedAt ?? startedAt).getTime() - new Date(startedAt).getTime());
+function took(startedAt: string, endedAt: string): string {
+  return span(Date.parse(endedAt) - Date.parse(startedAt));
 }
 
-function callFacts(call: CallView, place: WaitingPlace): [string, Cell][] {
-  const { turn, screen } = place;
-  const { result, attempts, durationMs } = call;
-  const code: [string, Cell][] =
-    result?.error === undefined ? [] : [['error', { text: result.error.code, paint: screen.style.bad }]];
-  const ran: [string, Cell][] =
-    durationMs === undefined
-      ? []
-      : [
-          [
-            'took',
-            {
-              text: `${span(durationMs)}${attempts === undefined || attempts < 2 ? '' : `, ${attempts} attempts`}`,
-            },
-          ],
-        ];
+function callFacts(call: CallView, place: WaitingPlace): Fact[] {
+  const { strong, bad } = place.screen.style;
+  const { result, attempts = 1, durationMs } = call;
+  const error = result?.error;
+  const tries = attempts < 2 ? '' : `, ${attempts} attempts`;
   return [
-    ['call', { text: `${turn}/${call.callId}  ${visible(call.tool)}`, paint: screen.style.strong }],
+    [
+      'call',
+      { text: `${escapeText(`${place.turn}/${call.callId}`)}  ${escapeText(call.tool)}`, paint: strong },
+    ],
     ...storyFacts(place),
-    ['state', { text: call.phase.replaceAll('_', ' ') }],
-    ...code,
-    ...ran,
+    ['state', labelCell(describePhase(call.phase, result?.success), place.screen.style)],
+    ['error', error === undefined ? undefined : { text: escapeText(error.code), paint: bad }],
+    ['took', durationMs === undefined ? undefined : `${span(durationMs)}${tries}`],
   ];
 }
 
-function block(name: string, lines: readonly string[], { screen }: WaitingPlace): string[] {
-  return lines.length === 0
-    ? []
-    : [screen.style.quiet(`${name}:`), ...lines.map((line) => `  ${line}`.trimEnd())];
+/** What runs right now, one line each, queues that nobody works on, and why the turn itself stands still. */
+export function pendingLines({ failingTask, activities, idleQueues }: Pending, now: number): string[] {
+  return [
+    ...idleQueues.map(
+      (queue) =>
+        `no worker takes work from the queue ${escapeText(queue)}: start one with \`countersign worker\``,
+    ),
+    ...(failingTask === undefined ? [] : [escapeText(failingTaskText(failingTask))]),
+    ...activities.map((activity) => activityLine(activity, now)),
+  ];
+}
+
+function activityLine(activity: PendingActivity, now: number): string {
+  const { callId, name } = activity;
+  const what = callId === undefined ? 'the model' : `${callId} ${name}`;
+  return escapeText(`${what} ${describeActivity(activity, now)}`);
 }

@@ -1,16 +1,18 @@
 import { CountersignError } from '../../contract/errors';
-import type { Decode } from '../../history/decode';
-import { defined } from '../../history/defined';
-import { refuseNewer, turnEventsOfRuns } from '../../history/from-json';
+import type { Decode } from '../../history/decode/decode';
+import { defined } from '../../contract/defined';
+import { refuseNewer, turnEventsOfRuns } from '../../history/exported';
 import { explain, type Finding } from '../../history/replay/explain';
 import type { ReplayedRun, RunToReplay } from '../../history/replay/replayer';
+import type { Context } from '../context';
+import { fileDecode } from '../open-turn';
 
 /** A run of a turn, by its ids where they are known. */
 export interface NamedRun extends RunToReplay {
   runId?: string;
 }
 
-/** What came of one run: no finding means that it replays. */
+/** The result of one run. Without a finding it replays. */
 export interface Judged {
   turn: string;
   runId?: string;
@@ -70,4 +72,56 @@ async function refusal(read: () => unknown): Promise<string | undefined> {
     if (!(error instanceof CountersignError)) throw error;
     return error.code === 'not_a_turn' ? undefined : error.message;
   }
+}
+
+/** What `replay` was asked on the command line. */
+export interface ReplayOptions {
+  last?: string;
+  query?: string;
+  workflows?: string;
+  inspect?: boolean;
+  at?: string;
+  port: string;
+  taskTimeout?: string;
+  json?: boolean;
+}
+
+/** How far a batch is. */
+export interface ReplayProgress {
+  runs: number;
+  done: number;
+  /** Runs that the server deleted between listing and reading: their retention was over. */
+  gone: number;
+}
+
+/** One `replay`: what was asked, and how far it is. */
+export interface Work {
+  options: ReplayOptions;
+  context: Context;
+  progress: ReplayProgress;
+  /** How long the code may work on one workflow task, in milliseconds. */
+  taskTimeoutMs: number;
+}
+
+/** The result. */
+export interface Done {
+  judged: Judged[];
+  /** How long the runs took, in milliseconds. */
+  ms: number;
+}
+
+/** Replays runs in order, judges each, and counts them. */
+export async function judgeAll(
+  runs: AsyncIterable<NamedRun>,
+  work: Work,
+  replay: Replaying['replay'],
+): Promise<Done> {
+  const replaying = { replay, decode: await fileDecode(work.context) };
+  const judged: Judged[] = [];
+  const started = performance.now();
+  for await (const one of judgeRuns(replaying, runs)) {
+    judged.push(one);
+    work.progress.done += 1;
+  }
+  return { judged, ms: performance.now() - started };
 }

@@ -1,29 +1,74 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '../../client';
+import type { Answer, InboxItem } from '../../client';
 import type { ResolutionKind } from '../../contract/decision';
-import { decideByHunks } from '../decide/by-hunks';
-import { decideByEditor } from '../decide/edited';
-import { confirmSight } from '../decide/sight';
-import { decide, givenUp, idOf, requestOf, type Subject } from '../decide/subject';
-import { confirm, untilSaid } from '../terminal/ask';
-import type { Terminal } from '../terminal/terminal';
-import type { ReviewAct } from './keys';
+import { decideByEditor } from './changed';
+import { confirmDeceptiveText } from './seen';
+import { decide, givenUp, idOf, keyOf, requestOf, type Subject } from './decision';
+import { askUntilAnswered, type Choice, choose, confirm } from './terminal';
+import type { Terminal } from './terminal';
+import { defined } from '../../contract/defined';
+import type { Hunk } from '../../contract/plan';
+import type { CountersignError } from '../../contract/errors';
+import { usageError } from '../options';
+import { hunkLines } from '../print/diff';
+
+/** What a person can do with the item that is looked at. */
+export type ReviewAct =
+  | 'approve'
+  | 'edit'
+  | 'hunks'
+  | 'deny'
+  | 'happened'
+  | 'did-not'
+  | 'run-again'
+  | 'next'
+  | 'back'
+  | 'show'
+  | 'quit';
+
+/** An act that ends in a decision. */
+export type DecidingAct = Exclude<ReviewAct, 'next' | 'back' | 'quit' | 'show'>;
+
+const MOVES: readonly Choice<ReviewAct>[] = [
+  { means: 'next', keys: ['n', 'next', 's', 'skip'], does: 'go on; it stays undecided' },
+  { means: 'back', keys: ['b', 'back'], does: 'go back to the one before' },
+  { means: 'show', keys: ['v', 'view'], does: 'show it once more' },
+  { means: 'quit', keys: ['q', 'quit'], does: 'leave; what is undecided stays' },
+];
+
+const REQUEST: readonly Choice<ReviewAct>[] = [
+  { means: 'approve', keys: ['a', 'approve'], does: 'let it run as it is' },
+  { means: 'edit', keys: ['e', 'edit'], does: 'change the arguments in your editor' },
+  { means: 'deny', keys: ['d', 'deny'], does: 'keep it from running, with a reason' },
+];
+
+const HUNKS: readonly Choice<ReviewAct>[] = [
+  { means: 'hunks', keys: ['p', 'patch', 'hunks'], does: 'be asked about its hunks one by one' },
+];
+
+const DOUBT: readonly Choice<ReviewAct>[] = [
+  { means: 'happened', keys: ['h', 'happened'], does: 'it happened: the turn goes on with what it returned' },
+  { means: 'did-not', keys: ['x', 'did-not'], does: 'it did not happen; the model reads that' },
+  { means: 'run-again', keys: ['r', 'run-again'], does: 'start it once more: a new decision' },
+];
+
+/** The keys for one item. */
+export function choicesFor(kind: InboxItem['kind'], hunks: readonly Hunk[]): readonly Choice<ReviewAct>[] {
+  if (kind === 'in_doubt') return [...DOUBT, ...MOVES];
+  return [...REQUEST, ...(hunks.length > 1 ? HUNKS : []), ...MOVES];
+}
 
 /**
  * Asks for what an act still needs, and decides. Nothing is let run by one key: each yes is asked for a second time.
  *
  * @throws CountersignError `given_up`, and what deciding throws. Interrupted.
  */
-export function decideAs(
-  act: Exclude<ReviewAct, 'next' | 'back' | 'quit' | 'show'>,
-  subject: Subject,
-  terminal: Terminal,
-): Promise<Answer> {
+export function decideAs(act: DecidingAct, subject: Subject, terminal: Terminal): Promise<Answer> {
   switch (act) {
     case 'approve':
       return approve(subject, terminal);
     case 'edit':
-      return decideByEditor(subject, terminal);
+      return decideByEditor(subject, { terminal, yes: false });
     case 'hunks':
       return decideByHunks(subject, terminal);
     case 'deny':
@@ -36,30 +81,30 @@ export function decideAs(
 async function approve(subject: Subject, terminal: Terminal): Promise<Answer> {
   const request = requestOf(subject);
   const sure = await confirm(terminal, `Approve ${idOf(subject)} ${request.tool} as it is?`);
-  if (!sure || !(await confirmSight(request, terminal))) throw givenUp('you did not confirm');
+  if (!sure || !(await confirmDeceptiveText(request, terminal))) throw givenUp('you did not confirm');
   return decide(subject, { decision: 'approved' });
 }
 
 async function deny(subject: Subject, terminal: Terminal): Promise<Answer> {
-  const reason = await untilSaid(terminal, 'Why not? The model reads it: ');
+  const reason = await askUntilAnswered(terminal, 'Why not? The model reads it: ');
   return decide(subject, { decision: 'denied', reason });
 }
 
 async function resolve(resolution: ResolutionKind, subject: Subject, terminal: Terminal): Promise<Answer> {
-  const { desk, turn, call, said } = subject;
-  const reason = await untilSaid(terminal, 'How do you know? The model reads it: ');
+  const { client, turn, call, said } = subject;
+  const reason = await askUntilAnswered(terminal, 'How do you know? The model reads it: ');
   const returned =
     resolution === 'happened' ? await terminal.ask('What did it return? (Enter: nobody knows) ') : '';
   if (!(await confirm(terminal, QUESTIONS[resolution]))) throw givenUp('you did not confirm');
-  return desk.resolve(turn, {
+  return client.resolve(turn, {
     callId: call.callId,
     resolution,
     reason,
     approver: said.approver,
     channel: 'cli',
     decisionId: randomUUID(),
-    ...(call.doubt === undefined ? {} : { callKey: call.doubt.callKey }),
-    ...(returned.trim() === '' ? {} : { content: returned }),
+    ...keyOf(call),
+    ...defined({ content: returned.trim() === '' ? undefined : returned }),
   });
 }
 
@@ -68,3 +113,120 @@ const QUESTIONS: Readonly<Record<ResolutionKind, string>> = {
   'did-not': 'Go on as if it did not happen?',
   'run-again': 'Start it once more?',
 };
+
+/** The keys of `git add -p`. */
+const HUNK_CHOICES: readonly Choice<HunkAnswer>[] = [
+  { means: 'yes', keys: ['y', 'yes'], does: 'approve this hunk' },
+  { means: 'no', keys: ['n', 'no'], does: 'do not approve this hunk' },
+  { means: 'all', keys: ['a'], does: 'approve this hunk and all that follow' },
+  { means: 'done', keys: ['d'], does: 'approve neither this hunk nor any that follow' },
+  { means: 'split', keys: ['s'], does: 'split this hunk into smaller ones' },
+  { means: 'edit', keys: ['e'], does: 'change the arguments in your editor instead' },
+  { means: 'leave', keys: ['q'], does: 'leave; nothing is decided' },
+];
+
+const NO_SPLIT = [
+  'This hunk cannot be split: a decision names the hunks of the plan that was made, so that what runs is what you saw.',
+  'Use e to change the arguments: they come back as a new proposal with hunks of its own.',
+];
+
+/**
+ * Asks about the hunks of a file proposal one by one, and decides.
+ *
+ * @throws CountersignError `usage` for a call without hunks, `given_up`. Interrupted.
+ */
+export async function decideByHunks(subject: Subject, terminal: Terminal): Promise<Answer> {
+  const request = requestOf(subject);
+  const hunks = request.preview?.plan?.hunks ?? [];
+  if (hunks.length === 0) throw noHunks(request.callId);
+  const choice = await chooseHunks(hunks, subject, terminal);
+  if (choice === 'leave') throw givenUp('you left before the last hunk');
+  if (choice === 'edit') return decideByEditor(subject, { terminal, yes: false });
+  return choiceMeans(choice) === 'none'
+    ? denyAll(subject, terminal)
+    : approveHunks(choice, subject, terminal);
+}
+
+async function chooseHunks(
+  hunks: readonly Hunk[],
+  { context: { screen } }: Subject,
+  terminal: Terminal,
+): Promise<HunkChoice | 'edit' | 'leave'> {
+  let choice = startChoice(hunks.map(({ id }) => id));
+  for (;;) {
+    const id = currentHunk(choice);
+    const hunk = hunks.find((one) => one.id === id);
+    if (hunk === undefined) return choice;
+    screen.lines(hunkLines(hunk, screen.style));
+    const question = `(${choice.at + 1}/${hunks.length}) Approve this hunk`;
+    const answer = await choose(terminal, question, HUNK_CHOICES, screen);
+    if (answer === 'edit' || answer === 'leave') return answer;
+    if (answer === 'split') screen.lines(NO_SPLIT);
+    choice = answerHunk(choice, answer);
+  }
+}
+
+async function approveHunks(choice: HunkChoice, subject: Subject, terminal: Terminal): Promise<Answer> {
+  const { ids, accepted } = choice;
+  const all = choiceMeans(choice) === 'all';
+  const what = all ? `all ${ids.length} hunks` : `hunks ${accepted.join(', ')} of ${ids.length}`;
+  const sure =
+    (await confirm(terminal, `Approve ${what}?`)) &&
+    (await confirmDeceptiveText(requestOf(subject), terminal));
+  if (!sure) throw givenUp('you did not confirm');
+  return decide(subject, { decision: 'approved', ...defined({ hunks: all ? undefined : [...accepted] }) });
+}
+
+async function denyAll(subject: Subject, terminal: Terminal): Promise<Answer> {
+  subject.context.screen.line('You approved none of the hunks. That is a denial.');
+  const reason = subject.said.reason ?? (await askUntilAnswered(terminal, 'Why? The model reads it: '));
+  return decide(subject, { decision: 'denied', reason });
+}
+
+function noHunks(callId: string): CountersignError {
+  const hint = 'Approve or deny it as a whole.';
+  return usageError(`${callId} proposes no hunks; --patch is for file proposals`, hint);
+}
+
+/** What a person says to one hunk of a file proposal. `leave` decides nothing; `edit` changes the arguments instead. */
+export type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
+
+/** How far the choosing is: the hunks before `at` are chosen. */
+export interface HunkChoice {
+  readonly ids: readonly string[];
+  readonly at: number;
+  readonly accepted: readonly string[];
+}
+
+/** Nothing is chosen yet. */
+export function startChoice(ids: readonly string[]): HunkChoice {
+  return { ids, at: 0, accepted: [] };
+}
+
+/** The hunk that is to be chosen next; undefined where all are. */
+export function currentHunk({ ids, at }: HunkChoice): string | undefined {
+  return ids[at];
+}
+
+/** The choice after an answer to its current hunk. `split`, `edit` and `leave` choose nothing. */
+export function answerHunk(choice: HunkChoice, answer: HunkAnswer): HunkChoice {
+  const { ids, at, accepted } = choice;
+  switch (answer) {
+    case 'yes':
+      return { ids, at: at + 1, accepted: [...accepted, ...ids.slice(at, at + 1)] };
+    case 'no':
+      return { ids, at: at + 1, accepted };
+    case 'all':
+      return { ids, at: ids.length, accepted: [...accepted, ...ids.slice(at)] };
+    case 'done':
+      return { ids, at: ids.length, accepted };
+    default:
+      return choice;
+  }
+}
+
+/** What a finished choice decides: all hunks are the proposal as it is, none is a denial. */
+export function choiceMeans({ ids, accepted }: HunkChoice): 'all' | 'some' | 'none' {
+  if (accepted.length === 0) return 'none';
+  return accepted.length === ids.length ? 'all' : 'some';
+}

@@ -1,4 +1,7 @@
+import canonicalize from 'canonicalize';
+import type { JsonObject } from '../../contract/json';
 import { hash } from 'node:crypto';
+import { CountersignError } from '../../contract/errors';
 
 /** The version of the file's format; `docs/audit.md` describes it. */
 export const FORMAT = 1;
@@ -6,7 +9,7 @@ export const FORMAT = 1;
 /** What the first record has in place of the hash of the one before. */
 export const NO_HASH = '0'.repeat(64);
 
-/** What a signature is over, before the hash of its own record: it can then stand for nothing else. */
+/** What is signed begins with this, before the hash of the record: the signature then fits nothing else. */
 export const SIGNED = 'countersign audit head 1\n';
 
 /** Fields whose values can be taken out later; everything that people and models write is one of them. */
@@ -52,4 +55,56 @@ export function asciiJson(value: unknown): string {
     /[\u007f-\uffff]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+/** What is wrong with a record. `index` counts from 0, `line` from 1. */
+interface Bad {
+  index: number;
+  line: number;
+  reason: string;
+}
+
+/** The file is not what was written: the first record that shows it. */
+export function broken(bad: Bad): CountersignError {
+  const message = `record ${bad.index} (line ${bad.line}) is not as it was written: ${bad.reason}`;
+  return new CountersignError('audit_broken', message, {
+    hint: 'what comes before it is as it was written; compare the rest with another copy, or export anew from Temporal',
+    data: { ...bad },
+  });
+}
+
+/** The file is none of ours, or of a later version. */
+export function notAudit(why: string): CountersignError {
+  return new CountersignError('audit_invalid', `this audit file cannot be read: ${why}`, {
+    hint: 'countersign audit export writes one',
+  });
+}
+
+/** The file is signed with another key than the one it has to be. */
+export function otherKey(found: string, expected: string): CountersignError {
+  return new CountersignError('audit_key', `the file is signed with another key: ${found}`, {
+    hint: `it has to be ${expected}; a file that was written anew with a key of its own looks like this`,
+    data: { found, expected },
+  });
+}
+
+/** Records that no signed head vouches for. */
+export function unsigned({ signed, records }: { signed: number; records: number }): CountersignError {
+  const count = records - signed;
+  const message = `${count} of ${records} records come after the last signed head: nobody vouches for them`;
+  return new CountersignError('audit_unsigned', message, {
+    hint: 'an export that was cut off leaves this; run countersign audit export again, it writes them anew and signs',
+    data: { signed, unsigned: count },
+  });
+}
+
+/** The digest of arguments that decisions name. Undefined for arguments that are not sound JSON. */
+export function argsDigestOf(args: JsonObject): string | undefined {
+  try {
+    // The same digest as the contract's, but by Node: exports are long.
+    return sha256(canonicalize(args) ?? '');
+  } catch {
+    // A message of anyone may hold anything; the record then goes without.
+    return undefined;
+  }
 }

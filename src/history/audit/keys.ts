@@ -9,7 +9,7 @@ export interface NewKeys {
 }
 
 /**
- * Makes a pair of keys. As texts: Node 20 stands still for ever where it collects garbage while the object of a key that
+ * Makes a pair of keys. As texts: Node 20 hangs if it collects garbage while the object of a key that
  * it has just generated is exported.
  */
 export function makeKeys(): NewKeys {
@@ -26,7 +26,7 @@ export function keyId(key: KeyObject): string {
   return Buffer.from(x ?? '', 'base64url').toString('hex');
 }
 
-/** The public key of an id. Errors: `audit_key`. */
+/** The public key of an id. @throws CountersignError `audit_key`. */
 export function publicKeyOf(id: string): KeyObject {
   const x = Buffer.from(id, 'hex').toString('base64url');
   try {
@@ -36,12 +36,12 @@ export function publicKeyOf(id: string): KeyObject {
   }
 }
 
-/** The private key in a PEM text. Errors: `audit_key`. */
+/** The private key in a PEM text. @throws CountersignError `audit_key`. */
 export function readPrivateKey(pem: string, source: string): KeyObject {
   return ed25519(source, () => createPrivateKey(pem));
 }
 
-/** The id of a public key, given as PEM or as its 64 hex digits. Errors: `audit_key`. */
+/** The id of a public key, given as PEM or as its 64 hex digits. @throws CountersignError `audit_key`. */
 export function readPublicKey(text: string, source: string): string {
   const bare = text.trim().toLowerCase();
   if (/^[0-9a-f]{64}$/.test(bare)) return bare;
@@ -50,7 +50,7 @@ export function readPublicKey(text: string, source: string): string {
 
 function ed25519(source: string, read: () => KeyObject): KeyObject {
   const key = attempt(source, read);
-  if (key.asymmetricKeyType !== 'ed25519') throw badKey(`the key in ${source} is no Ed25519 key`);
+  if (key.asymmetricKeyType !== 'ed25519') throw badKey(`the key in ${source} is not an Ed25519 key`);
   return key;
 }
 

@@ -1,4 +1,6 @@
-import { sha256 } from './format';
+import { SEALED_FIELDS, type SealedField, sha256 } from './format';
+import { CountersignError } from '../../contract/errors';
+import { parseJson } from '../../contract/json';
 
 /** A line that is a record by its form; whether it is in its place, the chain decides. */
 export interface ReadLine {
@@ -32,12 +34,12 @@ const OPEN_FIELD = /"([a-z]+)":\["[0-9a-f]{32}","/y;
  * Reads a line. Exactly the bytes that are written are accepted: JSON has many ways to say one thing, and each other
  * one would be a change that nobody finds.
  *
- * @returns what is wrong, in words, where it is no line of an audit file.
+ * @returns what is wrong, in words, if the text is not a line of an audit file.
  */
 export function readLine(line: string): ReadLine | string {
   const [, n, prev, type, at] = START.exec(line) ?? [];
   const end = line.indexOf(HASH);
-  if (prev === undefined || type === undefined || at === undefined || end === -1) return 'it is no record';
+  if (prev === undefined || type === undefined || at === undefined || end === -1) return 'it is not a record';
   const hashed = end + HASH.length;
   const hash = line.slice(hashed, hashed + HEX);
   const read = { n: Number(n), prev, type, at, hash, body: line.slice(0, end) };
@@ -115,11 +117,68 @@ export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   return undefined;
 }
 
-/** What a line says openly; undefined where its body is no JSON, which only a forger writes. */
+/** What a line says openly; undefined if its body is not JSON, which only a forger writes. */
 export function frameOf(body: string): unknown {
-  try {
-    return JSON.parse(`${body}}`);
-  } catch {
-    return undefined;
+  return parseJson(`${body}}`);
+}
+
+/** No record of ours is longer: arguments have their limit, and results are kept as digests. */
+const MOST_BYTES = 16 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/** Lines of a file without their newlines. `cut`: the bytes after the last newline, which a crash leaves. */
+type Lines = { lines: Buffer[]; cut?: Buffer };
+
+/** Splits a stream into lines, some at a time. @throws CountersignError `audit_invalid` for a line over 16 MiB. */
+export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Lines> {
+  let rest: Buffer[] = [];
+  for await (const chunk of chunks) {
+    const last = chunk.lastIndexOf(NEWLINE);
+    if (last === -1) rest.push(chunk);
+    else {
+      yield { lines: linesOf(Buffer.concat([...rest, chunk.subarray(0, last + 1)])) };
+      rest = [chunk.subarray(last + 1)];
+    }
+    if (rest.reduce((sum, { length }) => sum + length, 0) > MOST_BYTES) throw tooLong();
   }
+  const cut = Buffer.concat(rest);
+  if (cut.length > 0) yield { lines: [], cut };
+}
+
+/** `bytes` ends with a newline. */
+function linesOf(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  for (let from = 0; from < bytes.length;) {
+    const end = bytes.indexOf(NEWLINE, from);
+    lines.push(bytes.subarray(from, end));
+    from = end + 1;
+  }
+  return lines;
+}
+
+function tooLong(): CountersignError {
+  return new CountersignError('audit_invalid', 'this is not an audit file: it has a line over 16 MiB');
+}
+
+/** Reads names of fields, with commas between. @throws CountersignError `usage`. */
+export function readFields(text: string): SealedField[] {
+  return text.split(',').map((part) => {
+    const found = SEALED_FIELDS.find((name) => name === part.trim());
+    if (found !== undefined) return found;
+    throw new CountersignError('usage', `there is no field '${part.trim()}' that can be taken out`, {
+      hint: `There are ${SEALED_FIELDS.join(', ')}.`,
+    });
+  });
+}
+
+/**
+ * A line without the values of some fields. Their hashes stay, so that the line is still the one that was signed;
+ * the salt goes with the value, because nobody can guess the value from the hash alone.
+ */
+export function redactLine(text: string, line: ReadLine, fields: readonly SealedField[]): string {
+  const { body, hash, open } = line;
+  if (!fields.some((name) => open.has(name))) return text;
+  const kept = [...open].filter(([name]) => !fields.some((field) => field === name));
+  const start = text.slice(0, `${body},"hash":"${hash}"`.length);
+  return `${start},"open":{${kept.map(([name, pair]) => `"${name}":${pair}`).join()}}}`;
 }

@@ -1,9 +1,13 @@
-/** A failure, decoded: what of it the fold reads. */
+/** The part of a failure that the fold reads. */
 export interface DecodedFailure {
   message: string;
   kind: 'application' | 'timeout' | 'canceled' | 'other';
   /** Of an application failure, such as `countersign.model`. */
   type?: string;
+  /** Of a timeout: some attempt had sent details with a heartbeat. */
+  beaten?: true;
+  /** Of a cancellation: no worker had the activity. */
+  untaken?: true;
   timeout?: 'START_TO_CLOSE' | 'SCHEDULE_TO_START' | 'SCHEDULE_TO_CLOSE' | 'HEARTBEAT';
   details: unknown[];
   cause?: DecodedFailure;
@@ -37,6 +41,7 @@ export type DecodedEvent =
     })
   | (Head & { kind: 'task_started' })
   | (Head & { kind: 'task_completed' })
+  | (Head & { kind: 'task_scheduled' })
   | (Head & { kind: 'task_failed'; message: string })
   | (Head & { kind: 'reset'; baseRunId: string; newRunId: string; message: string })
   | (Head & {
@@ -49,7 +54,11 @@ export type DecodedEvent =
   | (ActivityEnd & { kind: 'activity_started'; attempt: number; lastFailure?: DecodedFailure })
   | (ActivityEnd & { kind: 'activity_completed'; result: unknown })
   | (ActivityEnd & { kind: 'activity_failed'; failure: DecodedFailure })
-  | (ActivityEnd & { kind: 'activity_canceled' })
+  | (ActivityEnd & {
+      kind: 'activity_canceled';
+      /** No worker had it. */
+      untaken: boolean;
+    })
   | (Head & {
       kind: 'local_activity';
       activityType: string;
@@ -61,6 +70,9 @@ export type DecodedEvent =
       failure?: DecodedFailure;
     })
   | (Head & { kind: 'signaled'; name: string; input: unknown; identity: string })
+  /** The server has an update that it gives to the workflow later, such as one that a reset applies again. */
+  | (Head & { kind: 'update_admitted'; updateId: string; name: string; input: unknown; identity: string })
+  /** Without a name: its request is that of the `update_admitted` before. */
   | (Head & { kind: 'update_accepted'; updateId: string; name: string; input: unknown; identity: string })
   | (Head & { kind: 'update_completed'; updateId: string; value: unknown; failure?: DecodedFailure })
   | (Head & { kind: 'memo'; fields: Record<string, unknown> })

@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { isObject } from '../../contract/json';
-import { defined } from '../defined';
+import { defined } from '../../contract/defined';
 import type { DecodedFailure } from './events';
 import type { Payloads } from './payloads';
 
@@ -21,6 +21,7 @@ export async function decodeFailure(
     kind: kindOf(failure),
     type: application?.type || undefined,
     timeout: timeoutOf(failure),
+    beaten: failure.timeoutFailureInfo?.lastHeartbeatDetails?.payloads?.length ? (true as const) : undefined,
     details: await payloads.all(application?.details),
     cause,
   });

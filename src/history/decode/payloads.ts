@@ -1,11 +1,14 @@
 import {
   defaultPayloadConverter,
+  encodingTypes,
   type LoadedDataConverter,
+  METADATA_ENCODING_KEY,
   type Payload,
+  type PayloadConverter,
   type SerializationContext,
 } from '@temporalio/common';
+import { isUtf8 } from 'node:buffer';
 import { CountersignError } from '../../contract/errors';
-import { fromPayload } from './plain-json';
 
 type List = { payloads?: Payload[] | null } | null | undefined;
 
@@ -32,11 +35,7 @@ export class Payloads {
     return this.value(payloads?.payloads?.[0]);
   }
 
-  /**
-   * The value of the first payload of what only starters and workers write.
-   *
-   * @throws CountersignError `key_missing`.
-   */
+  /** The value of the first payload of what only starters and workers write. @throws CountersignError `key_missing`. */
   async own(payloads: List): Promise<unknown> {
     const payload = payloads?.payloads?.[0];
     try {
@@ -79,7 +78,7 @@ export class Payloads {
   }
 }
 
-/** A payload as it was before the codecs of a converter. Errors: those of the codecs. */
+/** A payload as it was before the codecs of a converter. @throws what the codecs throw. */
 export async function throughCodecs(
   payload: Payload,
   { payloadCodecs }: Pick<LoadedDataConverter, 'payloadCodecs'>,
@@ -88,4 +87,23 @@ export async function throughCodecs(
   let payloads = [payload];
   for (const codec of payloadCodecs.toReversed()) payloads = await codec.decode(payloads, owner);
   return payloads[0];
+}
+
+/**
+ * What a converter makes of a payload. JSON is decoded here where the converter is the SDK's own, which reads UTF-8 in
+ * JavaScript, as it has to in the workflow sandbox: a fifth of the time that reading a history took. Bytes that
+ * are not UTF-8 are left to the SDK: the turn saw what its decoder in the sandbox made of them.
+ *
+ * @throws what the converter throws.
+ */
+export function fromPayload(payload: Payload, converter: PayloadConverter): unknown {
+  const { metadata, data } = payload;
+  const isPlain =
+    converter === defaultPayloadConverter &&
+    textOf(metadata?.[METADATA_ENCODING_KEY]) === encodingTypes.METADATA_ENCODING_JSON;
+  return isPlain && data && isUtf8(data) ? JSON.parse(textOf(data)) : converter.fromPayload(payload);
+}
+
+function textOf(bytes: Uint8Array = new Uint8Array()): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }

@@ -1,18 +1,22 @@
 import { ACTIVITIES } from '../../contract/names';
-import type { EventOf } from '../decode/events';
+import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
 import { callCompleted, callFailed, callScheduled, ensureCall } from './calls';
-import { prepareCompleted, prepareFailed } from './prepare';
-import { headOf, type ActivityFold, type FoldState, type Purpose } from './state';
+import { prepareCompleted, prepareFailed } from './requests';
+import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './state';
 import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './think';
-import { verifyCompleted, verifyFailed } from './verify';
+import { rootOf } from '../decode/failure';
+import { defined } from '../../contract/defined';
+import { is } from './guards';
 
 /** What an activity is for: ours by their types, a tool's by the id the workflow gave it. */
 export function purposeOf(activity: { id: string; activityType: string }): Purpose | undefined {
   const { id, activityType } = activity;
-  if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(id.slice('think-'.length)) };
-  if (activityType === ACTIVITIES.prepare) return { what: 'prepare', callId: id.slice('prepare-'.length) };
-  const [, what, callId, generation] = /^(call|verify)-(.+)-(\d+)$/.exec(id) ?? [];
+  // One whose result could not be read is scheduled once more, under another id.
+  const first = id.replace(/-again-\d+$/, '');
+  if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(first.slice('think-'.length)) };
+  if (activityType === ACTIVITIES.prepare) return { what: 'prepare', callId: first.slice('prepare-'.length) };
+  const [, what, callId, generation] = /^(call|verify)-(.+)-(\d+)$/.exec(first) ?? [];
   if (callId === undefined || what === undefined) return undefined;
   return { what: what === 'verify' ? 'verify' : 'call', callId, generation: Number(generation) };
 }
@@ -20,11 +24,12 @@ export function purposeOf(activity: { id: string; activityType: string }): Purpo
 export function activityScheduled(state: FoldState, event: EventOf<'activity_scheduled'>): TurnEvent[] {
   const purpose = purposeOf(event);
   if (purpose === undefined) return [];
-  state.activities.set(event.eventId, { purpose, scheduledAt: event.at, attempts: 0 });
+  const { taskTime } = state;
+  state.activities.set(event.eventId, { purpose, scheduledAt: event.at, scheduledIn: taskTime, attempts: 0 });
   if (purpose.what === 'think') return thinkScheduled(state, event, purpose.step);
   if (purpose.what === 'call') return callScheduled(state, event, purpose);
   if (purpose.what === 'prepare') return [];
-  return [{ type: 'verifying', ...headOf(event), callId: purpose.callId }];
+  return [{ type: 'verifying', ...eventHeader(event), callId: purpose.callId }];
 }
 
 export function activityStarted(state: FoldState, event: EventOf<'activity_started'>): TurnEvent[] {
@@ -35,7 +40,7 @@ export function activityStarted(state: FoldState, event: EventOf<'activity_start
 }
 
 export function activityCompleted(state: FoldState, event: EventOf<'activity_completed'>): TurnEvent[] {
-  const activity = take(state, event.scheduledEventId);
+  const activity = removeActivity(state, event.scheduledEventId);
   if (activity === undefined) return [];
   const { purpose } = activity;
   if (purpose.what === 'think') return thinkCompleted(state, event, purpose.step);
@@ -45,25 +50,56 @@ export function activityCompleted(state: FoldState, event: EventOf<'activity_com
 }
 
 export function activityFailed(state: FoldState, event: EventOf<'activity_failed'>): TurnEvent[] {
-  const activity = take(state, event.scheduledEventId);
+  const activity = removeActivity(state, event.scheduledEventId);
   if (activity === undefined) return [];
   const { purpose } = activity;
   if (purpose.what === 'think') return thinkFailed(event, purpose.step);
   if (purpose.what === 'prepare') return prepareFailed(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyFailed(event, purpose);
-  return callFailed(ensureCall(state, purpose.callId, ''), event, activity);
+  return callFailed(state, event, { held: ensureCall(state, purpose.callId, ''), activity });
 }
 
 /** A cancelled activity is one that failed by cancellation; a cancelled `think` needs no telling. */
 export function activityCanceled(state: FoldState, event: EventOf<'activity_canceled'>): TurnEvent[] {
-  const { scheduledEventId } = event;
+  const { scheduledEventId, untaken } = event;
   if (state.activities.get(scheduledEventId)?.purpose.what === 'think') return [];
-  const failure = { message: 'cancelled', kind: 'canceled' as const, details: [] };
-  return activityFailed(state, { kind: 'activity_failed', ...headOf(event), scheduledEventId, failure });
+  const failure: DecodedFailure = { message: 'cancelled', kind: 'canceled', details: [] };
+  if (untaken) failure.untaken = true;
+  return activityFailed(state, { kind: 'activity_failed', ...eventHeader(event), scheduledEventId, failure });
 }
 
-function take(state: FoldState, scheduledEventId: number): ActivityFold | undefined {
+function removeActivity(state: FoldState, scheduledEventId: number): ActivityFold | undefined {
   const activity = state.activities.get(scheduledEventId);
   state.activities.delete(scheduledEventId);
   return activity;
+}
+
+const TOO_SOON = 'it may still be running, so a person has to resolve it unless it reports its outcome';
+
+type Of = { callId: string; generation: number };
+
+/**
+ * What the tool's check said becomes proof; it settles the doubt only if no person was first, which the memo of the
+ * same workflow task tells.
+ */
+function verifyCompleted(state: FoldState, event: EventOf<'activity_completed'>, of: Of): TurnEvent[] {
+  const answer = is.verifyOutput(event.result) ? event.result : undefined;
+  const held = state.calls.get(of.callId);
+  const isOpen = held?.phase === 'lost' && held.generation === of.generation;
+  const isTooSoon = answer?.outcome === 'did_not' && isOpen && held.doubt?.running === true;
+  if (isOpen) {
+    if (answer?.outcome === 'happened') held.proof = answer.result;
+    if (answer?.outcome === 'did_not' && !isTooSoon)
+      held.proof = { code: 'transport', message: answer.message };
+  }
+  const said = answer === undefined || answer.outcome === 'happened' ? undefined : answer.message;
+  const message = isTooSoon ? TOO_SOON : said;
+  const outcome = answer?.outcome ?? 'cannot_tell';
+  return [{ type: 'verified', ...eventHeader(event), callId: of.callId, outcome, ...defined({ message }) }];
+}
+
+function verifyFailed(event: EventOf<'activity_failed'>, of: Of): TurnEvent[] {
+  const { kind, message } = rootOf(event.failure);
+  if (kind === 'canceled') return [];
+  return [{ type: 'verified', ...eventHeader(event), callId: of.callId, outcome: 'cannot_tell', message }];
 }

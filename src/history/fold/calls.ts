@@ -1,16 +1,31 @@
-import type { CallInput } from '../../contract/call';
+import { type CallInput, isValidCall } from '../../contract/call';
+import {
+  endedUntaken,
+  mostAttempts,
+  type OpenTimes,
+  unreadable,
+  UNREADABLE,
+} from '../../contract/call-messages';
 import type { EventOf } from '../decode/events';
-import { defined } from '../defined';
-import type { CallStarted, EventHead, TurnEvent } from '../events';
+import { defined } from '../../contract/defined';
+import type { CallStarted, EventHeader, TurnEvent } from '../events';
+import { readCallOutput } from '../../contract/payloads';
 import { is } from './guards';
-import { failureResult, settleFailure } from './results';
-import { decidedBySignal } from './signals';
-import { endCall, headOf, type ActivityFold, type CallFold, type FoldState } from './state';
+import { failureResult, lostActivity, settleFailure } from './results';
+import { decidedBySignal } from './messages';
+import {
+  type ActivityFold,
+  type CallFold,
+  endCall,
+  type FoldState,
+  eventHeader,
+  type UnjudgedFailure,
+} from './state';
 import { newCall } from './think';
 
 type Started = { callId: string; generation: number };
 
-/** A call's activity is scheduled; a decision by signal that allows it is told first. */
+/** A call's activity is scheduled; the event of the signal that allows it comes first. */
 export function callScheduled(
   state: FoldState,
   event: EventOf<'activity_scheduled'>,
@@ -19,14 +34,20 @@ export function callScheduled(
   const input = is.callInput(event.input) ? event.input : undefined;
   const held = ensureCall(state, at.callId, event.activityType);
   const decisionId = input?.decision?.decisionId;
-  const told = decisionId === undefined ? [] : decidedBySignal(state, event, { held, decisionId });
+  const decided = decisionId === undefined ? [] : decidedBySignal(state, event, { held, decisionId });
   held.phase = 'running';
+  const isRound = held.absent !== undefined && held.generation === at.generation;
+  if (!isRound) delete held.absent;
   held.generation = at.generation;
+  delete held.secret;
+  delete held.reported;
+  if (input !== undefined) held.callKey = input.callKey;
+  if (input?.secret !== undefined) held.secret = input.secret;
   held.effective = input?.arguments ?? held.effective;
-  return [...told, startedEvent(event, held, { input, taskQueue: event.taskQueue })];
+  return isRound ? decided : [...decided, startedEvent(event, held, { input, taskQueue: event.taskQueue })];
 }
 
-/** The call of an id; made up where its step could not be read. */
+/** The call of an id; decided up where its step could not be read. */
 export function ensureCall(state: FoldState, callId: string, tool: string): CallFold {
   const known = state.calls.get(callId);
   if (known !== undefined) return known;
@@ -36,15 +57,15 @@ export function ensureCall(state: FoldState, callId: string, tool: string): Call
 }
 
 /** The event that a call starts. */
-export function startedEvent(
-  head: EventHead,
+function startedEvent(
+  head: EventHeader,
   held: CallFold,
   facts: { input: CallInput | undefined; taskQueue: string },
 ): CallStarted {
   const { callId, tool } = held.call;
   return {
     type: 'call_started',
-    ...headOf(head),
+    ...eventHeader(head),
     callId,
     tool,
     generation: held.generation,
@@ -61,9 +82,9 @@ function spentBy(input: CallInput | undefined): CallStarted['decision'] {
   return { decision: input.generation > 0 ? 'run-again' : decision, approver, ...defined({ reason }) };
 }
 
-/** Nothing is known of a call that cannot be read, so the worst is assumed. */
+/** A call that cannot be read may be of any effect, so the worst is assumed. */
 function effectOf({ call }: CallFold): CallStarted['effect'] {
-  return call.kind === 'run' || call.kind === 'ask' ? call.settings.effect : 'unsafe';
+  return isValidCall(call) ? call.settings.effect : 'unsafe';
 }
 
 export function callCompleted(
@@ -71,37 +92,122 @@ export function callCompleted(
   event: EventOf<'activity_completed'>,
   activity: ActivityFold,
 ): TurnEvent[] {
-  const output = is.callOutput(event.result) ? event.result : undefined;
+  const output = readCallOutput(event.result, held.call.callId);
   if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt);
-  const result =
-    output?.result ??
-    failureResult(held, { code: 'unknown', message: 'the result cannot be read' }, event.at);
+  if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output.askAgain);
+  if (output !== undefined && 'notHere' in output) return givenBack(event, held, output.notHere);
+  delete held.absent;
+  // One that this reader has no key for is another matter: the workflow may have read it.
+  const wasRead = event.result !== undefined;
+  if (output === undefined && wasRead && effectOf(held) === 'unsafe')
+    return lose(event, held, { message: UNREADABLE });
+  const result = output?.result ?? failureResult(held, unreadable(), event.at);
   return endCall(event, held, { result, ...factsOf(activity, event.at), origin: 'handler' });
 }
 
-/** Failed, timed out or cancelled. */
-export function callFailed(
-  held: CallFold,
-  event: EventOf<'activity_failed'>,
-  activity: ActivityFold,
-): TurnEvent[] {
-  const settled = settleFailure(event.failure, effectOf(held) === 'unsafe');
-  if ('doubt' in settled) return lose(event, held, { message: settled.doubt });
-  const result = 'result' in settled ? settled.result : failureResult(held, settled.failure, event.at);
-  const origin = 'result' in settled ? 'handler' : 'failure';
-  return endCall(event, held, { result, ...factsOf(activity, event.at), origin });
+/** The worker that took it lacks its agent or tool; one event, however often that happens. */
+function givenBack(head: EventHeader, held: CallFold, message: string): TurnEvent[] {
+  const isFirst = held.absent === undefined;
+  held.absent = message;
+  const { callId, tool } = held.call;
+  return isFirst ? [{ type: 'call_waits', ...eventHeader(head), callId, tool, message }] : [];
 }
 
-function lose(head: EventHead, held: CallFold, doubt: NonNullable<CallFold['doubt']>): TurnEvent[] {
+/** Failed, timed out or cancelled. Whether that proves that an unsafe call never started, the next workflow task judges. */
+export function callFailed(
+  state: FoldState,
+  event: EventOf<'activity_failed'>,
+  of: { held: CallFold; activity: ActivityFold },
+): TurnEvent[] {
+  const failed = { ...of, event };
+  if (!endedUntaken(lostActivity(event.failure))) return judge(failed, event);
+  state.unjudged.push(failed);
+  return [];
+}
+
+/** A workflow task begins, and judges what failed before it. */
+export function judgeFailures(state: FoldState, event: EventOf<'task_started'>): TurnEvent[] {
+  return state.unjudged.splice(0).flatMap((failed) => judge(failed, event));
+}
+
+function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): TurnEvent[] {
+  const openMs = Date.parse(by.at) - activity.scheduledIn;
+  const times = { openMs, ...timesOf(held) };
+  const settled = settleFailure(event.failure, { unsafe: effectOf(held) === 'unsafe', times });
+  if ('doubt' in settled) return lose(by, held, { message: settled.doubt });
+  const result = 'result' in settled ? settled.result : failureResult(held, settled.failure, event.at);
+  const origin = 'result' in settled ? 'handler' : 'failure';
+  return endCall(by, held, { result, ...factsOf(activity, event.at), origin });
+}
+
+function timesOf({ call }: CallFold): Omit<OpenTimes, 'openMs'> {
+  if (!isValidCall(call)) return { heartbeatMs: 0, startWithinMs: 0, maximumAttempts: 1 };
+  return { ...call.settings, maximumAttempts: mostAttempts(call.settings) };
+}
+
+/** As the workflow does: only our own worker says so, and never of an unsafe call. */
+function voidDecision(head: EventHeader, held: CallFold, message: string): TurnEvent[] {
+  const { call } = held;
+  if (call.kind !== 'ask' || call.settings.effect === 'unsafe') return lose(head, held, { message });
+  held.phase = 'replanning';
+  held.planned = true;
+  held.approved = false;
+  held.effective = call.arguments;
+  held.note = message;
+  const { callId, tool } = call;
+  return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message }];
+}
+
+function lose(head: EventHeader, held: CallFold, doubt: NonNullable<CallFold['doubt']>): TurnEvent[] {
   held.phase = 'lost';
   held.doubt = doubt;
   held.asked = false;
   delete held.proof;
+  if (held.reported !== undefined) held.proof = held.reported;
   const { callId, tool } = held.call;
   const { message, partial } = doubt;
-  return [{ type: 'call_lost', ...headOf(head), callId, tool, ...defined({ message, partial }) }];
+  return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...defined({ message, partial }) }];
 }
 
 function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {
   return { durationMs: Date.parse(at) - Date.parse(activity.scheduledAt), attempts: activity.attempts };
+}
+
+/**
+ * A call of a `local` tool: history has one marker, when it is over. Its id is in the result and at the head of its
+ * summary; an attempt that will be repeated does not end the call.
+ */
+export function localActivity(state: FoldState, event: EventOf<'local_activity'>): TurnEvent[] {
+  const callId = localCallId(event);
+  if (event.backsOff || callId === undefined) return [];
+  const held = ensureCall(state, callId, event.activityType);
+  if (is.callOutput(event.result) && 'notHere' in event.result)
+    return givenBack(event, held, event.result.notHere);
+  const started = startedEvent(event, held, { input: undefined, taskQueue: '' });
+  const settled = outcomeOf(event);
+  const result = 'result' in settled ? settled.result : undefined;
+  const failure =
+    'failure' in settled ? settled.failure : { code: 'unknown' as const, message: 'it was lost' };
+  const ending = endCall(event, held, {
+    result: result ?? failureResult(held, failure, event.at),
+    durationMs: result?.metadata.execution_time_ms ?? 0,
+    attempts: event.attempt,
+    origin: result === undefined ? 'failure' : 'handler',
+  });
+  return [started, ...ending];
+}
+
+/** It is not on the server, so nothing but its own failure ends it. */
+const NOT_OPEN = { openMs: 0, heartbeatMs: 1, startWithinMs: 0, maximumAttempts: 1 };
+
+function outcomeOf(event: EventOf<'local_activity'>): ReturnType<typeof settleFailure> {
+  if (event.failure !== undefined) return settleFailure(event.failure, { unsafe: false, times: NOT_OPEN });
+  const output = is.callOutput(event.result) ? event.result : undefined;
+  if (output !== undefined && 'result' in output) return { result: output.result };
+  return { failure: { code: 'unknown', message: 'the result cannot be read' } };
+}
+
+function localCallId({ result, summary }: EventOf<'local_activity'>): string | undefined {
+  if (is.callOutput(result) && 'result' in result) return result.result.callId;
+  return summary?.split(' ', 1)[0];
 }

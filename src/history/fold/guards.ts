@@ -6,7 +6,8 @@ import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
 import type { TranscriptEntry } from '../../contract/transcript';
-import type { OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
+import { CLOSING_CAUSES } from '../../contract/call-messages';
+import type { ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 
 /**
  * What of a decoded payload the fold relies on. Looser than the contract on purpose: a history of an older or newer
@@ -27,6 +28,7 @@ const settings = z.object({
   requestExpiresMs: z.number().nullable(),
   noBatch: z.boolean().optional(),
   timeoutMs: z.number().optional(),
+  retry: z.object({ maximumAttempts: z.number() }),
 });
 const ask = head.extend({
   kind: z.literal('ask'),
@@ -47,12 +49,18 @@ const thinkOutput = z.object({
   schemas: z.record(z.string(), object).optional(),
 });
 const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
-const inDoubt = z.object({ message: z.string(), partial: z.string().optional() });
+const inDoubt = z.object({
+  message: z.string(),
+  partial: z.string().optional(),
+  running: z.literal(true).optional(),
+});
 const openItem = z.object({
   callId: z.string(),
   kind: z.enum(['request', 'in_doubt']),
   tool: z.string(),
   summary: z.string(),
+  seenDigest: z.string().optional(),
+  note: z.string().optional(),
   since: z.string(),
   deadline: z.string().nullable(),
 });
@@ -63,66 +71,84 @@ const message = z.discriminatedUnion('kind', [
   head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
 ]);
 
-const schemas = {
-  carried: z.object({ transcript: z.array(message), step: z.number().optional() }),
-  turnInput: z.object({ agent: z.string(), prompt: z.string() }),
-  turnResult: z.object({ status: z.enum(['answered', 'step_limit']), answer: z.string() }),
-  gatedCall: ask,
-  thinkInput: z.object({ step: z.number(), results: z.array(resultRef) }),
-  forkInput: z.object({
-    of: z.string(),
-    from: z.string(),
-    world: z.enum(WORLDS),
-    given: thinkOutput.optional(),
-  }),
-  thinkOutput,
-  prepareOutput: z.object({ call, schema: object.optional() }),
-  callInput: head.extend({
-    callKey: z.string(),
-    generation: z.number(),
-    arguments: object,
-    effect: z.enum(EFFECTS),
-  }),
-  callOutput: z.union([z.object({ result }), z.object({ inDoubt })]),
-  verifyOutput: z.discriminatedUnion('outcome', [
-    z.object({ outcome: z.literal('happened'), result }),
-    z.object({ outcome: z.enum(['did_not', 'cannot_tell']), message: z.string() }),
-  ]),
-  outcome: z.object({ callKey: z.string(), generation: z.number(), result }),
-  openMemo: z.object({ key: z.string(), count: z.number(), items: z.array(openItem) }),
-  verdicts: z.array(
-    z.object({
-      callId: z.string(),
-      verdict: z.enum(['accepted', ...REFUSAL_CODES]),
-      decisionId: z.string(),
-    }),
-  ),
-  accepted: z.object({ accepted: z.literal(true), callId: z.string(), approver: z.string() }),
-  refused: z.object({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: z.string() }),
-};
-
-function fits(schema: z.ZodType, value: unknown): boolean {
-  return schema.safeParse(value).success;
+function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
+  return (value): value is T => schema.safeParse(value).success;
 }
 
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
-  turnInput: (value: unknown): value is TurnInput => fits(schemas.turnInput, value),
-  carried: (value: unknown): value is { transcript: TranscriptEntry[]; step?: number } =>
-    fits(schemas.carried, value),
-  turnResult: (value: unknown): value is TurnResult => fits(schemas.turnResult, value),
-  gatedCall: (value: unknown): value is ValidCall => fits(schemas.gatedCall, value),
-  forkInput: (value: unknown): value is ForkInput => fits(schemas.forkInput, value),
-  thinkInput: (value: unknown): value is ThinkInput => fits(schemas.thinkInput, value),
-  thinkOutput: (value: unknown): value is ThinkOutput => fits(schemas.thinkOutput, value),
-  prepareOutput: (value: unknown): value is PrepareOutput => fits(schemas.prepareOutput, value),
-  callInput: (value: unknown): value is CallInput => fits(schemas.callInput, value),
-  callOutput: (value: unknown): value is CallOutput => fits(schemas.callOutput, value),
-  verifyOutput: (value: unknown): value is VerifyOutput => fits(schemas.verifyOutput, value),
-  outcome: (value: unknown): value is OutcomeReport => fits(schemas.outcome, value),
-  openMemo: (value: unknown): value is OpenMemo => fits(schemas.openMemo, value),
-  verdicts: (value: unknown): value is SignalVerdict[] => fits(schemas.verdicts, value),
-  accepted: (value: unknown): value is Accepted => fits(schemas.accepted, value),
-  refused: (value: unknown): value is Refused => fits(schemas.refused, value),
-  toolResult: (value: unknown): value is ToolResult => fits(result, value),
+  carried: guard<{ transcript: TranscriptEntry[]; step?: number }>(
+    z.object({ transcript: z.array(message), step: z.number().optional() }),
+  ),
+  turnInput: guard<TurnInput>(z.object({ agent: z.string(), prompt: z.string() })),
+  turnResult: guard<TurnResult>(z.object({ status: z.enum(['answered', 'step_limit']), answer: z.string() })),
+  gatedCall: guard<ValidCall>(ask),
+  thinkInput: guard<ThinkInput>(
+    z.object({
+      step: z.number(),
+      results: z.array(resultRef),
+      droppedBefore: z.number(),
+      cutTo: z.number().optional(),
+    }),
+  ),
+  forkInput: guard<ForkInput>(
+    z.object({
+      of: z.string(),
+      from: z.string(),
+      world: z.enum(WORLDS),
+      given: thinkOutput.optional(),
+    }),
+  ),
+  thinkOutput: guard<ThinkOutput>(thinkOutput),
+  prepareOutput: guard<PrepareOutput>(z.object({ call, schema: object.optional() })),
+  callInput: guard<CallInput>(
+    head.extend({
+      callKey: z.string(),
+      generation: z.number(),
+      arguments: object,
+      effect: z.enum(EFFECTS),
+    }),
+  ),
+  callOutput: guard<CallOutput>(
+    z.union([
+      z.object({ result }),
+      z.object({ inDoubt }),
+      z.object({ askAgain: z.string() }),
+      z.object({ notHere: z.string() }),
+    ]),
+  ),
+  verifyOutput: guard<VerifyOutput>(
+    z.discriminatedUnion('outcome', [
+      z.object({ outcome: z.literal('happened'), result }),
+      z.object({ outcome: z.enum(['did_not', 'cannot_tell']), message: z.string() }),
+    ]),
+  ),
+  outcome: guard<OutcomeReport>(
+    z.object({ callKey: z.string(), generation: z.number(), secret: z.string(), result }),
+  ),
+  closedMemo: guard<ClosedMemo>(z.partialRecord(z.enum(CLOSING_CAUSES), z.array(z.string()))),
+  openMemo: guard<OpenMemo>(z.object({ key: z.string(), count: z.number(), items: z.array(openItem) })),
+  verdicts: guard<SignalVerdict[]>(
+    z.array(
+      z.object({
+        callId: z.string(),
+        verdict: z.enum(['accepted', ...REFUSAL_CODES]),
+        decisionId: z.string(),
+        asksAgain: z.literal(true).optional(),
+        behind: z.number().optional(),
+      }),
+    ),
+  ),
+  accepted: guard<Accepted>(
+    z.object({
+      accepted: z.literal(true),
+      callId: z.string(),
+      approver: z.string(),
+      asksAgain: z.literal(true).optional(),
+    }),
+  ),
+  refused: guard<Refused>(
+    z.object({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: z.string() }),
+  ),
+  toolResult: guard<ToolResult>(result),
 } as const;

@@ -1,46 +1,96 @@
-import { doubt, lost, unstarted } from '../../contract/endings';
-import { makeFailure, makeSuccess } from '../../contract/make-result';
+import { isValidCall } from '../../contract/call';
+import { doubt, lost, type LostActivity, type OpenTimes, unstarted } from '../../contract/call-messages';
+import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../../contract/result';
 import { FAILURES } from '../../contract/names';
-import type { ToolFailure, ToolResult } from '../../contract/result';
 import { rootOf } from '../decode/failure';
 import type { DecodedFailure } from '../decode/events';
-import type { CallFold } from './state';
 import { is } from './guards';
+import type { ResultRef } from '../../contract/think';
+import type { CallEnded, EventHeader } from '../events';
+import { type CallFold, endCall, type FoldState } from './state';
 
 /** A result that no handler made: the turn made it, or it follows from how the activity failed. */
 export function failureResult(held: CallFold, failure: ToolFailure, at: string): ToolResult {
-  return makeFailure(headOf(held), failure, factsOf(held, at));
+  return makeFailure(resultHead(held), failure, factsOf(held, at));
 }
 
 /** A success that a person vouches for, with the words the model reads. */
-export function successResult(held: CallFold, content: string, at: string): ToolResult {
-  return makeSuccess(headOf(held), { content, contentType: 'text' }, factsOf(held, at));
+function successResult(held: CallFold, content: string, at: string): ToolResult {
+  return makeSuccess(resultHead(held), { content, contentType: 'text' }, factsOf(held, at));
 }
 
 /** The same result with the words the model read in the end. */
-export function withText(result: ToolResult, text: string | undefined): ToolResult {
+function withText(result: ToolResult, text: string | undefined): ToolResult {
   return text === undefined ? result : { ...result, content: text };
 }
 
-function headOf({ call, effective }: CallFold) {
+function resultHead({ call, effective }: CallFold) {
   return { id: call.id, callId: call.callId, tool: call.tool, arguments: effective };
 }
 
 function factsOf({ call, approved }: CallFold, at: string) {
-  const safety = call.kind === 'run' || call.kind === 'ask' ? call.settings.safety : null;
+  const safety = isValidCall(call) ? call.settings.safety : null;
   return { timestamp: at, safety, approved };
 }
 
 /** What a failed activity means for its call, by the rules of the workflow's own settlement. */
 export type Settled = { result: ToolResult } | { failure: ToolFailure } | { doubt: string };
 
-/** As the workflow judges it: some failures prove that the call never started, others leave an unsafe call in doubt. */
-export function settleFailure(failure: DecodedFailure, unsafe: boolean): Settled {
-  const root = rootOf(failure);
-  const activity = { ...root, cancelled: root.kind === 'canceled' };
-  const proven = unstarted(activity);
+/** What a failure says of its activity. */
+export function lostActivity(failure: DecodedFailure): LostActivity {
+  const { beaten = false, untaken = false, ...root } = rootOf(failure);
+  return { ...root, beaten, untaken, cancelled: root.kind === 'canceled' };
+}
+
+/** As the workflow does: some failures prove that the call never started, others leave an unsafe call in doubt. */
+export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; times: OpenTimes }): Settled {
+  const activity = lostActivity(failure);
+  const proven = unstarted(activity, of.times);
   if (proven !== undefined) return { failure: proven };
-  if (unsafe) return { doubt: doubt(activity) };
+  if (of.unsafe) return { doubt: doubt(activity) };
+  const root = rootOf(failure);
   const [last] = root.type === FAILURES.retry ? root.details : [];
   return is.toolResult(last) ? { result: last } : { failure: lost(activity) };
+}
+
+/** Ends a call that the turn itself closed, with the text for the model if history has it. */
+export function closeWithText(state: FoldState, head: EventHeader, ref: ResultRef): CallEnded[] {
+  const held = state.calls.get(ref.callId);
+  if (held === undefined || held.phase === 'ended') return [];
+  const made = resultOfClosing(held, held.closing ?? unknownClosing(ref), head.at);
+  return end(head, held, withText(made, ref.text));
+}
+
+/** Ends what the turn closed at its end: no `think` follows that would bring the text. */
+export function closeRest(state: FoldState, head: EventHeader): CallEnded[] {
+  return [...state.calls.values()].flatMap((held) =>
+    held.closing === undefined ? [] : end(head, held, resultOfClosing(held, held.closing, head.at)),
+  );
+}
+
+/** Ends a call in doubt by what proved its outcome. */
+export function closeByProof(
+  head: EventHeader,
+  held: CallFold,
+  proof: ToolResult | ToolFailure,
+): CallEnded[] {
+  if ('success' in proof) {
+    return endCall(head, held, { result: proof, durationMs: null, attempts: 1, origin: 'handler' });
+  }
+  return end(head, held, failureResult(held, proof, head.at));
+}
+
+function end(head: EventHeader, held: CallFold, result: ToolResult): CallEnded[] {
+  const attempts = held.doubt === undefined ? 0 : 1;
+  return endCall(head, held, { result, durationMs: null, attempts, origin: 'turn' });
+}
+
+function resultOfClosing(held: CallFold, closing: NonNullable<CallFold['closing']>, at: string): ToolResult {
+  return 'content' in closing ? successResult(held, closing.content, at) : failureResult(held, closing, at);
+}
+
+function unknownClosing(ref: ResultRef): NonNullable<CallFold['closing']> {
+  return ref.success
+    ? { content: ref.text ?? '' }
+    : { code: 'unknown', message: 'the record does not say why' };
 }

@@ -1,9 +1,11 @@
 import type { InDoubt, PreparedCall } from '../../contract/call';
+import type { Abandonment } from '../../contract/decision';
 import type { ForkOrigin } from '../../contract/fork';
 import type { JsonObject } from '../../contract/json';
 import type { ToolFailure, ToolResult } from '../../contract/result';
 import type { JsonSchema } from '../../contract/tool';
-import type { CallEnded, EventHead } from '../events';
+import type { EventOf } from '../decode/events';
+import type { CallEnded, EventHeader, Reapplied } from '../events';
 
 /** What an activity that was scheduled is for. */
 export type Purpose =
@@ -16,10 +18,12 @@ export type Purpose =
 export interface ActivityFold {
   purpose: Purpose;
   scheduledAt: string;
+  /** Workflow time in ms of the workflow task that scheduled it. */
+  scheduledIn: number;
   attempts: number;
 }
 
-/** One call as far as the events so far tell. */
+/** One call after the events so far. */
 export interface CallFold {
   call: PreparedCall;
   /** Of its tool, where the record has it. */
@@ -33,17 +37,32 @@ export interface CallFold {
   /** Workflow time in ms; null where it never expires. */
   deadline: number | null;
   approved: boolean;
+  /** Of the execution that runs, or is in doubt. */
+  secret?: string;
   doubt?: InDoubt;
   /** Whether a person has been asked about the doubt. */
   asked: boolean;
+  /** What the workers lacked that gave it back, until it starts. */
+  absent?: string;
   /** What the model asked for, once a person's edit has changed `call`. */
   original?: JsonObject;
-  /** While `replanning`: the new plan is made, or could not be. */
+  /** While `replanning`: the new preview is made, or could not be, or none is needed. */
   planned?: boolean;
+  /** Why it is asked about once more: the edit before was not taken, or the decision did not hold. */
+  note?: string;
+  /** A late outcome that came before the loss was known. */
+  reported?: ToolResult;
   /** What settles the doubt if no person was first. */
   proof?: ToolResult | ToolFailure;
-  /** How it was closed without a result of its own; the words the model reads come with the next `think`. */
-  fate?: ToolFailure | { content: string };
+  /** How the turn closed it; the text that the model reads comes with the next `think`. */
+  closing?: ToolFailure | { content: string };
+}
+
+/** A call's activity that failed, until a workflow task has judged it. */
+export interface UnjudgedFailure {
+  held: CallFold;
+  activity: ActivityFold;
+  event: EventOf<'activity_failed'>;
 }
 
 /** A decision or resolution by signal that no workflow task has judged yet. */
@@ -51,8 +70,9 @@ export interface PendingSignal {
   signal: 'approval' | 'resolution';
   input: unknown;
   identity: string;
-  /** Already told, because the call it allows started before the verdict was written. */
-  told: boolean;
+  /** Its event exists already: the call that it allows started before the verdict was written. */
+  isJudged: boolean;
+  reapplied?: Reapplied;
 }
 
 /** A decision or resolution by update, between its acceptance and its verdict. */
@@ -60,6 +80,7 @@ export interface PendingUpdate {
   name: string;
   input: unknown;
   identity: string;
+  reapplied?: Reapplied;
 }
 
 /** Everything the fold remembers. Changed only by the functions of this folder. */
@@ -76,10 +97,16 @@ export interface FoldState {
   activities: Map<number, ActivityFold>;
   /** Calls of the current step. */
   calls: Map<string, CallFold>;
+  /** Failures of calls that the next workflow task judges, because its time counts. */
+  unjudged: UnjudgedFailure[];
   signals: PendingSignal[];
   updates: Map<string, PendingUpdate>;
-  /** Decision ids that were accepted: a repeat by the other door is not told again. */
-  taken: Set<string>;
+  /** The reset whose messages come now: it applies them again before it schedules the first workflow task. */
+  reapplying: Reapplied | undefined;
+  /** Who ended the turn with calls in doubt, and why. */
+  abandoned?: Abandonment;
+  /** Decision ids that were accepted: a repeat by the other way makes no second event. */
+  acceptedIds: Set<string>;
 }
 
 /** A state that knows nothing yet. */
@@ -93,9 +120,11 @@ export function makeState(): FoldState {
     taskTime: 0,
     activities: new Map(),
     calls: new Map(),
+    unjudged: [],
     signals: [],
     updates: new Map(),
-    taken: new Set(),
+    reapplying: undefined,
+    acceptedIds: new Set(),
   };
 }
 
@@ -103,7 +132,7 @@ export function makeState(): FoldState {
  * The part of an event that every turn event repeats. It comes after `type`: Node 20 takes half a microsecond for each
  * field of a literal that begins with a spread.
  */
-export function headOf({ eventId, at }: EventHead): EventHead {
+export function eventHeader({ eventId, at }: EventHeader): EventHeader {
   return { eventId, at };
 }
 
@@ -111,9 +140,9 @@ export function headOf({ eventId, at }: EventHead): EventHead {
 export type Ending = Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin'>;
 
 /** Gives a call its result; a call that has one keeps it. */
-export function endCall(head: EventHead, held: CallFold, ending: Ending): CallEnded[] {
+export function endCall(head: EventHeader, held: CallFold, ending: Ending): CallEnded[] {
   if (held.phase === 'ended') return [];
   held.phase = 'ended';
   const { callId, tool } = held.call;
-  return [{ type: 'call_ended', ...headOf(head), callId, tool, ...ending }];
+  return [{ type: 'call_ended', ...eventHeader(head), callId, tool, ...ending }];
 }

@@ -1,15 +1,15 @@
-import type { PreparedCall } from '../../contract/call';
-import { dryKindOf, dryResult } from '../../contract/dry';
+import { type PreparedCall, isValidCall } from '../../contract/call';
+import { resultWithoutRun } from '../../contract/fork';
 import type { ToolResult } from '../../contract/result';
 import type { ThinkOutput } from '../../contract/think';
 import type { JsonSchema } from '../../contract/tool';
 import { rootOf } from '../decode/failure';
 import type { EventOf } from '../decode/events';
-import { defined } from '../defined';
-import type { CallEnded, EventHead, ProposedCall, TurnEvent } from '../events';
+import { defined } from '../../contract/defined';
+import type { CallEnded, EventHeader, ProposedCall, Thinking, TurnEvent } from '../events';
 import { is } from './guards';
-import { closeWithText } from './closing';
-import { endCall, headOf, type CallFold, type FoldState } from './state';
+import { closeWithText } from './results';
+import { endCall, eventHeader, type CallFold, type FoldState } from './state';
 
 /** The model is asked: every call of the step before has its result by now, and its words are here. */
 export function thinkScheduled(
@@ -20,21 +20,21 @@ export function thinkScheduled(
   const refs = is.thinkInput(event.input) ? event.input.results : [];
   const ended = refs.flatMap((ref) => closeWithText(state, event, ref));
   state.step = step;
-  return [...ended, { type: 'thinking', ...headOf(event), step, ...droppedIn(event.input) }];
+  return [...ended, { type: 'thinking', ...eventHeader(event), step, ...droppedIn(event.input) }];
 }
 
-function droppedIn(input: unknown): { droppedBefore?: number } {
-  const dropped = is.thinkInput(input) ? input.droppedBefore : 0;
-  return dropped > 0 ? { droppedBefore: dropped } : {};
+function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo'> {
+  if (!is.thinkInput(input)) return {};
+  const { droppedBefore, cutTo } = input;
+  return defined({ droppedBefore: droppedBefore > 0 ? droppedBefore : undefined, cutTo });
 }
 
-/** The started event is written when the activity closes, so this tells of retries after the fact. */
+/** The started event is written when the activity closes, so retries are known only afterwards. */
 export function thinkStarted(event: EventOf<'activity_started'>, step: number): TurnEvent[] {
   if (event.attempt <= 1) return [];
   const lastFailure = event.lastFailure === undefined ? undefined : rootOf(event.lastFailure).message;
-  return [
-    { type: 'think_retried', ...headOf(event), step, ...defined({ attempt: event.attempt, lastFailure }) },
-  ];
+  const { attempt } = event;
+  return [{ type: 'think_retried', ...eventHeader(event), step, attempt, ...defined({ lastFailure }) }];
 }
 
 export function thinkCompleted(
@@ -52,7 +52,7 @@ type Reply = Pick<ThinkOutput, 'text' | 'model' | 'finishReason' | 'calls' | 'us
 /** A step with its calls, by a model or, at the beginning of a fork, given. */
 export function stepTaken(
   state: FoldState,
-  event: EventHead,
+  event: EventHeader,
   { step, output, given }: { step: number; output: Reply; given?: true },
 ): TurnEvent[] {
   state.calls = new Map(
@@ -60,28 +60,25 @@ export function stepTaken(
   );
   const { text, model, finishReason, usage, replyId } = output;
   const calls = output.calls.map(proposedOf);
-  const told: TurnEvent = {
+  const made: TurnEvent = {
     type: 'step',
-    ...headOf(event),
+    ...eventHeader(event),
     step,
     ...defined({ text, model, finishReason, usage, given, replyId }),
     calls,
   };
-  return [told, ...endUnrun(state, event)];
+  return [made, ...endUnrun(state, event)];
 }
 
 export function thinkFailed(event: EventOf<'activity_failed'>, step: number): TurnEvent[] {
   const { message, type } = rootOf(event.failure);
-  return [{ type: 'think_failed', ...headOf(event), step, ...defined({ message, failureType: type }) }];
+  return [{ type: 'think_failed', ...eventHeader(event), step, ...defined({ message, failureType: type }) }];
 }
 
-/** A reply whose payload nobody here can decode; what follows it is told as far as it can be. */
+/** A reply whose payload cannot be decoded here; the events after it are made as far as possible. */
 const UNREADABLE: Reply = {
-  text: '[cannot be read without its codec]',
-  schemas: {},
-  model: '',
-  finishReason: '',
-  calls: [],
+  ...{ text: '[cannot be read without its codec]', model: '', finishReason: '' },
+  ...{ schemas: {}, calls: [] },
 };
 
 /** A call as `think` or `prepare` made it, and the schema of its tool. */
@@ -108,11 +105,12 @@ export function proposedOf(call: PreparedCall): ProposedCall {
   const error = call.kind === 'invalid' ? call.result.content : undefined;
   const wrote =
     call.kind === 'remote' || call.kind === 'invalid' ? { raw: call.raw } : { proposed: call.proposed };
-  return { callId, id, tool, kind, arguments: argumentsOf(call), ...defined({ error, ...wrote }) };
+  const effect = isValidCall(call) ? call.settings.effect : undefined;
+  return { callId, id, tool, kind, arguments: argumentsOf(call), ...defined({ error, effect, ...wrote }) };
 }
 
 /** Ends the calls that will never run: those that brought a result along, and in a dry world those with an effect. */
-export function endUnrun(state: FoldState, event: EventHead): CallEnded[] {
+export function endUnrun(state: FoldState, event: EventHeader): CallEnded[] {
   return [...state.calls.values()].flatMap((held) => {
     const result = unrunResult(state, held, event.at);
     if (result === undefined) return [];
@@ -124,6 +122,5 @@ export function endUnrun(state: FoldState, event: EventHead): CallEnded[] {
 function unrunResult({ fork }: FoldState, { call }: CallFold, at: string): ToolResult | undefined {
   if (call.kind === 'remote') return undefined;
   if (call.kind === 'invalid' || call.kind === 'recorded') return call.result;
-  const dry = fork?.world === 'dry' ? dryKindOf(call) : undefined;
-  return dry === undefined ? undefined : dryResult(call, dry, at);
+  return resultWithoutRun(fork, call, at);
 }

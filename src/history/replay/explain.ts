@@ -1,9 +1,11 @@
-import type { History } from '../read-histories';
+import type { History } from '../decode/decode';
 import { z } from 'zod';
-import { defined } from '../defined';
-import { tasksOf, type Deed, type RecordedTask } from './deeds';
-import { firstDifference, type Difference, type DoneByTask } from './difference';
-import { isThink, placeOf, wordsOf } from './words';
+
+import { defined } from '../../contract/defined';
+import { type Command, isSame, type RecordedTask, tasksOf, type RecordedCommand } from './commands';
+import { gateMemoKey, MEMO, ACTIVITIES } from '../../contract/names';
+import { purposeOf } from '../fold/activities';
+import { parseJson } from '../../contract/json';
 
 /**
  * Why a run does not replay.
@@ -33,7 +35,7 @@ export interface Finding {
 
 /** What was seen while a run was replayed. */
 export interface Observed {
-  done: DoneByTask;
+  done: CommandsByTask;
   /** How the code failed, and in which workflow task. */
   failure?: { message: string; place?: string; startedId: number };
   /** How it did not come to rest: `works for 20 s`. Nothing else is known of the run then. */
@@ -48,7 +50,7 @@ export function explain(history: History, observed: Observed, said: string): Fin
   if (NO_WORKFLOW.test(message)) return { kind: 'no_workflow', eventId: 1, message };
   if (observed.failure !== undefined) return thrown(observed.failure, tasks, message);
   const difference = firstDifference(tasks, observed.done);
-  if (difference !== undefined) return told(difference, tasks, message);
+  if (difference !== undefined) return explainDifference(difference, tasks, message);
   const eventId = eventIn(message) ?? lastDone(observed);
   return { kind: 'unknown', eventId, ...stepAt(tasks, eventId), message };
 }
@@ -64,10 +66,10 @@ function thrown(
   return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${at(failure)}`, message };
 }
 
-/** What history has next there is what the code did not get to, or goes on with for ever. */
+/** What history has next is what the code does not reach, or never finishes. */
 function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly RecordedTask[]): Finding {
   const eventId = stuck.startedId;
-  const next = tasks.find(({ startedId }) => startedId === eventId)?.deeds[0]?.deed;
+  const next = tasks.find(({ startedId }) => startedId === eventId)?.commands[0]?.command;
   const place = { ...stepAt(tasks, eventId), ...placeOf(next) };
   const said = defined({ history: next && wordsOf(next) });
   return { kind: 'stuck', eventId, ...place, ...said, code: `${stuck.how}${at(stuck)}` };
@@ -87,31 +89,27 @@ export function messageIn(said: string): string {
 }
 
 function parse(quoted: string): unknown {
-  try {
-    return JSON.parse(quoted);
-  } catch {
-    // Rust escapes a few characters otherwise than JSON does.
-    return quoted.slice(1, -1);
-  }
+  // Rust escapes a few characters otherwise than JSON does.
+  return parseJson(quoted) ?? quoted.slice(1, -1);
 }
 
-function told(difference: Difference, tasks: readonly RecordedTask[], message: string): Finding {
+function explainDifference(difference: Difference, tasks: readonly RecordedTask[], message: string): Finding {
   const recorded = difference.kind === 'extra' ? undefined : difference.recorded;
   const done = difference.kind === 'missing' ? undefined : difference.done;
   const eventId = difference.kind === 'extra' ? difference.afterId : difference.recorded.eventId;
-  const named = placeOf(recorded?.deed).step === undefined ? placeOf(done) : placeOf(recorded?.deed);
+  const named = placeOf(recorded?.command).step === undefined ? placeOf(done) : placeOf(recorded?.command);
   const place = { ...stepAt(tasks, eventId), ...named };
-  const words = (deed: Deed | undefined) => deed && wordsOf(deed);
-  const said = defined({ history: words(recorded?.deed), code: words(done) });
+  const words = (command: Command | undefined) => command && wordsOf(command);
+  const said = defined({ history: words(recorded?.command), code: words(done) });
   return { kind: difference.kind, eventId, ...place, ...said, message };
 }
 
 /** The step that the model was last asked for at an event. */
 function stepAt(tasks: readonly RecordedTask[], eventId: number): { step?: number } {
   const asked = tasks
-    .flatMap(({ deeds }) => deeds)
-    .findLast(({ deed, eventId: at }) => at <= eventId && isThink(deed));
-  return placeOf(asked?.deed);
+    .flatMap(({ commands }) => commands)
+    .findLast(({ command, eventId: at }) => at <= eventId && isThink(command));
+  return placeOf(asked?.command);
 }
 
 /** Temporal names an event where it can: `HistoryEvent(id: 5, TimerStarted)`. */
@@ -122,4 +120,116 @@ function eventIn(message: string): number | undefined {
 
 function lastDone({ done }: Observed): number {
   return Math.max(0, ...done.keys());
+}
+
+/**
+ * Where code and history go apart. `other`: the code does something else; `missing`: it does not do what history has;
+ * `extra`: it does something that history does not have.
+ */
+export type Difference =
+  | { kind: 'other'; recorded: RecordedCommand; done: Command }
+  | { kind: 'missing'; recorded: RecordedCommand }
+  | { kind: 'extra'; done: Command; afterId: number };
+
+/** What code did in each workflow task, by the id of the task's started event. */
+type CommandsByTask = ReadonlyMap<number, readonly Command[]>;
+
+/** The first thing that code and history do not have in common; undefined where the tasks that were compared agree. */
+export function firstDifference(
+  tasks: readonly RecordedTask[],
+  done: CommandsByTask,
+): Difference | undefined {
+  for (const { startedId, commands } of tasks) {
+    const now = done.get(startedId);
+    if (now === undefined) continue;
+    const difference = compare(commands, now, startedId);
+    if (difference !== undefined) return difference;
+  }
+  return undefined;
+}
+
+function compare(
+  recorded: readonly RecordedCommand[],
+  done: readonly Command[],
+  startedId: number,
+): Difference | undefined {
+  for (let at = 0; at < Math.max(recorded.length, done.length); at++) {
+    const [was, is] = [recorded[at], done[at]];
+    if (was !== undefined && is !== undefined && isSame(was.command, is)) continue;
+    if (was === undefined)
+      return is && { kind: 'extra', done: is, afterId: recorded.at(-1)?.eventId ?? startedId };
+    return is === undefined ? { kind: 'missing', recorded: was } : { kind: 'other', recorded: was, done: is };
+  }
+  return undefined;
+}
+
+function memoWords(fields: readonly string[]): string {
+  const isOpen = fields.some((field) => field === MEMO.open || field.startsWith(gateMemoKey('')));
+  if (isOpen) return 'publishes what waits for a person';
+  return fields.includes(MEMO.closed) ? 'publishes why it closed calls' : 'publishes its verdicts on signals';
+}
+
+/** A command in the words of the agent: `runs call 1.2, pay`. */
+export function wordsOf(command: Command): string {
+  switch (command.what) {
+    case 'activity':
+      return activityWords(command);
+    case 'memo':
+      return memoWords(command.fields);
+    case 'patch':
+      return `takes the path of the patch ${JSON.stringify(command.id)}`;
+    case 'child':
+      return `starts the workflow ${command.type}`;
+    case 'signal':
+      return `sends the signal ${command.name}`;
+    case 'end':
+      return ENDS[command.how];
+    default:
+      return PLAIN[command.what];
+  }
+}
+
+const ENDS = {
+  completed: 'ends the turn',
+  failed: 'fails the turn',
+  cancelled: 'ends the turn as cancelled',
+  continued: 'continues as new',
+} as const;
+
+const PLAIN = {
+  timer: 'sets a timer, as for the deadline of a request',
+  timer_cancelled: 'cancels a timer',
+  activity_cancelled: 'cancels something that runs',
+  attributes: 'updates the search attributes',
+} as const;
+
+function activityWords({ id, type }: { id: string; type: string }): string {
+  const purpose = purposeOf({ id, activityType: type });
+  switch (purpose?.what) {
+    case 'think':
+      return `asks the model for step ${purpose.step}`;
+    case 'prepare':
+      return `prepares call ${purpose.callId}`;
+    case 'verify':
+      return `asks whether call ${purpose.callId} happened`;
+    case 'call':
+      return `runs call ${purpose.callId}, ${type}${purpose.generation > 0 ? ', once more' : ''}`;
+    default:
+      return `runs the activity ${type}`;
+  }
+}
+
+/** Which step and call a command is about, as far as its name says. */
+export function placeOf(command: Command | undefined): { step?: number; callId?: string } {
+  if (command?.what !== 'activity') return {};
+  const purpose = purposeOf({ id: command.id, activityType: command.type });
+  if (purpose === undefined) return {};
+  if (purpose.what === 'think') return { step: purpose.step };
+  const step = Number.parseInt(purpose.callId, 10);
+  return { callId: purpose.callId, ...(Number.isNaN(step) ? {} : { step }) };
+}
+
+/** Whether an activity asks the model. */
+export function isThink(command: Command): boolean {
+  return command.what === 'activity' && command.type === ACTIVITIES.think;
 }

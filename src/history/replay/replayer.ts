@@ -1,16 +1,15 @@
+import type { History } from '../decode/decode';
 import type { coresdk } from '@temporalio/proto';
-import { Worker, type ReplayWorkerOptions } from '@temporalio/worker';
-import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
-import type { WorkflowBundleWithSourceMapAndFilename } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input';
-import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
-import { defined } from '../defined';
-import type { History } from '../read-histories';
-import { deedsOfCommands, type Deed } from './deeds';
+import type { ReplayWorkerOptions } from '@temporalio/worker';
+import { defined } from '../../contract/defined';
+
+import { commandsOf, type Command } from './commands';
 import type { Observed } from './explain';
+import { watchedReplayWorker, type LoadedCode, type WorkflowCreator } from './sdk-internals';
 
 type Activation = coresdk.workflow_activation.IWorkflowActivation;
 type Completion = coresdk.workflow_completion.IWorkflowActivationCompletion;
-type Command = coresdk.workflow_commands.IWorkflowCommand;
+type CoreCommand = coresdk.workflow_commands.IWorkflowCommand;
 
 /** A run to replay. */
 export interface RunToReplay {
@@ -25,10 +24,10 @@ export interface ReplayedRun<T extends RunToReplay> {
   error?: Error;
 }
 
-/** Is told how a replay gets on, before the code goes on. */
+/** Called while a replay goes on, before the code continues. */
 export interface Probe {
   /** The code is loaded, under the name of this file, with this source map. */
-  loaded?(bundle: Pick<WorkflowBundleWithSourceMapAndFilename, 'filename' | 'sourceMap'>): void;
+  loaded?(code: LoadedCode): void;
   /** The code is about to work on a workflow task, by the id of its started event. */
   entering?(startedId: number): void;
   /** The sandbox is entered for a workflow task: to evaluate the code for a new run, or to let it work. */
@@ -46,17 +45,20 @@ export async function* replayRuns<T extends RunToReplay>(
   runs: AsyncIterable<T>,
   probe?: Probe,
 ): AsyncGenerator<ReplayedRun<T>> {
-  const watch = new Watch();
+  const watch = new ReplayWatch();
   const given: T[] = [];
   const histories = mapped(runs, (run) => {
     given.push(run);
     watch.begin();
     return { workflowId: run.turn, history: run.history };
   });
-  for await (const { error } of watchedWorker(watch, probe).runReplayHistories(options, histories)) {
+  const worker = watchedReplayWorker((creator, code) => {
+    probe?.loaded?.(code);
+    return watched(creator, watch, probe);
+  });
+  for await (const { error } of worker.runReplayHistories(options, histories)) {
     const run = given.shift();
-    if (run !== undefined)
-      yield { run, observed: watch.observed(), ...(error === undefined ? {} : { error }) };
+    if (run !== undefined) yield { run, observed: watch.observed(), ...defined({ error }) };
   }
 }
 
@@ -65,8 +67,8 @@ async function* mapped<T, R>(items: AsyncIterable<T>, map: (item: T) => R): Asyn
 }
 
 /** What the code does in the run that is replayed now: they are replayed one at a time. */
-class Watch {
-  private commands = new Map<number, Command[]>();
+class ReplayWatch {
+  private commands = new Map<number, CoreCommand[]>();
   private failure: Observed['failure'];
 
   begin(): void {
@@ -85,9 +87,9 @@ class Watch {
 
   observed(): Observed {
     const done = new Map(
-      [...this.commands].map(([id, commands]): [number, Deed[]] => [id, deedsOfCommands(commands)]),
+      [...this.commands].map(([id, commands]): [number, Command[]] => [id, commandsOf(commands)]),
     );
-    return { done, ...(this.failure === undefined ? {} : { failure: this.failure }) };
+    return { done, ...defined({ failure: this.failure }) };
   }
 }
 
@@ -99,31 +101,7 @@ function failureOf(
   return { message: message ?? '', ...defined({ place }) };
 }
 
-/** The SDK's replay worker, watched, and without what costs it two thirds of its speed and serves only live workers. */
-function watchedWorker(watch: Watch, probe: Probe | undefined): typeof Worker {
-  return class extends Worker {
-    protected static override async createWorkflowCreator(
-      ...[bundle, options, logger]: Parameters<typeof Worker.createWorkflowCreator>
-    ): Promise<WorkflowCreator> {
-      // The SDK sets 49 days, and each call into the sandbox would start a thread to keep them.
-      Object.assign(options, { isolateExecutionTimeoutMs: undefined });
-      const creator = await super.createWorkflowCreator(bundle, options, logger);
-      withoutPromiseStacks();
-      probe?.loaded?.(bundle);
-      return watched(creator, watch, probe);
-    }
-  };
-}
-
-/** The stack of each promise is kept for the query `__stack_trace`, which nobody asks of a replay. */
-function withoutPromiseStacks(): void {
-  const { prepareStackTrace } = Error;
-  globalHandlers.uninstall();
-  // The stacks of errors still name the source.
-  if (prepareStackTrace !== undefined) Error.prepareStackTrace = prepareStackTrace;
-}
-
-function watched(creator: WorkflowCreator, watch: Watch, probe: Probe | undefined): WorkflowCreator {
+function watched(creator: WorkflowCreator, watch: ReplayWatch, probe: Probe | undefined): WorkflowCreator {
   return {
     destroy: () => creator.destroy(),
     createWorkflow: async (options) => {

@@ -1,5 +1,9 @@
-import type { JsonObject } from '../../contract/json';
-import type { Outcome, Round } from './outcome';
+import { defined } from '../../contract/defined';
+import { isObject, type JsonObject, parseJson } from '../../contract/json';
+import { TOOL_ERROR_CODES, type ToolErrorCode } from '../../contract/result';
+import { DROPPED_OUTPUT } from '../../contract/transcript';
+import type { ModelMessage } from '../model';
+import type { ReplaceIntent } from './parse';
 
 /** A call to ask for. */
 export interface PlannedCall {
@@ -7,15 +11,15 @@ export interface PlannedCall {
   arguments: JsonObject;
 }
 
-/** What came of one request, in lines; `failed` where nothing of it was done, which ends the requests after it. */
+/** The outcome of one request, in lines. `failed`: nothing was done, so the requests after it are not tried. */
 export interface Report {
   lines: string[];
   failed: boolean;
 }
 
 /**
- * A request as a generator: it gives the calls of a step and is handed their outcomes. It is run anew from its beginning
- * at every step, with the outcomes that the conversation holds; so it keeps no state and must not depend on anything else.
+ * A request as a generator: it yields the calls of a step and receives their outcomes. It runs from its beginning at
+ * every step, with the outcomes that the conversation holds; so it keeps no state and must not depend on anything else.
  */
 export type Plan = Generator<PlannedCall[], Report, Round>;
 
@@ -41,4 +45,284 @@ export function* askAll(
 /** A report that a tool is missing. */
 export function lacking(...tools: readonly string[]): Report {
   return { lines: [`Not done: this agent has no tool ${tools.join(' or ')}.`], failed: true };
+}
+
+/** One call of an earlier step and its outcome. */
+interface Outcome {
+  tool: string;
+  /** The tool's output, or why it failed; without the note. */
+  text: string;
+  /** Absent: it did what it should. */
+  failure?: ToolErrorCode;
+  /** A person's reason or change. */
+  note?: string;
+  /** Whether its output gave way to the transcript's limit. */
+  dropped: boolean;
+}
+
+/** What the transcript says of one step: the results in the order of the calls. */
+export type Round = readonly Outcome[];
+
+/** The user's last message, and the steps since. */
+export function sinceLastWords(messages: readonly ModelMessage[]): { words: string; rounds: Round[] } {
+  const start = messages.findLastIndex(({ role }) => role === 'user');
+  const words = messages[start];
+  const rounds: Outcome[][] = [];
+  for (const message of messages.slice(start + 1)) {
+    if (message.role === 'assistant') rounds.push([]);
+    else if (message.role === 'tool') rounds.at(-1)?.push(toOutcome(message.toolName, message.content));
+  }
+  return { words: words?.content ?? '', rounds };
+}
+
+/** How a person's note begins; it is followed by an empty line and the result. */
+const NOTE = /^\[[^\n]{1,5000}? (?:changed the arguments of this call before it ran|approved this call)\./;
+const ERROR = /^Error \[([a-z_]{1,30})\]: /;
+
+function toOutcome(tool: string, content: string): Outcome {
+  const end = NOTE.test(content) ? content.indexOf(']\n\n') : -1;
+  const note = end === -1 ? {} : { note: content.slice(1, end) };
+  const text = end === -1 ? content : content.slice(end + 3);
+  const code = ERROR.exec(text)?.[1];
+  const failure = TOOL_ERROR_CODES.find((known) => known === code);
+  const dropped = content === DROPPED_OUTPUT;
+  if (failure === undefined) return { tool, text, ...note, dropped };
+  return { tool, text: text.slice(`Error [${failure}]: `.length), failure, ...note, dropped };
+}
+
+/** What the planner understands; shown when it does not. */
+export const EXAMPLES: readonly string[] = [
+  'list files in src, show tree',
+  'read README.md, info about README.md',
+  "search for 'colour' in src",
+  "replace 'colour' with 'color' in all files",
+  "replace 'colour' with 'color' in docs/guide.md",
+  "create notes.txt with content 'hello', write 'hello' to notes.txt",
+  "insert 'hello' at line 3 of notes.txt",
+  'delete notes.txt',
+  'move notes.txt to docs/notes.txt',
+  'run npm test',
+];
+
+/** How much of an output an answer shows; the timeline has all of it. */
+const SHOWN_CHARACTERS = 4000;
+const CHANGE_CHARACTERS = 500;
+
+const FAILURES: Partial<Record<ToolErrorCode, string>> = {
+  denied: 'denied by a person',
+  expired: 'nobody decided or started it in time',
+  conflict: 'the file is not what was approved',
+  refused: 'refused by policy',
+  in_doubt: 'nobody knows whether it happened',
+  cancelled: 'cancelled',
+  timeout: 'it ran out of time',
+};
+
+/** The output of a command or of a call that only reads. */
+export function describeRead(call: PlannedCall, outcome: Outcome | undefined): string {
+  return describe(call, outcome, SHOWN_CHARACTERS);
+}
+
+/** The outcome of a call that changes something, in the tool's own words. */
+export function describeChange(call: PlannedCall, outcome: Outcome | undefined): string {
+  return describe(call, outcome, CHANGE_CHARACTERS);
+}
+
+function describe(call: PlannedCall, outcome: Outcome | undefined, characters: number): string {
+  const name = nameOf(call);
+  if (outcome === undefined) return `${name}: no result is known.`;
+  const note = outcome.note === undefined ? '' : `\n  ${outcome.note.split('\n').join('\n  ')}`;
+  if (outcome.failure !== undefined) {
+    const why = FAILURES[outcome.failure] ?? outcome.failure;
+    return `${name}: not done, ${why}.${note}\n${indent(cut(outcome.text, CHANGE_CHARACTERS))}`;
+  }
+  return `${name}: done.${note}\n${indent(cut(outcome.text, characters))}`.trimEnd();
+}
+
+/** Tool and what it was asked to work on, such as `delete_file a.txt`. */
+function nameOf({ tool, arguments: args }: PlannedCall): string {
+  const { path, from, to, query, argv } = args;
+  const words = [
+    path ?? from,
+    ...(to === undefined ? [] : ['to', to]),
+    query,
+    ...(Array.isArray(argv) ? argv : []),
+  ];
+  const target = words.filter((word) => typeof word === 'string').join(' ');
+  return cut(target === '' ? tool : `${tool} ${target}`, 200);
+}
+
+/** The start of a text, with a mark where it was cut. */
+export function cut(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  return `${text.slice(0, characters)}… (${text.length - characters} characters more)`;
+}
+
+/** A text indented by two spaces. */
+function indent(text: string): string {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
+/** Tools that can write the change, best first: exact texts are easier to look through than a whole new file. */
+const EDITORS = ['edit_file', 'propose_file_edit', 'write_file'] as const;
+type Editor = (typeof EDITORS)[number];
+
+type Steps<T> = Generator<PlannedCall[], T, Round>;
+
+/** Finds the files, reads them, and asks for one edit a file that has the text. */
+export function* planReplace(intent: ReplaceIntent, tools: Toolbox): Plan {
+  const editor = EDITORS.find((name) => tools.has(name));
+  if (editor === undefined) return lacking(...EDITORS);
+  if (editor !== 'edit_file' && !tools.has('read_file')) return lacking('edit_file', 'read_file');
+  if (intent.from === intent.to) return nothing('the two texts are the same');
+  const found = yield* findFiles(intent, tools);
+  if ('report' in found) return found.report;
+  const read = yield* readFiles({ intent, editor, tools, paths: found.paths });
+  const outcomes = yield* askAll(read.edits);
+  return summarise(intent, read, { outcomes, cut: found.cut });
+}
+
+function nothing(why: string): Report {
+  return { lines: [`Nothing to replace: ${why}.`], failed: true };
+}
+
+/** The list of files is gone, so the report cannot name them, though some edits may have been made. */
+function forgotten(): Report {
+  const why =
+    'The list of files left the transcript, which is too long. What was done so far is in the timeline.';
+  return { lines: [`${why} Ask again for fewer files at once.`], failed: true };
+}
+
+/** `cut`: there may be more files than these. */
+type Found = { paths: string[]; cut: boolean } | { report: Report };
+
+function* findFiles({ from, paths, under }: ReplaceIntent, tools: Toolbox): Steps<Found> {
+  if (paths !== undefined) return { paths, cut: false };
+  if (!tools.has('search_files')) return { report: lacking('search_files; name the files') };
+  if (/[\r\n]/.test(from)) return { report: nothing('text of several lines needs the name of its file') };
+  const call = {
+    tool: 'search_files',
+    arguments: { query: from, ...defined({ path: under }) },
+  };
+  const [outcome] = yield [call];
+  if (outcome?.dropped === true) return { report: forgotten() };
+  if (outcome === undefined || outcome.failure !== undefined) {
+    return { report: { lines: [describeRead(call, outcome)], failed: true } };
+  }
+  const found = filesIn(outcome.text);
+  if (found.length === 0) return { report: nothing(`no file contains ${quote(from)}`) };
+  return { paths: found, cut: isCut(outcome.text) };
+}
+
+interface Reading {
+  intent: ReplaceIntent;
+  editor: Editor;
+  tools: Toolbox;
+  paths: readonly string[];
+}
+
+/** The edits to ask for, and why the other files get none. */
+interface Read {
+  edits: PlannedCall[];
+  skipped: string[];
+}
+
+/** The search has found the text in them already, so more files than this are not read again to check it. */
+const FILES_READ = 8;
+
+function* readFiles({ intent, editor, tools, paths }: Reading): Steps<Read> {
+  const isNeeded = editor !== 'edit_file' || intent.paths !== undefined || paths.length <= FILES_READ;
+  const isRead = isNeeded && tools.has('read_file');
+  const calls = isRead ? paths.map((path) => ({ tool: 'read_file', arguments: { path } })) : [];
+  const outcomes = yield* askAll(calls);
+  const read: Read = { edits: [], skipped: [] };
+  for (const [index, path] of paths.entries()) {
+    const outcome = outcomes[index];
+    const why = whyNot({ intent, editor }, path, outcome);
+    if (why === undefined) read.edits.push(toEdit({ intent, editor }, path, outcome?.text ?? ''));
+    else read.skipped.push(why);
+  }
+  return read;
+}
+
+type Edit = Pick<Reading, 'intent' | 'editor'>;
+
+function whyNot({ intent, editor }: Edit, path: string, outcome: Outcome | undefined): string | undefined {
+  if (outcome?.failure !== undefined)
+    return describeRead({ tool: 'read_file', arguments: { path } }, outcome);
+  const whole = outcome !== undefined && !outcome.dropped && !isCut(outcome.text);
+  if (whole && !outcome.text.includes(intent.from)) return `${path} does not contain ${quote(intent.from)}.`;
+  if (whole || editor === 'edit_file') return undefined;
+  return `${path} is too long to rewrite without the tool edit_file.`;
+}
+
+function toEdit({ intent: { from, to }, editor }: Edit, path: string, text: string): PlannedCall {
+  if (editor === 'edit_file') {
+    return {
+      tool: editor,
+      arguments: { path, edits: [{ old_text: from, new_text: to }], replace_all: true },
+    };
+  }
+  const replaced = text.split(from).join(to);
+  return editor === 'propose_file_edit'
+    ? { tool: editor, arguments: { path, new_content: replaced } }
+    : { tool: editor, arguments: { path, content: replaced } };
+}
+
+function summarise(
+  { from, to }: ReplaceIntent,
+  { edits, skipped }: Read,
+  asked: { outcomes: readonly (Outcome | undefined)[]; cut: boolean },
+): Report {
+  const done = asked.outcomes.filter(
+    (outcome) => outcome !== undefined && outcome.failure === undefined,
+  ).length;
+  const files = edits.length + skipped.length;
+  const head = `${quote(from)} with ${quote(to)}: an edit was made in ${done} of ${files} files.`;
+  const changes = edits.map((call, index) => describeChange(call, asked.outcomes[index]));
+  const more = asked.cut ? ['The list of files was cut; ask again for the rest.'] : [];
+  return { lines: [head, ...changes, ...skipped, ...more], failed: done === 0 };
+}
+
+function quote(text: string): string {
+  return `'${cut(text, 80)}'`;
+}
+
+/** A longer text is not a path. */
+const PATH_CHARACTERS = 4096;
+
+/**
+ * The files that the output of a search names, in its order: `path:line: text` lines, lines that are a path with what was
+ * found below, or JSON with `path` or `file`. Lines of another form are passed over.
+ */
+function filesIn(output: string): string[] {
+  // This output quotes the query, which may look like a hit.
+  if (output.startsWith('No file has ')) return [];
+  const json = /^\s*[{[]/.test(output) ? parseJson(output) : undefined;
+  const found = json === undefined ? output.split('\n').map(pathOfLine) : pathsOfJson(json);
+  return [...new Set(found.filter((path) => path !== undefined))];
+}
+
+function pathOfLine(line: string): string | undefined {
+  const path = /^(?!\s)(.{1,4096}?):\d{1,9}(?::|$|\s)/.exec(line.slice(0, PATH_CHARACTERS))?.[1];
+  return path?.trim() === '' ? undefined : path;
+}
+
+function pathsOfJson(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(pathsOfJson);
+  if (!isObject(value)) return [];
+  const own = [value['path'], value['file']].filter((path) => typeof path === 'string');
+  return own.length > 0 ? own.slice(0, 1) : Object.values(value).flatMap(pathsOfJson);
+}
+
+/** The marks of the tools and the executor for an output that was cut. */
+const CUT = /\n\[\.\.\. \d{1,12} bytes left out \.\.\.\]\n|\n\(more hits; [^\n]{0,100}\)$/;
+
+/** Whether an output was cut. */
+function isCut(output: string): boolean {
+  return CUT.test(output);
 }

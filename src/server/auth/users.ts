@@ -1,18 +1,32 @@
-import { CountersignError } from '../../contract/errors';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
+import { readPrivateFile, replaceFile } from '../../files';
+import { withLock } from '../../lock';
+import type { Right } from '../api';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
-import { readUsers, writeUsers, type User } from './users-file';
+import { readJson } from '../../contract/read-json';
 
-/** Plain letters only: a name stands in the record, where a look-alike would pass for somebody else. */
+/** Plain letters only: a name goes into history, where a look-alike would pass for another user. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 
-/** Those who may sign in with a token. Read anew each time, so a change holds at once. */
+/** The users who may sign in with a token. The file is read each time, so a change applies at once. */
 export interface Users {
   list(): Promise<User[]>;
-  /** Adds a user and returns the token, which is nowhere else. Errors: `usage`, `users_invalid`. */
-  add(name: string): Promise<string>;
-  /** Removes a user; what is signed in with the token is signed out. Errors: `user_not_found`, `users_invalid`. */
+  /**
+   * Adds a user and returns the token, which is not stored.
+   *
+   * @throws CountersignError `usage`, `users_invalid`.
+   */
+  add(name: string, rights?: readonly Right[]): Promise<string>;
+  /**
+   * Removes a user and ends the sessions of their token.
+   *
+   * @throws CountersignError `user_not_found`, `users_invalid`.
+   */
   remove(name: string): Promise<void>;
-  /** Whose token this is; undefined where it is nobody's. */
+  /** The user of a token; undefined when no user has it. */
   withToken(token: string): Promise<User | undefined>;
 }
 
@@ -20,17 +34,23 @@ export interface Users {
 export function createUsers(file: string): Users {
   return {
     list: () => readUsers(file),
-    add: (name) => addUser(file, name),
-    remove: (name) => removeUser(file, name),
+    add: (name, rights = []) => alone(file, () => addUser(file, name, rights)),
+    remove: (name) => alone(file, () => removeUser(file, name)),
     withToken: async (token) => {
       const digest = digestSecret(token);
-      // All are compared: how long it takes tells nothing about which one fits.
+      // All are compared, so that the time says nothing about which one matches.
       return (await readUsers(file)).filter((user) => sameDigest(user.tokenDigest, digest)).at(0);
     },
   };
 }
 
-async function addUser(file: string, name: string): Promise<string> {
+/** Holds a lock from reading to writing, so that two changes at once do not undo each other. */
+async function alone<T>(file: string, change: () => Promise<T>): Promise<T> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  return withLock(`${file}.lock`, { progress: () => undefined, what: 'The users are changed' }, change);
+}
+
+async function addUser(file: string, name: string, rights: readonly Right[]): Promise<string> {
   if (!NAME.test(name))
     throw new CountersignError('usage', `${JSON.stringify(name)} cannot be a user's name`, {
       hint: 'use letters, digits and . _ @ + -, at most 64',
@@ -40,9 +60,9 @@ async function addUser(file: string, name: string): Promise<string> {
     throw new CountersignError('usage', `there is a user ${name} already`, {
       hint: `for a new token remove the user first: countersign web user remove ${name}`,
     });
-  // Begins with letters, so that no shell takes it for an option and scanners for secrets know it.
+  // The prefix keeps a shell from taking it for an option, and secret scanners recognise it.
   const token = `cs_${drawSecret()}`;
-  const user = { name, tokenDigest: digestSecret(token), createdAt: new Date().toISOString() };
+  const user = { name, tokenDigest: digestSecret(token), createdAt: new Date().toISOString(), rights };
   await writeUsers(file, [...users, user]);
   return token;
 }
@@ -55,4 +75,84 @@ async function removeUser(file: string, name: string): Promise<void> {
       hint: 'countersign web user list shows them',
     });
   await writeUsers(file, left);
+}
+
+/** A user who may sign in. The token itself is not stored. */
+export interface User {
+  name: string;
+  /** SHA-256 of the token, in hex. */
+  tokenDigest: string;
+  /** ISO 8601. */
+  createdAt: string;
+  rights: readonly Right[];
+}
+
+/** Every right there is. */
+export const RIGHTS: readonly Right[] = ['fork-live'];
+
+const fileSchema = z.strictObject({
+  users: z.array(
+    z.strictObject({
+      name: z.string().min(1),
+      tokenDigest: z.string().regex(/^[0-9a-f]{64}$/),
+      createdAt: z.string(),
+      // A hand-written file may leave it out, which grants no right.
+      rights: z.array(z.enum(['fork-live'])).default([]),
+    }),
+  ),
+});
+
+/**
+ * The users of a file; an empty list when there is no file.
+ *
+ * @throws CountersignError `users_invalid`: others can read or write the file, it is a link, or its content is not a list of users.
+ */
+async function readUsers(file: string): Promise<User[]> {
+  const text = readPrivate(file);
+  if (text === undefined) return [];
+  const read = readJson(text);
+  const parsed = fileSchema.safeParse(read.ok ? read.value : undefined);
+  if (parsed.success) return parsed.data.users;
+  throw usersInvalid(
+    `the users file ${file} does not hold a list of users`,
+    'correct it, or remove it and add the users again',
+  );
+}
+
+/** Replaces the file of users. The caller holds its lock. */
+function writeUsers(file: string, users: readonly User[]): Promise<void> {
+  return replaceFile(file, `${JSON.stringify({ users }, null, 2)}\n`);
+}
+
+/** Many times what all users of a company take. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+function readPrivate(file: string): string | undefined {
+  const read = readPrivateFile(file, { strict: true, limit: MOST_BYTES });
+  if ('text' in read) return read.text;
+  switch (read.fault) {
+    case 'missing':
+      return undefined;
+    case 'not_yours':
+      throw usersInvalid(
+        `the users file ${file} belongs to another user`,
+        'start the web inbox as its owner',
+      );
+    case 'open_to_others':
+      throw usersInvalid(`others can read or write the users file ${file}`, `chmod 600 ${file}`);
+    case 'unreadable':
+      throw usersInvalid(
+        `the users file ${file} cannot be read: ${errnoOf(read.cause) ?? errorMessage(read.cause)}`,
+        'it has to be a file of your own, and not a link',
+      );
+    default:
+      throw usersInvalid(
+        `the users file ${file} is not a file, or is over 16 MiB`,
+        'name another one with --users',
+      );
+  }
+}
+
+function usersInvalid(message: string, hint: string): CountersignError {
+  return new CountersignError('users_invalid', message, { hint });
 }

@@ -1,6 +1,9 @@
-import { existsSync, type Stats } from 'node:fs';
-import { holdByChecks } from './folder-checks';
-import { holdByDescriptors } from './folder-descriptors';
+import { constants, existsSync, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ToolError } from '../errors';
+import { errnoOf } from '../../contract/errors';
+import { explain } from './path';
 
 /** A folder inside the root that stays the same folder while it is held, whatever is renamed around it. */
 export interface Folder {
@@ -16,7 +19,7 @@ export interface Folder {
 }
 
 /** Which folder to hold: names below a root. */
-export interface FolderPath {
+interface FolderPath {
   root: string;
   names: readonly string[];
   /** Makes the folders that are missing. @default false */
@@ -27,13 +30,133 @@ export interface FolderPath {
  * How folders are held. `descriptors`: by open descriptors (Linux); nothing can be swapped in. `checks`: by paths, looked
  * at before and after; what was opened is compared before it is used.
  */
-export type Holding = 'descriptors' | 'checks';
+export type FolderAccess = 'descriptors' | 'checks';
 
-/** The strongest that this system has: only Linux resolves names below an open folder through /proc. */
-export const HOLDING: Holding =
+/** The stronger way that this system has: only Linux resolves names below an open folder through /proc. */
+export const FOLDER_ACCESS: FolderAccess =
   process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptors' : 'checks';
 
 /** Opens a folder below the root, name by name. No link is followed, so none can lead outside. */
-export async function openFolder(path: FolderPath, holding: Holding = HOLDING): Promise<Folder> {
-  return holding === 'descriptors' ? holdByDescriptors(path) : holdByChecks(path);
+export async function openFolder(path: FolderPath, holding: FolderAccess = FOLDER_ACCESS): Promise<Folder> {
+  return holding === 'descriptors' ? openByDescriptors(path) : openByChecks(path);
+}
+
+/**
+ * Holds a folder by its path, for systems that cannot open names below a descriptor. Every folder on the way is looked at
+ * before and after, and what was opened has to be what stands there: a folder swapped for a link is noticed before
+ * anything is read or written through it.
+ */
+async function openByChecks({ root, names, make = false }: FolderPath): Promise<Folder> {
+  const base = await realpath(root);
+  if (make) await makeFolders(base, names);
+  const path = join(base, ...names);
+  const identity = await identify(base, names);
+  const verify = async (): Promise<void> => {
+    if ((await identify(base, names)) !== identity) throw changed();
+  };
+  return {
+    at: (name) => join(path, name),
+    verify,
+    confirm: async (name, { dev, ino }) => {
+      await verify();
+      const there = await lstat(join(path, name));
+      if (there.dev !== dev || there.ino !== ino) throw changed();
+      await verify();
+    },
+    sync: () => syncFolder(path),
+    close: async () => {},
+  };
+}
+
+function changed(): ToolError {
+  return new ToolError(
+    'A folder on the way changed while it was used. Nothing was read or written; try again.',
+  );
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  await handle.sync().finally(() => handle.close());
+}
+
+async function makeFolders(base: string, names: readonly string[]): Promise<void> {
+  for (let depth = 1; depth <= names.length; depth++) {
+    await identify(base, names.slice(0, depth - 1));
+    await mkdir(join(base, ...names.slice(0, depth))).catch((error: unknown) => {
+      if (errnoOf(error) !== 'EEXIST') throw explain(error, names.slice(0, depth).join('/'));
+    });
+  }
+}
+
+/** Device and inode of every folder on the way; throws at a link. */
+async function identify(base: string, names: readonly string[]): Promise<string> {
+  const parts: string[] = [];
+  for (let depth = 0; depth <= names.length; depth++) {
+    parts.push(
+      await identifyOne(join(base, ...names.slice(0, depth)), names.slice(0, depth).join('/') || '.'),
+    );
+  }
+  return parts.join('/');
+}
+
+async function identifyOne(path: string, shown: string): Promise<string> {
+  try {
+    const facts = await lstat(path, { bigint: true });
+    if (facts.isDirectory()) return `${facts.dev}:${facts.ino}`;
+  } catch (error) {
+    throw explain(error, shown);
+  }
+  throw explain(Object.assign(new Error('not a folder'), { code: 'ENOTDIR' }), shown);
+}
+
+const ROOT = constants.O_RDONLY | constants.O_DIRECTORY;
+const DIRECTORY = ROOT | constants.O_NOFOLLOW;
+
+/**
+ * Holds a folder by a descriptor. Each name is opened relative to the folder before it, so a folder that is swapped for
+ * a link between two names is either the one already held, or refused.
+ */
+async function openByDescriptors({ root, names, make = false }: FolderPath): Promise<Folder> {
+  let handle = await open(root, ROOT);
+  for (const [index, name] of names.entries()) {
+    const parent = handle;
+    try {
+      handle = await openBelow(parent, name, make);
+    } catch (error) {
+      throw explain(error, names.slice(0, index + 1).join('/'));
+    } finally {
+      await parent.close();
+    }
+  }
+  return toFolder(handle);
+}
+
+async function openBelow(parent: FileHandle, name: string, make: boolean): Promise<FileHandle> {
+  if (make) await makeBelow(parent, name);
+  return open(through(parent, name), DIRECTORY);
+}
+
+async function makeBelow(parent: FileHandle, name: string): Promise<void> {
+  try {
+    await mkdir(through(parent, name));
+    await parent.sync();
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** The kernel resolves this against the open folder itself, not against its name. */
+function through(handle: FileHandle, name: string): string {
+  return `/proc/self/fd/${handle.fd}/${name}`;
+}
+
+/** What was opened through the descriptor needs no second look. */
+function toFolder(handle: FileHandle): Folder {
+  return {
+    at: (name) => through(handle, name),
+    confirm: async () => {},
+    verify: async () => {},
+    sync: () => handle.sync(),
+    close: () => handle.close(),
+  };
 }

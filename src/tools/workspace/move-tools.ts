@@ -1,14 +1,15 @@
-import { unlink } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Preview } from '../../contract/plan';
+import { createHash, type Hash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import type { FilePlan, Preview } from '../../contract/plan';
 import { defineTool } from '../define-tool';
-import { ToolError } from '../errors';
+import { nothingDone, ToolError } from '../errors';
 import type { Tool, Verification } from '../types';
-import { assertAsShown, describeFile, isThere, showDeletion } from './describe-file';
-import type { Pack } from './pack';
-import { assertWritable, onOneLine, normalPath, splitPath } from './path';
-import { withFile, type Place, type Root } from './root';
-import { ignoreMissing, nameAnew } from './write-atomic';
+import { type FileLocation, type Pack, type Root, withFile } from './root';
+import { assertWritable, normalPath, onOneLine, splitPath, unlessMissing } from './path';
+import { moveSeen, removeSeen } from './write-atomic';
+import { makeHunks, renderHunks } from './plan';
+import { decodeText, encodingOf, isBinary } from './text';
 
 /** The tools that move and delete files: not safe to run twice, so each can tell afterwards whether it happened. */
 export function createMoveTools(root: Root, pack: Pack): Tool[] {
@@ -30,10 +31,14 @@ function moveFile(root: Root, pack: Pack): Tool {
     handler: async ({ from, to }, { signal, plan }) => {
       assertMovable(from, to);
       await root.inParent(from, (source) =>
-        withFile(source, async (handle) => {
+        withFile(source, async (handle, facts) => {
           await assertAsShown(handle, plan);
-          signal.throwIfAborted();
-          await root.inParent(to, (target) => move(source, target), { make: true });
+          assertNotStopped(signal);
+          const move = async (target: FileLocation): Promise<void> => {
+            await moveSeen(source, { handle, facts }, target);
+            await Promise.all([source.folder.sync(), target.folder.sync()]);
+          };
+          await root.inParent(to, move, { make: true });
         }),
       );
       return `Moved ${onOneLine(normalPath(from))} to ${onOneLine(normalPath(to))}.`;
@@ -53,13 +58,6 @@ function assertMovable(from: string, to: string): void {
   assertWritable(splitPath(to));
   if (normalPath(from) === normalPath(to))
     throw new ToolError('Both names are the same; nothing would change.');
-}
-
-/** The new name first: a crash in between leaves the file with both names, never with none. */
-async function move(source: Place, target: Place): Promise<void> {
-  await nameAnew(source.at, target);
-  await unlink(source.at).catch(ignoreMissing);
-  await Promise.all([source.folder.sync(), target.folder.sync()]);
 }
 
 function verifyMove(fromThere: boolean, toThere: boolean, to: string): Verification {
@@ -86,10 +84,10 @@ function deleteFile(root: Root, pack: Pack): Tool {
     handler: async ({ path }, { signal, plan }) => {
       assertWritable(splitPath(path));
       await root.inParent(path, async (place) => {
-        await withFile(place, async (handle) => {
+        await withFile(place, async (handle, facts) => {
           await assertAsShown(handle, plan);
-          signal.throwIfAborted();
-          await unlink(place.at);
+          assertNotStopped(signal);
+          await removeSeen(place, { handle, facts });
         });
         await place.folder.sync();
       });
@@ -98,6 +96,83 @@ function deleteFile(root: Root, pack: Pack): Tool {
   });
 }
 
+function assertNotStopped({ aborted, reason }: AbortSignal): void {
+  if (aborted) throw nothingDone('it was stopped before the file was touched', { cause: reason });
+}
+
 function deleted(path: string): string {
   return `Deleted ${onOneLine(normalPath(path))}.`;
+}
+
+/** How many bytes of a file that is to be deleted are shown. */
+const SHOWN_BYTES = 16 * 1024;
+
+/** Hashing more would outlast a preview. Of a larger file its size, its time and both ends are hashed. */
+const MOST_HASHED = 512 * 1024 * 1024;
+const END_BYTES = 1024 * 1024;
+
+/** A file on one line, and the plan that binds a call to the bytes it has now. */
+interface DescribedFile {
+  line: string;
+  plan: FilePlan;
+}
+
+/** A file as an approver is shown it: its path, size and hash. @throws ToolError where it is not a regular file. */
+async function describeFile(place: FileLocation): Promise<DescribedFile> {
+  return withFile(place, async (handle, { size }) => {
+    const baseHash = await hashFile(handle);
+    const plan: FilePlan = { path: place.shown, baseHash, targetHash: '', encoding: 'latin1', hunks: [] };
+    const what = size > MOST_HASHED ? 'SHA-256 of its size, time, first and last MiB' : 'SHA-256';
+    return { line: `${onOneLine(place.shown)} (${size} bytes, ${what} ${baseHash})`, plan };
+  });
+}
+
+/** Refuses to touch a file whose bytes are not those that were shown; without a plan there is nothing to compare. */
+async function assertAsShown(handle: FileHandle, plan: FilePlan | undefined): Promise<void> {
+  if (plan === undefined || (await hashFile(handle)) === plan.baseHash) return;
+  const message = `Conflict: "${plan.path}" changed since this was approved. Nothing was done. Look at it and ask anew.`;
+  throw new ToolError(message, { code: 'conflict' });
+}
+
+async function hashFile(handle: FileHandle): Promise<string> {
+  const hash = createHash('sha256');
+  const { size, mtimeNs } = await handle.stat({ bigint: true });
+  if (size <= MOST_HASHED) await hashPart(hash, handle, { start: 0, end: MOST_HASHED });
+  else {
+    const last = Number(size) - 1;
+    hash.update(`${size} bytes, ${mtimeNs}\n`);
+    await hashPart(hash, handle, { start: 0, end: END_BYTES - 1 });
+    await hashPart(hash, handle, { start: last - END_BYTES + 1, end: last });
+  }
+  return hash.digest('hex');
+}
+
+async function hashPart(hash: Hash, handle: FileHandle, part: { start: number; end: number }): Promise<void> {
+  for await (const chunk of handle.createReadStream({ ...part, autoClose: false })) hash.update(chunk);
+}
+
+/** The first lines of a file, as the diff that deletes them. */
+async function showDeletion(place: FileLocation): Promise<string> {
+  return withFile(place, async (handle, { size }) => {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(SHOWN_BYTES), 0, SHOWN_BYTES, 0);
+    const head = wholeLines(buffer.subarray(0, bytesRead), size);
+    if (isBinary(head)) return '(binary)';
+    const left = size - head.length;
+    const hunks = makeHunks(decodeText(head, encodingOf(head)), '');
+    const name = onOneLine(place.shown);
+    const lines = [`--- ${name}`, '+++ /dev/null', ...renderHunks(hunks)];
+    return [...lines, ...(left > 0 ? [`(and ${left} bytes more)`] : [])].join('\n');
+  });
+}
+
+/** A cut in the middle of a line could split a character. */
+function wholeLines(head: Buffer, size: number): Buffer {
+  const end = head.lastIndexOf('\n');
+  return head.length >= size || end === -1 ? head : head.subarray(0, end + 1);
+}
+
+/** Whether a path is a regular file, or nothing at all. @throws ToolError where it is anything else. */
+async function isThere(root: Root, path: string): Promise<boolean> {
+  const there = root.inParent(path, (place) => withFile(place, async () => true));
+  return unlessMissing(there, false);
 }

@@ -1,9 +1,10 @@
 import { ToolError } from '../errors';
+import { errnoOf } from '../../contract/errors';
 
 /** As long as Linux takes. */
 const MOST_BYTES = 4096;
 
-/** More folders than this in one another nobody wants; each would have to be opened. */
+/** Nobody nests more folders than this; each would have to be opened. */
 const MOST_NAMES = 100;
 
 /**
@@ -14,7 +15,7 @@ const MOST_NAMES = 100;
  */
 export function splitPath(path: string): string[] {
   if (path.includes('\0')) throw new ToolError('A path cannot hold a NUL byte.');
-  if (isTorn(path)) throw new ToolError('A path cannot hold half a character (a lone surrogate).');
+  if (hasLoneSurrogate(path)) throw new ToolError('A path cannot hold half a character (a lone surrogate).');
   if (Buffer.byteLength(path) > MOST_BYTES) throw new ToolError('The path is too long.');
   if (path.startsWith('/')) throw outside(path, 'it is absolute; give it relative to the workspace root');
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
@@ -23,8 +24,8 @@ export function splitPath(path: string): string[] {
   return names;
 }
 
-/** Whether a text holds half a character: the system would be given another one than was shown. */
-export function isTorn(text: string): boolean {
+/** Whether a text holds half a character: the system would get another one than was shown. */
+export function hasLoneSurrogate(text: string): boolean {
   return /\p{Cs}/u.test(text);
 }
 
@@ -81,4 +82,45 @@ export function assertWritable(names: readonly string[]): void {
 function fold(name: string): string {
   const plain = name.replace(IGNORED, '').normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
   return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '');
+}
+
+/** Codes that the system gives, in words for the model. */
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist. Look at the folder with list_directory',
+  ELOOP: 'is a link; links are not followed. Name the file itself',
+  EMLINK: 'is a link; links are not followed. Name the file itself',
+  ENOTDIR: 'leads through something that is not a folder, or is a link; links are not followed',
+  EISDIR: 'is a folder, not a file',
+  ENXIO: 'is not a regular file',
+  EACCES: 'may not be used by this process (permission denied)',
+  EPERM: 'may not be used by this process (permission denied)',
+  ENAMETOOLONG: 'is too long for a path',
+  EEXIST: 'exists already',
+  ENOSPC: 'could not be written: the disk is full',
+  EROFS: 'could not be written: the file system is read-only',
+};
+
+/**
+ * What the system refused, as an error that the model can act on and that holds no path of this machine. Anything that
+ * does not come from the system is given back as it is.
+ */
+export function explain(error: unknown, shown: string): unknown {
+  const code = errnoOf(error);
+  if (error instanceof ToolError || code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
+  const words = EXPLANATIONS[code] ?? `could not be used (${code})`;
+  return new ToolError(`"${shown.slice(0, 200)}" ${words}.`, { cause: error });
+}
+
+/** What a promise gives, or `instead` where it fails because something does not exist. */
+export async function unlessMissing<T, U>(promise: Promise<T>, instead: U): Promise<T | U> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (isMissing(error)) return instead;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof ToolError && errnoOf(error.cause) === 'ENOENT';
 }

@@ -1,13 +1,14 @@
 import { z } from 'zod';
+import type { Dirent } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { splitLines } from './hunks';
-import type { Pack } from './pack';
-import { readBytes, withFile, type Place, type Root } from './root';
+import { type FileLocation, type Pack, readBytes, type Root, withFile } from './root';
 import type { Tool } from '../types';
-import { decodeText, encodingOf, hashBytes, isBinary } from './text';
+import { decodeText, encodingOf, hashBytes, isBinary, splitLines } from './text';
+import { normalPath, onOneLine } from './path';
 
-const path = z.string().min(1).describe('File, relative to the workspace root.');
+const filePath = z.string().min(1).describe('File, relative to the workspace root.');
 
 /** The tools that read one file. */
 export function createReadTools(root: Root, pack: Pack): Tool[] {
@@ -20,7 +21,7 @@ function readFile(root: Root, pack: Pack): Tool {
     name: 'read_file',
     description: 'Reads a text file. For a part of a long one give first_line and line_count.',
     parameters: z.strictObject({
-      path,
+      path: filePath,
       first_line: z.int().min(1).optional().describe('First line to read; 1 is the first of the file.'),
       line_count: z.int().min(1).optional().describe('How many lines to read.'),
     }),
@@ -29,7 +30,7 @@ function readFile(root: Root, pack: Pack): Tool {
   });
 }
 
-async function readText(place: Place): Promise<string> {
+async function readText(place: FileLocation): Promise<string> {
   const { bytes } = await readBytes(place);
   if (!isBinary(bytes)) return decodeText(bytes, encodingOf(bytes));
   throw new ToolError(`"${place.shown}" is a binary file of ${bytes.length} bytes; it has no text to read.`);
@@ -53,12 +54,12 @@ function getFileInfo(root: Root, pack: Pack): Tool {
     ...pack,
     name: 'get_file_info',
     description: 'Tells size, time of change, permissions, encoding, line count and SHA-256 of a file.',
-    parameters: z.strictObject({ path }),
+    parameters: z.strictObject({ path: filePath }),
     handler: (args) => root.inParent(args.path, factsOf),
   });
 }
 
-async function factsOf(place: Place): Promise<object> {
+async function factsOf(place: FileLocation): Promise<object> {
   const facts = await withFile(place, async (_, found) => found);
   return {
     path: place.shown,
@@ -69,10 +70,148 @@ async function factsOf(place: Place): Promise<object> {
   };
 }
 
-async function contentFacts(place: Place): Promise<object> {
+async function contentFacts(place: FileLocation): Promise<object> {
   const { bytes } = await readBytes(place);
   const sha256 = hashBytes(bytes);
   if (isBinary(bytes)) return { binary: true, sha256 };
   const encoding = encodingOf(bytes) === 'utf8' ? 'UTF-8' : 'not UTF-8; shown as Latin-1';
   return { binary: false, encoding, lines: splitLines(bytes.toString('latin1')).length, sha256 };
+}
+
+const folderPath = z.string().default('.').describe('Folder, relative to the workspace root.');
+
+/** The most lines that a listing has. */
+const MOST_ENTRIES = 2000;
+
+/** The tools that list folders. */
+export function createListTools(root: Root, pack: Pack): Tool[] {
+  return [listDirectory(root, pack), directoryTree(root, pack)];
+}
+
+function listDirectory(root: Root, pack: Pack): Tool {
+  return defineTool({
+    ...pack,
+    name: 'list_directory',
+    description: 'Lists the files and folders in one folder; folders end in "/".',
+    parameters: z.strictObject({ path: folderPath }),
+    handler: async (args) => {
+      const entries = await listFolder(root, args.path);
+      const shown = entries.slice(0, MOST_ENTRIES).map((entry) => onOneLine(entry.name) + suffix(entry));
+      return finish(shown, entries.length > MOST_ENTRIES);
+    },
+  });
+}
+
+function directoryTree(root: Root, pack: Pack): Tool {
+  return defineTool({
+    ...pack,
+    name: 'directory_tree',
+    description:
+      'Shows everything below a folder as an indented tree. Links are not followed; .git and node_modules are not shown.',
+    parameters: z.strictObject({
+      path: folderPath,
+      depth: z.int().min(1).max(20).default(8).describe('How many folders deep.'),
+    }),
+    handler: async (args, { signal }) => {
+      const limits = { entries: MOST_ENTRIES, depth: args.depth, signal };
+      const lines: string[] = [];
+      for await (const step of walk(root, normalPath(args.path), limits)) lines.push(treeLine(step));
+      return finish(lines, limits.entries < 0);
+    },
+  });
+}
+
+function treeLine(step: Step): string {
+  const note = step.skipped === undefined ? '' : ` (${step.skipped})`;
+  return '  '.repeat(step.depth - 1) + onOneLine(step.name) + suffix(step) + note;
+}
+
+function suffix({ kind }: Entry): string {
+  return { file: '', folder: '/', link: ' (link)', other: ' (not a file)' }[kind];
+}
+
+function finish(lines: string[], cut: boolean): string {
+  if (lines.length === 0) return '(empty)';
+  return [...lines, ...(cut ? [`(more than ${MOST_ENTRIES} entries; list a folder below)`] : [])].join('\n');
+}
+
+/** One name in a folder. */
+interface Entry {
+  name: string;
+  kind: 'file' | 'folder' | 'link' | 'other';
+}
+
+/** The entries of a folder by name; folders and files alike. Links are named, never followed. */
+export async function listFolder(root: Root, path: string): Promise<Entry[]> {
+  return root.inFolder(path, async (folder) => {
+    const found = await readdir(folder.at('.'), { withFileTypes: true });
+    return found.map(toEntry).sort((a, b) => (a.name < b.name ? -1 : 1));
+  });
+}
+
+function toEntry(found: Dirent): Entry {
+  return { name: found.name, kind: kindOf(found) };
+}
+
+function kindOf(found: Dirent): Entry['kind'] {
+  if (found.isSymbolicLink()) return 'link';
+  if (found.isDirectory()) return 'folder';
+  return found.isFile() ? 'file' : 'other';
+}
+
+/** Folders that are not walked into unless they are asked for by name: not written by hand, and large. */
+const SKIPPED: readonly string[] = ['.git', 'node_modules'];
+
+/** How far a walk goes. */
+export interface WalkLimits {
+  entries: number;
+  depth: number;
+  signal: AbortSignal;
+}
+
+/** One step of a walk. */
+export interface Step extends Entry {
+  /** Relative to the root, with `/`. */
+  path: string;
+  depth: number;
+  /** A folder that was not walked into, and why. */
+  skipped?: 'skipped' | 'too deep' | 'not readable';
+}
+
+/** Everything below a folder, folders first named and then walked. Ends at its limits; no link is followed, so it ends. */
+export async function* walk(root: Root, path: string, limits: WalkLimits): AsyncGenerator<Step> {
+  yield* walkBelow(root, { path, depth: 1 }, limits);
+}
+
+type Below = Pick<Step, 'path' | 'depth'>;
+
+async function* walkBelow(root: Root, { path, depth }: Below, limits: WalkLimits): AsyncGenerator<Step> {
+  const entries = await listFolder(root, path);
+  for (const entry of entries) {
+    limits.signal.throwIfAborted();
+    if (limits.entries-- <= 0) return;
+    const step: Step = { ...entry, path: path === '.' ? entry.name : `${path}/${entry.name}`, depth };
+    const skipped = entry.kind === 'folder' ? skipReason(entry, depth, limits) : undefined;
+    yield skipped === undefined ? step : { ...step, skipped };
+    if (entry.kind === 'folder' && skipped === undefined) yield* walkInto(root, step, limits);
+  }
+}
+
+function skipReason(entry: Entry, depth: number, limits: WalkLimits): Step['skipped'] {
+  if (SKIPPED.includes(entry.name)) return 'skipped';
+  return depth >= limits.depth ? 'too deep' : undefined;
+}
+
+/** A folder that went away or may not be read does not end the walk. */
+async function* walkInto(root: Root, step: Step, limits: WalkLimits): AsyncGenerator<Step> {
+  try {
+    yield* walkBelow(root, { path: step.path, depth: step.depth + 1 }, limits);
+  } catch (error) {
+    if (limits.signal.aborted || !isExpected(error)) throw error;
+    yield { ...step, skipped: 'not readable' };
+  }
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof ToolError || (error instanceof Error && 'code' in error);
 }

@@ -1,10 +1,10 @@
 import { constants, type Stats } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { CountersignError, errnoOf } from '../../contract/errors';
 import { ToolError } from '../errors';
-import { codeOf, explain, isMissing } from './errno';
-import { openFolder, type Folder, type Holding } from './folder';
-import { splitPath } from './path';
+import { explain, splitPath, unlessMissing } from './path';
+import { type Folder, type FolderAccess, openFolder } from './folder';
 
 /** Bytes of a file that a tool reads or plans at most, unless set. */
 const MOST_BYTES = 10 * 1024 * 1024;
@@ -14,7 +14,11 @@ export interface Root {
   /** Absolute. */
   readonly directory: string;
   /** Holds the folder that a path's last name is in, while `use` runs. `make`: missing folders are made. */
-  inParent<T>(path: string, use: (place: Place) => Promise<T>, options?: { make: boolean }): Promise<T>;
+  inParent<T>(
+    path: string,
+    use: (place: FileLocation) => Promise<T>,
+    options?: { make: boolean },
+  ): Promise<T>;
   /** Holds a folder itself, while `use` runs. */
   inFolder<T>(path: string, use: (folder: Folder) => Promise<T>): Promise<T>;
   /** The same, for what may do anything to the folder while it runs: it is not looked at again afterwards. */
@@ -22,7 +26,7 @@ export interface Root {
 }
 
 /** A name in a held folder. */
-export interface Place {
+export interface FileLocation {
   folder: Folder;
   name: string;
   /** Path to open it by; see Folder.at. */
@@ -37,14 +41,18 @@ export interface Place {
 /** How a root works. */
 export interface RootOptions {
   /** For tests. @default the strongest this system has */
-  holding?: Holding | undefined;
+  holding?: FolderAccess | undefined;
   /** Bytes of a file that is read or planned at most. @default 10 MiB */
   fileBytes?: number | undefined;
 }
 
-/** Makes the root of a pack. The folder has to exist when it is used, not yet when it is made. */
+/**
+ * Makes the root of a pack. The folder has to exist when it is used, not yet when it is made.
+ *
+ * @throws CountersignError `config_invalid` for what does not name a folder.
+ */
 export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES }: RootOptions = {}): Root {
-  const root = resolve(directory);
+  const root = resolve(checkDirectory(directory));
   const hold = async <T>(names: readonly string[], make: boolean, use: (folder: Folder) => Promise<T>) => {
     const folder = await openFolder({ root, names, make }, holding).catch(failOpen);
     return use(folder).finally(() => folder.close());
@@ -62,6 +70,18 @@ export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES 
   };
 }
 
+/** JavaScript passes anything; an empty name would be the folder in which the worker happens to run. */
+function checkDirectory(directory: unknown): string {
+  if (typeof directory === 'string' && directory !== '' && !directory.includes('\0')) return directory;
+  const got = typeof directory === 'string' ? JSON.stringify(directory) : nameOf(directory);
+  const hint = "Name the folder that the tools may touch: root: './files'.";
+  throw new CountersignError('config_invalid', `root has to name a folder; it is ${got}`, { hint });
+}
+
+function nameOf(value: unknown): string {
+  return value === undefined || value === null ? String(value) : `of type ${typeof value}`;
+}
+
 /** What was done counts only where the folder is still the same. */
 function verified<T>(use: (folder: Folder) => Promise<T>): (folder: Folder) => Promise<T> {
   return async (folder) => {
@@ -71,11 +91,11 @@ function verified<T>(use: (folder: Folder) => Promise<T>): (folder: Folder) => P
   };
 }
 
-/** Only the root itself fails unexplained. */
+/** Only the root itself fails without an explanation. */
 function failOpen(error: unknown): never {
-  if (error instanceof ToolError || codeOf(error) === undefined) throw error;
+  if (error instanceof ToolError || errnoOf(error) === undefined) throw error;
   throw new ToolError(
-    `The workspace folder cannot be opened (${codeOf(error)}). Tell the person who runs this agent.`,
+    `The workspace folder cannot be opened (${errnoOf(error)}). Tell the person who runs this agent.`,
   );
 }
 
@@ -87,7 +107,7 @@ async function explained<T>(path: string, use: () => Promise<T>): Promise<T> {
   }
 }
 
-function toPlace(folder: Folder, names: readonly string[], mostBytes: number): Place {
+function toPlace(folder: Folder, names: readonly string[], mostBytes: number): FileLocation {
   const name = names.at(-1);
   if (name === undefined) throw new ToolError('This is the workspace itself; name a file in it.');
   return { folder, name, at: folder.at(name), shown: names.join('/'), names, mostBytes };
@@ -98,7 +118,7 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Opens a regular file without following a link, while `use` runs. */
 export async function withFile<T>(
-  place: Place,
+  place: FileLocation,
   use: (handle: FileHandle, facts: Stats) => Promise<T>,
 ): Promise<T> {
   const handle = await open(place.at, READ).catch((error: unknown) => {
@@ -115,14 +135,14 @@ export async function withFile<T>(
   }
 }
 
-/** A file's bytes, and what the system says of it. */
+/** A file's bytes, and what the system says about it. */
 export interface Content {
   bytes: Buffer;
   facts: Stats;
 }
 
 /** The bytes of a regular file. @throws ToolError where there is none, or it is too large to be read whole. */
-export async function readBytes(place: Place): Promise<Content> {
+export async function readBytes(place: FileLocation): Promise<Content> {
   return withFile(place, async (handle, facts) => {
     if (facts.size > place.mostBytes) throw tooLarge(place, facts.size);
     return { bytes: await readWhole(handle, place), facts };
@@ -132,7 +152,7 @@ export async function readBytes(place: Place): Promise<Content> {
 const CHUNK = 64 * 1024;
 
 /** Bounded by what is read, not by what was promised: a file may grow meanwhile. */
-async function readWhole(handle: FileHandle, place: Place): Promise<Buffer> {
+async function readWhole(handle: FileHandle, place: FileLocation): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for (let total = 0; total <= place.mostBytes;) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
@@ -145,16 +165,18 @@ async function readWhole(handle: FileHandle, place: Place): Promise<Buffer> {
 
 /** The bytes of a regular file, or null where nothing has this name, or its folder does not exist. */
 export async function readIfThere(root: Root, path: string): Promise<Content | null> {
-  try {
-    return await root.inParent(path, readBytes);
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  return unlessMissing(root.inParent(path, readBytes), null);
 }
 
-function tooLarge({ shown, mostBytes }: Place, size: number): ToolError {
+function tooLarge({ shown, mostBytes }: FileLocation, size: number): ToolError {
   return new ToolError(
     `"${shown}" has ${size} bytes; files over ${mostBytes} bytes are not read or changed.`,
   );
+}
+
+/** What the tools of one pack have in common; spread into each definition. */
+export interface Pack {
+  categories: readonly string[];
+  /** The queue of the worker that has the files. */
+  taskQueue?: string;
 }

@@ -1,15 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
+import { RE2JS } from 're2js';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
 import type { Tool } from '../types';
-import { globMatcher } from './glob';
-import { lineMatcher } from './match-line';
-import type { Pack } from './pack';
+import { type Pack, readBytes, type Root, withFile } from './root';
 import { normalPath, onOneLine } from './path';
-import { readBytes, withFile, type Root } from './root';
 import { decodeText, encodingOf, isBinary } from './text';
-import { walk } from './walk';
+import { walk } from './read-tools';
+import { errorMessage } from '../../contract/errors';
 
 const MOST_ENTRIES = 50_000;
 const MOST_DEPTH = 40;
@@ -138,5 +137,73 @@ async function linesOf(search: Search, path: string): Promise<string[]> {
     if (!(error instanceof ToolError)) throw error;
     search.passed += 1;
     return [];
+  }
+}
+
+/**
+ * Whether a path (relative, with `/`) matches a glob: `*`, `?`, `**` and `{a,b}`; anything else means itself. A glob
+ * without `/` is about the name alone. Matching takes linear time.
+ */
+function globMatcher(glob: string): (path: string) => boolean {
+  const pattern = compile(glob);
+  const byName = !glob.includes('/');
+  return (path) => pattern.testExact(byName ? (path.split('/').at(-1) ?? path) : path);
+}
+
+function compile(glob: string): RE2JS {
+  try {
+    return RE2JS.compile(toRegex(glob.replace(/^\.\//, '')), RE2JS.DOTALL);
+  } catch (error) {
+    throw new ToolError(`"${glob}" is not a glob; use *, ?, ** and {a,b}.`, { cause: error });
+  }
+}
+
+const TOKEN = /\*\*\/|\*\*|\*|\?|\{|\}|,|[^*?{},]+/g;
+
+function toRegex(glob: string): string {
+  let depth = 0;
+  const parts = (glob.match(TOKEN) ?? []).map((token) => {
+    if (token === '{') depth += 1;
+    if (token === '}') depth -= 1;
+    if (token === ',') return depth > 0 ? '|' : ',';
+    return TRANSLATED.get(token) ?? RE2JS.quote(token);
+  });
+  return parts.join('');
+}
+
+const TRANSLATED: ReadonlyMap<string, string> = new Map([
+  ['**/', '(?:.*/)?'],
+  ['**', '.*'],
+  ['*', '[^/]*'],
+  ['?', '[^/]'],
+  ['{', '(?:'],
+  ['}', ')'],
+]);
+
+/** What to look for in a line. */
+interface LineQuery {
+  query: string;
+  regex: boolean;
+  case_sensitive: boolean;
+}
+
+/**
+ * Whether a line has the text. RE2 matches in time linear in the line, whatever the pattern.
+ *
+ * @throws ToolError where RE2 does not know the pattern.
+ */
+function lineMatcher({ query, regex, case_sensitive }: LineQuery): (line: string) => boolean {
+  if (!regex && case_sensitive) return (line) => line.includes(query);
+  try {
+    const flags = case_sensitive ? 0 : RE2JS.CASE_INSENSITIVE;
+    const pattern = RE2JS.compile(regex ? query : RE2JS.quote(query), flags);
+    return (line) => pattern.test(line);
+  } catch (error) {
+    throw new ToolError(
+      `The query is not a regular expression that RE2 knows (no look-around, no back-references): ${errorMessage(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { FilePlan } from '../../contract/plan';
+import { ToolError } from '../errors';
+import { hasLoneSurrogate } from './path';
 
 /** How bytes are held as text. */
 export type Encoding = FilePlan['encoding'];
@@ -20,8 +22,14 @@ export function encodeText(text: string, encoding: Encoding): Buffer {
   return Buffer.from(text, encoding);
 }
 
-/** Text of a model, in the form that a file of this encoding is held in. */
+/**
+ * Text of a model, in the form that a file of this encoding is held in.
+ *
+ * @throws ToolError for half a character: the file would get another one than was shown.
+ */
 export function fromModel(text: string, encoding: Encoding): string {
+  if (hasLoneSurrogate(text))
+    throw new ToolError('The text holds half a character (a lone surrogate). Nothing was written.');
   return Buffer.from(text, 'utf8').toString(encoding);
 }
 
@@ -30,7 +38,12 @@ export function hashBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Whether bytes are no text at all: a NUL in the first 8,000, as git decides it. */
+/** Whether bytes are not text: a NUL in the first 8,000, as git decides it. */
 export function isBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 8000).includes(0);
+}
+
+/** Lines with their line ends; the last may have none. */
+export function splitLines(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

@@ -1,21 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { link, lstat, open, rename, unlink } from 'node:fs/promises';
+import { link, lstat, open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { ToolError } from '../errors';
-import { codeOf } from './errno';
-import type { Place } from './root';
+import { errnoOf } from '../../contract/errors';
+import type { FileLocation } from './root';
 
 const TEMP = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Puts bytes in place so that anyone who looks, and any crash, finds the old file or the new one whole. `replaced` is the
- * file that gives way and that the bytes were made from; without it, the file is new and the name has to be free. Other
+ * Puts bytes in place so that anyone who looks, and any crash, finds the old file or the new one whole. `replaced` is the file that the bytes were made from and that they replace; without it the file is new and the name has to be free. Other
  * names of a replaced file (hard links) keep the old bytes.
  *
  * @throws ToolError `conflict` where the name is taken, or the replaced file was touched since it was read.
  */
-export async function writeAtomic(place: Place, bytes: Uint8Array, replaced?: Stats): Promise<void> {
-  const name = `.countersign-${randomBytes(12).toString('hex')}.tmp`;
+export async function writeAtomic(place: FileLocation, bytes: Uint8Array, replaced?: Stats): Promise<void> {
+  const name = privateName();
   const temp = place.folder.at(name);
   const handle = await open(temp, TEMP, 0o600);
   try {
@@ -36,16 +35,21 @@ export async function writeAtomic(place: Place, bytes: Uint8Array, replaced?: St
   await place.folder.sync();
 }
 
+/** A name that nobody else uses. */
+function privateName(): string {
+  return `.countersign-${randomBytes(12).toString('hex')}.tmp`;
+}
+
 /** A replaced file keeps its permissions, but no write gains a set-user or set-group bit. */
 function modeOf(replaced: Stats | undefined): number {
   return replaced === undefined ? 0o644 & ~process.umask() : replaced.mode & 0o777;
 }
 
-async function putOver(temp: string, place: Place, replaced: Stats): Promise<void> {
+async function putOver(temp: string, place: FileLocation, replaced: Stats): Promise<void> {
   const now = await lstat(place.at);
   const same = FACTS.every((fact) => now[fact] === replaced[fact]);
   if (!same)
-    throw new ToolError(`"${place.shown}" changed just now; nothing was written.`, { code: 'conflict' });
+    throw new ToolError(`"${place.shown}" changed just now, and was not written over.`, { code: 'conflict' });
   await rename(temp, place.at);
 }
 
@@ -55,8 +59,8 @@ const FACTS = ['dev', 'ino', 'size', 'mtimeMs', 'ctimeMs'] as const;
 const NO_LINKS: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 /** `link` fails where the name is taken; `rename` would replace it. */
-async function putNew(temp: string, place: Place): Promise<void> {
-  await nameAnew(temp, place);
+async function putNew(temp: string, place: FileLocation): Promise<void> {
+  await linkNewName(temp, place);
   await unlink(temp).catch(ignoreMissing);
 }
 
@@ -65,35 +69,118 @@ async function putNew(temp: string, place: Place): Promise<void> {
  *
  * @throws ToolError `conflict` where the name is taken.
  */
-export async function nameAnew(from: string, to: Place): Promise<void> {
+export async function linkNewName(from: string, to: FileLocation): Promise<void> {
   try {
     await link(from, to.at);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw taken(to, error);
-    if (!NO_LINKS.includes(codeOf(error))) throw error;
+    if (errnoOf(error) === 'EEXIST') throw taken(to, error);
+    if (!NO_LINKS.includes(errnoOf(error))) throw error;
     if (await isTaken(to)) throw taken(to, error);
     await rename(from, to.at);
   }
 }
 
-async function isTaken(place: Place): Promise<boolean> {
+async function isTaken(place: FileLocation): Promise<boolean> {
   try {
     await lstat(place.at);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
+    if (errnoOf(error) === 'ENOENT') return false;
     throw error;
   }
 }
 
-function taken({ shown }: Place, cause: unknown): ToolError {
+function taken({ shown }: FileLocation, cause: unknown): ToolError {
   return new ToolError(`"${shown}" exists by now; nothing was changed. Choose another name.`, {
     code: 'conflict',
     cause,
   });
 }
 
-/** Nothing to remove is what removing is for. */
+/** A file that was opened and looked at: its handle, and what the system said about it before. */
+export interface SeenFile {
+  handle: FileHandle;
+  facts: Stats;
+}
+
+/**
+ * Removes the file that was looked at, and not another one that has taken its name since: the file is renamed to a private
+ * name first, and compared there. A crash in between leaves it under that name.
+ *
+ * @throws ToolError `conflict` where another file has the name, or it was written to since. The file then has its name back.
+ */
+export async function removeSeen(place: FileLocation, seen: SeenFile): Promise<void> {
+  const aside = await setAside(place);
+  if (await isSeen(aside.at, seen)) return unlink(aside.at);
+  await giveBack(aside, place);
+  throw changedNow(place, 'nothing was deleted');
+}
+
+/**
+ * Gives the file that was looked at a new name, which has to be free. The new name comes first: a crash in between leaves
+ * the file with both names, never with none.
+ *
+ * @throws ToolError `conflict` where the new name is taken, another file has the old one, or it was written to since.
+ */
+export async function moveSeen(place: FileLocation, seen: SeenFile, target: FileLocation): Promise<void> {
+  await linkNewName(place.at, target);
+  if (!(await isSeen(target.at, seen))) {
+    await giveBack({ at: target.at, shown: target.shown }, place);
+    throw changedNow(place, 'nothing was moved');
+  }
+  await removeOld(place, seen).catch(ignoreMissing);
+}
+
+/** The file has its new name already, so another file under the old name is left alone. */
+async function removeOld(place: FileLocation, { handle }: SeenFile): Promise<void> {
+  const aside = await setAside(place);
+  if (sameFile(await lstat(aside.at), await handle.stat())) await unlink(aside.at);
+  else await giveBack(aside, place);
+}
+
+/** Renames whatever has this name to a private name in the same folder. */
+async function setAside(place: FileLocation): Promise<Pick<FileLocation, 'at' | 'shown'>> {
+  const name = privateName();
+  const at = place.folder.at(name);
+  await rename(place.at, at);
+  return { at, shown: [...place.names.slice(0, -1), name].join('/') };
+}
+
+/** Whether a path leads to the very file that is open, and nobody has written to it. Other names of it do not matter. */
+async function isSeen(path: string, { handle, facts }: SeenFile): Promise<boolean> {
+  const [there, open] = [await lstat(path), await handle.stat()];
+  return sameFile(there, open) && open.size === facts.size && open.mtimeMs === facts.mtimeMs;
+}
+
+function sameFile(one: Stats, other: Stats): boolean {
+  return one.dev === other.dev && one.ino === other.ino;
+}
+
+/**
+ * Gives a file its old name back.
+ *
+ * @throws ToolError `conflict` where somebody has taken it meanwhile: the file stays where it is then, and is not lost.
+ */
+async function giveBack(from: Pick<FileLocation, 'at' | 'shown'>, place: FileLocation): Promise<void> {
+  try {
+    await linkNewName(from.at, place);
+  } catch (cause) {
+    // Both names lead to one file where the old one was never lost.
+    if (!sameFile(await lstat(from.at), await lstat(place.at))) {
+      const message = `"${place.shown}" was replaced twice just now; what it was before is kept at "${from.shown}".`;
+      throw new ToolError(message, { code: 'conflict', cause });
+    }
+  }
+  await unlink(from.at).catch(ignoreMissing);
+}
+
+function changedNow({ shown }: FileLocation, what: string): ToolError {
+  return new ToolError(`"${shown}" changed just now; ${what}. Look at it and ask anew.`, {
+    code: 'conflict',
+  });
+}
+
+/** Ignores that there is nothing to remove. */
 export function ignoreMissing(error: unknown): void {
-  if (codeOf(error) !== 'ENOENT') throw error;
+  if (errnoOf(error) !== 'ENOENT') throw error;
 }

@@ -1,6 +1,6 @@
 import type { InboxItem, InboxSnapshot } from '../../server/api';
 
-/** What a person wants to see of the inbox; an empty text is no wish. */
+/** The filter of the inbox; an empty text matches everything. */
 export interface InboxFilter {
   tool: string;
   agent: string;
@@ -10,22 +10,22 @@ export interface InboxFilter {
 
 export const NO_FILTER: InboxFilter = { tool: '', agent: '', olderThanMs: 0 };
 
-/** Whether more wait than came. */
+/** Whether more items wait than were sent. */
 export function isCut({ items, total }: Pick<InboxSnapshot, 'items' | 'total'>): boolean {
   return items.length < total;
 }
 
-/** How many are listed, of how many. */
-export function countWords(listed: number, total: number): string {
+/** How many are listed, out of how many. */
+export function countLabel(listed: number, total: number): string {
   return listed >= total ? String(listed) : `${listed} of ${total}`;
 }
 
-/** Tells two items apart; a call that is asked anew has another key. */
+/** Identifies an item. A call that is asked again gets another key. */
 export function keyOf({ turn, callId, callKey }: InboxItem): string {
   return `${turn}/${callId}/${callKey}`;
 }
 
-/** The items that fit, earliest deadline first; what never expires comes last, the longest waiting of it first. */
+/** The items that match, earliest deadline first. Items without a deadline come last, the longest waiting first. */
 export function applyFilter(items: readonly InboxItem[], filter: InboxFilter, now: number): InboxItem[] {
   return items.filter((item) => fits(item, filter, now)).sort(byDeadline);
 }
@@ -52,7 +52,7 @@ export function countBy(items: readonly InboxItem[], field: 'tool' | 'agent'): [
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
 }
 
-/** What the browser's tab says. */
+/** The title of the browser's tab. */
 export function titleOf(count: number): string {
   return count === 0 ? 'Countersign' : `(${count}) Countersign`;
 }
@@ -63,8 +63,50 @@ export function neighbour(items: readonly InboxItem[], key: string): InboxItem |
   return items[index + 1] ?? items[index - 1];
 }
 
-/** The place in a list after one step, within its ends; -1 in an empty list. */
+/** The index in a list after a step, kept within the list; -1 in an empty one. */
 export function moveTo(index: number, by: number, count: number): number {
   if (count === 0) return -1;
   return Math.min(count - 1, Math.max(0, index + by));
+}
+
+/** A long list of rows that are equally high. Pixels. */
+interface RowViewport {
+  count: number;
+  rowHeight: number;
+  scrollTop: number;
+  /** Height of the visible part. */
+  height: number;
+}
+
+/** The rows to draw, and the space of the rows that are left out. */
+interface RowWindow {
+  from: number;
+  /** Not included. */
+  to: number;
+  before: number;
+  after: number;
+}
+
+/** Rows beyond each edge, so that a fast scroll shows no gap. */
+const OVERSCAN = 8;
+
+/** The rows of a list to draw: thousands of rows cost as much as one screen. */
+export function rowWindow({ count, rowHeight, scrollTop, height }: RowViewport): RowWindow {
+  const first = Math.floor(Math.max(0, scrollTop) / rowHeight) - OVERSCAN;
+  const from = Math.min(Math.max(0, first), Math.max(0, count - 1));
+  const to = Math.min(count, Math.ceil((Math.max(0, scrollTop) + height) / rowHeight) + OVERSCAN);
+  return {
+    from,
+    to: Math.max(from, to),
+    before: from * rowHeight,
+    after: (count - Math.max(from, to)) * rowHeight,
+  };
+}
+
+/** Where to scroll to bring a whole row into view; undefined when it is in view. */
+export function scrollFor(index: number, { rowHeight, scrollTop, height }: RowViewport): number | undefined {
+  const top = index * rowHeight;
+  if (top < scrollTop) return top;
+  if (top + rowHeight > scrollTop + height) return top + rowHeight - height;
+  return undefined;
 }

@@ -1,4 +1,4 @@
-/** Where a person is on the page. It stands in the fragment, so the server needs to know one address only. */
+/** A screen of the page. It is in the fragment of the address, so the server has one page only. */
 export type Route =
   | { at: 'inbox' }
   | { at: 'call'; turn: string; callId: string }
@@ -6,7 +6,7 @@ export type Route =
   | { at: 'turn'; turn: string }
   | { at: 'stats' };
 
-/** The place that a fragment such as `#/turns/t1/calls/1.2` names; the inbox where it names none. */
+/** The route of a fragment such as `#/turns/t1/calls/1.2`; the inbox when it is unknown. */
 export function parseRoute(fragment: string): Route {
   const [first, turn, third, callId] = fragment.replace(/^#\/?/, '').split('/').map(decode);
   if (first === 'stats') return { at: 'stats' };
@@ -16,7 +16,7 @@ export function parseRoute(fragment: string): Route {
   return { at: 'turn', turn };
 }
 
-/** The fragment of a place. */
+/** The fragment of a route. */
 export function hrefOf(route: Route): string {
   switch (route.at) {
     case 'inbox':

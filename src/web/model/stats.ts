@@ -1,31 +1,31 @@
-import { span } from '../../contract/times';
+import { span } from '../../contract/text/times';
 import type { Spread, Stats, ToolStats } from '../../history/stats';
 import type { StatsAnswer } from '../../server/api';
-import type { Tone } from './words';
+import { counted, percentText, spreadText, type Tone } from '../../history/labels';
 
-/** A part of a bar; `width` is of the whole, 0 to 1. */
+/** A part of a bar; `width` is a fraction of the full width. */
 export interface Part {
   tone: Tone;
-  /** What it stands for. */
+  /** Its label. */
   name: string;
   count: number;
   width: number;
 }
 
-/** One tool as bars and the words beside them. */
+/** One tool as a bar, and the text beside it. */
 export interface BarRow {
   tool: string;
   parts: Part[];
-  words: string;
+  text: string;
 }
 
-/** What is drawn as bars. */
+/** The data of all bars. */
 type Bars = Record<'calls' | 'times' | 'decisions' | 'doubts' | 'refusals', BarRow[]>;
 
-/** A part that is not 0 stays visible: one failure among thousands counts. */
+/** The least width of a part above 0, so that one failure among thousands can be seen. */
 const LEAST = 0.008;
 
-/** Everything that is drawn as bars, each with a row a tool; refusals with a row a code. */
+/** The rows of all bar charts: one row a tool, and for refusals one row a code. */
 export function barsOf({ stats, refusals }: Pick<StatsAnswer, 'stats' | 'refusals'>): Bars {
   return {
     calls: callRows(stats),
@@ -36,7 +36,7 @@ export function barsOf({ stats, refusals }: Pick<StatsAnswer, 'stats' | 'refusal
   };
 }
 
-/** How calls went, most used first; the longest bar is the tool that was used most. */
+/** Results of calls by tool, most used first. The most used tool has the longest bar. */
 function callRows({ tools }: Stats): BarRow[] {
   const most = Math.max(1, ...tools.map(({ calls }) => calls));
   return tools.map((row) => ({
@@ -46,21 +46,22 @@ function callRows({ tools }: Stats): BarRow[] {
       ['bad', 'failed', row.failed],
       ['quiet', 'unfinished', row.unfinished],
     ]),
-    words: wordsOf([
+    text: joined([
       counted(row.calls, 'call'),
-      row.successRate !== null && `${percent(row.successRate)} succeeded`,
+      row.successRate !== null && `${percentText(row.successRate)} succeeded`,
       row.failed > 0 && `failed by ${codesOf(row.errors)}`,
       row.retried > 0 && `${row.retried} retried`,
     ]),
   }));
 }
 
-/** What people said to requests, of tools that asked. */
+/** Decisions on requests, by tool. */
 function decisionRows({ tools }: Stats): BarRow[] {
   const asked = tools.filter(({ decisions }) => decisions.requests > 0);
   const most = Math.max(1, ...asked.map(({ decisions }) => decisions.requests));
   return asked.map(({ tool, decisions }) => {
     const { requests, approved, edited, denied, expired, wait } = decisions;
+    const made = { approved, edited, denied, expired };
     return {
       tool,
       parts: partsOf(most, [
@@ -70,23 +71,16 @@ function decisionRows({ tools }: Stats): BarRow[] {
         ['ask', 'expired', expired],
         ['quiet', 'open or closed with the turn', requests - approved - edited - denied - expired],
       ]),
-      words: wordsOf([
+      text: joined([
         counted(requests, 'request'),
-        ...(
-          [
-            ['approved', approved],
-            ['edited', edited],
-            ['denied', denied],
-            ['expired', expired],
-          ] as const
-        ).map(([name, count]) => count > 0 && `${count} ${name}`),
-        wait.count > 0 && `decided in ${spreadWords(wait)}`,
+        ...Object.entries(made).map(([name, count]) => count > 0 && `${count} ${name}`),
+        wait.count > 0 && `decided in ${spreadText(wait)}`,
       ]),
     };
   });
 }
 
-/** How long something took, as a bar on a logarithmic scale: solid up to p50, then p95, then the longest. */
+/** Durations as a bar on a logarithmic scale: up to p50, up to p95, up to the longest. */
 function timeRows({ tools }: Stats): BarRow[] {
   const ran = tools.filter(({ time }) => time.count > 0);
   const longest = Math.max(1, ...ran.map(({ time }) => time.max ?? 0));
@@ -98,18 +92,18 @@ function timeRows({ tools }: Stats): BarRow[] {
       { tone: 'busy', name: 'p95', count: time.p95 ?? 0, width: p95 - p50 },
       { tone: 'quiet', name: 'max', count: time.max ?? 0, width: max - p95 },
     ];
-    return { tool, parts: parts.filter(({ width }) => width > 0), words: spreadWords(time) };
+    return { tool, parts: parts.filter(({ width }) => width > 0), text: spreadText(time) };
   });
 }
 
-/** Tools with calls whose outcome nobody knew, and what became of them. */
+/** Tools with calls in doubt, and how these ended. */
 function doubtRows({ tools }: Stats): BarRow[] {
   const doubted = tools.filter(({ inDoubt }) => inDoubt.calls > 0);
   const most = Math.max(1, ...doubted.map(({ inDoubt }) => inDoubt.calls));
   return doubted.map(({ tool, inDoubt: { calls, resolved } }) => ({
     tool,
     parts: partsOf(most, [['ask', 'in doubt', calls]]),
-    words: wordsOf([
+    text: joined([
       counted(calls, 'call'),
       resolved.happened > 0 && `${resolved.happened} had happened`,
       resolved['did-not'] > 0 && `${resolved['did-not']} had not`,
@@ -126,24 +120,20 @@ function refusalRows(refusals: Readonly<Record<string, number>>): BarRow[] {
     .map(([code, times]) => ({
       tool: code,
       parts: partsOf(most, [['bad', 'refused', times]]),
-      words: `${times} refused`,
+      text: `${times} refused`,
     }));
 }
 
-/** A few numbers that sum the turns up, each with its name. */
+/** The totals of all turns, each with its name. */
 export function sumsOf({ turns, model, all }: Stats): [string, string, string][] {
   const ends = Object.entries(turns.ends).map(([end, count]) => `${count} ${end.replaceAll('_', ' ')}`);
   const { inputTokens, outputTokens } = model;
   return [
     ['Turns', whole(turns.count), ends.join(', ')],
-    ['A turn takes', turns.time.p50 === null ? '-' : span(turns.time.p50), tail(turns.time)],
-    ['Calls', whole(all.calls), all.successRate === null ? '' : `${percent(all.successRate)} succeeded`],
-    [
-      'Waiting for a person',
-      all.decisions.wait.p50 === null ? '-' : span(all.decisions.wait.p50),
-      tail(all.decisions.wait),
-    ],
-    ['A reply takes', model.time.p50 === null ? '-' : span(model.time.p50), tail(model.time)],
+    ['A turn takes', ...spreadOf(turns.time)],
+    ['Calls', whole(all.calls), all.successRate === null ? '' : `${percentText(all.successRate)} succeeded`],
+    ['Waiting for a person', ...spreadOf(all.decisions.wait)],
+    ['A reply takes', ...spreadOf(model.time)],
     ['Tokens', whole(inputTokens + outputTokens), `${whole(inputTokens)} in, ${whole(outputTokens)} out`],
   ];
 }
@@ -160,32 +150,16 @@ function partsOf(most: number, counts: readonly (readonly [Tone, string, number]
     .map(([tone, name, count]) => ({ tone, name, count, width: Math.max(LEAST, count / most) }));
 }
 
-function spreadWords({ p50, p95, max }: Spread): string {
-  const words = [
-    ['p50', p50],
-    ['p95', p95],
-    ['max', max],
-  ] as const;
-  return words.map(([name, ms]) => `${name} ${ms === null ? '-' : span(ms)}`).join(' · ');
-}
-
-function tail({ p95, max }: Spread): string {
-  return p95 === null || max === null ? '' : `p95 ${span(p95)}, max ${span(max)}`;
-}
-
-/** Rounded up it would hide the one that failed. */
-function percent(rate: number): string {
-  return `${Math.floor(rate * 100)} %`;
+/** The median, and how far beyond it the others are. */
+function spreadOf({ p50, p95, max }: Spread): [string, string] {
+  const tail = p95 === null || max === null ? '' : `p95 ${span(p95)}, max ${span(max)}`;
+  return [p50 === null ? '-' : span(p50), tail];
 }
 
 function whole(count: number): string {
   return count.toLocaleString('en');
 }
 
-function counted(count: number, what: string): string {
-  return `${whole(count)} ${what}${count === 1 ? '' : 's'}`;
-}
-
-function wordsOf(parts: readonly (string | false)[]): string {
+function joined(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false).join(' · ');
 }

@@ -1,10 +1,72 @@
+import { isDenial } from '../../contract/decision';
 import type { TurnEvent } from '../../history/events';
-import { createScale, type Scale } from './scale';
 
-/** What a stretch of a row is about. */
+/** Maps moments to positions between 0 and 1. */
+interface Scale {
+  place(ms: number): number;
+  /** At most six moments for the axis, well apart, with the first and the last. */
+  ticks(): { at: number; iso: string }[];
+}
+
+/** The shortest gap that takes space. Milliseconds. */
+const UNIT_MS = 50;
+/** Ticks closer than this would overlap on a phone; the last one is drawn left of its position. */
+const APART = 0.2;
+const LAST_APART = 0.32;
+
+/**
+ * A scale that keeps order but not proportion: the width of a gap is the logarithm of its length. A turn that ran for a
+ * second and waited for two days shows both. Without long gaps the scale is almost even.
+ */
+export function createScale(moments: readonly number[]): Scale {
+  const stops = [...new Set(moments.filter(Number.isFinite))].sort((a, b) => a - b);
+  const places = [0];
+  for (const [index, stop] of stops.entries()) {
+    const before = stops[index - 1];
+    if (before !== undefined) places.push((places.at(-1) ?? 0) + Math.log2(1 + (stop - before) / UNIT_MS));
+  }
+  const whole = places.at(-1) || 1;
+  const at = (index: number): number => (places[index] ?? 0) / whole;
+  return {
+    place: (ms) => between(stops, at, ms),
+    ticks: () => apart(stops.map((stop, index) => ({ at: at(index), iso: new Date(stop).toISOString() }))),
+  };
+}
+
+function between(stops: readonly number[], at: (index: number) => number, ms: number): number {
+  const next = firstFrom(stops, ms);
+  const after = stops[next];
+  if (after === undefined) return stops.length === 0 ? 0 : 1;
+  const before = stops[next - 1];
+  if (before === undefined || after === ms) return at(next);
+  return at(next - 1) + ((ms - before) / (after - before)) * (at(next) - at(next - 1));
+}
+
+/** The index of the first stop at or after a moment. A binary search: a long turn has thousands, and each bar asks twice. */
+function firstFrom(stops: readonly number[], ms: number): number {
+  let [low, high] = [0, stops.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((stops[middle] ?? 0) < ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function apart(ticks: { at: number; iso: string }[]): { at: number; iso: string }[] {
+  const last = ticks.at(-1);
+  const kept: typeof ticks = [];
+  for (const tick of ticks.slice(0, -1)) {
+    if (tick.at > 1 - LAST_APART && kept.length > 0) break;
+    if (tick.at - (kept.at(-1)?.at ?? -1) >= APART) kept.push(tick);
+  }
+  return last === undefined ? kept : [...kept, last];
+}
+
+/** The kind of a stretch. */
 export type StretchKind = 'think' | 'wait' | 'queue' | 'run' | 'doubt';
 
-/** A stretch of time in a row. `left` and `width` are parts of the whole, 0 to 1. */
+/** A stretch of time in a row. `left` and `width` are fractions of the row. */
 export interface Stretch {
   kind: StretchKind;
   left: number;
@@ -15,14 +77,14 @@ export interface Stretch {
   failed: boolean;
 }
 
-/** Something that happened at one moment. */
+/** An event at one moment. */
 export interface Moment {
   kind: 'approved' | 'denied' | 'retried' | 'lost' | 'failed';
   at: number;
   label: string;
 }
 
-/** One line of the picture: a step's thinking, or a call. */
+/** One row of the picture: the model's work of a step, or a call. */
 export interface Row {
   key: string;
   kind: 'step' | 'call';
@@ -32,11 +94,11 @@ export interface Row {
 }
 
 /** The picture of a turn. */
-export interface Timeline {
+export interface TimelineLayout {
   rows: Row[];
-  /** Marks on the axis. */
+  /** Ticks on the axis. */
   ticks: { at: number; iso: string }[];
-  /** Where a moment (ISO 8601) is, 0 to 1. */
+  /** The position of a moment (ISO 8601), 0 to 1. */
   place(iso: string): number;
 }
 
@@ -48,8 +110,8 @@ interface Line {
   marks: { kind: Moment['kind']; at: string; label: string }[];
 }
 
-/** Lays a turn's events out. A stretch that has not ended reaches to `now`. */
-export function timelineOf(events: readonly TurnEvent[], now: number): Timeline {
+/** Arranges the events of a turn in rows. A stretch that has not ended reaches to `now`. */
+export function layOutTimeline(events: readonly TurnEvent[], now: number): TimelineLayout {
   const lines = linesOf(events);
   const ended = events.at(-1)?.type === 'turn_ended';
   const last = events.at(-1)?.at;
@@ -66,33 +128,21 @@ interface Frame {
   scale: Scale;
   /** Milliseconds since 1970. */
   end: number;
-  /** Whether the turn ended there; nothing is open then. */
+  /** Whether the turn has ended; then nothing is open. */
   ended: boolean;
 }
 
-function toRow({ key, kind, label, spans, marks }: Line, { scale, end, ended }: Frame): Row {
+function toRow({ spans, marks, ...line }: Line, { scale, end, ended }: Frame): Row {
   return {
-    key,
-    kind,
-    label,
-    stretches: spans.map(({ kind: what, from, to, failed }) => {
+    ...line,
+    stretches: spans.map(({ from, to, ...rest }) => {
       const start = Date.parse(from);
       const stop = Math.max(start, to === undefined ? end : Date.parse(to));
       const left = scale.place(start);
-      return {
-        kind: what,
-        left,
-        width: scale.place(stop) - left,
-        ms: stop - start,
-        open: to === undefined && !ended,
-        failed,
-      };
+      const open = to === undefined && !ended;
+      return { ...rest, left, width: scale.place(stop) - left, ms: stop - start, open };
     }),
-    moments: marks.map(({ kind: what, at, label: text }) => ({
-      kind: what,
-      at: scale.place(Date.parse(at)),
-      label: text,
-    })),
+    moments: marks.map(({ at, ...rest }) => ({ ...rest, at: scale.place(Date.parse(at)) })),
   };
 }
 
@@ -136,10 +186,10 @@ function drawStep(event: StepEvent, line: Line): void {
     case 'thinking':
       return open(line, 'think', event.at);
     case 'think_retried':
-      return mark(line, 'retried', { at: event.at, label: `${event.attempt} attempts` });
+      return mark(line, 'retried', event.at, `${event.attempt} attempts`);
     case 'think_failed':
       close(line, event.at, true);
-      return mark(line, 'failed', { at: event.at, label: event.message });
+      return mark(line, 'failed', event.at, event.message);
     case 'step':
       return close(line, event.at);
   }
@@ -151,42 +201,43 @@ function drawCall(event: TurnEvent, line: Line): void {
       return open(line, 'wait', event.at);
     case 'decision':
       return decided(event, line);
+    case 'decision_void':
+      close(line, event.at);
+      return mark(line, 'denied', event.at, event.message);
     case 'request_expired':
       close(line, event.at, true);
-      return mark(line, 'denied', { at: event.at, label: 'expired' });
+      return mark(line, 'denied', event.at, 'expired');
     case 'call_started':
       return open(line, 'run', event.at);
     case 'call_lost':
       open(line, 'doubt', event.at);
-      return mark(line, 'lost', { at: event.at, label: event.message });
+      return mark(line, 'lost', event.at, event.message);
     case 'in_doubt':
       return open(line, 'doubt', event.at);
     case 'resolved':
       return resolved(event, line);
     case 'call_ended':
       close(line, event.at, !event.result.success);
-      if (event.attempts > 1) mark(line, 'retried', { at: event.at, label: `${event.attempts} attempts` });
+      if (event.attempts > 1) mark(line, 'retried', event.at, `${event.attempts} attempts`);
   }
 }
 
 function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): void {
   if (event.judgement.accepted !== true) return;
-  const denied = event.decision === 'denied';
-  if (denied) close(line, event.at);
+  const denied = isDenial(event);
+  // After an edit with a new preview nothing runs: the call is requested again.
+  if (denied || event.asksAgain === true) close(line, event.at);
   else open(line, 'queue', event.at);
-  mark(line, denied ? 'denied' : 'approved', {
-    at: event.at,
-    label: `${event.decision ?? 'decided'} by ${event.approver}`,
-  });
+  mark(line, denied ? 'denied' : 'approved', event.at, `${event.decision ?? 'decided'} by ${event.approver}`);
 }
 
 function resolved(event: Extract<TurnEvent, { type: 'resolved' }>, line: Line): void {
   if (event.judgement.accepted !== true) return;
   close(line, event.at);
-  mark(line, 'approved', { at: event.at, label: `${event.resolution ?? 'resolved'} by ${event.approver}` });
+  mark(line, 'approved', event.at, `${event.resolution ?? 'resolved'} by ${event.approver}`);
 }
 
-/** Ends what was open, unless the same goes on. */
+/** Ends the open stretch, unless the next one is the same. */
 function open(line: Line, kind: StretchKind, at: string): void {
   const last = line.spans.at(-1);
   if (last !== undefined && last.to === undefined && last.kind === kind) return;
@@ -201,6 +252,6 @@ function close(line: Line, at: string, failed = false): void {
   last.failed = failed;
 }
 
-function mark(line: Line, kind: Moment['kind'], { at, label }: { at: string; label: string }): void {
+function mark(line: Line, kind: Moment['kind'], at: string, label: string): void {
   line.marks.push({ kind, at, label });
 }

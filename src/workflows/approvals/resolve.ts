@@ -1,35 +1,32 @@
 import type { Accepted, Refused, Resolution } from '../../contract/decision';
-import { didNot, happened } from '../../contract/endings';
-import { LIMITS } from '../../contract/limits';
-import { utf8Bytes } from '../../contract/transcript';
-import { closeCall, failureOf, successOf } from './close';
-import { digestOf } from './judge-decision';
-import { parseResolution } from './parse';
-import { refuse, repeatOf } from './refuse';
-import type { Approvals, CallState, SpentId } from './state';
-import type { TakenAt } from './take-decision';
+import { didNot, happened, unresolved } from '../../contract/call-messages';
+import type { OutcomeReport } from '../../contract/call';
+import type { ToolResult } from '../../contract/result';
+import { closeCall, failureOf, noted, successOf } from './transitions';
+import { defined } from '../../contract/defined';
+import { seenIn } from './decide';
+import {
+  checkMessage,
+  type Judged,
+  parseResolution,
+  readNew,
+  refusal,
+  refuse,
+  type TakenAt,
+} from './messages';
+import type { Approvals, CallState } from './state';
 
-/** A resolution that would be taken, a repeat of one that was, or a refusal. */
-export type JudgedResolution =
-  | { kind: 'take'; resolution: Resolution; state: CallState; contentDigest: string }
-  | { kind: 'repeat'; spent: SpentId }
-  | { kind: 'refuse'; refused: Refused };
-
-/** Judges what a person says of a call in doubt. A call in doubt does not expire. */
-export function judgeResolution(approvals: Approvals, message: unknown): JudgedResolution {
-  const parsed = parseResolution(message);
-  if (!parsed.ok) return { kind: 'refuse', refused: refuse('malformed', parsed.message, message) };
-  const resolution = parsed.value;
-  const contentDigest = digestOf(resolution);
-  const repeat = repeatOf(approvals, resolution, contentDigest);
-  if (repeat !== undefined) return repeat;
+/** Judges a resolution of any sender. A call in doubt does not expire. */
+export function judgeResolution(approvals: Approvals, message: unknown): Judged<Resolution> {
+  const read = readNew(approvals, parseResolution(message), message);
+  if (read.kind !== 'new') return read;
+  const { message: resolution, contentDigest } = read;
   const state = approvals.calls.get(resolution.callId);
-  if (state?.phase !== 'in_doubt')
-    return { kind: 'refuse', refused: notInDoubt(approvals, resolution, state) };
-  const refused = checkResolution(approvals, resolution, state);
+  if (state?.phase !== 'in_doubt') return refusal(notInDoubt(approvals, resolution, state));
+  const refused = checkMessage(resolution, state) ?? checkCancelled(approvals, resolution);
   return refused === undefined
-    ? { kind: 'take', resolution, state, contentDigest }
-    : { kind: 'refuse', refused };
+    ? { kind: 'take', message: resolution, state, contentDigest }
+    : refusal(refused);
 }
 
 function notInDoubt(approvals: Approvals, resolution: Resolution, state: CallState | undefined): Refused {
@@ -44,35 +41,22 @@ function notInDoubt(approvals: Approvals, resolution: Resolution, state: CallSta
   );
 }
 
-function checkResolution(
-  approvals: Approvals,
-  resolution: Resolution,
-  state: CallState,
-): Refused | undefined {
-  if (resolution.callKey !== undefined && resolution.callKey !== state.callKey) {
-    return refuse('stale_args', 'this call was asked anew since you looked; look again', resolution);
-  }
-  if (approvals.cancelled && resolution.resolution === 'run-again') {
-    return refuse('cancelled', 'the turn was cancelled; a call of it cannot run again', resolution);
-  }
-  if (utf8Bytes(resolution.reason ?? '') > LIMITS.reasonBytes) {
-    return refuse('malformed', `the reason is over ${LIMITS.reasonBytes} bytes`, resolution);
-  }
-  return undefined;
+function checkCancelled({ cancelled }: Approvals, resolution: Resolution): Refused | undefined {
+  if (!cancelled || resolution.resolution !== 'run-again') return undefined;
+  return refuse('cancelled', 'the turn was cancelled; a call of it cannot run again', resolution);
 }
 
-/** Takes a judged resolution: the only way a call in doubt ends by a person. */
+/** Takes a judged resolution. A person ends a doubt only here. */
 export function takeResolution(
   approvals: Approvals,
-  taken: Extract<JudgedResolution, { kind: 'take' }>,
+  { message: resolution, state, contentDigest }: Extract<Judged<Resolution>, { kind: 'take' }>,
   at: TakenAt,
 ): Accepted {
-  const { resolution, state } = taken;
   const approver = resolution.approver ?? 'somebody';
   const iso = new Date(at.now).toISOString();
   state.standing = { decision: resolution.resolution, approver, at: iso };
   if (resolution.resolution === 'run-again') runAgain(state, resolution, at);
-  else closeCall(approvals, state, { why: 'decided', result: resolvedResult(state, resolution, at.now) });
+  else closeCall(approvals, state, { result: resolvedResult(state, resolution, at.now) });
   const verdict: Accepted = {
     accepted: true,
     decisionId: at.decisionId,
@@ -81,7 +65,7 @@ export function takeResolution(
     approver,
     at: iso,
   };
-  approvals.verdicts.set(at.decisionId, { digest: taken.contentDigest, verdict });
+  approvals.verdicts.set(at.decisionId, { digest: contentDigest, verdict });
   return verdict;
 }
 
@@ -94,7 +78,7 @@ function resolvedResult(state: CallState, resolution: Resolution, now: number) {
 /** A new decision for a new generation: the idempotency key changes, the call does not. */
 function runAgain(state: CallState, resolution: Resolution, at: TakenAt): void {
   state.generation += 1;
-  state.gated = true;
+  state.needsDecision = true;
   state.phase = 'ready';
   delete state.doubt;
   delete state.reported;
@@ -102,11 +86,38 @@ function runAgain(state: CallState, resolution: Resolution, at: TakenAt): void {
     decisionId: at.decisionId,
     decision: state.edit === undefined ? 'approved' : 'modified',
     approver: resolution.approver ?? 'somebody',
-    argsDigest: state.effectiveDigest,
+    ...seenIn(state),
     generation: state.generation,
     spent: false,
-    ...(resolution.reason === undefined ? {} : { reason: resolution.reason }),
-    ...(state.held?.hunks === undefined ? {} : { hunks: state.held.hunks }),
-    ...(state.edit === undefined ? {} : { edit: state.edit }),
+    ...defined({ reason: resolution.reason, hunks: state.held?.hunks, edit: state.edit }),
   };
+}
+
+/** Settles a doubt by proof: the answer of `verify`, or a late outcome. False where a person has resolved the call before. */
+export function settleDoubt(approvals: Approvals, state: CallState, result: ToolResult): boolean {
+  if (state.phase !== 'in_doubt') return false;
+  closeCall(approvals, state, { cause: 'proven', result: noted(state, result) });
+  return true;
+}
+
+/**
+ * Applies a late outcome to the call with the same key, generation and secret, where that is in doubt. An outcome can come
+ * before the loss of its call is known (both can be in one workflow task): then it is kept until the loss.
+ */
+export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
+  const state = [...approvals.calls.values()].find((one) => one.callKey === outcome.callKey);
+  if (state === undefined || state.generation !== outcome.generation) return false;
+  if (state.secret === undefined || state.secret !== outcome.secret) return false;
+  if (state.phase === 'running') state.reported = outcome.result;
+  return settleDoubt(approvals, state, outcome.result);
+}
+
+/** Ends calls in doubt as unresolved, in a turn that was both cancelled and abandoned. Until then a person can resolve them. */
+export function sweepAbandoned(approvals: Approvals, now: number): void {
+  const { abandoned, cancelled } = approvals;
+  if (!cancelled || abandoned === undefined) return;
+  for (const state of approvals.calls.values()) {
+    if (state.phase !== 'in_doubt') continue;
+    closeCall(approvals, state, { cause: 'abandoned', result: failureOf(state, unresolved(abandoned), now) });
+  }
 }

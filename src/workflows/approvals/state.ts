@@ -1,14 +1,17 @@
-import type { InDoubt, SpentDecision, ValidCall } from '../../contract/call';
-import type { Abandonment, Verdict } from '../../contract/decision';
+import type { AskAgain, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
+import type { ClosingCause } from '../../contract/call-messages';
+import type { Abandonment, SignalVerdict, Verdict } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
+import { LIMITS } from '../../contract/limits';
 import type { ToolResult } from '../../contract/result';
 import type { JsonSchema } from '../../contract/tool';
+import { utf8Bytes } from '../../contract/transcript';
 
 /**
  * Where a call is.
  * - `request`: waits for a decision.
- * - `replanning`: a person edited a file proposal; a new plan is being made, then it is a request again.
+ * - `replanning`: a person edited a call that has a preview; a new one is being made, then it is a request again.
  * - `ready`: may start when the order of the step lets it.
  * - `running`: its activity is scheduled.
  * - `in_doubt`: it was started and nobody knows the outcome.
@@ -18,15 +21,13 @@ export type Phase = 'request' | 'replanning' | 'ready' | 'running' | 'in_doubt' 
 
 /** A decision that a call holds. Unspent until the call starts, then spent for good. */
 export interface HeldDecision extends SpentDecision {
-  /** Of the arguments it allows: no others may start with it. */
-  argsDigest: string;
   /** Of the execution it allows; `run-again` raises it. */
   generation: number;
   spent: boolean;
 }
 
 /** The decision that stands for a call, for whoever comes second. */
-export interface Standing {
+export interface FinalDecision {
   decision: string;
   approver: string;
   at: string;
@@ -40,47 +41,57 @@ export interface CallState {
   generation: number;
   phase: Phase;
   /** Whether starting needs a decision: asked for, or run again. */
-  gated: boolean;
-  /** Workflow time in ms when it became what it is (request or in doubt). */
+  needsDecision: boolean;
+  /** Workflow time in ms when it became a request or in doubt. */
   since: number;
   /** Workflow time in ms; null where it never expires or does not wait. */
   deadline: number | null;
+  /** Workflow time in ms when its activity was scheduled last; -Infinity where it never was. */
+  scheduledAt: number;
   /** What runs: the prepared arguments, or a person's. */
   effective: JsonObject;
   effectiveDigest: string;
+  /** Digest of what a person sees: effective arguments, preview and plan. Nothing else may start with its decision. */
+  seenDigest: string;
   /** What the model asked for, once a person has changed it. */
   proposed?: JsonObject;
   /** The reason and author of the last edit, for the model. */
   edit?: { approver: string; reason?: string };
-  /** The edit that stands while a new plan is being made for another one. */
+  /** The edit that stands while a new preview is being made for another one. */
   editBefore?: { approver: string; reason?: string };
   plan?: FilePlan;
   held?: HeldDecision;
-  standing?: Standing;
+  /** Set while workers that lack its agent or tool give it back: since when (workflow time in ms), and how often. */
+  absent?: { since: number; rounds: number };
+  standing?: FinalDecision;
+  /** Secret of the execution that runs or is in doubt: only a sender who knows it can report a late outcome. */
+  secret?: string;
   doubt?: InDoubt;
-  /** What the call itself reported late, while it still counted as running. */
+  /** A late outcome that came while the call still counted as running. */
   reported?: ToolResult;
   result?: ToolResult;
   /** SHA-256 of the result's content, where history already holds the text. */
   contentDigest?: string;
-  /** Digest of the edited arguments that a new plan is being made for. */
+  /** Digest of the edited arguments that a new preview is being made for. */
   replanningFor?: string;
-  /** Why the last edit could not be planned; shown with the request. */
+  /** Why it is asked about once more: the last edit could not be previewed, or the decision did not hold. */
   note?: string;
 }
 
-/** What became of a decision id: a repeat gets the same verdict, other content is refused. */
+/** The verdict on a decision id: a repeat gets the same one, other content is refused. */
 export interface SpentId {
   digest: string;
   verdict: Verdict;
 }
 
-/** Everything decisions are judged by. Changed only by the functions of this folder. */
+/** The state that decisions are judged by. Only the functions of this folder change it. */
 export interface Approvals {
   /** Calls of the current step, in the model's order. */
   calls: Map<string, CallState>;
-  /** How calls of earlier steps, and of this one, were closed. */
-  closed: Map<string, { why: 'decided' | 'expired' | 'cancelled'; standing?: Standing }>;
+  /** How calls of earlier steps, and of this one, were closed; `cause` where the workflow closed them by itself. */
+  closed: Map<string, { cause?: ClosingCause; standing?: FinalDecision }>;
+  /** What the workflow closed by itself and has not published yet. */
+  closings: Map<string, ClosingCause>;
   verdicts: Map<string, SpentId>;
   /** Schemas by tool digest, for checking edits. */
   schemas: Map<string, JsonSchema>;
@@ -89,24 +100,77 @@ export interface Approvals {
   abandoned?: Abandonment;
 }
 
-/** An empty state; `spent` comes from the run before where the turn continued as new. */
+/** An empty state; `spent` comes from the run before, where the turn continued as new. */
 export function makeApprovals(spent: Iterable<[string, SpentId]> = []): Approvals {
   const verdicts = new Map(spent);
   return {
     calls: new Map(),
     closed: new Map([...verdicts.values()].flatMap(closedBy)),
+    closings: new Map(),
     verdicts,
     schemas: new Map(),
     cancelled: false,
   };
 }
 
-/** A call of the run before, for whoever comes second there. Calls that nobody decided on are unknown by then. */
-function closedBy({ verdict }: SpentId): [string, { why: 'decided'; standing: Standing }][] {
-  if (!verdict.accepted || verdict.asksAgain === true) return [];
-  const { callId, decision, approver, at } = verdict;
-  return [[callId, { why: 'decided', standing: { decision, approver, at } }]];
+/** How many decisions the next run gets at most. Older ones can only be about calls that have ended. */
+const CARRIED_DECISIONS = 200;
+
+/** The newest decisions for `makeApprovals` of the next run, as many as fit one payload beside a transcript. */
+export function carriedDecisions({ verdicts }: Approvals): [string, SpentId][] {
+  const newest = [...verdicts].slice(-CARRIED_DECISIONS);
+  let room: number = LIMITS.carriedDecisionBytes;
+  const first = newest.findLastIndex((one) => (room -= utf8Bytes(JSON.stringify(one))) < 0);
+  return newest.slice(first + 1);
 }
 
-/** What a call's activity reported, or what its failure means. `contentDigest` only where an activity made the result. */
-export type Settlement = { result: ToolResult; contentDigest?: string } | { inDoubt: InDoubt };
+/** How a decision of the run before closed its call: a second decision on that call hears of the first. */
+function closedBy({ verdict }: SpentId): [string, { standing: FinalDecision }][] {
+  if (!verdict.accepted || verdict.asksAgain === true) return [];
+  const { callId, decision, approver, at } = verdict;
+  return [[callId, { standing: { decision, approver, at } }]];
+}
+
+/**
+ * How the activity of a call ended, or what its failure means. `contentDigest` only where an activity made the result,
+ * `cause` only where no event of the activity shows it.
+ */
+export type Settlement =
+  { result: ToolResult; contentDigest?: string; cause?: ClosingCause } | { inDoubt: InDoubt } | AskAgain;
+
+/** The state behind decisions and what is published about them. A turn has one, and so has a gate in another workflow. */
+export interface ApprovalContext {
+  approvals: Approvals;
+  /** A call's key is `<stepKey>:<callId>`, for all calls that are open together. */
+  stepKey: string;
+  signalVerdicts: SignalVerdict[];
+  /** How many verdicts on signals there have been in all. */
+  signalCount: number;
+  /** Decisions and resolutions by signal that are not judged yet. */
+  signalsWaiting: number;
+  /** Grows with each change that a step or the publisher has to look at. */
+  revision: number;
+}
+
+/** Makes the step or the publisher look again. */
+export function markChanged(context: ApprovalContext): void {
+  context.revision += 1;
+}
+
+const CALL_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Keeps the verdict on a signal for the memo: its sender has no other answer. */
+export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {
+  const line: SignalVerdict = {
+    // In a message that cannot be read it may be anything.
+    callId: CALL_ID.test(verdict.callId) ? verdict.callId : '',
+    verdict: verdict.accepted ? 'accepted' : verdict.code,
+    decisionId: verdict.decisionId ?? '',
+    at: new Date(now).toISOString(),
+    ...(verdict.accepted && verdict.asksAgain === true ? { asksAgain: true as const } : {}),
+  };
+  context.signalCount += 1;
+  context.signalsWaiting -= 1;
+  context.signalVerdicts.push(line);
+  if (context.signalVerdicts.length > LIMITS.memoVerdicts) context.signalVerdicts.shift();
+}

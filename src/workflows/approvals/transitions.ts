@@ -1,8 +1,17 @@
-import type { OutcomeReport, SpentDecision, ValidCall } from '../../contract/call';
-import { ENDINGS } from '../../contract/endings';
-import type { ToolResult } from '../../contract/result';
-import { closeCall, failureOf, noted } from './close';
+import { type PreparedCall, type SpentDecision, type ValidCall, isValidCall } from '../../contract/call';
+import type { Refused } from '../../contract/decision';
+import {
+  type ClosingCause,
+  denied,
+  ENDINGS,
+  unpreviewed,
+  withDecisionNote,
+} from '../../contract/call-messages';
+import { defined } from '../../contract/defined';
+import { seenDigestOf } from '../../contract/plan';
+import type { ToolFailure, ToolResult } from '../../contract/result';
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
+import { makeFailure, makeSuccess, type ResultFacts, type ResultHead } from '../../contract/result';
 
 /** Registers a prepared call at workflow time `now` (ms). From here on decisions can reach it. */
 export function register(
@@ -15,12 +24,14 @@ export function register(
     callKey: at.callKey,
     generation: 0,
     phase: call.kind === 'ask' ? 'request' : 'ready',
-    gated: call.kind === 'ask',
+    needsDecision: call.kind === 'ask',
     since: at.now,
     deadline: call.kind === 'ask' ? deadlineOf(call, at.now) : null,
+    scheduledAt: Number.NEGATIVE_INFINITY,
     effective: call.arguments,
     effectiveDigest: call.argsDigest,
-    ...(call.preview?.plan === undefined ? {} : { plan: call.preview.plan }),
+    seenDigest: seenDigestOf(call),
+    ...defined({ plan: call.preview?.plan }),
   };
   approvals.calls.set(call.callId, state);
   return state;
@@ -32,12 +43,12 @@ function deadlineOf(call: ValidCall, now: number): number | null {
 
 /**
  * Marks a ready call as running and spends its decision.
- * Throws where a gated call has no unspent decision for exactly these arguments and this generation: the last
- * line of defence, never reached unless this folder has a bug.
+ * Throws where a call that needs a decision has no unspent one for this generation and exactly what was seen. That is the
+ * last line of defence: it happens only if this folder has a bug.
  */
 export function start(state: CallState): SpentDecision | undefined {
   if (state.phase !== 'ready') throw new Error(`call ${state.call.callId} is ${state.phase}, not ready`);
-  if (state.gated) spend(state);
+  if (state.needsDecision) spend(state);
   state.phase = 'running';
   return state.held === undefined ? undefined : spentPart(state.held);
 }
@@ -47,45 +58,32 @@ function spend(state: CallState): void {
   const matches =
     held !== undefined &&
     !held.spent &&
-    held.argsDigest === state.effectiveDigest &&
+    held.seenDigest === state.seenDigest &&
     held.generation === state.generation;
   if (!matches) throw new Error(`call ${state.call.callId} has no unspent decision that matches it`);
   held.spent = true;
 }
 
-function spentPart({ decisionId, decision, approver, reason, hunks, edit }: HeldDecision): SpentDecision {
-  return {
-    decisionId,
-    decision,
-    approver,
-    ...(reason === undefined ? {} : { reason }),
-    ...(hunks === undefined ? {} : { hunks }),
-    ...(edit === undefined ? {} : { edit }),
-  };
+function spentPart({ generation: _, spent: __, ...decision }: HeldDecision): SpentDecision {
+  return decision;
 }
 
-/**
- * Hands an allowed call over to whoever asked for it: its decision is spent, and what it does is no longer ours.
- * Throws as `start` does.
- */
+/** Hands an allowed call over to the workflow that asked for it, which runs it. Its decision is spent; throws as `start` does. */
 export function handOver(approvals: Approvals, state: CallState): SpentDecision {
   const decision = start(state);
   if (decision === undefined) throw new Error(`call ${state.call.callId} was never asked about`);
   const { standing } = state;
-  approvals.closed.set(state.call.callId, {
-    why: 'decided',
-    ...(standing === undefined ? {} : { standing }),
-  });
+  approvals.closed.set(state.call.callId, defined({ standing }));
   return decision;
 }
 
-/** Takes back one request that nobody has decided, at workflow time `now` (ms). */
+/** Withdraws a request that nobody has decided on, at workflow time `now` (ms). */
 export function withdraw(approvals: Approvals, state: CallState, now: number): void {
   if (state.phase !== 'request') return;
-  closeCall(approvals, state, { why: 'cancelled', result: failureOf(state, ENDINGS.withdrawn, now) });
+  closeCall(approvals, state, { cause: 'withdrawn', result: failureOf(state, ENDINGS.withdrawn, now) });
 }
 
-/** What the activity of a running call came to. */
+/** Applies the end of its activity to a running call. */
 export function settle(
   approvals: Approvals,
   state: CallState,
@@ -93,66 +91,166 @@ export function settle(
 ): void {
   if (state.phase !== 'running') return;
   if ('inDoubt' in at.settlement && state.reported !== undefined) {
-    return closeCall(approvals, state, { why: 'decided', result: state.reported });
+    return closeCall(approvals, state, { cause: 'proven', result: state.reported });
   }
   if ('result' in at.settlement) {
-    if (at.settlement.contentDigest !== undefined) state.contentDigest = at.settlement.contentDigest;
-    return closeCall(approvals, state, { why: 'decided', result: at.settlement.result });
+    const { result, contentDigest, cause } = at.settlement;
+    if (contentDigest !== undefined) state.contentDigest = contentDigest;
+    return closeCall(approvals, state, { result, ...defined({ cause }) });
+  }
+  if ('askAgain' in at.settlement && isAskable(state)) {
+    return askAgain(approvals, state, { why: at.settlement.askAgain, now: at.now });
   }
   state.phase = 'in_doubt';
   state.since = at.now;
-  state.doubt = at.settlement.inDoubt;
+  state.doubt = 'askAgain' in at.settlement ? { message: at.settlement.askAgain } : at.settlement.inDoubt;
 }
 
-/** Settles a doubt by proof: what `verify` found, or what the call itself reported late. A person who was first stays first. */
-export function settleDoubt(approvals: Approvals, state: CallState, result: ToolResult): boolean {
-  if (state.phase !== 'in_doubt') return false;
-  closeCall(approvals, state, { why: 'decided', result: noted(state, result) });
-  return true;
+/** Our own worker returns `askAgain` only for a request, and never for an unsafe call. From anybody else it proves nothing. */
+function isAskable({ call }: CallState): boolean {
+  return call.kind === 'ask' && call.settings.effect !== 'unsafe';
 }
 
-/**
- * A late call reports its outcome. It settles the doubt only of the same key and generation. One that comes before the
- * loss itself is known (both can be in one workflow task) is kept until then.
- */
-export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
-  const state = [...approvals.calls.values()].find((one) => one.callKey === outcome.callKey);
-  if (state === undefined || state.generation !== outcome.generation) return false;
-  if (state.phase === 'running') state.reported = outcome.result;
-  return settleDoubt(approvals, state, outcome.result);
+/** The decision does not hold in this run. It is never taken again, and the call waits for another one. */
+function askAgain(approvals: Approvals, state: CallState, at: { why: string; now: number }): void {
+  const { callId } = state.call;
+  if (approvals.cancelled) {
+    const result = failureOf(state, ENDINGS.neverStarted, at.now);
+    return closeCall(approvals, state, { cause: 'neverStarted', result });
+  }
+  const decisionId = state.held?.decisionId ?? '';
+  const spent = approvals.verdicts.get(decisionId);
+  if (spent !== undefined) {
+    const message = `${at.why}; look again and decide anew`;
+    const verdict: Refused = { accepted: false, code: 'stale_args', message, callId, decisionId };
+    approvals.verdicts.set(decisionId, { ...spent, verdict });
+  }
+  undoEdit(state);
+  delete state.held;
+  delete state.standing;
+  state.note = at.why;
+  state.phase = 'request';
+  state.since = at.now;
+  state.deadline = deadlineOf(state.call, at.now);
+}
+
+/** Drops new arguments that came with the decision. Those of an edit that became the request stay: the request shows them. */
+function undoEdit(state: CallState): void {
+  const { call } = state;
+  if (state.effectiveDigest === call.argsDigest) return;
+  state.effective = call.arguments;
+  state.effectiveDigest = call.argsDigest;
+  state.seenDigest = seenDigestOf(call);
+  delete state.edit;
+  delete state.proposed;
 }
 
 /** Closes every request whose deadline is over. */
 export function expire(approvals: Approvals, now: number): void {
   for (const state of approvals.calls.values()) {
     if (state.phase !== 'request' || state.deadline === null || now < state.deadline) continue;
-    closeCall(approvals, state, { why: 'expired', result: failureOf(state, ENDINGS.expired, now) });
+    closeCall(approvals, state, { cause: 'expired', result: failureOf(state, ENDINGS.expired, now) });
   }
 }
 
-/** Cancels the turn: what has not started never will; what runs or is in doubt stays until it is known. */
+/** Cancels the turn. Calls that have not started never will; calls that run or are in doubt stay until their outcome is known. */
 export function cancelAll(approvals: Approvals, now: number): void {
   approvals.cancelled = true;
   for (const state of approvals.calls.values()) {
     if (!['request', 'replanning', 'ready'].includes(state.phase)) continue;
-    closeCall(approvals, state, { why: 'cancelled', result: failureOf(state, ENDINGS.neverStarted, now) });
+    closeCall(approvals, state, {
+      cause: 'neverStarted',
+      result: failureOf(state, ENDINGS.neverStarted, now),
+    });
   }
 }
 
+/** Who denied, why, and when (ISO 8601). */
+interface Denial {
+  approver: string;
+  reason: string | undefined;
+  at: string;
+}
+
+/** Gives a call its result. Nothing changes it afterwards. `cause` where the workflow closes it by itself. */
+export function closeCall(
+  approvals: Approvals,
+  state: CallState,
+  { cause, result }: { cause?: ClosingCause; result: ToolResult },
+): void {
+  const { call, standing } = state;
+  state.phase = 'done';
+  state.deadline = null;
+  state.result = result;
+  approvals.closed.set(call.callId, defined({ cause, standing }));
+  if (cause !== undefined) approvals.closings.set(call.callId, cause);
+}
+
+/** The result of a denied call. */
+export function denialOf(state: CallState, denial: Denial): ToolResult {
+  return failureOf(state, denied(denial), Date.parse(denial.at));
+}
+
+/** An error result made by the workflow at workflow time `now` (ms). */
+export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
+  return noted(state, makeFailure(headOf(state), failure, factsOf(state, now)));
+}
+
+/** A success that a person vouches for. */
+export function successOf(state: CallState, content: string, now: number): ToolResult {
+  return noted(state, makeSuccess(headOf(state), { content, contentType: 'text' }, factsOf(state, now)));
+}
+
+/** Puts a note in front of a result about what a person changed, where a decision allowed the call. */
+export function noted(state: CallState, result: ToolResult): ToolResult {
+  const { held, edit, proposed, effective } = state;
+  if (held === undefined || edit === undefined || proposed === undefined) return result;
+  const call = { decision: { ...held, edit }, proposed, arguments: effective };
+  return { ...result, content: withDecisionNote(call, result.content) };
+}
+
+function headOf({ call, effective }: CallState): ResultHead {
+  return { id: call.id, callId: call.callId, tool: call.tool, arguments: effective };
+}
+
+function factsOf(state: CallState, now: number): ResultFacts {
+  return {
+    timestamp: new Date(now).toISOString(),
+    safety: state.call.settings.safety,
+    approved: state.held !== undefined,
+  };
+}
+
 /**
- * Ends calls in doubt as unresolved. Only in a turn that was both cancelled and abandoned: before that a call in
- * doubt is somebody's question.
+ * Makes an edited call a request again, at workflow time `now` (ms): with a new preview for the new arguments, or, where
+ * they could not be prepared, with the old arguments and a note that says why.
  */
-export function sweepAbandoned(approvals: Approvals, now: number): void {
-  const { abandoned, cancelled } = approvals;
-  if (!cancelled || abandoned === undefined) return;
-  for (const state of approvals.calls.values()) {
-    if (state.phase !== 'in_doubt') continue;
-    const why = abandoned.reason === undefined ? '' : ` ${abandoned.reason}`;
-    const message = `Unresolved: ${abandoned.approver ?? 'somebody'} ended the turn with this call in doubt.${why}`;
-    closeCall(approvals, state, {
-      why: 'decided',
-      result: failureOf(state, { code: 'in_doubt', message }, now),
-    });
-  }
+export function reopen(state: CallState, prepared: PreparedCall, now: number): void {
+  if (state.phase !== 'replanning') return;
+  if (isValidCall(prepared)) adopt(state, prepared);
+  else restore(state, prepared);
+  state.seenDigest = seenDigestOf(state.call);
+  state.phase = 'request';
+  state.since = now;
+  const { requestExpiresMs } = state.call.settings;
+  state.deadline = requestExpiresMs === null ? null : now + requestExpiresMs;
+}
+
+/** The new revision uses the tool as it is now. It stays a request, whatever the policy says, because a person edited it. */
+function adopt(state: CallState, prepared: ValidCall): void {
+  state.call = { ...prepared, kind: 'ask' };
+  delete state.plan;
+  const { preview } = prepared;
+  if (preview?.plan !== undefined) state.plan = preview.plan;
+  state.effective = prepared.arguments;
+  state.effectiveDigest = prepared.argsDigest;
+  delete state.note;
+}
+
+function restore(state: CallState, prepared: Exclude<PreparedCall, ValidCall>): void {
+  state.effective = state.call.arguments;
+  state.effectiveDigest = state.call.argsDigest;
+  state.note = unpreviewed(prepared);
+  delete state.edit;
+  if (state.editBefore !== undefined) state.edit = state.editBefore;
 }

@@ -1,6 +1,7 @@
 import {
   CancellationScope,
   condition,
+  getCurrentDetails,
   isCancellation,
   upsertMemo,
   upsertSearchAttributes,
@@ -8,16 +9,19 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { defined } from '../../contract/defined';
 import type { JsonObject } from '../../contract/json';
-import { gatedMemo, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
-import { expire, register, withdraw } from '../approvals/transitions';
-import type { CallState } from '../approvals/state';
-import { openDecisionDoor } from '../decision-door';
-import { touch } from '../gated';
-import { gateFailure, toCall } from './call';
-import { decisionOf } from './decision';
-import { carryGate, makeGate, type GateState } from './state';
-import type { Gate, GateDecision, GateOptions, GateRequest } from './types';
+import { callKey, gateMemoKey, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
+import { expire, handOver, register, reopen, withdraw } from '../approvals/transitions';
+import type { ApprovalContext, Approvals, CallState } from '../approvals/state';
+import { DECISIONS, setVerdictHandlers } from '../handlers';
+import { carriedDecisions, makeApprovals, markChanged } from '../approvals/state';
+import { MessageQueue } from '../message-queue';
+import { fitsLike, gateFailure, toCall, toEditedCall } from './request';
+import type { CarriedGate, Gate, GateDecision, GateOptions, GateRequest } from './request';
+import { ChangeNotifier } from '../changes';
+import { Publisher } from '../publish';
+import { currentDetails } from '../summary';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 const ABOUT_CHARS = 200;
@@ -26,9 +30,9 @@ const ABOUT_CHARS = 200;
 let isOpen = false;
 
 /**
- * Opens this workflow to decisions: update `decide` and signal `approval`, by which the inbox, `countersign approve` and
- * Temporal's own command line reach it. Call it once, at the beginning. Its namespace has to know Countersign's search
- * attributes: any `countersign worker` registers them.
+ * Lets people decide on calls of this workflow: it handles update `decide` and signal `approval`, which the inbox,
+ * `countersign approve` and Temporal's own command line send. Call it once, at the beginning. The namespace needs
+ * Countersign's search attributes: any `countersign worker` registers them.
  *
  * @example
  * const gate = createGate({ about: `refund of ${order}` });
@@ -39,17 +43,17 @@ export function createGate(options: GateOptions = {}): Gate {
   if (isOpen) throw gateFailure('a workflow has one gate; ask it as often as you like');
   isOpen = true;
   const gate = makeGate(options.carried);
-  openDecisionDoor(gate);
+  setVerdictHandlers(gate, new MessageQueue(), DECISIONS);
   upsertSearchAttributes([{ key: AGENT, value: workflowInfo().workflowType }]);
   if (options.about !== undefined) upsertMemo({ [MEMO.prompt]: options.about.slice(0, ABOUT_CHARS) });
-  void CancellationScope.nonCancellable(() => gate.publisher.run());
+  void CancellationScope.nonCancellable(() => gate.changes.run());
   return { ask: (request) => ask(gate, request), carry: () => carry(gate) };
 }
 
 async function ask<A extends JsonObject>(gate: GateState, request: GateRequest<A>): Promise<GateDecision<A>> {
   const state = open(gate, request);
   try {
-    await decided(gate, state);
+    await decided(gate, state, request);
     return decisionOf(gate.approvals, state, request);
   } catch (error) {
     if (isCancellation(error)) withdraw(gate.approvals, state, Date.now());
@@ -59,8 +63,8 @@ async function ask<A extends JsonObject>(gate: GateState, request: GateRequest<A
   }
 }
 
-/** The whole request goes into the memo first, where history keeps it; then it is listed as open. */
-function open(gate: GateState, request: GateRequest): CallState {
+/** Writes the whole request into the memo, so that history keeps it, before it is listed as open. */
+function open<A extends JsonObject>(gate: GateState, request: GateRequest<A>): CallState {
   const { approvals } = gate;
   const callId = request.callId ?? `1.${gate.asked + 1}`;
   const call = toCall(request, callId);
@@ -70,31 +74,112 @@ function open(gate: GateState, request: GateRequest): CallState {
   gate.asked += 1;
   if (approvals.calls.size === 0) gate.stepKey = uuid4();
   if (request.schema !== undefined) approvals.schemas.set(call.toolDigest, request.schema);
-  const state = register(approvals, call, { callKey: `${gate.stepKey}:${callId}`, now: Date.now() });
-  upsertMemo({ [gatedMemo(callId)]: call });
-  touch(gate);
+  const state = register(approvals, call, { callKey: callKey(gate.stepKey, callId), now: Date.now() });
+  upsertMemo({ [gateMemoKey(callId)]: call });
+  markChanged(gate);
   return state;
 }
 
-async function decided(gate: GateState, state: CallState): Promise<void> {
+async function decided<A extends JsonObject>(
+  gate: GateState,
+  state: CallState,
+  request: GateRequest<A>,
+): Promise<void> {
   const isDecided = (): boolean => state.phase !== 'request';
   while (!isDecided()) {
     const { deadline } = state;
     if (deadline === null) await condition(isDecided);
     else await condition(isDecided, Math.max(1, deadline - Date.now()));
     expire(gate.approvals, Date.now());
+    if (state.phase === 'replanning') askAgain(gate, state, request);
   }
 }
 
-/** Published at once: the workflow may end in this very task, and the record should not end with the request open. */
+/** Publishes the verdict on the edit before the new revision, so that history shows them in this order. */
+function askAgain<A extends JsonObject>(gate: GateState, state: CallState, request: GateRequest<A>): void {
+  gate.changes.publish();
+  reopen(state, toEditedCall(request, state), Date.now());
+  upsertMemo({ [gateMemoKey(state.call.callId)]: state.call });
+  markChanged(gate);
+}
+
+/** Publishes at once: the workflow may end in this task, and its history must not end with an open request. */
 function close(gate: GateState, { call }: CallState): void {
   gate.approvals.calls.delete(call.callId);
-  touch(gate);
-  gate.publisher.publish();
-  upsertMemo({ [gatedMemo(call.callId)]: null });
+  markChanged(gate);
+  gate.changes.publish();
+  upsertMemo({ [gateMemoKey(call.callId)]: null });
 }
 
 function carry(gate: GateState): ReturnType<Gate['carry']> {
   if (gate.approvals.calls.size === 0) return carryGate(gate);
   throw gateFailure('requests are open; a workflow continues as new when they are decided');
+}
+
+/** A gate, with what its callers do not see. */
+interface GateState extends ApprovalContext {
+  /** How many requests there were. */
+  asked: number;
+  readonly changes: ChangeNotifier;
+}
+
+/** A gate with nothing open, or as the run before left it. */
+function makeGate(carried?: CarriedGate): GateState {
+  const context: ApprovalContext = {
+    approvals: makeApprovals(carried?.spent),
+    stepKey: '',
+    signalVerdicts: [],
+    signalCount: 0,
+    signalsWaiting: 0,
+    revision: 0,
+  };
+  const changes = new ChangeNotifier(context, new Publisher(context, keepOwn()));
+  return Object.assign(context, { asked: carried?.asked ?? 0, changes });
+}
+
+/** What the next run needs. */
+function carryGate({ asked, approvals }: GateState): CarriedGate {
+  return { asked, spent: carriedDecisions(approvals) };
+}
+
+/** Current details that show what waits. When nothing waits, they are again what the workflow had set. */
+function keepOwn(): ConstructorParameters<typeof Publisher>[1] {
+  let own: string | undefined;
+  return (open) => {
+    if (open.length > 0) {
+      own ??= getCurrentDetails();
+      return currentDetails(open, 0);
+    }
+    const details = own ?? getCurrentDetails();
+    own = undefined;
+    return details;
+  };
+}
+
+/** What `ask` returns. An allowed call is handed over: its decision is spent. */
+function decisionOf<A extends JsonObject>(
+  approvals: Approvals,
+  state: CallState,
+  request: GateRequest<A>,
+): GateDecision<A> {
+  const head = { callId: state.call.callId, callKey: state.callKey };
+  if (state.phase === 'done') return { ...head, ...forbidden(state) };
+  const { decision, decisionId, approver, reason } = handOver(approvals, state);
+  const decided = { decision, decisionId, approver, ...defined({ reason }) };
+  return { ...head, ...decided, allowed: true, arguments: effectiveOf(state, request) };
+}
+
+function forbidden({ result, standing }: CallState) {
+  return {
+    allowed: false as const,
+    decision: result?.error?.code === 'denied' ? ('denied' as const) : ('expired' as const),
+    message: result?.error?.message ?? '',
+    ...defined({ approver: standing?.approver }),
+  };
+}
+
+function effectiveOf<A extends JsonObject>(state: CallState, request: GateRequest<A>): A {
+  if (state.edit === undefined) return request.arguments;
+  if (fitsLike(request, state.effective)) return state.effective;
+  throw gateFailure(`the changed arguments of ${request.tool} do not fit`);
 }

@@ -14,4 +14,4 @@ export type {
   GateForbidden,
   GateOptions,
   GateRequest,
-} from './types';
+} from './request';

@@ -7,10 +7,10 @@ import {
   approveNext,
   denyNext,
   scriptedModel,
-  startBench,
+  startTestEnvironment,
   startTestServer,
   waitForEnd,
-  type TestBench,
+  type TestEnvironment,
   type TestServer,
 } from 'countersign/testing';
 import { makeClerk } from '../agent';
@@ -20,35 +20,37 @@ const clerk = makeClerk(scriptedModel([{ toolCalls: [mail] }, { text: 'done' }])
 const home = process.cwd();
 
 let server: TestServer;
-let bench: TestBench;
+let environment: TestEnvironment;
 
 before(async () => {
   server = await startTestServer({ progress: (line) => process.stderr.write(`${line}\n`) });
-  bench = await startBench({ server, agents: [clerk] });
+  environment = await startTestEnvironment({ server, agents: [clerk] });
 });
 
 after(async () => {
   process.chdir(home);
-  await bench?.stop();
+  await environment?.stop();
   await server?.stop();
 });
 
-/** What was sent, from an outbox of the test's own. */
+/** The sent mails, from the test's own outbox. */
 const outbox = (): string => readFileSync('outbox.txt', { encoding: 'utf8', flag: 'a+' });
 
 test('a mail is sent as the person who approved it left it', async () => {
   process.chdir(mkdtempSync(join(tmpdir(), 'clerk-')));
-  const { turn } = await bench.start('clerk', 'tell ann');
-  await approveNext(bench.client, turn, { arguments: { to: 'ann@example.org', text: 'It is on its way.' } });
-  assert.equal((await waitForEnd(bench.client, turn)).answer, 'done');
+  const { turn } = await environment.start('clerk', 'tell ann');
+  await approveNext(environment.client, turn, {
+    arguments: { to: 'ann@example.org', text: 'It is on its way.' },
+  });
+  assert.equal((await waitForEnd(environment.client, turn)).answer, 'done');
   assert.equal(outbox(), 'ann@example.org: It is on its way.\n');
 });
 
 test('a mail that is denied is not sent', async () => {
   process.chdir(mkdtempSync(join(tmpdir(), 'clerk-')));
-  const { turn } = await bench.start('clerk', 'tell ann');
-  await denyNext(bench.client, turn, { reason: 'she knows' });
-  const { calls } = await waitForEnd(bench.client, turn);
+  const { turn } = await environment.start('clerk', 'tell ann');
+  await denyNext(environment.client, turn, { reason: 'she knows' });
+  const { calls } = await waitForEnd(environment.client, turn);
   assert.equal(calls[0]?.result?.error?.code, 'denied');
   assert.equal(outbox(), '');
 });

@@ -1,6 +1,5 @@
 import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunningServer } from '../../../src/engine';
 import { makeKeys, readPublicKey } from '../../../src/history/audit/keys';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
@@ -8,17 +7,15 @@ import { defineTool } from '../../../src/tools/define-tool';
 import { fileOf, record } from '../../history/audit/sample';
 import { root } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
-import { startOwnServer } from '../../support/server';
 import { decide, signalDecision, verdictsOf, waitFor } from '../../support/turns';
-import { startBench, until, type TestBench, type TurnHandle } from '../../support/worker';
 import { runCli, startCli, startProgram, type Ended } from '../process';
+import { startFixture, type Fixture, type TurnHandle } from '../../support/fixture';
+import { until } from '../../support/until';
 
 const directory = scratchDirectory();
-let server: RunningServer;
-let bench: TestBench;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  server = await startOwnServer();
   const pay = defineTool({
     name: 'pay',
     description: 'Pays.',
@@ -28,14 +25,10 @@ beforeAll(async () => {
   });
   const model = scriptedModel([{ toolCalls: [{ name: 'pay', arguments: { n: 500 } }] }, { text: 'done' }]);
   const agents = [defineAgent({ name: 'payer', instructions: 'x', model, tools: [pay] })];
-  bench = await startBench({ agents, address: server.address });
+  fixture = await startFixture({ agents, ownServer: {} });
 }, 120_000);
-afterAll(async () => {
-  await bench.stop();
-  await server.stop();
-});
 
-const env = (): NodeJS.ProcessEnv => ({ TEMPORAL_ADDRESS: server.address });
+const env = (): NodeJS.ProcessEnv => ({ TEMPORAL_ADDRESS: fixture.address });
 const cli = (...args: string[]): Promise<Ended> => runCli(args, { env: env(), cwd: directory() });
 const json = async (...args: string[]) => {
   const { code, out, err } = await cli(...args, '--json');
@@ -64,7 +57,7 @@ it('makes keys of which only the public one is for others', async () => {
 
 /** A turn that waits for a decision to pay. */
 const waiting = async (): Promise<TurnHandle> => {
-  const handle = await bench.start('payer', 'pay ann');
+  const handle = await fixture.start('payer', 'pay ann');
   await waitFor(handle, '1.1');
   return handle;
 };
@@ -84,7 +77,12 @@ const paid = async (): Promise<TurnHandle> => {
 
 it('says who allowed what, what they were shown, and what ran', async () => {
   const handle = await waiting();
-  await signalDecision(handle, { callId: '1.1', decision: 'approved', argsDigest: 'old', approver: 'eve' });
+  await signalDecision(handle, {
+    callId: '1.1',
+    decision: 'approved',
+    seenDigest: '0'.repeat(64),
+    approver: 'eve',
+  });
   await until('the refusal', async () => (await verdictsOf(handle)).length > 0);
   await decide(handle, {
     callId: '1.1',
@@ -167,7 +165,7 @@ it('keeps what an operator’s reset took back', async () => {
     ({ eventId, workflowTaskCompletedEventAttributes: done }) => done && Number(eventId) < Number(decided),
   );
   const execution = { workflowId: handle.workflowId, runId: (await handle.describe()).runId };
-  const { runId } = await bench.client.workflowService.resetWorkflowExecution({
+  const { runId } = await fixture.client.workflowService.resetWorkflowExecution({
     namespace: 'default',
     workflowExecution: execution,
     reason: 'try again',
@@ -228,7 +226,7 @@ it('exports only the turns of a window', async () => {
 describe('says what is wrong', () => {
   it.each([
     ['an unknown turn', ['export', '--turn', 'no-such-turn'], 4, 'turn_not_found'],
-    ['a since that is no time', ['export', '--since', 'yesterday'], 2, 'usage'],
+    ['a since that is not a time', ['export', '--since', 'yesterday'], 2, 'usage'],
     ['a folder that is not there', ['export', '--out', 'no/audit.jsonl'], 1, 'file_failed'],
     ['a key that is not there', ['export', '--key', 'no.key'], 1, 'audit_key'],
     ['a file that is not there', ['verify', 'no.jsonl'], 1, 'file_failed'],

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
-import type { RunningServer } from '../../../src/engine';
-import { parseExport } from '../../../src/history/exported';
-import { turnEventsOfJson } from '../../../src/history/from-json';
+import type { RunningServer } from '../../../src/engine/server-launch';
+import { parseExport, turnEventsOfJson } from '../../../src/history/exported';
 import { viewOf } from '../../../src/history/view';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
@@ -13,16 +12,16 @@ import { ToolError } from '../../../src/tools/errors';
 import { scratchDirectory } from '../../support/scratch';
 import { startOwnServer, testAddress, testBundle } from '../../support/server';
 import { decide, waitFor } from '../../support/turns';
-import { deskWith, handleOf } from '../../support/vault';
-import { startBench, type TestBench, type TurnHandle } from '../../support/worker';
+import { clientWith, handleOf } from '../../support/vault';
 import { runCli } from '../process';
+import { type Fixture, startFixture, type TurnHandle } from '../../support/fixture';
 
 const directory = scratchDirectory();
 const SECRET = 'sk-0123456789abcdef0123';
 const KEYS = [`k1:${randomBytes(32).toString('base64')}`];
 let server: RunningServer;
-let bench: TestBench;
-let sealed: TestBench;
+let fixture: Fixture;
+let sealed: Fixture;
 
 /** Secrets in the prompt, in arguments, in results, in an error, in an edit and in a reason. */
 const agents = () => {
@@ -61,14 +60,10 @@ const agents = () => {
 beforeAll(async () => {
   server = await startOwnServer();
   process.env['COUNTERSIGN_TEST_ADDRESS'] = server.address;
-  bench = await startBench({ agents: agents() });
-  sealed = await startBench({ agents: agents(), worker: { encryption: { keys: KEYS } } });
+  fixture = await startFixture({ agents: agents() });
+  sealed = await startFixture({ agents: agents(), worker: { encryption: { keys: KEYS } } });
 }, 120_000);
-afterAll(async () => {
-  await bench.stop();
-  await sealed.stop();
-  await server.stop();
-});
+afterAll(() => server.stop());
 
 const cli = (args: string[], env: NodeJS.ProcessEnv = {}) =>
   runCli(['export', ...args], { env: { TEMPORAL_ADDRESS: testAddress(), ...env }, cwd: directory() });
@@ -80,7 +75,7 @@ const act = async (handle: TurnHandle): Promise<string> => {
   await handle.result();
   return handle.workflowId;
 };
-const played = async (): Promise<string> => act(await bench.start('keeper', `log in with ${SECRET}`));
+const played = async (): Promise<string> => act(await fixture.start('keeper', `log in with ${SECRET}`));
 
 /** Everything that a file says, its payloads opened. */
 const opened = (text: string): string =>
@@ -123,7 +118,7 @@ it('leaves secrets in only where that is asked for, and says so', async () => {
   const turn = await played();
   const { code, out } = await cli([turn, '--no-redact', '--out', 'open.json']);
   expect(code).toBe(0);
-  expect(out).toContain('Secrets are still in it');
+  expect(out).toContain('It still holds secrets');
   const text = readFileSync(join(directory(), 'open.json'), 'utf8');
   expect(opened(text)).toContain(SECRET);
   expect(JSON.parse(text)).toMatchObject({ redacted: { secrets: false, values: 0 } });
@@ -132,14 +127,14 @@ it('leaves secrets in only where that is asked for, and says so', async () => {
 
 describe('an encrypted turn', () => {
   const playSealed = async (): Promise<string> => {
-    const desk = await deskWith({ keys: KEYS });
-    const { turn } = await desk.start({
+    const client = await clientWith({ keys: KEYS });
+    const { turn } = await client.start({
       agent: 'keeper',
       prompt: `log in with ${SECRET}`,
       taskQueue: sealed.taskQueue,
     });
-    await act(handleOf(desk, turn));
-    await desk.close();
+    await act(handleOf(client, turn));
+    await client.close();
     return turn;
   };
 

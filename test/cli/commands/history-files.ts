@@ -16,7 +16,7 @@ export function useHistoryFiles(): HistoryFiles {
   const directory = scratchDirectory();
   beforeAll(ensureBuilt, 120_000);
   return {
-    recorded: (kind) => join('test', 'histories', `0.1.0-${kind}.json`),
+    recorded: (kind) => join('test', 'histories', `${kind}.json`),
     written: async (content) => {
       const file = join(directory(), 'history.json');
       await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));

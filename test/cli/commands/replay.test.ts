@@ -1,98 +1,152 @@
 import {
-  changed,
-  encryptedExport,
-  exported,
-  exportedText,
-  ofAnotherApplication,
-  withPatch,
-} from '../../history/exports';
-import { root } from '../../support/build';
-import { runCli } from '../process';
-import { useHistoryFiles } from './history-files';
+  findingLines,
+  refuseMistakes,
+  replayProgressLine,
+  type ReplaySum,
+  sumLine,
+  taskTimeoutOf,
+} from '../../../src/cli/commands/replay';
+import type { ReplayOptions } from '../../../src/cli/replay/judge';
+import { createStyle } from '../../../src/cli/print/screen';
+import { escapeText } from '../../../src/cli/print/escape';
+import type { Finding } from '../../../src/history/replay/explain';
 
-const { recorded, written } = useHistoryFiles();
-const replay = (...args: string[]) => runCli(['replay', ...args], { cwd: root });
+const look = { width: 200, style: createStyle(false) };
+const told = (finding: Finding, runId?: string): string[] =>
+  findingLines({ turn: 't', events: 9, finding, ...(runId === undefined ? {} : { runId }) }, look);
 
-it('a file replays, with no server', async () => {
-  const { code, out, err } = await replay(recorded('in-doubt'));
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  expect(out).toMatch(/^1 run replays \(51 events in \d+/);
+it.each([
+  [{ runs: 0, done: 0, gone: 0 }, 'listing turns'],
+  [{ runs: 9, done: 0, gone: 0 }, 'replayed 0 of 9'],
+  [{ runs: 9, done: 3, gone: 1 }, 'replayed 4 of 9'],
+])('progress %j', (progress, line) => {
+  expect(replayProgressLine(progress)).toBe(line);
 });
 
-it('every run of a turn replays', async () => {
-  const runs = [exported('0.1.0-continuing'), exported('0.1.0-continued')];
-  const { code, out } = await replay(await written({ countersign: 1, runs }), '--json');
-  expect(code).toBe(0);
-  expect(JSON.parse(out)).toMatchObject({ replayed: 2, failed: 0, runs: [{ turn: expect.any(String) }, {}] });
+it('a run that replays is not shown', () => {
+  expect(findingLines({ turn: 't', events: 9 }, look)).toEqual([]);
 });
 
-it('what does not replay is told in the words of the agent, then in those of Temporal', async () => {
-  const file = await written(changed('0.1.0-approved', '"name": "pay"', '"name": "give"'));
-  const { code, out, err } = await replay(file);
-  expect(code).toBe(1);
-  expect(out).toMatch(
-    /does not replay: the code does something else now\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #25\n\s+history +runs call 1\.2, give\n\s+the code +runs call 1\.2, pay\n\s+Temporal says +\[TMPRL1100\] Nondeterminism error: Activity type/,
-  );
-  expect(out).toContain('1 of 1 runs do not replay');
-  expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[replay_failed\]\n$/);
+it.each<[finding: Finding, lines: RegExp[]]>([
+  [
+    { kind: 'other', eventId: 25, step: 1, callId: '1.2', history: 'a', code: 'b', message: 'm' },
+    [
+      /^t does not replay: the code does something else now$/,
+      /where +step 1, call 1\.2, event #25$/,
+      /history +a$/,
+      /the code +b$/,
+      /Temporal says +m$/,
+    ],
+  ],
+  [
+    { kind: 'missing', eventId: 5, history: 'a' },
+    [
+      /does not do what history has$/,
+      /where +event #5$/,
+      /history +a$/,
+      /the code +does nothing there: it waits, or has ended$/,
+    ],
+  ],
+  [
+    { kind: 'extra', eventId: 5, code: 'b' },
+    [/history does not have$/, /where/, /history +has nothing there$/, /the code +b$/],
+  ],
+  [
+    { kind: 'threw', eventId: 5, code: 'fails: x' },
+    [/the code fails$/, /where/, /history +goes on$/, /the code +fails: x$/],
+  ],
+  [
+    { kind: 'stuck', eventId: 21, step: 1, history: 'a', code: 'works for 20 s and does not come to rest' },
+    [
+      /the code does not come to rest$/,
+      /where +step 1, event #21$/,
+      /history +a$/,
+      /the code +works for 20 s and does not come to rest$/,
+    ],
+  ],
+  [
+    { kind: 'stuck', eventId: 3, code: 'takes all memory' },
+    [/does not come to rest$/, /where/, /history +goes on$/, /the code +takes all memory$/],
+  ],
+  [
+    { kind: 'no_workflow', eventId: 1, message: 'm' },
+    [/no workflow of this type$/, /where/, /Temporal says +m$/],
+  ],
+  [{ kind: 'unreadable', eventId: 1, why: 'no key' }, [/cannot be read here$/, /where/, /why +no key$/]],
+  [{ kind: 'unknown', eventId: 7 }, [/Temporal cannot match it with the code$/, /where +event #7$/]],
+])('%j', (finding, lines) => {
+  expect(told(finding)).toEqual([...lines.map((line) => expect.stringMatching(line)), '']);
 });
 
-it.each<[string, string[], RegExp]>([
-  ['nothing', [], /nothing is named to replay[^]*\[usage\]/],
-  ['a turn and a batch', ['t', '--last', '3'], /goes without --last[^]*\[usage\]/],
-  ['no count', ['--last', 'x'], /--last x: this is no whole number[^]*\[usage\]/],
-  ['no time', ['t', '--task-timeout', 'x'], /--task-timeout x: this is no time[^]*\[usage\]/],
-  ['no time at all', ['t', '--task-timeout', '0'], /--task-timeout 0: the code needs some[^]*\[usage\]/],
-])('%s is a mistake', async (_, args, message) => {
-  const { code, out, err } = await replay(...args);
-  expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).toMatch(message);
+it.each([
+  ['r1', true],
+  ['', false],
+  [undefined, false],
+])('the run %s is named: %s', (runId, named) => {
+  expect(told({ kind: 'unknown', eventId: 7 }, runId).some((line) => /^ +run +r1$/.test(line))).toBe(named);
 });
 
-it.each<[string, () => unknown, RegExp]>([
-  ['another application', ofAnotherApplication, /\[not_a_turn\]/],
-  ['a newer version', () => withPatch('0.1.0-plain', 'x'), /\[newer_version\]/],
-  ['half a file', () => exportedText('0.1.0-plain').slice(0, 900), /\[bad_history\]/],
-])('a history of %s is told as such', async (_, content, code) => {
-  const ended = await replay(await written(content()));
-  expect(ended).toMatchObject({ code: 1, out: '' });
-  expect(ended.err).toMatch(code);
+it('what somebody else wrote cannot drive the terminal', () => {
+  const lines = told({
+    kind: 'other',
+    eventId: 5,
+    callId: '\u001b[2J',
+    code: '\u001b[1m',
+    message: '\u0007',
+  });
+  expect(lines.map((line) => escapeText(line))).toEqual(lines);
 });
 
-it('an encrypted one without its key is told as such', async () => {
-  const { json } = await encryptedExport('0.1.0-plain');
-  expect((await replay(await written(json))).err).toMatch(/the key k1[^]*\[key_missing\]/);
+const sum: ReplaySum = { replayed: 3, failed: 0, gone: 0, events: 1234, ms: 1500 };
+
+it.each<[Partial<ReplaySum>, string]>([
+  [{}, 'all 3 runs replay (1,234 events in 1.5 s)'],
+  [{ replayed: 1 }, '1 run replays (1,234 events in 1.5 s)'],
+  [{ failed: 2 }, '2 of 5 runs do not replay (1,234 events in 1.5 s)'],
+  [{ gone: 2 }, 'all 3 runs replay (1,234 events in 1.5 s; 2 were deleted meanwhile)'],
+  [{ replayed: 0 }, 'Nothing to replay.'],
+  [{ replayed: 0, gone: 1 }, 'Nothing to replay; 1 were deleted meanwhile.'],
+])('the sum of %j: %s', (more, line) => {
+  expect(sumLine({ ...sum, ...more }, look)).toBe(line);
 });
 
-describe('workflows of somebody else', () => {
-  it('are taken from a file', async () => {
-    const file = await written(ofAnotherApplication());
-    const fits = await replay(file, '--workflows', 'test/fixtures/gate-workflows.ts');
-    expect(fits.code).toBe(1);
-    expect(fits.out).toContain('the code has no workflow of this type');
-    const whole = await replay(recorded('plain'), '--workflows', 'src/workflows/index.ts');
-    expect(whole).toMatchObject({ code: 0, err: '' });
-  }, 120_000);
+const options = (extra: Partial<ReplayOptions> = {}): ReplayOptions => ({ port: '9229', ...extra });
 
-  it('that do not come to rest are told, and the runs beside them are judged', async () => {
-    const runs = ['plain', 'approved', 'denied'].map((kind) => exported(`0.1.0-${kind}`));
-    const file = await written({ countersign: 1, runs });
-    const endless = ['--workflows', 'test/fixtures/endless-workflows.ts', '--task-timeout', '4s'];
-    const { code, out, err } = await replay(file, ...endless);
-    expect(code).toBe(1);
-    expect(out).toMatch(
-      /does not replay: the code does not come to rest\n\s+run[^\n]+\n\s+where +step 1, call 1\.2, event #21\n\s+history +runs call 1\.2, pay\n\s+the code +works for 4\.0 s and does not come to rest, at \S*endless-workflows\.ts:9:\d+\n/,
+describe('options that do not go together', () => {
+  it.each<[string, string | undefined, Partial<ReplayOptions>, RegExp]>([
+    ['neither a turn nor a batch', undefined, {}, /nothing is named to replay/],
+    ['a turn and --last', 't-1', { last: '5' }, /a turn goes without --last and --query/],
+    ['a turn and --query', 't-1', { query: 'x' }, /a turn goes without --last and --query/],
+    ['--inspect with a batch', undefined, { inspect: true, last: '5' }, /--inspect takes one turn/],
+    ['--inspect with a deadline', 't-1', { inspect: true, taskTimeout: '1s' }, /without --task-timeout/],
+    ['--at without --inspect', 't-1', { at: '2.1' }, /--at goes with --inspect/],
+  ])('%s are refused', (_, named, extra, message) => {
+    expect(() => refuseMistakes(named, options(extra))).toThrow(
+      expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
     );
-    expect(out).toContain('1 of 3 runs do not replay');
-    expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[replay_failed\]\n$/);
-  }, 120_000);
+  });
 
-  it.each([
-    ['gone.ts', /there is no such file[^]*\[file_failed\]/],
-    ['README.md', /cannot be bundled[^]*\[config_invalid\]/],
-  ])('%s are none', async (path, message) => {
-    const { code, err } = await replay(recorded('plain'), '--workflows', path);
-    expect(code).not.toBe(0);
-    expect(err).toMatch(message);
+  it.each<[string, string | undefined, Partial<ReplayOptions>]>([
+    ['a turn', 't-1', {}],
+    ['--last', undefined, { last: '5' }],
+    ['--last and --query', undefined, { last: '5', query: 'x' }],
+    ['--inspect with --at', 't-1', { inspect: true, at: '2.1' }],
+  ])('%s is accepted', (_, named, extra) => {
+    expect(() => refuseMistakes(named, options(extra))).not.toThrow();
+  });
+});
+
+describe('the deadline of a workflow task', () => {
+  it.each<[string | undefined, number]>([
+    [undefined, 20_000],
+    ['500ms', 500],
+    ['1', 1000],
+    ['2m', 120_000],
+  ])('%j is %d ms', (taskTimeout, ms) => {
+    expect(taskTimeoutOf(taskTimeout === undefined ? {} : { taskTimeout })).toBe(ms);
+  });
+
+  it.each(['0', '0s', 'soon', '-1'])('%j is refused', (taskTimeout) => {
+    expect(() => taskTimeoutOf({ taskTimeout })).toThrow(expect.objectContaining({ code: 'usage' }));
   });
 });

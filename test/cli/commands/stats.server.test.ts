@@ -7,12 +7,13 @@ import { ToolError } from '../../../src/tools/errors';
 import { testAddress } from '../../support/server';
 import { decide, waitFor } from '../../support/turns';
 import { handleOf } from '../../support/vault';
-import { startBench, until, type TestBench } from '../../support/worker';
 import { runCli } from '../process';
+import { startFixture, type Fixture } from '../../support/fixture';
+import { until } from '../../support/until';
 
 /** Of this run alone: other tests have turns on the same server. */
 const agent = `counter-${randomUUID()}`;
-let bench: TestBench;
+let fixture: Fixture;
 
 beforeAll(async () => {
   const parameters = { type: 'object', properties: { n: { type: 'number' } } } as const;
@@ -37,13 +38,13 @@ beforeAll(async () => {
     { toolCalls: [...calls, { name: 'pay', arguments: { n: 1 } }] },
     { text: 'done' },
   ]);
-  bench = await startBench({
+  fixture = await startFixture({
     agents: [defineAgent({ name: agent, instructions: 'x', model, tools: [look, pay] })],
   });
-  const desk = await connect({ address: testAddress() });
+  const client = await connect({ address: testAddress() });
   const start = async () => {
-    const { turn } = await desk.start({ agent, prompt: 'count', taskQueue: bench.taskQueue });
-    return handleOf(desk, turn);
+    const { turn } = await client.start({ agent, prompt: 'count', taskQueue: fixture.taskQueue });
+    return handleOf(client, turn);
   };
   for (const decision of ['approved', 'denied'] as const) {
     const handle = await start();
@@ -52,10 +53,9 @@ beforeAll(async () => {
     await handle.result();
   }
   await waitFor(await start(), '1.4');
-  await desk.close();
+  await client.close();
   await until('three turns to be listed', async () => (await stats('--agent', agent)).turns.count === 3);
 }, 120_000);
-afterAll(() => bench.stop());
 
 const cli = (...args: string[]) => runCli(['stats', ...args], { env: { TEMPORAL_ADDRESS: testAddress() } });
 const stats = async (...args: string[]) => {

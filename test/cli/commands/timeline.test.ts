@@ -1,116 +1,61 @@
-import {
-  encryptedExport,
-  exported,
-  exportedText,
-  ofAnotherApplication,
-  withPatch,
-} from '../../history/exports';
-import { root } from '../../support/build';
-import { runCli } from '../process';
-import { useHistoryFiles } from './history-files';
+import { exported } from '../../history/exports';
+import { createScreen } from '../../../src/cli/print/screen';
+import { momentLines, timelineLines } from '../../../src/cli/commands/timeline';
+import { turnEventsOfJson } from '../../../src/history/exported';
+import { timelineOf } from '../../../src/history/timeline';
+import { parsePoint, stateAt } from '../../../src/history/moment';
 
-const { recorded, written } = useHistoryFiles();
+const nowhere = { write: () => undefined };
+const place = {
+  screen: createScreen(nowhere, nowhere, { NO_COLOR: '1' }),
+  now: Date.parse('2026-01-01'),
+  command: (args: string) => `countersign ${args}`,
+};
 
-/** Nothing listens at that address: a file needs no server. */
-const timeline = (...args: string[]) =>
-  runCli(['timeline', ...args, '--address', '127.0.0.1:1'], { cwd: root });
+const told = async (name: string): Promise<string> =>
+  timelineLines(timelineOf(await turnEventsOfJson(exported(name))), place).join('\n');
 
-describe('a turn in a file', () => {
-  it.each<[string, RegExp[]]>([
-    [
-      'edited',
-      [
-        /proposed:\n\s+n {2}500\n/,
-        /approved, effective:\n\s+n {2}50\n/,
-        /modified by somebody \(as claimed\): less/,
-      ],
-    ],
-    ['approved', [/1\.2 pay {2}done, waited \d+ m?s for a person, ran/, /proposed, approved, effective:/]],
-    ['denied', [/denied by somebody \(as claimed\): no/, /malformed/]],
-    ['expired', [/expired: nobody decided in time/]],
-    ['in-doubt', [/its outcome is unknown/, /in doubt, a person has to resolve it/, /happened by somebody/]],
-    ['cancelled', [/was asked to end/, /state +cancelled/]],
-    ['plain', [/tool_not_found/, /step 1 {2}replied after/, /#\d+–#\d+/]],
-  ])('%s is told step by step', async (kind, parts) => {
-    const { code, out, err } = await timeline(recorded(kind));
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    for (const part of parts) expect(out).toMatch(part);
-  });
-
-  it('is told in JSON, with every record of its calls', async () => {
-    const { out } = await timeline(recorded('edited'), '--json');
-    expect(JSON.parse(out)).toMatchObject({
-      view: { status: 'answered' },
-      steps: [
-        { step: 1, calls: [{ arguments: { n: 500 }, approved: { n: 50 }, effective: { n: 50 } }] },
-        { step: 2 },
-      ],
-    });
-  });
-
-  it('of several runs is one turn', async () => {
-    const runs = [exported('0.1.0-continuing'), exported('0.1.0-continued')];
-    const { code, out } = await timeline(await written({ countersign: 1, runs }));
-    expect(code).toBe(0);
-    expect(out).toMatch(/runs +2/);
-    expect(out).toContain('goes on in a new run');
-  });
-
-  it('is shown as it was', async () => {
-    const { out } = await timeline(recorded('edited'), '--at', '1.1');
-    expect(out).toMatch(
-      /the model knew:\n {2}person +turn edited\n\nsince then:\n {2}model +→ 1\.1 pay n=500\n/,
-    );
-    expect(out).toMatch(/request +\S+\/1\.1 {2}pay/);
-    expect(out).not.toContain('countersign approve');
-    const later = await timeline(recorded('edited'), '--at', '2', '--json');
-    expect(JSON.parse(later.out)).toMatchObject({ transcript: { known: 3 }, view: { requests: [] } });
-  });
+it.each<[name: string, line: RegExp]>([
+  ['approved', /^step 1 {2}replied after \d+ ms, scripted, tool-calls {2}#5–#7$/m],
+  ['approved', /^ {2}1\.1 look {2}done, ran \d+ ms {2}#11–#\d+$/m],
+  ['approved', /^ {2}1\.2 pay {2}done, waited \d+ ms for a person, ran \d+ ms {2}#13–#\d+$/m],
+  ['approved', /^ {4}proposed, approved, effective:\n {6}n {2}1$/m],
+  ['denied', /^ {2}1\.1 pay {2}denied, waited \d+ ms for a person {2}#\d+–#\d+$/m],
+  ['in-doubt', /in doubt/],
+])('%s has %s', async (name, line) => {
+  expect(await told(name)).toMatch(line);
 });
 
-describe('what cannot be told', () => {
-  it.each<[string, string[], number, RegExp]>([
-    ['a point that is none', [recorded('edited'), '--at', 'x'], 2, /"x" is no point of a turn[^]*\[usage\]/],
-    [
-      'a step there is not',
-      [recorded('edited'), '--at', '7'],
-      4,
-      /no step 7[^]*Its steps: 1, 2\n\[point_not_found\]/,
-    ],
-    ['a call there is not', [recorded('edited'), '--at', '1.9'], 4, /no call 1\.9[^]*\[point_not_found\]/],
-    [
-      'an event there is not',
-      [recorded('edited'), '--at', '#999'],
-      4,
-      /no event #999[^]*\[point_not_found\]/,
-    ],
-    ['no file', ['gone.json'], 1, /there is no such file[^]*\[file_failed\]/],
-  ])('%s', async (_, args, exit, message) => {
-    const { code, out, err } = await timeline(...args);
-    expect({ code, out }).toEqual({ code: exit, out: '' });
-    expect(err).toMatch(message);
+it('an answer comes at the end, not in its step', async () => {
+  expect(await told('approved')).toMatch(/answered\n\ndone\n$/);
+});
+
+describe('moment', () => {
+  const nowhere = { write: () => undefined };
+  const place = {
+    screen: createScreen(nowhere, nowhere, { NO_COLOR: '1' }),
+    now: Date.parse('2026-01-01'),
+    command: (args: string) => `countersign ${args}`,
+  };
+
+  const told = async (at: string): Promise<string> => {
+    const events = await turnEventsOfJson(exported('approved'));
+    return momentLines(stateAt(events, parsePoint(at)), place).join('\n');
+  };
+
+  it.each<[at: string, line: RegExp]>([
+    ['#1', /^state {2}running\n\nsince then:\n {2}person {3}turn approved$/m],
+    ['1', /^at {5}event #7, \S+, \d+ ms after its start$/m],
+    ['1', /^the model knew:\n {2}person {3}turn approved$/m],
+    ['1', /^since then:\n {2}model {4}→ 1\.1 look n=1\n {11}→ 1\.2 pay n=1$/m],
+    ['1', /^calls of step 1:\n {2}1\.1 look {2}proposed\n {2}1\.2 pay {2}proposed$/m],
+    ['1.2', /^state {2}waits for a person$/m],
+    ['1.2', /^request {2}\S+\/1\.2 {2}pay$/m],
+  ])('at %s: %s', async (at, line) => {
+    expect(await told(at)).toMatch(line);
   });
 
-  it.each<[string, () => unknown, RegExp]>([
-    ['no JSON', () => 'hello', /this is no JSON\n[^]*\[bad_history\]/],
-    ['half a file', () => exportedText('0.1.0-plain').slice(0, 900), /cut off[^]*\[bad_history\]/],
-    ['another application', ofAnotherApplication, /workflow "orderFulfilment"[^]*\[not_a_turn\]/],
-    ['a later format', () => '{"countersign":9,"runs":[{}]}', /newer version[^]*\[newer_version\]/],
-    ['a later workflow', () => withPatch('0.1.0-plain', 'x'), /the change "x"[^]*\[newer_version\]/],
-  ])('a file of %s', async (_, content, message) => {
-    const { code, out, err } = await timeline(await written(content()));
-    expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(message);
-    expect(err).not.toMatch(/\n\s+at /);
-  });
-
-  it('an encrypted one without its key, which is told with it', async () => {
-    const { json, key } = await encryptedExport('0.1.0-edited');
-    const file = await written(json);
-    const blind = await timeline(file);
-    expect(blind.code).toBe(1);
-    expect(blind.err).toMatch(/the key k1; no keys are set[^]*\[key_missing\]/);
-    const env = { COUNTERSIGN_ENCRYPTION_KEYS: key, COUNTERSIGN_ENCRYPTION_REQUIRED: 'false' };
-    expect((await runCli(['timeline', file], { env })).out).toMatch(/agent +edited/);
+  it('a request is shown only while it waits', async () => {
+    expect(await told('2')).not.toContain('request  ');
   });
 });

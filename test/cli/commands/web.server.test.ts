@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from '../../../src/engine/ports';
+import { freePorts } from '../../../src/engine/server-args';
 import { ensureBuilt, lib } from '../../support/build';
 import { testAddress } from '../../support/server';
 import { eventsIn } from '../../server/support';
-import { until } from '../../support/worker';
 import { runCli, startCli, type RunningCommand } from '../process';
+import { until } from '../../support/until';
 
 let directory: string;
 const running: RunningCommand[] = [];
@@ -53,7 +53,7 @@ const signIn = async ({
 };
 
 describe('web', () => {
-  it('opens the desk, lets in by its link, and closes with its streams on Ctrl-C', async () => {
+  it('opens the web inbox, lets in by its link, and closes with its streams on Ctrl-C', async () => {
     const web = await start('web', '--port', '0', '--address', testAddress());
     const link = linkOf(web.out());
     const { status, cookie } = await signIn(link);
@@ -67,7 +67,7 @@ describe('web', () => {
     for await (const { event } of stream) expect(event).toBe('inbox');
     const { code, err } = await web.ended;
     expect(code).toBe(0);
-    expect(err).toContain('desk closed');
+    expect(err).toContain('web inbox closed');
     const fresh = linkOf(err);
     expect(fresh.url).toBe(link.url);
     expect(fresh.code).not.toBe(link.code);
@@ -94,7 +94,7 @@ describe('dev', () => {
     await writeFile(join(directory, 'agent.cjs'), text);
   });
 
-  it('opens the desk beside the worker', async () => {
+  it('opens the web inbox beside the worker', async () => {
     const [port = 0] = await freePorts(1);
     const dev = await start('dev', 'agent.cjs', '--web-port', String(port), '--address', testAddress());
     const link = linkOf(dev.out());
@@ -104,7 +104,7 @@ describe('dev', () => {
     expect((await dev.ended).code).toBe(0);
   });
 
-  it('leaves it out where it is told to', async () => {
+  it('leaves it out on request', async () => {
     const dev = await start('dev', 'agent.cjs', '--no-web', '--address', testAddress());
     expect(dev.out()).not.toContain('#code=');
     dev.signal('SIGINT');

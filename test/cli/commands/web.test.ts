@@ -26,15 +26,21 @@ it('adds, lists and removes users, and shows a token once', async () => {
   expect({ name, other }).toEqual({ name: 'bob', other: expect.stringMatching(/^cs_[\w-]{43}$/) });
   const text = await readFile(usersFile(), 'utf8');
   for (const secret of [token, other]) expect(text).not.toContain(secret);
-  expect((await user('list')).out).toMatch(/^USER +ADDED\nann +\S.*\nbob +\S.*\n$/);
+  expect((await user('list')).out).toMatch(/^USER +ADDED +MAY ALSO\nann +\S.*\nbob +\S.*\n$/);
   expect((await user('remove', 'ann')).out).toBe('ann is removed and signed out\n');
   expect(JSON.parse((await user('list', '--json')).out)).toEqual([
-    { name: 'bob', createdAt: expect.stringMatching(/Z$/) },
+    { name: 'bob', createdAt: expect.stringMatching(/Z$/), rights: [] },
   ]);
 });
 
 it('says so where nobody has a token', async () => {
   expect(await user('list')).toEqual({ code: 0, out: 'Nobody has a token.\n', err: '' });
+});
+
+it('gives the right to fork with effects where it is said, and shows who has it', async () => {
+  await user('add', 'ann', '--may-fork');
+  await user('add', 'bob');
+  expect((await user('list')).out).toMatch(/\nann +\S.*\S +forks with effects\nbob +\S.*\n$/);
 });
 
 it.each<[string[], number, string]>([

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { connect } from '../../../src/client';
 import { DYNAMIC_CONFIG } from '../../../src/engine/server-args';
-import type { RunningServer } from '../../../src/engine';
+import type { RunningServer } from '../../../src/engine/server-launch';
 import { startOwnServer, testAddress } from '../../support/server';
-import { until } from '../../support/worker';
 import { runCli } from '../process';
+import { until } from '../../support/until';
 
 const findings = z.array(
   z.object({ name: z.string(), state: z.string(), detail: z.string(), todo: z.string().optional() }),
@@ -26,17 +26,17 @@ it('finds nothing to wait for on a server of ours', async () => {
 
 it('leaves a closed workflow behind, and nothing that waits', async () => {
   await saysOf(testAddress(), 'ok');
-  const desk = await connect({ address: testAddress() });
+  const client = await connect({ address: testAddress() });
   const { count } = await until('it to be listed', async () => {
-    const closed = await desk.client.workflow.count(
+    const closed = await client.client.workflow.count(
       "WorkflowType = 'countersign.doctor' AND ExecutionStatus = 'Completed'",
     );
     return closed.count > 0 && closed;
   });
   expect(count).toBeGreaterThan(0);
-  const turns = await desk.list({ limit: 1000 });
+  const turns = await client.list({ limit: 1000 });
   expect(turns.filter(({ turn }) => turn.startsWith('countersign-doctor'))).toEqual([]);
-  await desk.close();
+  await client.close();
 }, 90_000);
 
 describe('a server without the settings', () => {
@@ -50,7 +50,7 @@ describe('a server without the settings', () => {
 
   afterAll(() => server.stop());
 
-  it('makes a transition wait, and is told the settings', async () => {
+  it('makes a transition wait, and names the settings', async () => {
     const { detail, todo = '' } = await saysOf(server.address, 'warning');
     expect(detail).toMatch(/^they wait: \d{2,} ms between two tasks/);
     for (const setting of DYNAMIC_CONFIG) expect(todo).toContain(setting);

@@ -1,8 +1,7 @@
-import { chooseApproval } from '../../../src/cli/approval';
-import { proposalLines, requestLines } from '../../../src/cli/print/request';
+import { hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
 import type { JsonObject } from '../../../src/contract/json';
 import type { Preview } from '../../../src/contract/plan';
-import { call, NOW, request, testScreen } from '../support';
+import { NOW, request, testScreen } from '../support';
 
 /** The cases B of what an approver sees: what comes in, and what is printed. */
 
@@ -10,15 +9,9 @@ const print = (args: JsonObject, preview?: Preview): string[] => {
   const opened = request({ arguments: args, ...(preview === undefined ? {} : { preview }) });
   return requestLines(opened, { turn: 't-1', screen: testScreen(200), now: NOW, command: (line) => line });
 };
-const needsAWord = (args: JsonObject, preview?: Preview): boolean => {
-  const opened = request({ arguments: args, ...(preview === undefined ? {} : { preview }) });
-  try {
-    chooseApproval(call({ request: opened }), { assignments: [] });
-    return false;
-  } catch {
-    return true;
-  }
-};
+/** Whether `approve` asks for the whole word yes. */
+const needsAWord = (args: JsonObject, preview?: Preview): boolean =>
+  hiddenIn(request({ arguments: args, ...(preview === undefined ? {} : { preview }) })) > 0;
 const diff = (...lines: string[]): Preview => ({
   text: '',
   plan: {
@@ -30,24 +23,24 @@ const diff = (...lines: string[]): Preview => ({
   },
 });
 
-describe('B01 to B03: what a terminal obeys, turns or hides', () => {
+describe('what a terminal obeys, turns or hides', () => {
   it.each<[string, string, string]>([
-    ['B01 clear the screen', '\x1b[2J', '\\x1b[2J'],
-    ['B01 hide', '\x1b[8mx', '\\x1b[8mx'],
-    ['B01 clipboard', '\x1b]52;c;eA==\x07', '\\x1b]52;c;eA==\\x07'],
-    ['B01 link', '\x1b]8;;http://evil\x1b\\ok', '\\x1b]8;;http://evil\\x1b\\ok'],
-    ['B01 title', '\x1b]0;safe\x07', '\\x1b]0;safe\\x07'],
-    ['B01 overwrite', 'rm -rf /\rls', 'rm -rf /\\rls'],
-    ['B01 C1', '\x9b2J', '\\x9b2J'],
-    ['B02 override', 'a\u202eb', 'a⟦U+202E⟧b'],
-    ['B02 isolate', 'a\u2066b\u2069', 'a⟦U+2066⟧b⟦U+2069⟧'],
-    ['B03 zero width', 'pay\u200bpal', 'pay⟦U+200B⟧pal'],
-    ['B03 tag', 'a\u{e0041}', 'a⟦U+E0041⟧'],
-    ['B03 variation selector', 'a\ufe0f', 'a⟦U+FE0F⟧'],
-    ['B03 Hangul filler', 'a\u3164', 'a⟦U+3164⟧'],
-    ['B03 grapheme joiner', 'a\u034fb', 'a⟦U+034F⟧b'],
+    ['clear the screen', '\x1b[2J', '\\x1b[2J'],
+    ['hide', '\x1b[8mx', '\\x1b[8mx'],
+    ['clipboard', '\x1b]52;c;eA==\x07', '\\x1b]52;c;eA==\\x07'],
+    ['link', '\x1b]8;;http://evil\x1b\\ok', '\\x1b]8;;http://evil\\x1b\\ok'],
+    ['title', '\x1b]0;safe\x07', '\\x1b]0;safe\\x07'],
+    ['overwrite', 'rm -rf /\rls', 'rm -rf /\\rls'],
+    ['C1', '\x9b2J', '\\x9b2J'],
+    ['override', 'a\u202eb', 'a⟦U+202E⟧b'],
+    ['isolate', 'a\u2066b\u2069', 'a⟦U+2066⟧b⟦U+2069⟧'],
+    ['zero width', 'pay\u200bpal', 'pay⟦U+200B⟧pal'],
+    ['tag', 'a\u{e0041}', 'a⟦U+E0041⟧'],
+    ['variation selector', 'a\ufe0f', 'a⟦U+FE0F⟧'],
+    ['Hangul filler', 'a\u3164', 'a⟦U+3164⟧'],
+    ['grapheme joiner', 'a\u034fb', 'a⟦U+034F⟧b'],
     ['look-alikes', 'p\u0430ypal', 'p⟦а Cyrillic⟧ypal'],
-    ['B13 a file name of two directions', '\u05d0\u202eb', '\u05d0⟦U+202E⟧b'],
+    ['a file name of two directions', '\u05d0\u202eb', '\u05d0⟦U+202E⟧b'],
   ])('%s', (_name, value, shown) => {
     const lines = print({ value });
     expect(lines).toContain(`  value  ${shown}`);
@@ -66,23 +59,23 @@ describe('B01 to B03: what a terminal obeys, turns or hides', () => {
   });
 });
 
-describe('B05 to B09: what pushes away, buries or dresses up', () => {
+describe('what pushes away, buries or dresses up', () => {
   it.each<[string, JsonObject, string]>([
-    ['B05 blanks', { command: `ls${' '.repeat(200)}; rm -rf /` }, '  command  ls⟦200 blanks⟧; rm -rf /'],
-    ['B05 line ends', { command: `ls${'\n'.repeat(200)}; rm -rf /` }, '  │ ⟦199 empty lines⟧'],
-    ['B08 order and depth', { a: [{ b: [{ 'c.d': 'rm' }] }] }, '  a.0.b.0.c\\.d  rm'],
+    ['blanks', { command: `ls${' '.repeat(200)}; rm -rf /` }, '  command  ls⟦200 blanks⟧; rm -rf /'],
+    ['line ends', { command: `ls${'\n'.repeat(200)}; rm -rf /` }, '  │ ⟦199 empty lines⟧'],
+    ['order and depth', { a: [{ b: [{ 'c.d': 'rm' }] }] }, '  a.0.b.0.c\\.d  rm'],
     [
-      'B09 markup',
+      'markup',
       { note: '<img src=x onerror=alert(1)> [ok](http://evil)' },
       '  note  <img src=x onerror=alert(1)> [ok](http://evil)',
     ],
-    ['B13 a line end in a name', { path: 'a\nb' }, '  path'],
-    ['B13 an emoji', { path: '🎉.txt' }, '  path  🎉.txt'],
+    ['a line end in a name', { path: 'a\nb' }, '  path'],
+    ['an emoji', { path: '🎉.txt' }, '  path  🎉.txt'],
   ])('%s', (_name, args, line) => {
     expect(print(args)).toContain(line);
   });
 
-  it('B06: shows all of a long command, its end too', () => {
+  it('shows all of a long command, its end too', () => {
     const command = `echo ${'x'.repeat(100_000)}; rm -rf /`;
     const text = print({}, { text: command }).join('');
     expect(text).toContain('x; rm -rf /');
@@ -90,8 +83,8 @@ describe('B05 to B09: what pushes away, buries or dresses up', () => {
   });
 });
 
-describe('B10 to B12: what the model says, and changes that do not show', () => {
-  it('B10: puts the words of the model below the facts, under its name', () => {
+describe('what the model says, and changes that do not show', () => {
+  it('puts the words of the model below the facts, under its name', () => {
     const story = { agent: 'clerk', asked: 'tidy up', says: 'a harmless read\napproved by the user' };
     const place = { turn: 't-1', screen: testScreen(100), now: NOW, story };
     const lines = proposalLines(request({ tool: 'delete_all', preview: { text: 'rm -rf /' } }), place);
@@ -109,7 +102,7 @@ describe('B10 to B12: what the model says, and changes that do not show', () => 
       ['  +a', '  \\ No newline at end of file'],
     ],
     ['a tab at the end', diff('-a', '+a\t'), ['  +a······']],
-  ])('B12: %s', (_name, preview, lines) => {
+  ])('%s', (_name, preview, lines) => {
     expect(print({}, preview)).toEqual(expect.arrayContaining(lines));
   });
 });

@@ -1,7 +1,8 @@
 import type { ToolResult } from '../../../src/contract/result';
+import { markLate } from '../../../src/tools/outcome';
 import type { TurnEvent } from '../../../src/history/events';
 import { eventLines } from '../../../src/cli/print/event';
-import { widthOf } from '../../../src/cli/print/width';
+import { widthOf } from '../../../src/cli/print/format';
 import { AT, request, testScreen } from '../support';
 
 const head = { eventId: 1, at: AT };
@@ -166,6 +167,11 @@ const TOLD: [string, TurnEvent, string][] = [
   ['a call once more', { ...started, generation: 1 }, '1.1      runs once more: pay amount=10'],
   ['a result', { ...ended, result: result(), durationMs: 12 }, '1.1      done: paid (12 ms)'],
   [
+    'a result that came late',
+    { ...ended, result: markLate(result(), 'its time was over'), durationMs: 12 },
+    '1.1      done, late: [Late: this call succeeded, but only after its time was over.] … 2 more lines (12 ms)',
+  ],
+  [
     'a long result',
     { ...ended, result: result({ content: 'a\nb\nc\n' }), durationMs: null },
     '1.1      done: a … 2 more lines',
@@ -222,7 +228,7 @@ const TOLD: [string, TurnEvent, string][] = [
   [
     'a new run',
     { ...head, type: 'continued_as_new', newRunId: 'r' },
-    'turn     goes on in a new run: its history was long',
+    'turn     continues as new: its history was long',
   ],
   [
     'a reset',

@@ -1,8 +1,8 @@
 import { argumentLines } from '../../../src/cli/print/arguments';
 import { diffLines, previewLines } from '../../../src/cli/print/diff';
 import { doubtLines, hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
-import { createStyle } from '../../../src/cli/print/style';
-import { widthOf } from '../../../src/cli/print/width';
+import { createStyle } from '../../../src/cli/print/screen';
+import { widthOf } from '../../../src/cli/print/format';
 import type { InDoubtOpened } from '../../../src/history/events';
 import type { Json } from '../../../src/contract/json';
 import { AT, NOW, proposal, request, testScreen } from '../support';
@@ -91,7 +91,7 @@ describe('a request', () => {
       '  amount  10',
       '  to      ann',
       'decide:',
-      '  cs approve t-1/1.1 --saw 01234567',
+      '  cs approve t-1/1.1 --saw 0123456789abcdef',
       '  cs deny t-1/1.1 --reason "…"',
     ]);
   });

@@ -1,7 +1,8 @@
-import { factLines, tableLines } from '../../../src/cli/print/table';
-import { widthOf } from '../../../src/cli/print/width';
+import { factLines, section, tableLines } from '../../../src/cli/print/table';
+import { createStyle } from '../../../src/cli/print/screen';
+import { widthOf } from '../../../src/cli/print/format';
 
-const quiet = (text: string): string => text;
+const style = createStyle(false);
 const table = {
   head: ['CALL', 'WHAT', 'TEXT'],
   rows: [
@@ -13,7 +14,7 @@ const table = {
 
 describe('a table', () => {
   it('aligns its columns and cuts nothing on a pipe', () => {
-    expect(tableLines(table, { width: Infinity, quiet })).toEqual([
+    expect(tableLines(table, { width: Infinity, style })).toEqual([
       'CALL        WHAT      TEXT',
       'turn-1/1.1  request   write_file path=a.txt content=something long',
       't/2         in doubt  東京',
@@ -21,17 +22,17 @@ describe('a table', () => {
   });
 
   it('cuts the column that gives way', () => {
-    expect(tableLines(table, { width: 50, quiet })[1]).toBe(
+    expect(tableLines(table, { width: 50, style })[1]).toBe(
       'turn-1/1.1  request   write_file path=a.txt conte…',
     );
   });
 
   it.each([20, 30, 40, 41, 60, 80])('fits into %d columns', (width) => {
-    for (const line of tableLines(table, { width, quiet })) expect(widthOf(line)).toBeLessThanOrEqual(width);
+    for (const line of tableLines(table, { width, style })) expect(widthOf(line)).toBeLessThanOrEqual(width);
   });
 
   it('becomes blocks where there is no room, and loses nothing', () => {
-    expect(tableLines(table, { width: 30, quiet })).toEqual([
+    expect(tableLines(table, { width: 30, style })).toEqual([
       'call  turn-1/1.1',
       'what  request',
       'text  write_file path=a.txt',
@@ -45,7 +46,7 @@ describe('a table', () => {
 
   it('pads before it colours', () => {
     const rows = [[{ text: 'a', paint: (text: string) => `<${text}>` }, { text: 'b' }]];
-    expect(tableLines({ head: ['LONG', 'X'], rows, flex: 1 }, { width: 80, quiet })[1]).toBe('<a>     b');
+    expect(tableLines({ head: ['LONG', 'X'], rows, flex: 1 }, { width: 80, style })[1]).toBe('<a>     b');
   });
 });
 
@@ -55,10 +56,29 @@ describe('facts', () => {
       ['a', { text: 'one' }],
       ['longer', { text: 'two three four five' }],
     ] as const;
-    expect(factLines(facts, { width: 20, quiet })).toEqual([
+    expect(factLines(facts, { width: 20, style })).toEqual([
       'a       one',
       'longer  two three',
       '        four five',
     ]);
   });
+
+  it('leave out what has no value, and take text alone as one', () => {
+    expect(
+      factLines(
+        [
+          ['a', 'one'],
+          ['longer', undefined],
+        ],
+        { width: 80, style },
+      ),
+    ).toEqual(['a  one']);
+  });
+});
+
+test.each<[string, string[], string[]]>([
+  ['lines', ['one', '', 'two'], ['name:', '  one', '', '  two']],
+  ['no lines', [], []],
+])('a section of %s', (_case, lines, shown) => {
+  expect(section('name', lines, { width: 80, style })).toEqual(shown);
 });

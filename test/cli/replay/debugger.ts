@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { until } from '../../support/worker';
+import { until } from '../../support/until';
 
 /** Node's own command-line debugger, attached to a process. */
 export interface AttachedDebugger {

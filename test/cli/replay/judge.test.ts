@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { judgeRuns, type Judged, type NamedRun } from '../../../src/cli/replay/judge';
-import { makeDecode } from '../../../src/history/decode';
+import { makeDecode } from '../../../src/history/decode/decode';
 import { parseExport } from '../../../src/history/exported';
 import type { Finding } from '../../../src/history/replay/explain';
 import { replayRuns } from '../../../src/history/replay/replayer';
@@ -57,9 +57,9 @@ test('every recorded turn replays, in one batch', async () => {
 
 test('one that does not replay does not stop those behind it', async () => {
   const judged = await judge([
-    exported('0.1.0-plain'),
-    changed('0.1.0-approved', '"name": "pay"', '"name": "give"'),
-    exported('0.1.0-denied'),
+    exported('plain'),
+    changed('approved', '"name": "pay"', '"name": "give"'),
+    exported('denied'),
   ]);
   expect(judged.map(({ finding }) => finding?.kind)).toEqual([undefined, 'other', undefined]);
 });
@@ -68,23 +68,23 @@ describe('a history that was changed', () => {
   it.each<[string, () => unknown, Partial<Finding>]>([
     [
       'another tool',
-      () => changed('0.1.0-approved', '"name": "pay"', '"name": "give"'),
+      () => changed('approved', '"name": "pay"', '"name": "give"'),
       { kind: 'other', step: 1, callId: '1.2', history: 'runs call 1.2, give', code: 'runs call 1.2, pay' },
     ],
     [
       'another step',
-      () => changed('0.1.0-edited', '"think-2"', '"think-3"'),
+      () => changed('edited', '"think-2"', '"think-3"'),
       { kind: 'other', history: 'asks the model for step 3', code: 'asks the model for step 2' },
     ],
     [
       'an event of another kind',
-      () => changed('0.1.0-edited', 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED', 'EVENT_TYPE_TIMER_STARTED'),
+      () => changed('edited', 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED', 'EVENT_TYPE_TIMER_STARTED'),
       { kind: 'unknown', eventId: 5, step: 1 },
     ],
     ['of another application', ofAnotherApplication, { kind: 'no_workflow' }],
     [
       'of a newer version',
-      () => withPatch('0.1.0-plain', 'two-approvers'),
+      () => withPatch('plain', 'two-approvers'),
       { kind: 'unreadable', why: expect.stringContaining('two-approvers') },
     ],
   ])('%s', async (_, json, finding) => {
@@ -92,7 +92,7 @@ describe('a history that was changed', () => {
   });
 
   it('that is encrypted says which key is missing', async () => {
-    const { json } = await encryptedExport('0.1.0-edited');
+    const { json } = await encryptedExport('edited');
     expect(await findingOf(json)).toMatchObject({
       kind: 'unreadable',
       why: expect.stringContaining('k1'),
@@ -101,50 +101,50 @@ describe('a history that was changed', () => {
 });
 
 describe('code that was changed', () => {
-  const timer = 'this.alarm.set(nextDeadline(turn), "a request expires");';
+  const timer = 'this.timer.set(nextDeadline(turn), "a request expires");';
   const ask = 'turn.step += 1;';
 
   it.each<[string, string, (code: string) => string, Partial<Finding>]>([
     [
       'sets no timer',
-      '0.1.0-edited',
+      'edited',
       replaced(timer, ''),
       { kind: 'other', step: 1, history: 'sets a timer, as for the deadline of a request' },
     ],
     [
       'waits before it asks the model',
-      '0.1.0-plain',
+      'plain',
       replaced(ask, `${ask} await workflow_1.sleep(1000);`),
       { kind: 'other', step: 1, history: 'asks the model for step 1' },
     ],
     [
       'never asks the model again',
-      '0.1.0-plain',
+      'plain',
       replaced(ask, `${ask} if (turn.step > 1) await new Promise(() => undefined);`),
       { kind: 'missing', step: 2, history: 'asks the model for step 2' },
     ],
     [
       'does more at the end of a task',
-      '0.1.0-plain',
+      'plain',
       replaced(ask, `${ask} void workflow_1.scheduleActivity('note', [], { startToCloseTimeout: 1000 });`),
       { kind: 'other', history: 'asks the model for step 1', code: 'runs the activity note' },
     ],
     [
       'tells one thing more',
-      '0.1.0-cancelled',
+      'cancelled',
       replaced(ask, `${ask} void Promise.resolve().then(() => workflow_1.upsertMemo({ more: 1 }));`),
-      { kind: 'extra', step: 1, code: 'tells what became of signals' },
+      { kind: 'extra', step: 1, code: 'publishes its verdicts on signals' },
     ],
     [
       'ends the turn after one step',
-      '0.1.0-edited',
+      'edited',
       replaced('if (turn.step >= turn.maxSteps)', 'if (turn.step >= 1)'),
       { kind: 'other', step: 2, history: 'asks the model for step 2' },
     ],
     [
       'fails',
-      '0.1.0-edited',
-      replaced('function takeResults(turn, finished) {', '$& throw new TypeError("no results");'),
+      'edited',
+      replaced('function appendResults(turn, finished) {', '$& throw new TypeError("no results");'),
       {
         kind: 'threw',
         step: 1,

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Connection } from '@temporalio/client';
-import { freePorts, LOOPBACK } from '../../../src/engine/ports';
-import { until } from '../../support/worker';
+import { freePorts, LOOPBACK } from '../../../src/engine/server-args';
 import { makeApiKeys, type ApiKeys } from './api-keys';
 import { makeCertificates, SERVER_NAME, type Certificates } from './certificates';
+import { until } from '../../support/until';
 
 /** A server as a company runs it: TLS, an authorizer, API keys. */
 export interface GuardedServer {

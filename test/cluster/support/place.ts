@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
-import { until } from '../../support/worker';
+import { until } from '../../support/until';
 
 /** Where scripts/cluster-parts.mjs put the server's programs. */
 export const serverBin = (): string => {

@@ -1,7 +1,7 @@
 import { digestJson } from '../../../src/contract/digest';
 import type { AuditRecord } from '../../../src/history/audit/format';
 import { sha256 } from '../../../src/history/audit/format';
-import { createRecorder } from '../../../src/history/audit/records/recorder';
+import { createRecorder } from '../../../src/history/audit/records';
 import type { TurnEvent } from '../../../src/history/events';
 import { accepted, ask, item, result, run, Script } from '../script';
 import { recordedFiles, recordsOfFile } from './sample';
@@ -12,6 +12,8 @@ const recordsOf = (events: readonly TurnEvent[]): AuditRecord[] => {
 };
 const typed = (records: readonly AuditRecord[], type: string) => records.filter((one) => one.type === type);
 
+/** Of what the approver says to have seen. */
+const SEEN = 'a'.repeat(64);
 const PREVIEW = { text: 'pay 1' };
 
 describe('a call that was edited', () => {
@@ -49,7 +51,8 @@ describe('a call that was edited', () => {
   });
 
   it('says what the approver was shown, how it came and who is claimed to have said it', () => {
-    const shown = { argsDigest: 'd1', previewDigest: sha256('pay 1') };
+    const argsDigest = digestJson({ n: 1 });
+    const shown = { argsDigest, previewDigest: sha256('pay 1') };
     expect(typed(records, 'request')).toMatchObject([{ facts: { call: '1.1', tool: 'pay', ...shown } }]);
     expect(typed(records, 'decision')).toMatchObject([
       {
@@ -75,7 +78,7 @@ describe('a call that was edited', () => {
     ]);
   });
 
-  it('ties what started to what was decided, and says what came of it without its text', () => {
+  it('ties what started to what was decided, and says how it ended without its text', () => {
     expect(typed(records, 'start')).toMatchObject([
       { facts: { spends: 'modified', argsDigest: digestJson({ n: 2 }), generation: 0, effect: 'unsafe' } },
     ]);
@@ -90,7 +93,7 @@ it.each([
   ['the word of a channel that signed the approver in', { authenticated: true }, 'authenticated'],
   ['anything else in its place', { authenticated: 'yes' }, 'claimed'],
 ])('tells %s', (_what, more, proof) => {
-  const decision = { callId: '1.1', decision: 'approved', argsDigest: 'd1', ...more };
+  const decision = { callId: '1.1', decision: 'approved', seenDigest: SEEN, ...more };
   const script = new Script()
     .started()
     .task()
@@ -98,7 +101,7 @@ it.each([
     .open([item('1.1')])
     .update('decide', decision, accepted('1.1', 'approved'));
   expect(recordsOf(script.fold()).at(-1)).toMatchObject({
-    facts: { proof, seenDigest: 'd1', argsDigest: 'd1' },
+    facts: { proof, seenDigest: SEEN, argsDigest: digestJson({ n: 1 }) },
   });
 });
 
@@ -115,7 +118,7 @@ it.each([
     .verdicts([{ callId: '1.1', verdict, decisionId: 'd', at: 'x' }]);
   expect(recordsOf(script.fold()).at(-1)).toMatchObject({
     type,
-    facts: { verdict: expected, of: 'decision', door: 'signal', argsDigest: 'd1' },
+    facts: { verdict: expected, of: 'decision', door: 'signal', argsDigest: digestJson({ n: 1 }) },
     sealed: { approver: 'somebody', channel: 'signal' },
   });
 });
@@ -125,11 +128,11 @@ it('keeps what a stranger sends out of the open facts, or short', () => {
     .started()
     .task()
     .think(1, [run('1.1')]);
-  script.signal('approval', { callId: 'x'.repeat(9999), decision: 'approved', channel: 'y'.repeat(9999) });
+  script.signal('approval', { callId: 'x'.repeat(9999), decision: 'approved', channel: 'y'.repeat(1000) });
   script.verdicts([{ callId: 'x', verdict: 'unknown_call', decisionId: 'd', at: 'x' }]);
   const [refusal] = typed(recordsOf(script.fold()), 'refusal');
   expect(JSON.stringify(refusal?.facts).length).toBeLessThan(600);
-  expect(refusal?.sealed.channel).toHaveLength(9999);
+  expect(refusal?.sealed.channel).toHaveLength(1000);
 });
 
 describe.each(recordedFiles)('of a real server, %s', (_name, path) => {

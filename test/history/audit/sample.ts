@@ -3,10 +3,15 @@ import { join } from 'node:path';
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import type { AuditRecord } from '../../../src/history/audit/format';
 import { keyId, makeKeys } from '../../../src/history/audit/keys';
-import { createRecorder } from '../../../src/history/audit/records/recorder';
-import { createVerifier, type Expected, type Verified } from '../../../src/history/audit/verify';
-import { continueChain, firstLine } from '../../../src/history/audit/write';
-import { turnEventsOfJson } from '../../../src/history/from-json';
+import { createRecorder } from '../../../src/history/audit/records';
+import {
+  continueChain,
+  createVerifier,
+  type Expected,
+  firstLine,
+  type Verified,
+} from '../../../src/history/audit/chain';
+import { turnEventsOfJson } from '../../../src/history/exported';
 
 export const AT = '2026-11-21T12:00:00.000Z';
 
@@ -54,7 +59,7 @@ export async function recordsOfFile(path: string): Promise<AuditRecord[]> {
   return events.flatMap((event) => recorder.push(event));
 }
 
-const recorded = join(__dirname, '..', 'recorded');
+const recorded = join(__dirname, '..', '..', 'histories');
 
 /** Histories of a real server and worker, one behaviour each. */
 export const recordedFiles: readonly [string, string][] = readdirSync(recorded).map((name) => [

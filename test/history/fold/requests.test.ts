@@ -1,8 +1,13 @@
-import { ask, accepted, item, result, run, Script, thinkOutput } from '../script';
+import { viewOf } from '../../../src/history/view';
+import type { ClosingCause } from '../../../src/contract/call-messages';
+import { digestJson } from '../../../src/contract/digest';
+import { previewDigests, seenDigestOf } from '../../../src/contract/plan';
+import { accepted, ask, item, result, run, Script, thinkOutput } from '../script';
+import { foldAll } from '../../../src/history/fold/fold';
 
 const asked = (calls = [ask('1.1')]) => new Script().started().task().think(1, calls);
 
-test('a request is told only once the memo of its task is there, with all that an approver needs', () => {
+test('a request is shown only once the memo of its task is there, with all that an approver needs', () => {
   const call = ask('1.1', { preview: { text: '+x' }, proposed: { n: 0 }, policyReason: 'big sum' });
   const before = asked([call]);
   expect(before.told('request_opened')).toEqual([]);
@@ -14,7 +19,7 @@ test('a request is told only once the memo of its task is there, with all that a
     safety: 'dangerous',
     effect: 'unsafe',
     arguments: { n: 1 },
-    argsDigest: 'd1',
+    seenDigest: seenDigestOf({ argsDigest: digestJson({ n: 1 }), ...previewDigests({ text: '+x' }) }),
     proposed: { n: 0 },
     preview: { text: '+x' },
     policyReason: 'big sum',
@@ -82,12 +87,12 @@ test('the same memo again opens nothing twice', () => {
   ).toHaveLength(1);
 });
 
-test('a request whose time is over expires when it leaves the memo, and ends when the model hears of it', () => {
+test('a request expires when the workflow says so, and ends when the model hears of it', () => {
   const script = asked()
     .open([item('1.1')])
     .wait(60_000)
     .task()
-    .open([]);
+    .close({ expired: ['1.1'] });
   expect(script.told('request_expired')).toMatchObject([{ callId: '1.1' }]);
   script.think(2, [], {
     results: [{ callId: '1.1', digest: 'x', success: false, text: 'Error [expired]: too late' }],
@@ -101,20 +106,20 @@ test('a request whose time is over expires when it leaves the memo, and ends whe
   });
 });
 
-test('a request that expires while more are open than the memo names is told too', () => {
+test('a request that expires while more are open than the memo names is shown too', () => {
   const calls = [ask('1.1'), ask('1.2'), ask('1.3')];
   const script = asked(calls)
     .open([item('1.1')], 3)
     .wait(120_000)
     .task()
-    .open([item('1.1')], 2);
+    .close({ expired: ['1.2', '1.3'] }, [item('1.1')], 1);
   expect(script.told('request_expired').map((event) => event.callId)).toEqual(['1.2', '1.3']);
 });
 
 test('cancelling closes requests; they end as cancelled with the turn', () => {
   const script = asked([ask('1.1'), ask('1.2')]).open([item('1.1'), item('1.2')]);
   script.add({ kind: 'cancel_requested', identity: 'cli@host', reason: 'enough' });
-  script.task().open([]);
+  script.task().close({ neverStarted: ['1.1', '1.2'] });
   script.add({ kind: 'canceled' });
   expect(script.told('cancel_requested')).toMatchObject([{ identity: 'cli@host', reason: 'enough' }]);
   expect(script.told('call_ended').map((event) => event.result.error?.code)).toEqual([
@@ -124,9 +129,69 @@ test('cancelling closes requests; they end as cancelled with the turn', () => {
   expect(script.fold().at(-1)).toMatchObject({ type: 'turn_ended', status: 'cancelled' });
 });
 
+test('a request that leaves the memo without a cause has not ended', () => {
+  const script = asked()
+    .open([item('1.1')])
+    .wait(60_000)
+    .task()
+    .open([]);
+  script.add({ kind: 'canceled' });
+  expect([...script.told('request_expired'), ...script.told('call_ended')]).toEqual([]);
+});
+
+test.each<[ClosingCause, string, RegExp]>([
+  ['expired', 'expired', /^Nobody decided/],
+  ['withdrawn', 'cancelled', /withdrawn/],
+  ['neverStarted', 'cancelled', /before this call started/],
+  ['cancelled', 'cancelled', /did not finish/],
+  ['abandoned', 'in_doubt', /^Unresolved: somebody ended/],
+])('a call that the workflow closed as %s ends as that', (cause, code, message) => {
+  const script = asked()
+    .open([item('1.1')])
+    .task()
+    .close({ [cause]: ['1.1', '9.9'] });
+  script.add({ kind: 'canceled' });
+  expect(script.told('call_ended')).toMatchObject([
+    { callId: '1.1', result: { error: { code, message: expect.stringMatching(message) } } },
+  ]);
+});
+
+test('a call that no worker had ends with what they lacked', () => {
+  const script = asked([run('1.1')]).open([]);
+  const scheduled = script.call(run('1.1'));
+  script
+    .done(scheduled, { notHere: 'no agent clerk' })
+    .task()
+    .close({ absent: ['1.1'] });
+  script.thinkScheduled(2, { results: [{ callId: '1.1', digest: 'x', success: false }] });
+  expect(script.told('call_ended')).toMatchObject([
+    { result: { error: { code: 'expired', message: expect.stringContaining('no agent clerk') } } },
+  ]);
+});
+
+test.each([null, 'expired', { expired: '1.1' }, { lost: ['1.1'] }])(
+  'closings that are %j close nothing',
+  (closed) => {
+    const script = asked().open([item('1.1')]);
+    script.add({ kind: 'memo', fields: { closed } });
+    script.add({ kind: 'canceled' });
+    expect(script.told('call_ended')).toEqual([]);
+  },
+);
+
+test('a call that has ended is not closed once more', () => {
+  const script = asked([run('1.1')]).open([]);
+  script.done(script.call(run('1.1')), { result: result('1.1'), contentDigest: 'd' }).task();
+  script.close({ cancelled: ['1.1'] }).add({ kind: 'canceled' });
+  expect(script.told('call_ended')).toMatchObject([{ result: { content: 'done' } }]);
+});
+
 const plan = { path: 'a', baseHash: null, targetHash: 'h', encoding: 'utf8' as const, hunks: [] };
 
-describe('an edit that needs a new plan', () => {
+const seen = (args: { n: number }, text: string): string =>
+  seenDigestOf({ argsDigest: digestJson(args), ...previewDigests({ text, plan }) });
+
+describe('an edit that needs a new preview', () => {
   const edited = () =>
     asked([ask('1.1', { preview: { text: 'old', plan } })])
       .open([item('1.1')])
@@ -139,13 +204,7 @@ describe('an edit that needs a new plan', () => {
   const prepare = (script: Script, call: object) => {
     const input = { callId: '1.1' };
     const activityType = 'countersign.prepare';
-    const scheduled = script.add({
-      kind: 'activity_scheduled',
-      id: 'prepare-1.1',
-      activityType,
-      taskQueue: 'q',
-      input,
-    });
+    const scheduled = script.scheduled('prepare-1.1', activityType, input);
     return script.done(scheduled, { call }).task();
   };
 
@@ -154,8 +213,13 @@ describe('an edit that needs a new plan', () => {
     const script = prepare(edited(), again).open([item('1.1', { since: '2026-01-01T00:00:20.000Z' })]);
     expect(script.told('decision')).toMatchObject([{ decision: 'modified', asksAgain: true }]);
     expect(script.told('request_opened')).toMatchObject([
-      { argsDigest: 'd1', arguments: { n: 1 } },
-      { argsDigest: 'd5', arguments: { n: 5 }, proposed: { n: 1 }, preview: { text: 'new' } },
+      { seenDigest: seen({ n: 1 }, 'old'), arguments: { n: 1 } },
+      {
+        seenDigest: seen({ n: 5 }, 'new'),
+        arguments: { n: 5 },
+        proposed: { n: 1 },
+        preview: { text: 'new' },
+      },
     ]);
   });
 
@@ -172,11 +236,33 @@ describe('an edit that needs a new plan', () => {
       item('1.1', { summary: '1.1 pay (could not be planned)' }),
     ]);
     expect(script.told('request_opened').at(-1)).toMatchObject({
-      argsDigest: 'd1',
+      seenDigest: seen({ n: 1 }, 'old'),
       arguments: { n: 1 },
+      note: 'the edit could not be previewed: done',
       summary: '1.1 pay (could not be planned)',
     });
     expect(script.told('call_ended')).toEqual([]);
+  });
+
+  test('is a request again also where it came by signal', () => {
+    const edit = { callId: '1.1', decision: 'modified', arguments: { n: 5 }, decisionId: 'd' };
+    const script = asked([ask('1.1', { preview: { text: 'old' } })])
+      .open([item('1.1')])
+      .signal('approval', edit)
+      .task()
+      .open([])
+      .verdicts([{ callId: '1.1', verdict: 'accepted', decisionId: 'd', at: 'x', asksAgain: true }]);
+    expect(script.told('decision')).toMatchObject([{ asksAgain: true, judgement: { accepted: true } }]);
+    const again = prepare(script, ask('1.1', { arguments: { n: 5 }, preview: { text: 'new' } }));
+    expect(again.open([item('1.1')]).told('request_opened')).toHaveLength(2);
+  });
+
+  test('one without a preview is approved by it', () => {
+    const edit = { callId: '1.1', decision: 'modified', arguments: { n: 5 } };
+    const script = asked()
+      .open([item('1.1')])
+      .update('decide', edit, accepted('1.1', 'modified'));
+    expect(viewOf(script.fold()).calls).toMatchObject([{ phase: 'approved', approved: { n: 5 } }]);
   });
 
   test('stays closed until the memo names it, also when the memo is cut', () => {
@@ -197,13 +283,7 @@ describe('a call of another queue', () => {
   const prepared = (value: unknown) => {
     const script = asked([]).think(2, [remote]);
     const activityType = 'countersign.prepare';
-    const scheduled = script.add({
-      kind: 'activity_scheduled',
-      id: 'prepare-1.1',
-      activityType,
-      taskQueue: 'far',
-      input: {},
-    });
+    const scheduled = script.scheduled('prepare-1.1', activityType, {}, 'far');
     return script.done(scheduled, value).task();
   };
 
@@ -238,5 +318,72 @@ describe('a call of another queue', () => {
   ])('that is %s ends at once', (_, value, words) => {
     const [ended] = prepared(value).told('call_ended');
     expect(ended?.result.content).toContain(words);
+  });
+});
+
+describe('a call that a workflow of a user gates', () => {
+  /** A workflow that is no turn and gates a call. */
+  const gated = (value: unknown = ask('1.1'), key = 'gated.1.1'): Script => {
+    const script = new Script();
+    script.add({
+      ...{ kind: 'started', turn: 'refund-17', runId: 'r', taskQueue: 'q' },
+      workflowType: 'refundOrder',
+      input: '17',
+    });
+    script.task().add({ kind: 'memo', fields: { [key]: value } });
+    return script;
+  };
+
+  test('its workflow type stands for the agent', () => {
+    expect(gated().told('turn_started')).toMatchObject([
+      { turn: 'refund-17', agent: 'refundOrder', prompt: '' },
+    ]);
+  });
+
+  test('a call is shown from its memo, and is a request once it is listed as open', () => {
+    const before = gated();
+    expect(before.told('call_prepared')).toMatchObject([
+      { call: { callId: '1.1', tool: 'pay', kind: 'ask' } },
+    ]);
+    expect(before.told('request_opened')).toEqual([]);
+    const script = before.open([item('1.1')]);
+    expect(script.told('request_opened')).toMatchObject([
+      {
+        callId: '1.1',
+        callKey: 'key:1.1',
+        arguments: { n: 1 },
+        seenDigest: seenDigestOf({ argsDigest: digestJson({ n: 1 }) }),
+      },
+    ]);
+    expect(viewOf(foldAll(script.events))).toMatchObject({
+      status: 'waiting',
+      calls: [{ callId: '1.1', tool: 'pay', step: 1, arguments: { n: 1 }, phase: 'requested' }],
+    });
+  });
+
+  test('a call that a person changed is asked about anew, with what was proposed', () => {
+    const edit = { callId: '1.1', decision: 'modified', arguments: { n: 5 } };
+    const script = gated(ask('1.1', { preview: { text: 'pays 1' } }))
+      .open([item('1.1')])
+      .update('decide', edit, accepted('1.1', 'modified', { asksAgain: true }))
+      .open([]);
+    script.add({ kind: 'memo', fields: { 'gated.1.1': ask('1.1', { arguments: { n: 5 } }) } });
+    script.open([item('1.1')]);
+    expect(script.told('request_opened')).toMatchObject([
+      { arguments: { n: 1 }, preview: { text: 'pays 1' } },
+      { arguments: { n: 5 }, proposed: { n: 1 } },
+    ]);
+    expect(script.told('request_opened')[1]).not.toHaveProperty('preview');
+  });
+
+  test.each([
+    ['null, as when it closes', null, 'gated.1.1'],
+    ['no call', { callId: '1.1' }, 'gated.1.1'],
+    ['a call that needs nobody', { ...ask('1.1'), kind: 'run' }, 'gated.1.1'],
+    ['a call under the key of another', ask('1.1'), 'gated.1.2'],
+    ['a call under a key of somebody else', ask('1.1'), 'open-calls'],
+  ])('a memo that holds %s tells nothing', (_, value, key) => {
+    const script = gated(value, key).open([item('1.1')]);
+    expect([...script.told('call_prepared'), ...script.told('request_opened')]).toEqual([]);
   });
 });

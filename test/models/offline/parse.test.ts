@@ -1,4 +1,4 @@
-import { EXAMPLES } from '../../../src/models/offline/intent';
+import { EXAMPLES } from '../../../src/models/offline/plan';
 import { firstStep, type Call } from './talk';
 
 const create = (path: string, content: string): Call => ['create_file', { path, content }];

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/contract/json';
 import type { ModelMessage, ModelRequest } from '../../../src/models/model';
-import { offlineModel } from '../../../src/models/offline';
+import { offlineModel } from '../../../src/models/offline/offline-model';
 
 export const ALL_TOOLS = [
   'read_file',

@@ -2,7 +2,7 @@ import { mkdtemp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ModelMessage } from '../../../src/models/model';
-import { offlineModel } from '../../../src/models/offline';
+import { offlineModel } from '../../../src/models/offline/offline-model';
 import { formatResult } from '../../../src/tools/format-result';
 import type { CallContext, Tool } from '../../../src/tools/types';
 import { createWorkspaceTools } from '../../../src/tools/workspace';

@@ -71,6 +71,21 @@ describe('removing', () => {
   });
 });
 
+it('loses nothing where several change the file at once, from other processes too', async () => {
+  const users = createUsers(file);
+  const gone = await users.add('gone');
+  for (let round = 0; round < 40; round++) {
+    await Promise.all([
+      createUsers(file).add(`new${round}`),
+      createUsers(file).remove(round === 0 ? 'gone' : `new${round - 1}`),
+    ]);
+    expect((await users.list()).map(({ name }) => name)).toEqual([`new${round}`]);
+  }
+  expect(await users.withToken(gone)).toBeUndefined();
+  await Promise.all(['a', 'b', 'c'].map((name) => users.add(name)));
+  expect(await users.list()).toHaveLength(4);
+});
+
 describe('a file that is not to be trusted', () => {
   beforeEach(() => createUsers(file).add('ann'));
 

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { offlineModel } from '../../../src/models/offline';
+import { offlineModel } from '../../../src/models/offline/offline-model';
 import type { ModelMessage } from '../../../src/models/model';
 import { createExecutor } from '../../../src/tools/executor';
 import { createRegistry } from '../../../src/tools/registry';
-import { createShellTools } from '../../../src/tools/shell';
+import { createShellTools } from '../../../src/tools/shell-tools';
 import { createWorkspaceTools } from '../../../src/tools/workspace';
 import { requestOf } from '../../models/offline/talk';
 import { scratchDirectory } from '../../support/scratch';

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { onOneLine } from '../../../src/tools/workspace/path';
+import { explain, onOneLine, unlessMissing } from '../../../src/tools/workspace/path';
+import { isToolError, ToolError } from '../../../src/tools/errors';
 
 it.each([
   ['src/a b.ts', 'src/a b.ts'],
@@ -16,7 +17,7 @@ it.each([
   expect(onOneLine(path)).toBe(line);
 });
 
-it('is one visible line, and can be told from every other name', () => {
+it('is one visible line, and differs from every other name', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (path) => {
       const line = onOneLine(path);
@@ -24,4 +25,42 @@ it('is one visible line, and can be told from every other name', () => {
       expect(line.startsWith('"') ? JSON.parse(line) : line).toBe(path);
     }),
   );
+});
+
+const systemError = (code: string): Error => Object.assign(new Error(`${code}: /srv/private/a`), { code });
+
+it.each([
+  ['ENOENT', /"a\.txt" does not exist/],
+  ['ELOOP', /is a link; links are not followed/],
+  ['EACCES', /permission denied/],
+  ['EMFILE', /could not be used \(EMFILE\)/],
+])('%s is explained without a path of this machine', (code, message) => {
+  const error = explain(systemError(code), 'a.txt');
+  expect(isToolError(error)).toBe(true);
+  expect(String(error)).toMatch(message);
+  expect(String(error)).not.toContain('/srv/private');
+});
+
+it.each<[string, unknown]>([
+  ['a ToolError', new ToolError('no')],
+  ['an error without a code', new Error('bug')],
+  ['a code that is not of the system', Object.assign(new Error('x'), { code: 'ERR_INVALID_ARG_TYPE' })],
+])('%s stays as it is', (_, error) => {
+  expect(explain(error, 'a.txt')).toBe(error);
+});
+
+describe('what may be missing', () => {
+  it('gives the value where it exists', async () => {
+    expect(await unlessMissing(Promise.resolve(7), null)).toBe(7);
+  });
+
+  it('gives the other value where it does not exist', async () => {
+    const missing = Promise.reject(explain(systemError('ENOENT'), 'a.txt'));
+    expect(await unlessMissing(missing, null)).toBeNull();
+  });
+
+  it('passes every other error through', async () => {
+    const denied = Promise.reject(explain(systemError('EACCES'), 'a.txt'));
+    await expect(unlessMissing(denied, null)).rejects.toThrow('permission denied');
+  });
 });

@@ -1,10 +1,30 @@
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { JsonObject } from '../../../src/contract/json';
 import type { FilePlan, Preview } from '../../../src/contract/plan';
 import { isToolError } from '../../../src/tools/errors';
 import type { CallContext, Tool, Verification } from '../../../src/tools/types';
+import type { ToolResult } from '../../../src/contract/result';
+import { createExecutor } from '../../../src/tools/executor';
+import { createRegistry } from '../../../src/tools/registry';
+import { createContentTools, createWorkspaceTools } from '../../../src/tools/workspace';
+import type { FolderAccess } from '../../../src/tools/workspace/folder';
+import { createListTools, createReadTools } from '../../../src/tools/workspace/read-tools';
+import { createMoveTools } from '../../../src/tools/workspace/move-tools';
+import { createRoot } from '../../../src/tools/workspace/root';
+import { createSearchTool } from '../../../src/tools/workspace/search-tool';
+import { scratchDirectory } from '../../support/scratch';
 
 /** A folder of files that goes away after the test file. */
 export interface Box {
@@ -59,7 +79,7 @@ export function contextOf(given: Partial<CallContext> = {}): CallContext {
 }
 
 /** A pack of tools, called by name as an executor would. */
-export interface Hands {
+interface Hands {
   run(name: string, args: JsonObject, context?: Partial<CallContext>): Promise<unknown>;
   /** Text that it returned, or the message of what it threw. */
   say(name: string, args: JsonObject, context?: Partial<CallContext>): Promise<string>;
@@ -105,6 +125,12 @@ export function takeInHand(tools: readonly Tool[]): Hands {
   };
 }
 
+/** A workspace with these files, and its tools. */
+export function openWorkspace(files: Record<string, string | Uint8Array> = {}) {
+  const box = makeBox(files);
+  return { box, hands: takeInHand(createWorkspaceTools({ root: box.root })) };
+}
+
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -113,4 +139,98 @@ function toText(value: unknown): string {
 function messageOf(error: unknown): string {
   if (isToolError(error)) return `${error.code}: ${error.message}`;
   throw error;
+}
+
+/** Both ways to hold a folder; each works on Linux. */
+export const HOLDINGS: readonly FolderAccess[] = ['descriptors', 'checks'];
+
+/** A workspace in `proj`, with things beside it that no tool may touch. */
+export interface WorkspaceFixture {
+  /** The workspace. */
+  root(): string;
+  /** What holds the workspace and what is outside of it. */
+  around(): string;
+  put(path: string, content: string | Uint8Array): void;
+  replaceByLink(path: string, target: string): void;
+  text(path: string): string;
+  bytes(path: string): Buffer;
+  /** Every name around, with its kind, mode and content. */
+  snapshot(): Record<string, string>;
+  tool(name: string): Tool;
+  /** Through the executor, approved. */
+  run(name: string, args: JsonObject, signal?: AbortSignal): Promise<ToolResult>;
+  preview(name: string, args: JsonObject): Promise<Preview>;
+  plan(name: string, args: JsonObject): Promise<FilePlan>;
+  /** The handler as an activity calls it: with the approved plan. */
+  handle(
+    name: string,
+    args: JsonObject,
+    approved?: Partial<Pick<CallContext, 'plan' | 'hunks' | 'signal'>>,
+  ): Promise<unknown>;
+}
+
+/** A fresh fixture for each test of the file that calls this. */
+export function workspaceFixture(holding?: FolderAccess): WorkspaceFixture {
+  const around = scratchDirectory();
+  const root = (): string => join(around(), 'proj');
+  beforeEach(() => mkdirSync(root()));
+  const tools = (): Tool[] => toolsOf(root(), holding);
+  const hands = (): Hands => takeInHand(tools());
+  return {
+    root,
+    around,
+    put: (path, content) => {
+      mkdirSync(dirname(join(root(), path)), { recursive: true });
+      writeFileSync(join(root(), path), content);
+    },
+    replaceByLink: (path, target) => {
+      rmSync(join(root(), path), { recursive: true });
+      symlinkSync(target, join(root(), path));
+    },
+    text: (path) => readFileSync(join(root(), path), 'utf8'),
+    bytes: (path) => readFileSync(join(root(), path)),
+    snapshot: () => snapshotOf(around()),
+    tool: (name) => hands().tool(name),
+    run: (name, args, signal) =>
+      createExecutor({ registry: createRegistry(tools()) }).execute(
+        { name, arguments: args },
+        { approve: () => ({ decision: 'approved' }), ...(signal === undefined ? {} : { signal }) },
+      ),
+    preview: (name, args) => hands().preview(name, args),
+    plan: (name, args) => hands().plan(name, args),
+    handle: (name, args, approved) => hands().run(name, args, approved),
+  };
+}
+
+/** The pack, with its root held one way or the other. */
+function toolsOf(directory: string, holding: FolderAccess | undefined): Tool[] {
+  const root = createRoot(directory, { holding });
+  const pack = { categories: ['workspace'] };
+  return [
+    ...createReadTools(root, pack),
+    ...createListTools(root, pack),
+    createSearchTool(root, pack),
+    ...createContentTools(root, pack),
+    ...createMoveTools(root, pack),
+  ];
+}
+
+function snapshotOf(directory: string, below = ''): Record<string, string> {
+  const entries = readdirSync(join(directory, below), { withFileTypes: true });
+  // Not `recursive`: that follows links.
+  const found = entries.map((entry) => {
+    const path = join(below, entry.name);
+    const inside = entry.isDirectory() ? snapshotOf(directory, path) : {};
+    return { [path]: describe(join(directory, path)), ...inside };
+  });
+  return Object.assign({}, ...found);
+}
+
+function describe(path: string): string {
+  const facts = lstatSync(path);
+  const mode = (facts.mode & 0o7777).toString(8);
+  if (facts.isSymbolicLink()) return `link to ${readlinkSync(path)}`;
+  if (facts.isFile())
+    return facts.size > 100_000 ? `${mode} large` : `${mode} ${readFileSync(path, 'latin1')}`;
+  return facts.isDirectory() ? `${mode} folder` : `${mode} other`;
 }

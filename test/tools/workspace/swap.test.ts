@@ -1,8 +1,22 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  futimesSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../../src/contract/json';
-import { HOLDINGS, workspaceBench } from './bench';
+import { isThorough } from '../../support/thorough';
+import { HOLDINGS, workspaceFixture, type WorkspaceFixture } from './support';
 
 /** Puts a link to the outside in the place of the folder `sub`, and back, as fast as it can. */
 const SWAPPER = `
@@ -25,9 +39,9 @@ for (;;) {
   writeFileSync('../swapping', '');
 }`;
 
-/** Attempts of one attack: so many, or what fits into the time. */
+/** Attempts of one attack: so many, or what fits into the time. A whole run of everything takes longer over it. */
 const ATTEMPTS = 2000;
-const MOST_MS = 1500;
+const MOST_MS = isThorough ? 1500 : 250;
 const SECRET = 'secret\n';
 
 /** One attack: what is called, and what stands in the folder outside before each call. */
@@ -44,15 +58,15 @@ const ATTACKS: [string, JsonObject][] = [
 ];
 
 describe('a folder that is swapped for a link while it is used, held by descriptors', () => {
-  const bench = workspaceBench('descriptors');
+  const fixture = workspaceFixture('descriptors');
   let swapper: ChildProcess;
 
   beforeEach(async () => {
-    mkdirSync(join(bench.around(), 'outside'));
-    writeFileSync(join(bench.around(), 'outside', 'file.txt'), SECRET);
-    bench.put('sub/file.txt', 'mine\n');
-    swapper = spawn(process.execPath, ['-e', SWAPPER], { cwd: bench.root(), stdio: 'ignore' });
-    while (!existsSync(join(bench.around(), 'swapping'))) await new Promise(setImmediate);
+    mkdirSync(join(fixture.around(), 'outside'));
+    writeFileSync(join(fixture.around(), 'outside', 'file.txt'), SECRET);
+    fixture.put('sub/file.txt', 'mine\n');
+    swapper = spawn(process.execPath, ['-e', SWAPPER], { cwd: fixture.root(), stdio: 'ignore' });
+    while (!existsSync(join(fixture.around(), 'swapping'))) await new Promise(setImmediate);
   });
   afterEach(() => swapper.kill('SIGKILL'));
 
@@ -60,16 +74,16 @@ describe('a folder that is swapped for a link while it is used, held by descript
     const said: string[] = [];
     const end = performance.now() + MOST_MS;
     for (let attempt = 0; attempt < ATTEMPTS && performance.now() < end; attempt++) {
-      bench.put('mine.txt', 'mine\n');
-      said.push((await bench.run(tool, args)).content);
-      const stolen = join(bench.root(), 'stolen.txt');
+      fixture.put('mine.txt', 'mine\n');
+      said.push((await fixture.run(tool, args)).content);
+      const stolen = join(fixture.root(), 'stolen.txt');
       if (existsSync(stolen)) said.push(readFileSync(stolen, 'utf8'));
       rmSync(stolen, { force: true });
     }
     await stop(swapper);
     expect(said.filter((content) => content.includes('secret'))).toEqual([]);
-    expect(readdirSync(join(bench.around(), 'outside'))).toEqual(['file.txt']);
-    expect(readFileSync(join(bench.around(), 'outside', 'file.txt'), 'utf8')).toBe(SECRET);
+    expect(readdirSync(join(fixture.around(), 'outside'))).toEqual(['file.txt']);
+    expect(readFileSync(join(fixture.around(), 'outside', 'file.txt'), 'utf8')).toBe(SECRET);
   });
 });
 
@@ -83,16 +97,88 @@ async function stop(child: ChildProcess): Promise<void> {
 describe.each(HOLDINGS)(
   'a folder that became a link between proposal and approval, held by %s',
   (holding) => {
-    const bench = workspaceBench(holding);
+    const fixture = workspaceFixture(holding);
 
     it('is not written through', async () => {
-      bench.put('sub/file.txt', 'mine\n');
+      fixture.put('sub/file.txt', 'mine\n');
       const args = { path: 'sub/file.txt', content: 'evil\n' };
-      const plan = await bench.plan('write_file', args);
-      writeFileSync(join(bench.around(), 'file.txt'), 'mine\n');
-      bench.replaceByLink('sub', '..');
-      await expect(bench.handle('write_file', args, { plan })).rejects.toThrow(/link/);
-      expect(readFileSync(join(bench.around(), 'file.txt'), 'utf8')).toBe('mine\n');
+      const plan = await fixture.plan('write_file', args);
+      writeFileSync(join(fixture.around(), 'file.txt'), 'mine\n');
+      fixture.replaceByLink('sub', '..');
+      await expect(fixture.handle('write_file', args, { plan })).rejects.toThrow(/link/);
+      expect(readFileSync(join(fixture.around(), 'file.txt'), 'utf8')).toBe('mine\n');
     });
   },
 );
+
+/** What happens to the file between the look at it and the act, at the very moment that the act begins. */
+const MEANWHILE: [string, (fixture: WorkspaceFixture) => void][] = [
+  [
+    'another file took its name',
+    ({ put, root }) => {
+      put('other.txt', 'precious\n');
+      renameSync(join(root(), 'other.txt'), join(root(), 'a.txt'));
+    },
+  ],
+  ['somebody wrote to it', ({ put }) => put('a.txt', 'precious\n')],
+];
+
+describe.each(HOLDINGS)('a file that changes after it was looked at, held by %s', (holding) => {
+  const fixture = workspaceFixture(holding);
+
+  it.each(
+    MEANWHILE.flatMap(([what, act]) => [
+      [what, 'delete_file', { path: 'a.txt' }, act] as const,
+      [what, 'move_file', { from: 'a.txt', to: 'b.txt' }, act] as const,
+    ]),
+  )('is not acted on where %s: %s', async (_what, tool, args, act) => {
+    fixture.put('a.txt', 'shown\n');
+    const plan = await fixture.plan(tool, args);
+    // The signal is asked between the two.
+    const signal = new AbortController().signal;
+    let isAsked = false;
+    const trap = new Proxy(signal, {
+      get: (target, name) => {
+        if (name === 'aborted' && !isAsked) {
+          isAsked = true;
+          act(fixture);
+        }
+        return Reflect.get(target, name, target);
+      },
+    });
+    await expect(fixture.handle(tool, args, { plan, signal: trap })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('changed just now'),
+    });
+    expect(isAsked).toBe(true);
+    expect(readdirSync(fixture.root())).toEqual(['a.txt']);
+    expect(fixture.text('a.txt')).toBe('precious\n');
+  });
+});
+
+describe('a large file', () => {
+  const large = workspaceFixture();
+
+  it('over 512 MiB is bound by its size, time and ends', async () => {
+    for (const change of ['head', 'tail', 'size', 'time'] as const) {
+      const handle = openSync(join(large.root(), 'large'), 'w');
+      ftruncateSync(handle, 513 * 1024 * 1024);
+      const { text, plan } = await large.preview('delete_file', { path: 'large' });
+      expect(text).toMatch(/SHA-256 of its size, time, first and last MiB [0-9a-f]{64}/);
+      if (change === 'head') writeSync(handle, 'x', 1000);
+      if (change === 'tail') writeSync(handle, 'x', 513 * 1024 * 1024 - 1);
+      if (change === 'size') ftruncateSync(handle, 514 * 1024 * 1024);
+      if (change === 'time') futimesSync(handle, 1, 1);
+      closeSync(handle);
+      expect(plan).toBeDefined();
+      const bound = plan === undefined ? {} : { plan };
+      await expect(large.handle('delete_file', { path: 'large' }, bound)).rejects.toThrow(
+        /changed since this was approved/,
+      );
+      expect(existsSync(join(large.root(), 'large'))).toBe(true);
+    }
+    const { plan } = await large.preview('delete_file', { path: 'large' });
+    await large.handle('delete_file', { path: 'large' }, plan === undefined ? {} : { plan });
+    expect(readdirSync(large.root())).toEqual([]);
+  });
+});

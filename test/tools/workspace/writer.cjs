@@ -5,8 +5,7 @@ const load = createJiti(__filename);
 
 async function main([root, name, size]) {
   const { createRoot } = load('../../../src/tools/workspace/root.ts');
-  const { planFile } = load('../../../src/tools/workspace/plan.ts');
-  const { executePlan } = load('../../../src/tools/workspace/execute-plan.ts');
+  const { executePlan, planFile } = load('../../../src/tools/workspace/plan.ts');
   const files = createRoot(root);
   for (let turn = 0; ; turn++) {
     const content = String.fromCharCode(97 + (turn % 26)).repeat(Number(size));

@@ -1,8 +1,9 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import type { TurnEvent } from '../../../src/history/events';
-import { turnEventsOfJson } from '../../../src/history/from-json';
-import { timelineOf, type Row } from '../../../src/web/model/timeline';
+import { turnEventsOfJson } from '../../../src/history/exported';
+import { createScale, type Row, layOutTimeline } from '../../../src/web/model/timeline';
 
 const NOW = Date.parse('2026-11-21T12:10:00Z');
 const at = (seconds: number): string => new Date(NOW - 600_000 + seconds * 1000).toISOString();
@@ -22,7 +23,7 @@ const call = { callId: '1.1', tool: 'refund' };
 const step = { step: 1, calls: [{ ...call, id: 'x', kind: 'ask', arguments: {} } as const] };
 const accepted = { judgement: { accepted: true }, approver: 'anna' } as const;
 
-const told = ({ key, stretches, moments }: Row): string =>
+const rowText = ({ key, stretches, moments }: Row): string =>
   `${key}: ${[
     ...stretches.map(
       ({ kind, ms, open, failed }) => `${kind} ${ms / 1000}${open ? ' open' : ''}${failed ? ' failed' : ''}`,
@@ -66,6 +67,21 @@ it.each<[string, Draft[], string[]]>([
     ['step-1: think 2', '1.1: wait 598 open'],
   ],
   [
+    'was denied hunk by hunk',
+    [...ASKED, { ...approved, hunks: [] }],
+    ['step-1: think 2', '1.1: wait 60, denied (approved by anna)'],
+  ],
+  [
+    'is asked about once more after an edit',
+    [
+      ...ASKED,
+      { ...approved, decision: 'modified', asksAgain: true },
+      { type: 'request_opened', ...call, s: 64 },
+      { type: 'request_expired', callId: '1.1', s: 70 },
+    ],
+    ['step-1: think 2', '1.1: wait 60, wait 6 failed, approved (modified by anna), denied (expired)'],
+  ],
+  [
     'failed after three attempts',
     [...ASKED, approved, started, { type: 'call_ended', ...call, result: ended(false), attempts: 3, s: 66 }],
     [
@@ -99,25 +115,28 @@ it.each<[string, Draft[], string[]]>([
     ['step-1: think 9 failed, retried (3 attempts), failed (no key)'],
   ],
 ])('draws a call that %s', (_, drafts, rows) => {
-  expect(timelineOf(events(...drafts), NOW).rows.map(told)).toEqual(rows);
+  expect(layOutTimeline(events(...drafts), NOW).rows.map(rowText)).toEqual(rows);
 });
 
 it('draws nothing of no events', () => {
-  expect(timelineOf([], NOW).rows).toEqual([]);
+  expect(layOutTimeline([], NOW).rows).toEqual([]);
 });
 
 it('ends where the turn ended, not now', () => {
   const drafts: Draft[] = [...ASKED, { type: 'turn_ended', status: 'cancelled', s: 10 }];
-  expect(timelineOf(events(...drafts), NOW).rows.map(told)).toEqual(['step-1: think 2', '1.1: wait 8']);
+  expect(layOutTimeline(events(...drafts), NOW).rows.map(rowText)).toEqual([
+    'step-1: think 2',
+    '1.1: wait 8',
+  ]);
 });
 
-const recorded = join(__dirname, '..', '..', 'history', 'recorded');
+const recorded = join(__dirname, '..', '..', 'histories');
 
 it.each(readdirSync(recorded))(
   'draws %s within the picture, in order, with a row for each call',
   async (name) => {
     const all = await turnEventsOfJson(readFileSync(join(recorded, name), 'utf8'));
-    const { rows } = timelineOf(all, NOW);
+    const { rows } = layOutTimeline(all, NOW);
     const keys = rows.map(({ key }) => key);
     const startedCalls = all.flatMap((event) => (event.type === 'call_started' ? [event.callId] : []));
     expect(keys).toEqual(expect.arrayContaining(startedCalls));
@@ -134,9 +153,50 @@ it.each(readdirSync(recorded))(
 );
 
 test('a moment is placed where the bars that end and begin there are', () => {
-  const { rows, place } = timelineOf(events(...ASKED, approved, started), NOW);
+  const { rows, place } = layOutTimeline(events(...ASKED, approved, started), NOW);
   const [wait] = rows.find(({ key }) => key === '1.1')?.stretches ?? [];
   expect(place(at(2))).toBe(wait?.left);
   expect(place(at(62))).toBeCloseTo((wait?.left ?? 0) + (wait?.width ?? 0));
   expect(place(at(0))).toBe(0);
+});
+
+const DAY = 24 * 3600 * 1000;
+
+it('shows a second of work beside two days of waiting', () => {
+  const scale = createScale([0, 1_000, 2 * DAY, 2 * DAY + 500]);
+  expect(scale.place(0)).toBe(0);
+  expect(scale.place(1_000)).toBeGreaterThan(0.1);
+  expect(scale.place(2 * DAY)).toBeLessThan(0.92);
+  expect(scale.place(2 * DAY + 500)).toBe(1);
+});
+
+it.each([
+  ['no moment', [], 5, 0],
+  ['one moment', [7], 7, 0],
+  ['before all', [7, 9], 1, 0],
+  ['after all', [7, 9], 99, 1],
+  ['halfway', [0, 100], 50, 0.5],
+  ['what is not a time', [Number.NaN, 0, 10], 10, 1],
+])('%s', (_, moments, at, place) => {
+  expect(createScale(moments).place(at)).toBe(place);
+});
+
+it('keeps the order of moments, whatever they are', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 90 * DAY }), { minLength: 2 }), (moments) => {
+      const scale = createScale(moments);
+      const places = [...moments].sort((a, b) => a - b).map(scale.place);
+      expect(places).toEqual([...places].sort((a, b) => a - b));
+      expect(places.every((place) => place >= 0 && place <= 1)).toBe(true);
+    }),
+  );
+});
+
+it('names the ends, and nothing too near to another name', () => {
+  const ticks = createScale(Array.from({ length: 50 }, (_, n) => n * 1_000)).ticks();
+  expect(ticks[0]).toEqual({ at: 0, iso: '1970-01-01T00:00:00.000Z' });
+  expect(ticks.at(-1)).toEqual({ at: 1, iso: '1970-01-01T00:00:49.000Z' });
+  for (const [index, tick] of ticks.entries()) {
+    expect(index === 0 || tick.at - (ticks[index - 1]?.at ?? 0) >= 0.2).toBe(true);
+  }
 });

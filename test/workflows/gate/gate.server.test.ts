@@ -8,13 +8,16 @@ import { connect, viewOf, type Countersign, type InboxItem, type TurnEvent } fro
 import type { Decision } from '../../../src/contract/decision';
 import { root } from '../../support/build';
 import { testAddress } from '../../support/server';
-import { until } from '../../support/worker';
+import type { RequestOpened } from '../../../src/history/events';
+import { approveSeen } from '../../cli/saw';
+import { until } from '../../support/until';
 
+const OTHER = '0'.repeat(64);
 const taskQueue = `gate-${randomUUID()}`;
 let native: NativeConnection;
 let connection: Connection;
 let client: Client;
-let desk: Countersign;
+let countersign: Countersign;
 let worker: Worker;
 let bundle: { code: string };
 let ran: Promise<void>;
@@ -29,7 +32,7 @@ beforeAll(async () => {
   native = await NativeConnection.connect({ address });
   connection = await Connection.connect({ address });
   client = new Client({ connection });
-  desk = await connect({ client });
+  countersign = await connect({ client });
   worker = await Worker.create({
     connection: native,
     taskQueue,
@@ -51,7 +54,7 @@ const start = async (type: string, ...args: unknown[]): Promise<WorkflowHandle> 
   client.workflow.start(type, { args, taskQueue, workflowId: `gated-${randomUUID()}` });
 
 const inboxOf = async ({ workflowId }: WorkflowHandle): Promise<InboxItem[]> =>
-  (await desk.inbox({ limit: 1000 })).filter((item) => item.turn === workflowId);
+  (await countersign.inbox({ limit: 1000 })).filter((item) => item.turn === workflowId);
 
 const waiting = (handle: WorkflowHandle, count = 1): Promise<InboxItem[]> =>
   until(`${count} in the inbox`, async () => {
@@ -66,7 +69,7 @@ const failureOf = async (handle: WorkflowHandle): Promise<ApplicationFailure> =>
 };
 
 const decide = (handle: WorkflowHandle, decision: Omit<Decision, 'callId'> & { callId?: string }) =>
-  desk.decide(handle.workflowId, { callId: '1.1', approver: 'ann', ...decision });
+  countersign.decide(handle.workflowId, { callId: '1.1', approver: 'ann', ...decision });
 
 const replays = async (handle: WorkflowHandle): Promise<void> => {
   await expect(
@@ -102,12 +105,12 @@ describe('a call that a workflow of its own gates', () => {
       { decision: 'denied', reason: 'not this one' },
       { allowed: false, message: 'ann denied this call: not this one. Nothing ran.' },
     ],
-  ])('is told when it is %s, and the history tells the same', async (word, decision, told) => {
+  ])('learns when it is %s, and the history tells the same', async (word, decision, told) => {
     const handle = await start('refund');
     await waiting(handle);
     expect(await decide(handle, decision)).toMatchObject({ status: 'accepted', verdict: { decision: word } });
     expect(await handle.result()).toMatchObject({ decision: word, approver: 'ann', callId: '1.1', ...told });
-    const [call] = (await desk.view(handle.workflowId)).calls;
+    const [call] = (await countersign.view(handle.workflowId)).calls;
     expect(call).toMatchObject({
       callId: '1.1',
       tool: 'refund_order',
@@ -124,7 +127,7 @@ describe('a call that a workflow of its own gates', () => {
     await waiting(handle);
     await handle.signal('approval', { callId: '1.1', decision: 'approved', approver: 'bob' });
     expect(await handle.result()).toMatchObject({ allowed: true, approver: 'bob' });
-    const events: TurnEvent[] = await desk.timeline(handle.workflowId);
+    const events: TurnEvent[] = await countersign.timeline(handle.workflowId);
     expect(events.map(({ type }) => type)).toEqual([
       'turn_started',
       'call_prepared',
@@ -143,21 +146,78 @@ describe('a call that a workflow of its own gates', () => {
       { callId: '1.1', decision: 'modified', arguments: { order: '17', amount: 500 } },
       'invalid_arguments',
     ],
-    ['arguments of another digest', { callId: '1.1', decision: 'approved', argsDigest: 'x' }, 'stale_args'],
+    ['what nobody was shown', { callId: '1.1', decision: 'approved', seenDigest: OTHER }, 'stale_args'],
     ['another key', { callId: '1.1', decision: 'approved', callKey: 'x' }, 'stale_args'],
   ])('refuses %s', async (_, decision, code) => {
     const handle = await start('refund');
     await waiting(handle);
-    const answer = await desk.decide(handle.workflowId, decision);
+    const answer = await countersign.decide(handle.workflowId, decision);
     expect(answer).toMatchObject({ status: 'refused', verdict: { code } });
     expect(await inboxOf(handle)).toHaveLength(1);
     await handle.terminate();
   });
 
+  describe('whose arguments a person changes', () => {
+    const changed = (amount: number) =>
+      ({ decision: 'modified', arguments: { order: '17', amount } }) as const;
+    const requests = async (handle: WorkflowHandle): Promise<RequestOpened[]> =>
+      (await countersign.view(handle.workflowId)).requests;
+
+    it.each([
+      ['update', false],
+      ['signal', true],
+    ])('is asked about again with a preview made from them, by %s', async (_, bySignal) => {
+      const handle = await start('previewed');
+      const [before] = await waiting(handle);
+      if (bySignal) await handle.signal('approval', { callId: '1.1', ...changed(20) });
+      else expect(await decide(handle, changed(20))).toMatchObject({ verdict: { asksAgain: true } });
+      await until(
+        'the new revision',
+        async () => (await inboxOf(handle))[0]?.seenDigest !== before?.seenDigest,
+      );
+      const { seenDigest = '' } = before ?? {};
+      expect(await decide(handle, { decision: 'approved', seenDigest })).toMatchObject({
+        verdict: { code: 'stale_args' },
+      });
+      const [request] = await requests(handle);
+      expect(request).toMatchObject({
+        arguments: { order: '17', amount: 20 },
+        proposed: { order: '17', amount: 40 },
+        preview: { text: 'Refund 20 EUR to the card' },
+      });
+      await decide(handle, { decision: 'approved', seenDigest: request?.seenDigest ?? '' });
+      expect(await handle.result()).toMatchObject({ decision: 'modified', arguments: { amount: 20 } });
+      await replays(handle);
+    });
+
+    it('waits as it was, with the reason, where no preview can be made', async () => {
+      const handle = await start('previewed');
+      const [before] = await waiting(handle);
+      await decide(handle, changed(13));
+      const [request] = await requests(handle);
+      expect(request).toMatchObject({
+        seenDigest: before?.seenDigest,
+        arguments: { order: '17', amount: 40 },
+        note: expect.stringContaining('no preview of 13'),
+      });
+      await handle.terminate();
+    });
+
+    it('is asked about without its preview where that is a text: it showed other arguments', async () => {
+      const handle = await start('refund', { preview: 'Refund 40 EUR' });
+      await waiting(handle);
+      await decide(handle, changed(20));
+      const [request] = await requests(handle);
+      expect(request).toMatchObject({ arguments: { amount: 20 } });
+      expect(request).not.toHaveProperty('preview');
+      await handle.terminate();
+    });
+  });
+
   it('cannot be resolved: it has no call in doubt', async () => {
     const handle = await start('refund');
     await waiting(handle);
-    const resolve = desk.resolve(handle.workflowId, { callId: '1.1', resolution: 'happened' });
+    const resolve = countersign.resolve(handle.workflowId, { callId: '1.1', resolution: 'happened' });
     await expect(resolve).rejects.toMatchObject({ code: 'server_failed' });
     await handle.terminate();
   });
@@ -165,14 +225,14 @@ describe('a call that a workflow of its own gates', () => {
   it('expires into a refusal', async () => {
     const handle = await start('refund', { expiresIn: '200ms' });
     expect(await handle.result()).toMatchObject({ allowed: false, decision: 'expired' });
-    expect((await desk.view(handle.workflowId)).calls).toMatchObject([{ phase: 'expired' }]);
+    expect((await countersign.view(handle.workflowId)).calls).toMatchObject([{ phase: 'expired' }]);
     await replays(handle);
   });
 
   it('is withdrawn where its workflow is cancelled', async () => {
     const handle = await start('withdrawn');
     await waiting(handle);
-    await desk.cancel(handle.workflowId);
+    await countersign.cancel(handle.workflowId);
     expect(await handle.result()).toBe('withdrawn');
     expect(await inboxOf(handle)).toEqual([]);
     expect(await decide(handle, { decision: 'approved' })).toMatchObject({ verdict: { code: 'cancelled' } });
@@ -212,9 +272,9 @@ describe('a call that a workflow of its own gates', () => {
 describe('a workflow that uses its gate wrongly fails and says why', () => {
   it.each<[string, object, string]>([
     ['arguments', { arguments: { order: '17' } }, 'the arguments of refund_order do not fit its schema'],
-    ['tool', { tool: 'Refund Order' }, '"Refund Order" is no name of a tool'],
+    ['tool', { tool: 'Refund Order' }, '"Refund Order" is not a name of a tool'],
     ['call id', { callId: 'a/b' }, '"a/b" cannot be a call id'],
-    ['time', { expiresIn: 'soon' }, 'expiresIn "soon" is no time'],
+    ['time', { expiresIn: 'soon' }, 'expiresIn "soon" is not a time'],
     ['size', { preview: 'x'.repeat(20_000) }, 'too large to review; split it'],
   ])('%s', async (_, more, message) => {
     const failure = await failureOf(await start('refund', more));
@@ -251,8 +311,9 @@ describe('on the command line', () => {
     expect(shown.err).toBe('');
     expect(shown.out).toContain('Refund 40 EUR to the card');
     expect(shown.out).toContain('over 30 EUR');
-    const approved = await run('approve', `${prefix}/1.1`, '--set', 'amount=25', '--as', 'cleo');
-    expect(approved).toMatchObject({ code: 0, err: '' });
+    const changed = await approveSeen(run, `${prefix}/1.1`, '--set', 'amount=25', '--as', 'cleo');
+    expect(changed).toMatchObject({ code: 6, err: expect.stringContaining('nobody approved yet') });
+    expect((await approveSeen(run, `${prefix}/1.1`, '--as', 'cleo')).err).toBe('');
     expect(await handle.result()).toMatchObject({ approver: 'cleo', arguments: { order: '17', amount: 25 } });
     expect((await run('show', prefix)).out).toContain('cleo');
   });

@@ -2,26 +2,31 @@ import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import type { CallPhase, CallView } from '../../../history/view-types';
-import { readCall } from '../../api/http';
-import { itemOf, useDesk } from '../../state/desk';
-import { useKeys } from '../../state/use-keys';
-import { goTo } from '../../state/use-route';
-import { ClosedPanel } from './closed';
-import { DoubtPanel } from './doubt';
+import { readCall, sendResolution } from '../../http';
+import { goTo, useAppContext, useKeys, useNow } from '../../ui/app';
 import { RequestPanel } from './request';
+import { type DecidingProps, type PanelProps, useSend } from './decide';
+import { ArgumentsView, Outcome } from './content';
+import { CallHead, ModelSays, Refusal, UserAsked } from './head';
+import { defined } from '../../../contract/defined';
+import { relative } from '../../../contract/text/times';
+import type { InDoubtOpened } from '../../../history/events';
+import { LinesInput } from './inputs';
+import { Text } from '../../ui/text';
+import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
-/** Phases that pass by themselves, within moments where a worker is up. */
+/** Phases that end soon without a person, if a worker runs. */
 const PASSING: readonly CallPhase[] = ['proposed', 'replanning', 'approved', 'running', 'lost'];
 const LOOK_AGAIN_MS = 1_000;
 
 interface CallPanelProps {
   turn: string;
   callId: string;
-  /** The person is done with it. */
+  /** Called when the person is done with the call. */
   decided: () => void;
 }
 
-/** One call as it is now: a request to decide, a call in doubt to resolve, or what became of it. */
+/** One call as it is now: a request to decide, a call in doubt to resolve, or how it ended. */
 export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Element {
   const { details, refresh, problem } = useCall(turn, callId);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
@@ -32,21 +37,14 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
   return <Panel {...{ details, call, refresh, decided }} />;
 }
 
-interface PanelProps {
-  details: CallDetails;
-  call: CallView;
-  refresh: () => void;
-  decided: () => void;
-}
-
-/** What is open is known by what it shows: when that changes, a new panel starts from nothing. */
+/** The key of a panel is what it shows: when that changes, a new panel starts empty. */
 function Panel({ details, call, refresh, decided }: PanelProps): JSX.Element {
   const [reason, setReason] = useState('');
   const [refusal, setRefusal] = useState<string>();
   const shared = { details, call, reason, setReason, refresh, decided, refusal, setRefusal };
   if (call.phase === 'requested' && call.request !== undefined) {
-    const { callKey, argsDigest, eventId } = call.request;
-    return <RequestPanel key={`${callKey}/${argsDigest}/${eventId}`} request={call.request} {...shared} />;
+    const { callKey, seenDigest, eventId } = call.request;
+    return <RequestPanel key={`${callKey}/${seenDigest}/${eventId}`} request={call.request} {...shared} />;
   }
   if (call.phase === 'in_doubt' && call.doubt !== undefined) {
     return <DoubtPanel key={call.doubt.eventId} doubt={call.doubt} {...shared} />;
@@ -54,31 +52,21 @@ function Panel({ details, call, refresh, decided }: PanelProps): JSX.Element {
   return <ClosedPanel details={details} call={call} refusal={refusal} next={decided} />;
 }
 
-/** What both panels that decide are given. */
-export interface DecidingProps extends PanelProps {
-  /** Stays when the panel starts anew. */
-  reason: string;
-  setReason: (reason: string) => void;
-  /** Why the last decision was refused. */
-  refusal: string | undefined;
-  setRefusal: (refusal: string | undefined) => void;
-}
-
 function useCall(
   turn: string,
   callId: string,
 ): { details?: CallDetails; problem?: string; refresh: () => void } {
-  const { inbox, fail } = useDesk();
+  const { inbox, fail } = useAppContext();
   const [state, setState] = useState<{ details?: CallDetails; problem?: string }>({});
   const refresh = useCallback(() => {
     void readCall(turn, callId).then((reply) => {
       if (reply.ok) return setState({ details: reply.data });
-      // What is on the screen stays: the connection may come back.
+      // The screen stays as it is, because the connection may come back.
       if (reply.status === 404) return setState({ problem: reply.error.message });
       fail(reply.status, reply.error);
     });
   }, [turn, callId, fail]);
-  const item = itemOf(inbox, turn, callId);
+  const item = inbox.snapshot?.items.find((one) => one.turn === turn && one.callId === callId);
   useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, inbox.connection === 'live']);
   const phase = state.details?.view.calls.find((call) => call.callId === callId)?.phase;
   const isPassing = phase !== undefined && PASSING.includes(phase);
@@ -88,4 +76,164 @@ function useCall(
     return () => clearInterval(timer);
   }, [isPassing, refresh]);
   return { ...state, refresh };
+}
+
+interface ClosedProps {
+  details: CallDetails;
+  call: CallView;
+  refusal: string | undefined;
+  next: () => void;
+}
+
+/** A call that does not wait: who decided, what ran, and its result. */
+function ClosedPanel({ details, call, refusal, next }: ClosedProps): JSX.Element {
+  return (
+    <article class="call" aria-label={`Call ${call.callId}`}>
+      <CallHead view={details.view} call={call}>
+        <Refusal text={refusal} />
+      </CallHead>
+      <Outcome call={call} />
+      <section aria-labelledby="ran-title">
+        <h3 id="ran-title">Arguments</h3>
+        <ArgumentsView of={call.effective} />
+      </section>
+      <UserAsked view={details.view} />
+      <ModelSays view={details.view} call={call} />
+      <p>
+        <button class="button" type="button" onClick={next}>
+          Next in the inbox
+        </button>
+      </p>
+    </article>
+  );
+}
+
+type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
+
+/** A call that was started and whose outcome is unknown: what is known, and the three answers. */
+function DoubtPanel(props: DoubtProps): JSX.Element {
+  const { details, call, doubt, refusal } = props;
+  const now = useNow();
+  return (
+    <article class="call" aria-label={`Call in doubt ${call.callId}`}>
+      <CallHead view={details.view} call={call}>
+        <Refusal text={refusal} />
+        <div class="banner ask">
+          <p>
+            <strong>It was started, and nobody knows whether it happened.</strong> <Text of={doubt.message} />
+          </p>
+          <p>
+            Started {call.startedAt === undefined ? 'at an unknown time' : relative(call.startedAt, now)}.
+            Look where it would have left a trace, then say which it is. Until then nothing runs it again.
+          </p>
+        </div>
+      </CallHead>
+      {doubt.partial !== undefined && (
+        <section aria-labelledby="partial-title">
+          <h3 id="partial-title">Known so far</h3>
+          <pre class="code preview-text">
+            <Text of={doubt.partial} layout="block" />
+          </pre>
+        </section>
+      )}
+      <section aria-labelledby="started-title">
+        <h3 id="started-title">Started with</h3>
+        <ArgumentsView of={call.effective} />
+      </section>
+      <UserAsked view={details.view} />
+      <ModelSays view={details.view} call={call} />
+      <Answers {...props} />
+    </article>
+  );
+}
+
+const ANSWERS: Readonly<Record<ResolutionKind, { title: string; does: string; send: string }>> = {
+  happened: {
+    title: 'It happened',
+    does: 'The turn goes on with what you say it returned. Nothing runs.',
+    send: 'Say that it happened',
+  },
+  'did-not': {
+    title: 'It did not happen',
+    does: 'The model reads that it failed and goes on from there. Nothing runs.',
+    send: 'Say that it did not',
+  },
+  'run-again': {
+    title: 'Run it again',
+    does: 'It is started once more with the same arguments. If it did happen before, it then happens twice.',
+    send: 'Run it again',
+  },
+};
+
+/** The person chooses an answer, then sends it. None is chosen at first. */
+function Answers(props: DoubtProps): JSX.Element {
+  const { doubt, reason, setReason } = props;
+  const { isSending, send } = useSend(props, sendResolution);
+  const [chosen, setChosen] = useState<ResolutionKind>();
+  const [content, setContent] = useState('');
+  const choose = (kind: ResolutionKind): void => {
+    setChosen(kind);
+    document.getElementById(`answer-${kind}`)?.focus();
+  };
+  useKeys(Object.fromEntries(RESOLUTIONS.map((kind, index) => [String(index + 1), () => choose(kind)])));
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (chosen === undefined || isSending) return;
+    const returned = (chosen === 'happened' && content) || undefined;
+    const { callId, callKey } = doubt;
+    const more = defined({ reason: reason.trim() || undefined, content: returned });
+    void send({ callId, callKey, resolution: chosen, ...more }, `resolved: ${chosen}`);
+  };
+  return (
+    <form class="answers" onSubmit={submit}>
+      <fieldset>
+        <legend>What happened?</legend>
+        {RESOLUTIONS.map((kind, index) => (
+          <Choice key={kind} {...{ kind, index, isChosen: chosen === kind, choose }} />
+        ))}
+      </fieldset>
+      {chosen === 'happened' && (
+        <LinesInput
+          id="content"
+          label="What it returned, as far as you know"
+          rows={3}
+          text={content}
+          setText={setContent}
+        />
+      )}
+      <LinesInput id="reason" label="How you know" rows={1} text={reason} setText={setReason} />
+      <button
+        class={`button ${chosen === 'run-again' ? 'danger' : 'primary'}`}
+        type="submit"
+        disabled={chosen === undefined || isSending}
+      >
+        {chosen === undefined ? 'Choose one' : ANSWERS[chosen].send}
+      </button>
+    </form>
+  );
+}
+
+interface ChoiceProps {
+  kind: ResolutionKind;
+  index: number;
+  isChosen: boolean;
+  choose: (kind: ResolutionKind) => void;
+}
+
+function Choice({ kind, index, isChosen, choose }: ChoiceProps): JSX.Element {
+  return (
+    <label class={`answer${isChosen ? ' chosen' : ''}`}>
+      <input
+        id={`answer-${kind}`}
+        type="radio"
+        name="resolution"
+        checked={isChosen}
+        onChange={() => choose(kind)}
+      />
+      <span>
+        <strong>{ANSWERS[kind].title}</strong> <kbd>{index + 1}</kbd>
+        <span class="does">{ANSWERS[kind].does}</span>
+      </span>
+    </label>
+  );
 }

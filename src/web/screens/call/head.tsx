@@ -1,25 +1,20 @@
+import { describePhase } from '../../../history/labels';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { CallView } from '../../../history/view-types';
-import type { CallDetails } from '../../../server/api';
+import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
-import { phaseWords } from '../../model/words';
-import { Chip } from '../../parts/chip';
-import { Text } from '../../parts/text';
-import { goTo } from '../../state/use-route';
+import { Chip } from '../../ui/widgets';
+import { Text } from '../../ui/text';
+import { goTo } from '../../ui/app';
 
-/** Which call this is, and the way back and to its turn. */
-export function CallHead({
-  details,
-  call,
-  children,
-}: {
-  details: CallDetails;
+interface HeadProps {
+  view: TurnView;
   call: CallView;
-  children?: ComponentChildren;
-}): JSX.Element {
-  const { view } = details;
-  const [words, tone] = phaseWords(call.phase, call.result?.success);
+  children: ComponentChildren;
+}
+
+/** Which call this is, with links back and to its turn. */
+export function CallHead({ view, call, children }: HeadProps): JSX.Element {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => (isFocusLost() ? title.current?.focus() : undefined), []);
   return (
@@ -40,17 +35,64 @@ export function CallHead({
         <code>
           <Text of={call.tool} />
         </code>
-        <Chip tone={tone}>{words}</Chip>
+        <Chip of={describePhase(call.phase, call.result?.success)} />
       </h2>
       {children}
     </header>
   );
 }
 
-/** Whoever opened this by a link that is hidden now, or decided the one before, would start from the top of the page. */
+/** Whether the focused element is gone or hidden, as the link that opened this may be: the keyboard would start at the top of the page. */
 function isFocusLost(): boolean {
   const { activeElement } = document;
   return (
     activeElement === null || activeElement === document.body || activeElement.getClientRects().length === 0
+  );
+}
+
+/** The prompt of the turn. */
+export function UserAsked({ view }: { view: TurnView }): JSX.Element {
+  return (
+    <figure class="said-by">
+      <figcaption>The user asked</figcaption>
+      <blockquote>
+        <Text of={view.prompt} layout="block" />
+      </blockquote>
+    </figure>
+  );
+}
+
+/** What the model says about the step of the call. It does not prove what the call does. */
+export function ModelSays({ view, call }: { view: TurnView; call: CallView }): JSX.Element | null {
+  const step = view.steps.find(({ step: n }) => n === call.step);
+  if (step === undefined) return null;
+  const others = step.callIds.length - 1;
+  return (
+    <figure class="said-by model">
+      <figcaption>
+        The model says
+        {others > 0 && `, asking for ${others} more ${others === 1 ? 'call' : 'calls'} in the same step`}
+      </figcaption>
+      <blockquote>
+        {step.text.trim() === '' ? (
+          <span class="quiet">(nothing)</span>
+        ) : (
+          <Text of={step.text.trim()} layout="block" />
+        )}
+      </blockquote>
+    </figure>
+  );
+}
+
+/** Why the last decision was refused; screen readers read it at once. */
+export function Refusal({ text }: { text: string | undefined }): JSX.Element {
+  return (
+    <div role="alert">
+      {text !== undefined && (
+        <p class="banner bad">
+          <strong>Not taken.</strong> <Text of={text} />
+        </p>
+      )}
+    </div>
   );
 }

@@ -1,20 +1,21 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { segments } from '../../../contract/visible';
+import { segments } from '../../../contract/text/unsafe-text';
 import {
+  type ArgumentsDraft,
   parseNumber,
+  type Path,
   pointerOf,
   setAt,
+  setNumber,
   setText,
   valueAt,
-  type ArgumentsDraft,
-  type Path,
-} from '../../model/form/draft';
-import type { Field } from '../../model/form/fields';
-import { Pieces } from '../../parts/text';
-import { visibleText } from '../../parts/visible-text';
+} from '../../model/draft';
+import type { Field } from '../../model/fields';
+import { Pieces, Text, visibleText } from '../../ui/text';
+import type { Issue } from '../../../contract/tool';
 
-/** What every input is given. */
+/** The props of every input. */
 export interface InputProps {
   field: Field;
   path: Path;
@@ -25,10 +26,10 @@ export interface InputProps {
   describedBy: string;
 }
 
-/** Longer texts get lines to be read on. */
+/** Longer texts get an input of several lines. */
 const ONE_LINE = 72;
 
-/** Text of one or more lines. Below it stands how it reads where it holds what an input does not show. */
+/** Text of one or more lines. When an input would not show all characters, the text with marks is below it. */
 export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
@@ -65,12 +66,13 @@ export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps)
   );
 }
 
-/** A number. What is none stays as it was typed and is said to be wrong. */
+/** A number. Other text stays as typed and is marked as wrong. */
 export function NumberInput({ path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
-  const given = typeof value === 'string' ? value : JSON.stringify(value ?? '');
+  const inDraft = typeof value === 'string' ? value : JSON.stringify(value ?? '');
+  const given = draft.texts[pointerOf(path)] ?? inDraft;
   const [text, setTyped] = useState(given);
-  // `1.` and `1.0` are on their way to `1.05`: the text is the person's until the value is another.
+  // A person who types `1.05` types `1.` and `1.0` first, so the text stays until the value changes.
   useEffect(() => {
     if (parseNumber(text) !== value) setTyped(given);
   }, [value]);
@@ -82,7 +84,7 @@ export function NumberInput({ path, draft, setDraft, ...rest }: InputProps): JSX
       value={text}
       onInput={({ currentTarget }) => {
         setTyped(currentTarget.value);
-        setDraft(setAt(draft, path, parseNumber(currentTarget.value)));
+        setDraft(setNumber(draft, path, currentTarget.value));
       }}
     />
   );
@@ -100,7 +102,7 @@ export function YesNoInput({ path, draft, setDraft, ...rest }: InputProps): JSX.
   );
 }
 
-/** One of a few values. A value that is none of them is shown as it is. */
+/** One of a few values. Any other value is shown unchanged. */
 export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const options = field.options ?? [];
   const value = JSON.stringify(valueAt(draft.value, path) ?? null);
@@ -121,7 +123,7 @@ export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProp
   );
 }
 
-/** Anything, as JSON. */
+/** Any value, as JSON. */
 export function JsonInput({ path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
   const given = draft.texts[pointerOf(path)] ?? JSON.stringify(value ?? null, null, 2);
@@ -142,4 +144,54 @@ export function JsonInput({ path, draft, setDraft, ...rest }: InputProps): JSX.E
 
 function common({ id, isInvalid, describedBy }: Pick<InputProps, 'id' | 'isInvalid' | 'describedBy'>) {
   return { id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy, spellcheck: false };
+}
+
+/** The issues of a field. `withPath`: when they are not beside it. */
+export function Issues({
+  of,
+  id,
+  withPath = false,
+}: {
+  of: readonly Issue[];
+  id: string;
+  withPath?: boolean;
+}): JSX.Element {
+  return (
+    <ul class="issues" id={id}>
+      {of.map(({ path, message }, index) => (
+        <li key={index}>
+          {withPath && path !== '' && (
+            <code>
+              <Text of={path} />{' '}
+            </code>
+          )}
+          <Text of={message} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface LinesInputProps {
+  id: string;
+  label: string;
+  rows: number;
+  text: string;
+  setText: (text: string) => void;
+}
+
+/** What a person writes in their own words, with its label. */
+export function LinesInput({ id, label, rows, text, setText: set }: LinesInputProps): JSX.Element {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        rows={rows}
+        maxLength={4_000}
+        value={text}
+        onInput={({ currentTarget }) => set(currentTarget.value)}
+      />
+    </div>
+  );
 }

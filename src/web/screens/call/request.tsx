@@ -1,36 +1,189 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { RequestOpened } from '../../../history/events';
-import { WatchSeen } from '../../parts/seen';
-import type { DecidingProps } from './call';
-import { ModelSays, UserAsked } from './context';
-import { DecisionBar } from './decision-bar';
-import { Facts } from './facts';
-import { CallHead } from './head';
-import { Proposal } from './proposal';
-import { Refusal } from './refusal';
-import { useReview } from './use-review';
-import { useSend } from './use-send';
+import type { CallDetails } from '../../../server/api';
+import { Text, WatchSeen } from '../../ui/text';
+import { DecisionBar, type DecidingProps, type Review, useReview } from './decide';
+import { CallHead, ModelSays, Refusal, UserAsked } from './head';
+import { span } from '../../../contract/text/times';
+import { EFFECT_LABELS, SAFETY_LABELS } from '../../model/labels';
+import { Deadline } from '../../ui/widgets';
+import { useNow } from '../../ui/app';
+import { SAW_DIGITS } from '../../../contract/plan';
+import { deceivingText } from '../../model/review';
+import { ArgumentsView, Changes, PreviewView } from './content';
+import { EditArguments } from './edit';
+
+/** Warns before an approval that would be refused. */
+function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | null {
+  if (now === undefined) return null;
+  return (
+    <p class="banner bad" role="note">
+      <strong>
+        {now === 'gone' ? 'Its tool is not there any more.' : 'Its tool changed since it was asked for.'}
+      </strong>{' '}
+      Approved, the call would be refused and nothing would run. Deny it, so that the model can ask again.
+    </p>
+  );
+}
 
 /**
- * A request in full, and everything that decides it. What the model says about it comes last: a person judges what
- * will run, not how it is described.
+ * A request in full, with everything needed to decide it. What the model says comes last, because a person judges what
+ * will run, and not its description.
  */
 export function RequestPanel(props: DecidingProps & { request: RequestOpened }): JSX.Element {
-  const { details, call, request, refusal, reason, setReason } = props;
-  const review = useReview(props);
-  const sending = useSend({ ...props, ...review });
+  const { details, call, request, refusal, reason } = props;
+  const review = useReview(request, details, reason);
   return (
     <article class="call" aria-label={`Request ${call.callId}`}>
-      <CallHead details={details} call={call}>
+      <CallHead view={details.view} call={call}>
         <Refusal text={refusal} />
-        <Facts request={request} timeoutMs={details.timeoutMs} />
+        <ChangedTool now={details.changed} />
+        <Facts {...{ request, details }} />
       </CallHead>
       <UserAsked view={details.view} />
       <WatchSeen report={review.setUnseen}>
         <Proposal {...{ details, request, review }} />
       </WatchSeen>
       <ModelSays view={details.view} call={call} />
-      <DecisionBar {...{ review, sending, reason, setReason }} />
+      <DecisionBar {...props} review={review} />
     </article>
+  );
+}
+
+/** Facts about a request. None of them comes from the model. */
+function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
+  const now = useNow();
+  const { safety, effect, policyReason, note, deadline } = request;
+  const { timeoutMs } = details;
+  return (
+    <dl class="facts">
+      <Fact name="Safety">
+        <strong>{safety}</strong> <span class="quiet">{SAFETY_LABELS[safety]}</span>
+      </Fact>
+      <Fact name="Effect">
+        <strong>{effect}</strong> <span class="quiet">{EFFECT_LABELS[effect]}</span>
+      </Fact>
+      {timeoutMs !== undefined && <Fact name="Timeout">{span(timeoutMs)}</Fact>}
+      <Fact name="Expires">
+        <Deadline of={deadline} now={now} />
+      </Fact>
+      {note !== undefined && (
+        <Fact name="Asked again" isWide>
+          <Text of={note} />
+        </Fact>
+      )}
+      {policyReason !== undefined && (
+        <Fact name="Policy" isWide>
+          <Text of={policyReason} />
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+interface FactProps {
+  name: string;
+  isWide?: boolean;
+  children: ComponentChildren;
+}
+
+function Fact({ name, isWide = false, children }: FactProps): JSX.Element {
+  return (
+    <div class={isWide ? 'wide' : undefined}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface ProposalProps {
+  details: CallDetails;
+  request: RequestOpened;
+  review: Review;
+}
+
+/** What will run: its preview, its arguments, and the changes of a person. */
+function Proposal({ details, request, review }: ProposalProps): JSX.Element {
+  const { edit, hunks } = review;
+  const { preview, proposed } = request;
+  return (
+    <>
+      <Deceiving review={review} />
+      {preview !== undefined && (
+        <section aria-labelledby="what-title">
+          <h3 id="what-title">What it does</h3>
+          <PreviewView
+            preview={preview}
+            ticked={hunks.ticked}
+            toggle={edit.isEdited ? undefined : hunks.toggle}
+          />
+        </section>
+      )}
+      <Arguments {...{ details, request, review }} />
+      {edit.edited !== undefined && (
+        <section aria-labelledby="changes-title">
+          <h3 id="changes-title">Your changes</h3>
+          <Changes before={request.arguments} after={edit.edited} />
+          {preview !== undefined && (
+            <p class="banner">Changed arguments get a new preview, which comes back for your approval.</p>
+          )}
+        </section>
+      )}
+      {proposed !== undefined && (
+        <section aria-labelledby="proposed-title">
+          <h3 id="proposed-title">Against what the model asked for</h3>
+          <Changes before={proposed} after={request.arguments} />
+        </section>
+      )}
+    </>
+  );
+}
+
+function Arguments({ details, request, review: { edit } }: ProposalProps): JSX.Element {
+  const { draft, issues } = edit;
+  return (
+    <section aria-labelledby="arguments-title">
+      <div class="section-head">
+        <h3>
+          <span id="arguments-title">Arguments</span>{' '}
+          <code
+            class="quiet"
+            title="The beginning of the SHA-256 of all that is shown, which your decision names"
+          >
+            {request.seenDigest.slice(0, SAW_DIGITS)}
+          </code>
+        </h3>
+        {draft === undefined && (
+          <button class="button" type="button" onClick={edit.start}>
+            Change <kbd>e</kbd>
+          </button>
+        )}
+      </div>
+      <ArgumentsView of={request.arguments} />
+      {draft !== undefined && (
+        <EditArguments {...{ draft, issues }} schema={details.schema} setDraft={edit.set} close={edit.drop} />
+      )}
+    </section>
+  );
+}
+
+function Deceiving({ review: { deceiving, isConfirmed, confirm } }: { review: Review }): JSX.Element | null {
+  const text = deceivingText(deceiving);
+  if (text === '') return null;
+  return (
+    <div class="banner ask" role="note">
+      <p>
+        <strong>Look twice.</strong> This request holds {text}. Each is shown as a{' '}
+        <span class="mark">mark</span>.
+      </p>
+      <label>
+        <input
+          type="checkbox"
+          checked={isConfirmed}
+          onChange={({ currentTarget }) => confirm(currentTarget.checked)}
+        />
+        I looked at the marked characters
+      </label>
+    </div>
   );
 }

@@ -1,13 +1,26 @@
 import type { JSX } from 'preact';
-import { span } from '../../../contract/times';
+import { useState } from 'preact/hooks';
+import { describePhase } from '../../../history/labels';
+import { span } from '../../../contract/text/times';
 import type { CallView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
-import { phaseWords } from '../../model/words';
-import { Chip } from '../../parts/chip';
-import { Text } from '../../parts/text';
-import { ArgumentsView } from '../call/arguments';
-import { Outcome } from '../call/outcome';
-import { WhatIf } from '../fork/what-if';
+import { Chip, Dialog } from '../../ui/widgets';
+import { Text } from '../../ui/text';
+import { ArgumentsView, Outcome } from '../call/content';
+import { startFork } from '../../http';
+import { errorText } from '../../model/labels';
+import {
+  draftFor,
+  type ForkDraft,
+  issuesOf,
+  toForkBody,
+  WAY_LABELS,
+  waysFor,
+  whyNotFork,
+} from '../../model/draft';
+import { goTo, useAppContext } from '../../ui/app';
+import { EditArguments } from '../call/edit';
+import { LinesInput } from '../call/inputs';
 
 interface CardProps {
   turn: string;
@@ -16,23 +29,18 @@ interface CardProps {
   toggle: () => void;
 }
 
-/** One call in a line; opened, everything on record about it. */
+/** One call in a line; opened, it shows arguments, decisions and result. */
 export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element {
-  const [words, tone] = phaseWords(call.phase, call.result?.success);
-  const waits = call.phase === 'requested' || call.phase === 'in_doubt';
   return (
     <div class="call-card">
       <div class="call-line">
         <button class="button plain" type="button" aria-expanded={isOpen} onClick={toggle}>
-          <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> {call.callId}{' '}
-          <code>
-            <Text of={call.tool} />
-          </code>
+          <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> <CallName {...call} />
         </button>
-        <Chip tone={tone}>{words}</Chip>
+        <Chip of={describePhase(call.phase, call.result?.success)} />
         {call.durationMs !== undefined && <span class="quiet">{span(call.durationMs)}</span>}
         <WhatIf turn={turn} call={call} />
-        {waits && (
+        {isWaiting(call) && (
           <a class="button primary" href={hrefOf({ at: 'call', turn, callId: call.callId })}>
             {call.phase === 'requested' ? 'Decide' : 'Resolve'}
           </a>
@@ -45,5 +53,219 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
         </div>
       )}
     </div>
+  );
+}
+
+/** The id and the tool of a call. */
+export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>): JSX.Element {
+  return (
+    <>
+      {callId}{' '}
+      <code>
+        <Text of={tool} />
+      </code>
+    </>
+  );
+}
+
+/** Whether a person has to decide or resolve it. */
+export function isWaiting({ phase }: CallView): boolean {
+  return phase === 'requested' || phase === 'in_doubt';
+}
+
+interface WhatIfProps {
+  turn: string;
+  call: CallView;
+}
+
+/** Offers to fork the turn at a call. */
+function WhatIf({ turn, call }: WhatIfProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        class="button plain what-if"
+        type="button"
+        aria-label={`What if … at ${call.callId}`}
+        onClick={() => setOpen(true)}
+      >
+        What if …
+      </button>
+      {isOpen && <WhatIfDialog {...{ turn, call }} close={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }): JSX.Element {
+  const [draft, setDraft] = useState(() => draftFor(call));
+  const { isSending, problem, start } = useStart(turn, call.callId);
+  return (
+    <Dialog titleId="what-if-title" isWide close={close}>
+      <h2 id="what-if-title">
+        What if, at <CallName {...call} /> …
+      </h2>
+      <p class="quiet">
+        A new turn takes everything before this call from the record and goes on from here. Nothing that
+        happened runs again, and this turn stays as it is.
+      </p>
+      <ForkForm {...{ call, draft, setDraft, isSending, problem, start }} cancel={close} />
+    </Dialog>
+  );
+}
+
+/** Starts a fork and goes to it. When it cannot start, the typed text stays. */
+function useStart(turn: string, callId: string): Pick<FormProps, 'isSending' | 'problem' | 'start'> {
+  const { notify, fail } = useAppContext();
+  const [isSending, setSending] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const start = async (draft: ForkDraft): Promise<void> => {
+    setSending(true);
+    setProblem(undefined);
+    const reply = await startFork(turn, toForkBody(callId, draft));
+    setSending(false);
+    if (!reply.ok) {
+      if (reply.status === 401) return fail(reply.status, reply.error);
+      return setProblem(errorText(reply.error));
+    }
+    notify({ text: 'The fork was started; this is it.', tone: 'good' });
+    goTo({ at: 'turn', turn: reply.data.turn });
+  };
+  return { isSending, problem, start };
+}
+
+interface FormProps {
+  call: CallView;
+  draft: ForkDraft;
+  setDraft: (draft: ForkDraft) => void;
+  isSending: boolean;
+  problem: string | undefined;
+  cancel: () => void;
+  start: (draft: ForkDraft) => Promise<void>;
+}
+
+/** What the fork changes, its model, and whether it has effects. */
+function ForkForm(props: FormProps): JSX.Element {
+  const { call, draft, setDraft, isSending, problem, cancel, start } = props;
+  const mayFork = useAppContext().session.rights.includes('fork-live');
+  const why = whyNotFork(draft, call);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (why === undefined && !isSending) void start(draft);
+  };
+  return (
+    <form class="fork-form" onSubmit={submit}>
+      <fieldset>
+        <legend class="sr-only">What if</legend>
+        {waysFor(call).map((way) => (
+          <label key={way} class="way">
+            <input
+              type="radio"
+              name="way"
+              checked={way === draft.way}
+              onChange={() => setDraft({ ...draft, way })}
+            />
+            <span>… {WAY_LABELS[way]}?</span>
+          </label>
+        ))}
+      </fieldset>
+      <Details {...{ call, draft, setDraft }} />
+      <ModelField {...{ draft, setDraft }} />
+      {mayFork && <LiveField {...{ draft, setDraft }} />}
+      <p class="problem" role="status">
+        {why ?? (problem !== undefined && <Text of={problem} />)}
+      </p>
+      <div class="buttons">
+        <button class="button" type="button" onClick={cancel}>
+          Cancel
+        </button>
+        <button
+          class={`button ${draft.live ? 'danger' : 'primary'}`}
+          type="submit"
+          disabled={why !== undefined || isSending}
+        >
+          {draft.live ? 'Fork for real' : 'Fork without effects'}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+type Part = Pick<FormProps, 'draft' | 'setDraft'>;
+
+/** The fields of the chosen way. */
+function Details({ call, draft, setDraft }: Part & Pick<FormProps, 'call'>): JSX.Element | null {
+  switch (draft.way) {
+    case 'arguments':
+      return (
+        <EditArguments
+          draft={draft.args}
+          setDraft={(args) => setDraft({ ...draft, args })}
+          schema={call.request?.schema}
+          issues={issuesOf(draft.args, call.request?.schema)}
+          close={() => setDraft({ ...draft, args: draftFor(call).args })}
+        />
+      );
+    case 'approved':
+    case 'denied':
+      return (
+        <LinesInput
+          id="fork-reason"
+          rows={2}
+          label="Reason, which the model reads"
+          text={draft.reason}
+          setText={(reason) => setDraft({ ...draft, reason })}
+        />
+      );
+    case 'reply':
+      return (
+        <LinesInput
+          id="fork-reply"
+          rows={2}
+          label="The model's answer; the turn ends with it"
+          text={draft.reply}
+          setText={(reply) => setDraft({ ...draft, reply })}
+        />
+      );
+    case 'same':
+      return null;
+  }
+}
+
+function ModelField({ draft, setDraft }: Part): JSX.Element {
+  return (
+    <div class="field">
+      <label for="fork-model">Model from here on</label>
+      <input
+        id="fork-model"
+        maxLength={200}
+        placeholder="the agent's own"
+        value={draft.model}
+        aria-describedby="fork-model-help"
+        onInput={({ currentTarget }) => setDraft({ ...draft, model: currentTarget.value })}
+      />
+      <span class="help" id="fork-model-help">
+        One of the agent's models, by name.
+      </span>
+    </div>
+  );
+}
+
+function LiveField({ draft, setDraft }: Part): JSX.Element {
+  return (
+    <label class="way">
+      <input
+        type="checkbox"
+        checked={draft.live}
+        onChange={({ currentTarget }) => setDraft({ ...draft, live: currentTarget.checked })}
+      />
+      <span>
+        For real
+        <span class="does">
+          {draft.live
+            ? 'New calls run. Dangerous ones wait for decisions of their own.'
+            : 'Not ticked: calls with an effect are written down as what would run.'}
+        </span>
+      </span>
+    </label>
   );
 }

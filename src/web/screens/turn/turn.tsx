@@ -1,21 +1,19 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { span } from '../../../contract/times';
+import { counted, describeActivity, describeState, failingTaskText } from '../../../history/labels';
+import { span } from '../../../contract/text/times';
 import type { StepView, TurnView } from '../../../history/view-types';
-import { useTurn, type LiveTurn } from '../../api/use-turn';
-import { stateWords } from '../../model/words';
-import { Chip } from '../../parts/chip';
-import { Text } from '../../parts/text';
-import { useNow } from '../../state/use-now';
-import { TwoPaths } from '../fork/two-paths';
+import { type LiveTurn, useTurn } from '../../live';
+import { Chip } from '../../ui/widgets';
+import { Text } from '../../ui/text';
+import { useAppContext, useNow } from '../../ui/app';
+import { TwoPaths } from './two-paths';
 import { CallCard } from './call-card';
-import { CancelTurn } from './cancel';
-import { MomentView } from './moment';
-import { Picture } from './picture';
-import { Running } from './running';
-import { Scrubber } from './scrubber';
+import { MomentView, Picture, Scrubber } from './timeline';
+import { cancelTurn } from '../../http';
+import type { Pending, PendingActivity } from '../../../client/types';
 
-/** A turn as it is: its picture, its steps, its result. Live until it ends. */
+/** A turn with its picture, steps and result. Live until it ends. */
 export function TurnScreen({ turn }: { turn: string }): JSX.Element {
   const live = useTurn(turn);
   const { view, events } = live;
@@ -35,7 +33,7 @@ export function TurnScreen({ turn }: { turn: string }): JSX.Element {
   );
 }
 
-/** How it is now: what runs, its result, its steps. */
+/** The current state: what runs, the result, the steps. */
 function Now({ view, live: { events, pending } }: { view: TurnView; live: LiveTurn }): JSX.Element {
   return (
     <>
@@ -53,7 +51,6 @@ function Now({ view, live: { events, pending } }: { view: TurnView; live: LiveTu
 
 function TurnHead({ view }: { view: TurnView }): JSX.Element {
   const now = useNow();
-  const [words, tone] = stateWords(view.status);
   const took = Date.parse(view.endedAt ?? new Date(now).toISOString()) - Date.parse(view.startedAt);
   const decided = view.calls.filter(({ decisions }) => decisions.length > 0).length;
   return (
@@ -68,8 +65,8 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
         <Text of={view.prompt} layout="block" />
       </h1>
       <p class="turn-facts">
-        <Chip tone={tone}>{words}</Chip> {span(took)} · {count(view.steps.length, 'step')} ·{' '}
-        {count(view.calls.length, 'call')} · {decided} decided
+        <Chip of={describeState(view.status)} /> {span(took)} · {counted(view.steps.length, 'step')} ·{' '}
+        {counted(view.calls.length, 'call')} · {decided} decided
         {view.endedAt === null && <CancelTurn view={view} />}
       </p>
     </header>
@@ -83,7 +80,11 @@ function Result({ view }: { view: TurnView }): JSX.Element | null {
     <section class={`result ${error === undefined ? 'good' : 'bad'}`} aria-labelledby="result-title">
       <h2 id="result-title">{error === undefined ? 'Answer' : 'It ended without an answer'}</h2>
       <p class="prose">
-        <Text of={answer ?? error?.message ?? ''} layout="block" />
+        {answer === '' ? (
+          <span class="quiet">The model had nothing more to say.</span>
+        ) : (
+          <Text of={answer ?? error?.message ?? ''} layout="block" />
+        )}
       </p>
     </section>
   );
@@ -118,6 +119,96 @@ function StepCard({ step, view }: { step: StepView; view: TurnView }): JSX.Eleme
   );
 }
 
-function count(n: number, what: string): string {
-  return `${n} ${what}${n === 1 ? '' : 's'}`;
+/** The two ways to end a turn. */
+const WAYS = {
+  cancel: {
+    offer: 'Cancel the turn',
+    means: 'Its requests are closed and nothing more starts. What runs is waited for.',
+    does: 'Cancel it',
+    notice: 'The turn was asked to end.',
+    body: {},
+  },
+  abandon: {
+    offer: 'Give it up',
+    means: 'It ends although a call is in doubt, which stays on record as unresolved.',
+    does: 'Give it up',
+    notice: 'The turn is given up.',
+    body: { abandon: true },
+  },
+} as const;
+
+/** Cancels a turn after a confirmation. A turn that was cancelled already and has a call in doubt can be abandoned. */
+function CancelTurn({ view }: { view: TurnView }): JSX.Element {
+  const { notify, fail } = useAppContext();
+  const [isAsked, setAsked] = useState(false);
+  const way = WAYS[view.cancelRequested ? 'abandon' : 'cancel'];
+  const act = async (): Promise<void> => {
+    setAsked(false);
+    const reply = await cancelTurn(view.turn, way.body);
+    if (!reply.ok) return fail(reply.status, reply.error);
+    notify({ text: way.notice, tone: 'quiet' });
+  };
+  if (view.cancelRequested && view.inDoubt.length === 0)
+    return <span class="chip quiet">was asked to end</span>;
+  if (!isAsked) {
+    return (
+      <button class="button plain" type="button" onClick={() => setAsked(true)}>
+        {way.offer}
+      </button>
+    );
+  }
+  return (
+    <span class="confirm">
+      {way.means}{' '}
+      <button class="button danger" type="button" onClick={() => void act()}>
+        {way.does}
+      </button>{' '}
+      <button class="button plain" type="button" onClick={() => setAsked(false)}>
+        Keep it
+      </button>
+    </span>
+  );
+}
+
+/** What runs now, queues without a worker, and why the turn does not go on. */
+function Running({ pending }: { pending: Pending }): JSX.Element | null {
+  const now = useNow();
+  const { failingTask, activities, idleQueues } = pending;
+  if (failingTask === undefined && activities.length + idleQueues.length === 0) return null;
+  return (
+    <section class="running" aria-label="Right now">
+      {idleQueues.map((queue) => (
+        <p key={queue} class="banner ask">
+          No worker takes work from the queue{' '}
+          <code>
+            <Text of={queue} />
+          </code>
+          . Start one with <code>countersign worker</code>.
+        </p>
+      ))}
+      {failingTask !== undefined && (
+        <p class="banner ask">
+          This turn stands still: <Text of={failingTaskText(failingTask)} />
+        </p>
+      )}
+      <ul>
+        {activities.map((activity) => (
+          <ActivityLine key={`${activity.what}${activity.callId ?? ''}`} {...{ activity, now }} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function ActivityLine({ activity, now }: { activity: PendingActivity; now: number }): JSX.Element {
+  const { callId, name } = activity;
+  return (
+    <li>
+      <span class="pulse" aria-hidden="true" /> {callId}{' '}
+      <code>
+        <Text of={callId === undefined ? 'the model' : name} />
+      </code>{' '}
+      <Text of={describeActivity(activity, now)} />
+    </li>
+  );
 }

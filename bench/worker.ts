@@ -1,0 +1,62 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const JITI = join(__dirname, '..', 'node_modules', 'jiti', 'lib', 'jiti-cli.mjs');
+
+/** Whose worker: see ./subjects.ts. */
+export type Side = 'ours' | 'baseline';
+
+const Measured = z.object({ held: z.number(), rss: z.number(), longestMs: z.number() });
+
+/**
+ * Megabytes: `held` is what the heaps hold without garbage, `rss` is what the process has of the machine. `longestMs` is
+ * what the longest activation of a workflow took so far.
+ */
+export type Measured = z.infer<typeof Measured>;
+
+/** A worker in a process of its own. */
+export interface WorkerProcess {
+  measure(): Promise<Measured>;
+  /** Whether it still runs. */
+  isAlive(): boolean;
+  /** Rejects when it ends without being killed from here. */
+  died: Promise<never>;
+  kill(): Promise<void>;
+}
+
+/** Starts one and waits until it works. */
+export async function startProcess(side: Side, address: string): Promise<WorkerProcess> {
+  const child = fork(join(__dirname, 'worker-process.ts'), [side, address], {
+    execArgv: ['--expose-gc', '--require', join(__dirname, 'thread-probe.cjs'), JITI],
+  });
+  let wasKilled = false;
+  const died = new Promise<never>((_, reject) => {
+    child.once('exit', (code, signal) => {
+      if (!wasKilled) reject(new Error(`a worker of the bench ended with ${String(signal ?? code)}`));
+    });
+  });
+  // It may end while nobody waits for it.
+  died.catch(() => undefined);
+  const message = async (): Promise<unknown> => {
+    const [received]: unknown[] = await Promise.race([once(child, 'message'), died]);
+    return received;
+  };
+  await message();
+  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
+  return {
+    isAlive,
+    died,
+    measure: async () => {
+      child.send('measure');
+      return Measured.parse(await message());
+    },
+    kill: async () => {
+      if (!isAlive()) return;
+      wasKilled = true;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}

@@ -1,0 +1,255 @@
+import { defined } from '../contract/defined';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import {
+  ActivityCancelledError,
+  ActivityNotFoundError,
+  ActivityPausedError,
+  ActivityResetError,
+} from '@temporalio/client';
+import { within } from '../tools/within';
+
+/** The longest time between two heartbeats; a cancellation is noticed within it. */
+const HEARTBEAT_MS = 1000;
+
+/** At most half the heartbeat timeout: a heartbeat that is still on its way does not count yet. */
+function beatMs(): number {
+  const { heartbeatTimeoutMs = Infinity } = Context.current().info;
+  return Math.min(HEARTBEAT_MS, heartbeatTimeoutMs / 2);
+}
+
+/** What counts for an attempt's time: when it began here, and when the server heard of it last. */
+export interface Since {
+  began: Clocks;
+  heard: Clocks;
+}
+
+/**
+ * Does the work before a handler and sends heartbeats meanwhile: a policy or a long history may take longer than the
+ * heartbeat timeout. These heartbeats repeat the details that were there before, because details of this attempt would
+ * say that its handler may have started. Each is answered before the next, so none arrives after those of the handler.
+ */
+export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: T; since: Since }> {
+  const { isLocal, heartbeatTimeoutMs = Infinity, heartbeatDetails: details } = Context.current().info;
+  const began = readClocks();
+  const since = { began, heard: began };
+  const over = new AbortController();
+  const beats = async (): Promise<void> => {
+    while (await passes(beatMs(), over.signal)) {
+      const sent = readClocks();
+      // The server gave the attempt up while this machine was frozen: a late beat must not hide that.
+      if (passed(since.heard) >= heartbeatTimeoutMs) return;
+      if ((await askByHeartbeat(details)) === undefined) since.heard = sent;
+    }
+  };
+  const beating = isLocal ? undefined : beats();
+  try {
+    return { value: await work(), since };
+  } finally {
+    over.abort();
+    await beating;
+  }
+}
+
+/** Whether the time passes before the signal. */
+async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+  return !signal.aborted;
+}
+
+/** Why this attempt may no longer run its call. */
+export type AttemptLostReason = 'late' | 'cancelled' | 'shutdown' | 'reset' | 'paused';
+
+/**
+ * Says whether an attempt may still run. Temporal forgets an attempt after its timeouts but cannot stop its process, so the process
+ * watches its own clocks: a machine that was frozen finds out at the next look, before it does harm.
+ */
+export interface AttemptGuard {
+  /** Aborts when the attempt is lost; its reason is an error that says why. */
+  readonly signal: AbortSignal;
+  /** Looks at the clocks now. Undefined: still ours. */
+  lost(): AttemptLostReason | undefined;
+  /**
+   * Asks the server by a heartbeat whether it still waits for this attempt; a heartbeat that was only sent proves
+   * nothing. The attempt is lost where the server says no, or does not answer in time. Never rejects.
+   */
+  confirm(): Promise<void>;
+  /** Stops the heartbeats. */
+  stop(): void;
+}
+
+/**
+ * Guards the current attempt, and sends heartbeats by a timer of its own, whatever the handler does.
+ *
+ * @param details sent at once and with every heartbeat, for a later attempt to find. Absent: the first heartbeat comes
+ * after a second, so that a quick call costs the server none.
+ * @param since when the attempt began and was last heard of, where that is not now: the machine may have been frozen since.
+ */
+export function startHeartbeat(details?: unknown, since: Since = beginning()): AttemptGuard {
+  const context = Context.current();
+  const controller = new AbortController();
+  const clock = makeClock(since);
+  let lostReason: AttemptLostReason | undefined;
+  const lose = (why: AttemptLostReason): void => {
+    lostReason ??= why;
+    controller.abort(new Error(REASONS[lostReason]));
+  };
+  const look = (): AttemptLostReason | undefined => {
+    if (lostReason === undefined && clock.isOver()) lose('late');
+    return lostReason;
+  };
+  const beat = (): void => {
+    if (look() !== undefined) return;
+    clock.beaten();
+    // The server never hears of a local activity.
+    if (!context.info.isLocal) context.heartbeat(details);
+  };
+  const confirm = async (): Promise<void> => {
+    const sent = readClocks();
+    const refused = look() ?? (await askByHeartbeat(details));
+    if (refused !== undefined) return lose(refused);
+    // The answer may have waited here while the machine was frozen: the server counts from the beat.
+    if (clock.isPast(sent)) return lose('late');
+    look();
+  };
+  const timer = setInterval(beat, beatMs());
+  if (details !== undefined) beat();
+  onCancellation(context, lose);
+  return { signal: controller.signal, lost: look, confirm, stop: () => clearInterval(timer) };
+}
+
+const REASONS: Record<AttemptLostReason, string> = {
+  late: 'this attempt was given up: its time was over or its worker stopped answering',
+  cancelled: 'the turn was cancelled',
+  shutdown: 'the worker is shutting down',
+  reset: 'an operator reset this activity',
+  paused: 'an operator paused this activity',
+};
+
+/** Why an attempt is lost, as a sentence. */
+export function describeLostAttempt(lostReason: AttemptLostReason): string {
+  return REASONS[lostReason];
+}
+
+function onCancellation(context: Context, lose: (why: AttemptLostReason) => void): void {
+  const cancelled = (): void => lose(cancellationReason(context));
+  if (context.cancellationSignal.aborted) cancelled();
+  else context.cancellationSignal.addEventListener('abort', cancelled, { once: true });
+}
+
+function cancellationReason({ cancellationDetails: details }: Context): AttemptLostReason {
+  if (details === undefined || details.cancelRequested) return 'cancelled';
+  if (details.workerShutdown) return 'shutdown';
+  if (details.reset) return 'reset';
+  if (details.paused) return 'paused';
+  return 'late';
+}
+
+/** Both clocks: the monotonic one stands still while a machine sleeps, the wall clock can be set. The later one counts. */
+function makeClock({ began, heard }: Since): {
+  isOver(): boolean;
+  isPast(beat: Clocks): boolean;
+  beaten(): void;
+} {
+  const { startToCloseTimeoutMs, heartbeatTimeoutMs = Infinity } = Context.current().info;
+  let lastBeat = heard;
+  const isPast = (beat: Clocks): boolean => passed(beat) >= heartbeatTimeoutMs;
+  return {
+    isPast,
+    isOver: () => passed(began) >= startToCloseTimeoutMs || isPast(lastBeat),
+    beaten: () => {
+      lastBeat = readClocks();
+    },
+  };
+}
+
+/** Two clocks, in milliseconds. */
+interface Clocks {
+  monotonic: number;
+  wall: number;
+}
+
+function beginning(): Since {
+  const now = readClocks();
+  return { began: now, heard: now };
+}
+
+/** Both clocks now. */
+function readClocks(): Clocks {
+  return { monotonic: performance.now(), wall: Date.now() };
+}
+
+function passed(since: Clocks): number {
+  const now = readClocks();
+  return Math.max(now.monotonic - since.monotonic, now.wall - since.wall);
+}
+
+// The SDK throttles its own heartbeats, and reports the server's answer only where it is bad.
+
+/** How long the server's answer is waited for, in milliseconds. */
+const ANSWER_MS = 2000;
+
+/**
+ * Sends a heartbeat with the details that a later attempt should find, and waits for the server's answer. Without
+ * details the heartbeat carries none: the SDK would encode `undefined`, and a later attempt would find that.
+ *
+ * @returns undefined where the server still waits for this attempt. No answer, or an error, counts as given up.
+ */
+async function askByHeartbeat(details: unknown): Promise<AttemptLostReason | undefined> {
+  const { info, client, log } = Context.current();
+  // The server never hears of a local activity.
+  if (info.isLocal) return undefined;
+  const workflowId = info.workflowExecution?.workflowId;
+  const serializationContext = {
+    type: 'activity' as const,
+    namespace: info.namespace,
+    activityId: info.activityId,
+    isLocal: false,
+    ...defined({ workflowId }),
+  };
+  try {
+    const { ended } = await inTime(() =>
+      details === undefined
+        ? bareBeat()
+        : client.activity.heartbeat(taskToken(), details, { serializationContext }),
+    );
+    if (!ended)
+      log.warn('the server did not answer whether it still waits for a call that is about to start');
+    return ended ? undefined : 'late';
+  } catch (error) {
+    const lostReason = reasonInError(error);
+    if (lostReason !== undefined) return lostReason;
+    log.warn('the server could not be asked whether it still waits for a call that is about to start', {
+      error: String(error),
+    });
+    return 'late';
+  }
+}
+
+async function bareBeat(): Promise<void> {
+  const { info, client } = Context.current();
+  const answer = await client.workflowService.recordActivityTaskHeartbeat({
+    namespace: info.namespace,
+    identity: client.options.identity,
+    taskToken: taskToken(),
+  });
+  if (answer.cancelRequested) throw new ActivityCancelledError('cancelled');
+  if (answer.activityReset) throw new ActivityResetError('reset');
+  if (answer.activityPaused) throw new ActivityPausedError('paused');
+}
+
+function reasonInError(error: unknown): AttemptLostReason | undefined {
+  if (error instanceof ActivityNotFoundError) return 'late';
+  if (error instanceof ActivityCancelledError) return 'cancelled';
+  if (error instanceof ActivityResetError) return 'reset';
+  return error instanceof ActivityPausedError ? 'paused' : undefined;
+}
+
+function inTime<T>(ask: () => Promise<T>) {
+  const { connection } = Context.current().client;
+  return within(connection.withDeadline(Date.now() + ANSWER_MS, ask), ANSWER_MS);
+}
+
+function taskToken(): Uint8Array {
+  return Buffer.from(Context.current().info.base64TaskToken, 'base64');
+}

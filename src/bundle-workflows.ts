@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { bundleWorkflowCode, type BundleOptions } from '@temporalio/worker';
+import { LENIENT_CONVERTER } from './encryption/load';
+
+/** What goes into a bundle beside turns. */
+export interface BundleWorkflowsOptions extends Pick<
+  BundleOptions,
+  'workflowInterceptorModules' | 'ignoreModules' | 'webpackConfigHook' | 'plugins' | 'logger'
+> {
+  /** A file, or a folder with an index, that exports workflows of one's own. @default turns only */
+  workflowsPath?: string;
+}
+
+/**
+ * Loaded once a worker thread instead of once a workflow: what is ours and pure, with the libraries that it brings along. It
+ * takes longer to load than all the rest, and each copy would stay as long as its turn waits. Nothing that imports the SDK
+ * may be here: the SDK keeps the scope of a workflow in its modules, and ends that when any workflow leaves the cache.
+ */
+const SHARED = [
+  ...['contract/digest', 'contract/schema/schema', 'contract/payloads'],
+  ...['decide', 'messages', 'resolve', 'state', 'transitions'].map((name) => `workflows/approvals/${name}`),
+  ...['summary', 'turn'].map((name) => `workflows/${name}`),
+].map((name) => require.resolve(`./${name}`));
+
+const TURNS = require.resolve('./workflows');
+
+/**
+ * Bundles the workflow of turns, and workflows of one's own beside it. A worker that is given sources does this when it
+ * starts; in production do it once, write the code to a file, and name that as `workflowBundle`.
+ *
+ * @example
+ * const { code } = await bundleWorkflows({ workflowsPath: require.resolve('./workflows') });
+ * await writeFile('workflow-bundle.js', code);
+ */
+export async function bundleWorkflows(options: BundleWorkflowsOptions = {}): Promise<{ code: string }> {
+  const { workflowsPath } = options;
+  if (workflowsPath === undefined) return bundle(options, TURNS);
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-bundle-'));
+  try {
+    const entry = join(folder, 'workflows.js');
+    await writeFile(entry, exportsOf(resolve(workflowsPath)));
+    return await bundle({ ...options, webpackConfigHook: findsTheSdk(options.webpackConfigHook) }, entry);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function bundle(options: BundleWorkflowsOptions, workflowsPath: string): Promise<{ code: string }> {
+  const { workflowInterceptorModules = [] } = options;
+  const { code } = await bundleWorkflowCode({
+    ...options,
+    workflowsPath,
+    workflowInterceptorModules: [require.resolve('./workflows/signals'), ...workflowInterceptorModules],
+    preloadModules: SHARED,
+    failureConverterPath: require.resolve('./encryption/bundle-converters'),
+    payloadConverterPath: LENIENT_CONVERTER,
+  });
+  return { code };
+}
+
+type Hook = NonNullable<BundleOptions['webpackConfigHook']>;
+
+/** The SDK's own entry stands beside ours, and finds the SDK from there. */
+function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
+  const sdk = join(require.resolve('@temporalio/workflow/package.json'), '..', '..', '..');
+  return (configuration) => {
+    const { resolve: found } = configuration;
+    return then({ ...configuration, resolve: { ...found, modules: [...(found?.modules ?? []), sdk] } });
+  };
+}
+
+/** What is named wins over a star: one's own file may export the workflow of turns, too. */
+function exportsOf(workflowsPath: string): string {
+  const own = `export * from ${JSON.stringify(workflowsPath)};\n`;
+  return `${own}export { agentTurn } from ${JSON.stringify(TURNS)};\n`;
+}

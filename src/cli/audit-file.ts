@@ -1,0 +1,332 @@
+import type { KeyObject } from 'node:crypto';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { CountersignError } from '../contract/errors';
+import type { AuditRecord } from '../history/audit/format';
+import { keyId, readPrivateKey, readPublicKey } from '../history/audit/keys';
+import {
+  type ChainEnd,
+  type ChainWriter,
+  continueChain,
+  createExportedRuns,
+  createVerifier,
+  type Expected,
+  type ExportedRuns,
+  firstLine,
+  type Verified,
+  type Verifier,
+} from '../history/audit/chain';
+import { syncFolder } from '../files';
+import { chunksOf, readTextFile, withFile } from './files';
+import { asciiJson, notAudit, type SealedField } from '../history/audit/format';
+import { readLine, type ReadLine, redactLine, splitLines } from '../history/audit/read';
+import { readKeyFile } from '../encryption/keys';
+
+/** An audit file that is being continued. */
+export interface AuditFile {
+  /** What is in it already. */
+  known: ExportedRuns;
+  /** Appends a record, unless the file has it. */
+  add(record: AuditRecord): Promise<void>;
+  /** Signs what is not signed yet, makes it durable and closes the file. */
+  finish(at: string): Promise<Written>;
+  /** Closes the file without what is not signed yet: the next export goes on from there. */
+  abandon(): Promise<void>;
+}
+
+/** The result of an export. */
+export interface Written {
+  /** Records that are new. */
+  added: number;
+  /** Records that were there and that no head vouched for; those of history are among the new ones. */
+  dropped: number;
+  records: number;
+  head: { n: number; hash: string };
+}
+
+/** Whose file it is. */
+export interface Owner {
+  namespace: string;
+  key: KeyObject;
+  /** ISO 8601; the time that a new file names. */
+  at: string;
+}
+
+/** Written and signed at once: a crash loses no more, and the next export reads it from history again. */
+const BUFFER_CHARS = 1024 * 1024;
+
+/**
+ * Opens an audit file to go on with it, or starts one. Every record in it is checked first. What comes after the last
+ * signed head is cut off: a crash leaves it, or somebody without the key has written it, and we sign only what we read
+ * from history ourselves.
+ *
+ * @throws CountersignError `file_failed`, `audit_broken`, `audit_invalid`, `audit_key`, `usage` for another namespace's file.
+ */
+export async function openAuditFile(path: string, owner: Owner): Promise<AuditFile> {
+  const doing = `writing ${path}`;
+  const handle = await withFile(doing, () => open(path, 'a+', 0o600));
+  try {
+    return await withFile(doing, () => continueFile(handle, path, owner));
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function continueFile(handle: FileHandle, path: string, owner: Owner): Promise<AuditFile> {
+  const doing = `writing ${path}`;
+  const known = createExportedRuns();
+  const found = await readThrough(handle, known, keyId(owner.key));
+  if (found.namespace !== undefined && found.namespace !== owner.namespace)
+    throw otherNamespace(path, found.namespace);
+  await handle.truncate(found.bytes);
+  const lines = signedLines(handle, owner);
+  const chain = continueChain(found.signed?.end ?? (await startFile(handle, owner)));
+  let added = 0;
+  return {
+    known,
+    add: (record) => {
+      if (known.take(record)) return DONE;
+      added += 1;
+      return withFile(doing, () => lines.write(chain, record));
+    },
+    finish: (at) =>
+      withFile(doing, async () => {
+        if (lines.held() > 0 || (found.signed === undefined && added === 0)) await lines.flush(chain, at);
+        await handle.sync();
+        await handle.close();
+        await syncFolder(dirname(path));
+        const records = (found.signed?.records ?? 0) + added;
+        return { added, dropped: found.unsigned, records, head: lastOf(chain) };
+      }),
+    abandon: () => withFile(doing, () => handle.close()),
+  };
+}
+
+const DONE = Promise.resolve();
+
+async function startFile(handle: FileHandle, { namespace, key, at }: Owner): Promise<ChainEnd> {
+  const line = firstLine({ namespace, key: keyId(key), at });
+  await handle.appendFile(`${line.text}\n`, 'latin1');
+  return line.end;
+}
+
+/** Holds lines until they are worth a write, and signs each time. */
+interface SignedLines {
+  held(): number;
+  write(chain: ChainWriter, record: AuditRecord): Promise<void>;
+  /** Writes what is held, with a head. `at`: ISO 8601. */
+  flush(chain: ChainWriter, at: string): Promise<void>;
+}
+
+function signedLines(handle: FileHandle, { key }: Owner): SignedLines {
+  let held: string[] = [];
+  let chars = 0;
+  const flush = async (chain: ChainWriter, at: string): Promise<void> => {
+    const text = [...held, chain.sign(key, at), ''].join('\n');
+    held = [];
+    chars = 0;
+    await handle.appendFile(text, 'latin1');
+  };
+  return {
+    held: () => held.length,
+    flush,
+    write: (chain, record) => {
+      const line = chain.append(record);
+      held.push(line);
+      chars += line.length;
+      return chars < BUFFER_CHARS ? DONE : flush(chain, new Date().toISOString());
+    },
+  };
+}
+
+function lastOf({ end }: ChainWriter): Written['head'] {
+  return { n: end.next - 1, hash: end.hash };
+}
+
+function otherNamespace(path: string, namespace: string): CountersignError {
+  return new CountersignError('usage', `${path} is of the namespace ${namespace}`, {
+    hint: 'Name another file with --out, or that namespace with --namespace.',
+  });
+}
+
+/** What a file holds up to its last signed head, and what comes after it. */
+export interface ReadThrough {
+  /** As it was at the head; undefined where there is none. */
+  signed?: Verified;
+  /** Bytes up to the head. */
+  bytes: number;
+  /** Whole records after it. */
+  unsigned: number;
+  namespace?: string;
+}
+
+/**
+ * Checks every line of a file and notes which records its heads vouch for. What comes after the last head anybody may
+ * have written: it takes no key to go on with a chain.
+ *
+ * @throws CountersignError `audit_broken`, `audit_invalid`, `audit_key`.
+ */
+export async function readThrough(
+  handle: FileHandle,
+  known: ExportedRuns,
+  key: string,
+): Promise<ReadThrough> {
+  if (!(await handle.stat()).isFile()) throw notAudit('it is not a file');
+  const verifier = createVerifier({ key });
+  const found: ReadThrough = { bytes: 0, unsigned: 0 };
+  let whole = 0;
+  const chunks = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: 1024 * 1024 });
+  for await (const { lines, cut } of splitLines(chunks)) {
+    for (const bytes of lines) {
+      const line = verifier.push(bytes);
+      whole += bytes.length + 1;
+      known.note(line);
+      if (line.sig === undefined) continue;
+      known.settle();
+      Object.assign(found, { signed: verifier.finish(), bytes: whole });
+    }
+    if (cut !== undefined && whole === 0) assertOurs(cut);
+  }
+  return whole === 0 ? found : { ...found, ...tailOf(verifier, found) };
+}
+
+function tailOf(verifier: Verifier, { signed }: ReadThrough): Pick<ReadThrough, 'unsigned' | 'namespace'> {
+  const { records, namespace } = verifier.finish();
+  return { unsigned: records - (signed?.records ?? 0), namespace };
+}
+
+/** A file without a whole line may belong to the user, unless it begins like one of ours. */
+function assertOurs(cut: Buffer): void {
+  const start = '{"n":0,"prev":"';
+  if (!cut.toString('latin1').startsWith(start.slice(0, cut.length)))
+    throw notAudit('it does not start with the first record of one');
+}
+
+/**
+ * Checks every byte of an audit file. Memory does not grow with the file.
+ *
+ * @throws CountersignError `file_failed`, `audit_*`.
+ */
+export function verifyFile(file: string, expected: Expected): Promise<Verified> {
+  return withFile(`reading ${file}`, async () => {
+    const verifier = createVerifier(expected);
+    for await (const { lines, cut } of splitLines(chunksOf(file))) {
+      for (const line of lines) verifier.push(line);
+      if (cut !== undefined) verifier.cut();
+    }
+    return verifier.finish();
+  });
+}
+
+/** The last signed head that a file holds: one that was kept elsewhere, alone or at the end of an older copy. */
+export async function readHead(file: string): Promise<ReadLine> {
+  const lines = (await readTextFile(file)).trimEnd().split('\n');
+  const head = lines
+    .toReversed()
+    .map((line) => readLine(line))
+    .find((line) => typeof line !== 'string' && line.sig !== undefined);
+  if (head !== undefined && typeof head !== 'string') return head;
+  throw new CountersignError('audit_invalid', `${file} holds no signed head`, {
+    hint: 'Keep the last line of an audit file: tail -n 1 audit.jsonl > head.json',
+  });
+}
+
+/** What to take out, and from which records. */
+export interface Redaction {
+  fields: readonly SealedField[];
+  /** Only of this turn. */
+  turn?: string;
+  /** Where the copy goes; the file itself by default. */
+  out: string;
+}
+
+/** The result. */
+export interface Redacted {
+  file: string;
+  /** Values that were taken out now. */
+  taken: number;
+  /** Values that are out in all. */
+  redacted: number;
+}
+
+/**
+ * Takes values out of an audit file; every hash and signature stays right. The file is checked on the way and replaced
+ * only at the end, so a failure loses nothing.
+ *
+ * @throws CountersignError `file_failed`, `audit_*`.
+ */
+export async function redactFile(file: string, redaction: Redaction): Promise<Redacted> {
+  const { out } = redaction;
+  const draft = `${out}.redacting`;
+  return withFile(`writing ${out}`, async () => {
+    try {
+      const { taken, verified } = await copy(file, draft, redaction);
+      await rename(draft, out);
+      return { file: out, taken, redacted: verified.redacted + taken };
+    } finally {
+      await rm(draft, { force: true });
+    }
+  });
+}
+
+async function copy(file: string, draft: string, { fields, turn }: Redaction) {
+  const verifier = createVerifier();
+  const target = await open(draft, 'w', 0o600);
+  let taken = 0;
+  try {
+    for await (const { lines, cut } of splitLines(chunksOf(file))) {
+      const texts = lines.map((bytes) => {
+        const line = verifier.push(bytes);
+        const text = bytes.toString('latin1');
+        if (turn !== undefined && !line.body.includes(`,"turn":${asciiJson(turn)},`)) return `${text}\n`;
+        taken += fields.filter((name) => line.open.has(name)).length;
+        return `${redactLine(text, line, fields)}\n`;
+      });
+      await target.appendFile(texts.join(''), 'latin1');
+      if (cut !== undefined) verifier.cut();
+    }
+    await target.sync();
+  } finally {
+    await target.close();
+  }
+  const verified: Verified = verifier.finish();
+  return { taken, verified };
+}
+
+/** Where the signing key is unless it is named. */
+export const KEY_FILE = 'countersign-audit.key';
+/** Names it for a whole environment. */
+export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
+
+/**
+ * The key that signs audit files.
+ *
+ * @throws CountersignError `audit_key`, also for a file that others can read.
+ */
+export function readSigningKey(named: string | undefined, env: NodeJS.ProcessEnv): KeyObject {
+  const path = named ?? (env[KEY_VARIABLE] || KEY_FILE);
+  return readPrivateKey(readGuarded(path), path);
+}
+
+function readGuarded(path: string): string {
+  try {
+    return readKeyFile(path);
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    const hint = error.message.endsWith('cannot be opened')
+      ? 'countersign keys makes one; name another with --key'
+      : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
+    throw new CountersignError('audit_key', error.message, { hint, cause: error });
+  }
+}
+
+/**
+ * The id of a public key, given as a file or as its 64 hex digits.
+ *
+ * @throws CountersignError `audit_key`, `file_failed`.
+ */
+export async function readPinnedKey(given: string): Promise<string> {
+  const isId = /^[0-9a-f]{64}$/i.test(given);
+  return readPublicKey(isId ? given : await readTextFile(given), given);
+}

@@ -1,0 +1,263 @@
+import type { Command } from 'commander';
+import { addInboxFilters, type InboxFilters, readInboxQuery, usageError } from './options';
+import type { Answer, Countersign, InboxItem, InboxQuery } from '../client';
+import { CountersignError } from '../contract/errors';
+import type { CallView } from '../history/view';
+import { assertTaken } from './answer';
+import type { Context } from './context';
+import { decide, givenUp } from './review/decision';
+import { beside } from './print/screen';
+import { confirm, withTerminal } from './review/terminal';
+import { waits, withoutId } from './print/inbox';
+import type { ScreenFormat, Style } from './print/screen';
+import { tableLines } from './print/table';
+import { escapeText } from './print/escape';
+import { defined } from '../contract/defined';
+import { osUser } from './context';
+import { isTrueOf, parseWhere } from './where';
+import type { RequestOpened } from '../history/events';
+import { hiddenIn } from './print/request';
+import type { Condition } from './where';
+
+/** A batch to decide. */
+interface Batch {
+  query: InboxQuery;
+  wish: BatchWish;
+  said: { approver: string; reason?: string };
+  /** Decide without being asked. */
+  yes: boolean;
+  json: boolean;
+}
+
+/** The result of one request of a batch. */
+interface BatchResult {
+  turn: string;
+  callId: string;
+  tool: string;
+  answer: Answer;
+}
+
+/** How many turns are read from the record at once. */
+const AT_ONCE = 8;
+
+/**
+ * Shows what would be decided, asks once, and decides one by one.
+ *
+ * @throws CountersignError `given_up` where the person says no; `decision_refused` where the turns refused some.
+ */
+export async function decideBatch(batch: Batch, context: Context): Promise<void> {
+  const screen = batch.json ? beside(context.screen) : context.screen;
+  await context.withClient(async (client) => {
+    const items = await client.inbox(batch.query);
+    const plan = planBatch(await readCalls(client, items), batch.wish);
+    screen.lines(planLines(plan, batch.wish, screen));
+    if (plan.planned.length === 0) return batch.json ? context.screen.json([]) : undefined;
+    if (!batch.yes) await askOnce(plan.planned.length, batch, context);
+    const results: BatchResult[] = [];
+    try {
+      for (const planned of plan.planned) {
+        const result = await decideOne(client, planned, batch, context);
+        results.push(result);
+        screen.line(resultLine(result, screen.style));
+      }
+    } finally {
+      // Printed even if the server goes away in the middle.
+      if (batch.json) context.screen.json(results);
+    }
+    conclude(results);
+  });
+}
+
+async function askOnce(count: number, { wish }: Batch, { keyboard }: Context): Promise<void> {
+  const word = wish.decision === 'approved' ? 'Approve' : 'Deny';
+  const hint = 'Say --yes to decide without being asked.';
+  const sure = await withTerminal(keyboard, hint, (terminal) =>
+    confirm(terminal, `${word} ${count === 1 ? 'this one' : `these ${count}`}?`),
+  );
+  if (!sure) throw givenUp('you did not confirm');
+}
+
+async function decideOne(
+  client: Countersign,
+  { item, call }: Planned,
+  { wish, said }: Batch,
+  context: Context,
+): Promise<BatchResult> {
+  const { turn, callId, tool } = item;
+  const answer = await decide({ client, turn, call, said, context }, { decision: wish.decision });
+  return { turn, callId, tool, answer };
+}
+
+/** @throws CountersignError `decision_refused`, naming how many were. */
+function conclude(results: readonly BatchResult[]): void {
+  const refused = results.filter(({ answer }) => answer.status === 'refused');
+  const [first] = refused;
+  if (first === undefined) return;
+  if (results.length === 1) return assertTaken(first.answer, `${first.turn}/${first.callId}`);
+  const message = `${refused.length} of ${results.length} were refused; the others are decided`;
+  throw new CountersignError('decision_refused', message, {
+    hint: 'What was refused is named above; countersign inbox lists what still waits.',
+    data: { refused: refused.map(({ turn, callId }) => `${turn}/${callId}`) },
+  });
+}
+
+async function readCalls(client: Countersign, items: readonly InboxItem[]): Promise<Candidate[]> {
+  const turns = [...new Set(items.filter(({ kind }) => kind === 'request').map(({ turn }) => turn))];
+  const calls = new Map<string, readonly CallView[]>();
+  for (let at = 0; at < turns.length; at += AT_ONCE) {
+    const some = turns.slice(at, at + AT_ONCE);
+    const views = await Promise.all(some.map((turn) => client.view(turn)));
+    views.forEach((view, index) => calls.set(some[index] ?? '', view.calls));
+  }
+  return items.map((item) => ({
+    item,
+    call: calls.get(item.turn)?.find(({ callId }) => callId === item.callId),
+  }));
+}
+
+/** What a batch would decide as a table, and what it leaves out and why. */
+export function planLines(
+  { planned, leftOut }: BatchPlan,
+  { decision, now }: BatchWish,
+  screen: ScreenFormat,
+): string[] {
+  const { style } = screen;
+  const word = decision === 'approved' ? 'approved' : 'denied';
+  const left = leftOut.map((one) => style.quiet(leftOutLine(one)));
+  if (planned.length === 0) return ['Nothing fits; nothing is decided.', ...left];
+  const rows = planned.map(({ item }) => [
+    ...[`${item.turn}/${item.callId}`, item.tool, item.agent].map((text) => escapeText(text)),
+    waits(item, now),
+    escapeText(withoutId(item)),
+  ]);
+  const table = { head: ['CALL', 'TOOL', 'AGENT', 'WAITS', 'CALLS FOR'], rows, flex: 4 };
+  return [`to be ${word}:`, ...tableLines(table, screen), ...left];
+}
+
+function leftOutLine({ item, why }: LeftOut): string {
+  return `left out: ${escapeText(`${item.turn}/${item.callId}`)}: ${why}`;
+}
+
+/** The result of one request of a batch. */
+export function resultLine({ turn, callId, answer }: BatchResult, style: Style): string {
+  const id = escapeText(`${turn}/${callId}`);
+  if (answer.status === 'recorded')
+    return style.warn(`${id} recorded; it takes effect when a worker returns`);
+  if (answer.status === 'accepted') return style.good(`${id} ${answer.verdict.decision}`);
+  return style.bad(`${id} refused, ${answer.verdict.code}: ${escapeText(answer.verdict.message)}`);
+}
+
+/** Options of a command that can decide many at once. */
+export interface BatchOptions extends InboxFilters {
+  all?: boolean;
+  where?: string;
+  yes?: boolean;
+  reason?: string;
+  as?: string;
+  json?: boolean;
+}
+
+/** Adds these options to a command; `--reason`, `--as` and `--json` are its own. */
+export function addBatchOptions(command: Command, yes = 'with --all: do not ask'): Command {
+  return addInboxFilters(
+    command
+      .option('--all', 'decide many at once: the calls that the options below choose')
+      .option('--where <condition>', `only calls that match, such as 'args.amount<50'`)
+      .option('-y, --yes', yes),
+  );
+}
+
+/**
+ * The batch that options mean.
+ *
+ * @throws CountersignError `usage` where they choose nothing in particular, or do not fit together.
+ */
+export function readBatch(options: BatchOptions, decision: 'approved' | 'denied', target?: string): Batch {
+  const { where, yes = false, json = false, as, reason } = options;
+  if (target !== undefined)
+    throw usageError('--all and a call exclude each other', 'Name one call, or choose many.');
+  if (decision === 'approved' && options.tool === undefined) {
+    const hint = 'Only calls of one tool are alike enough to be approved together.';
+    throw usageError('approve --all needs --tool', hint);
+  }
+  if (decision === 'denied' && [options.tool, options.agent, where].every((one) => one === undefined)) {
+    throw usageError('deny --all needs --tool, --agent or --where', 'Say which calls are meant.');
+  }
+  return {
+    query: readInboxQuery(options),
+    wish: { decision, where: where === undefined ? undefined : parseWhere(where), now: Date.now() },
+    said: { approver: as ?? osUser(), ...defined({ reason }) },
+    yes,
+    json,
+  };
+}
+
+/** @throws CountersignError `usage` for options of a batch without `--all`. */
+export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: BatchOptions): void {
+  const [given] = Object.keys(defined({ where, yes, tool, agent, 'older-than': olderThan, limit }));
+  if (given !== undefined)
+    throw usageError(`--${given} goes with --all`, 'Name one call, or choose many with --all.');
+}
+
+/** One item of the inbox with its call, as the record has it; without one where it is gone already. */
+export interface Candidate {
+  item: InboxItem;
+  call: CallView | undefined;
+}
+
+/** A request that would be decided with the others. */
+interface Planned {
+  item: InboxItem;
+  call: CallView;
+  request: RequestOpened;
+}
+
+/** A request that the condition chose, and why it is not decided with the others. */
+interface LeftOut {
+  item: InboxItem;
+  why: string;
+}
+
+/** What a batch would do. What the condition did not choose is in neither list. */
+interface BatchPlan {
+  planned: Planned[];
+  leftOut: LeftOut[];
+}
+
+/** What a batch decides and by which condition; without one everything is chosen. */
+export interface BatchWish {
+  decision: 'approved' | 'denied';
+  where: Condition | undefined;
+  /** Milliseconds since 1970. */
+  now: number;
+}
+
+/** Chooses the requests that are decided together. A denial runs nothing, so no request needs a look of its own for it. */
+export function planBatch(candidates: readonly Candidate[], wish: BatchWish): BatchPlan {
+  const plan: BatchPlan = { planned: [], leftOut: [] };
+  for (const { item, call } of candidates) {
+    const request = call?.phase === 'requested' ? call.request : undefined;
+    if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
+    if (!isChosen({ item, request }, wish)) continue;
+    const why = wish.decision === 'approved' ? reasonAgainst(request) : undefined;
+    if (why === undefined) plan.planned.push({ item, call, request });
+    else plan.leftOut.push({ item, why });
+  }
+  return plan;
+}
+
+function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {
+  if (where === undefined) return true;
+  const { agent, turn, since } = item;
+  const { arguments: args, tool } = request;
+  return isTrueOf(where, { args, tool, agent, turn, age: now - Date.parse(since) });
+}
+
+/** Why a request must be looked at on its own; undefined where it need not. */
+function reasonAgainst(request: RequestOpened): string | undefined {
+  const hunks = request.preview?.plan?.hunks.length ?? 0;
+  if (request.noBatch === true) return 'its tool wants each one decided on its own';
+  if (hunks > 1) return `it has ${hunks} hunks to choose from`;
+  if (hiddenIn(request) > 0) return 'it holds characters that deceive the eye';
+  return undefined;
+}

@@ -1,0 +1,148 @@
+import { rm } from 'node:fs/promises';
+import { CountersignError } from '../../contract/errors';
+import {
+  type Answerer,
+  askAtTerminal,
+  buildStage,
+  type DemoOptions,
+  fixedAnswers,
+  type Play,
+  play,
+  type Played,
+  readDemoOptions,
+  type Stage,
+} from './play';
+import { changesBetween, copyWorkspace, expected, SCENE, snapshot } from './scene';
+import { EXIT, exitCodeOf } from '../exit-codes';
+import { createScreen, createStyle, type Screen, wantsColor } from '../print/screen';
+import { errorLines } from '../report-error';
+import type { TurnEvent } from '../../history/events';
+import { diffLines } from '../print/diff';
+import { eventLines } from '../print/event';
+
+/** `npm run demo`: one turn from nothing to a decided change, in this process. Loading this file runs it. */
+async function demo(options: DemoOptions, screen: Screen): Promise<void> {
+  const stop = new AbortController();
+  const interrupt = (): void => stop.abort();
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  const { root, remove } = await copyWorkspace();
+  const note = (text: string): void => screen.note(screen.style.quiet(text));
+  let stage: Stage | undefined;
+  try {
+    note(`the agent works on a copy: ${root}`);
+    stage = await buildStage({ root, env: process.env, note });
+    stop.signal.throwIfAborted();
+    if (stage.uiUrl !== undefined) note(`Temporal's own UI, while this runs: ${stage.uiUrl}`);
+    const answer = answererOf(options, stop);
+    await perform(stage, root, { answer, screen, signal: stop.signal });
+  } finally {
+    await stage?.close();
+    if (options.answer !== undefined || stop.signal.aborted) await remove();
+    else await rm(`${root}/../state`, { recursive: true, force: true });
+  }
+}
+
+function answererOf({ answer }: DemoOptions, stop: AbortController): Answerer {
+  if (answer !== undefined) return fixedAnswers(answer);
+  return askAtTerminal(process.env, stop.signal, () => stop.abort());
+}
+
+async function perform(
+  stage: Stage,
+  root: string,
+  how: Pick<Play, 'answer' | 'screen' | 'signal'>,
+): Promise<void> {
+  const { screen } = how;
+  const before = await snapshot(root);
+  screen.line();
+  const played = await play({ ...stage, ...how });
+  const after = await snapshot(root);
+  const timeline = await stage.client.timeline(played.turn);
+  screen.lines(epilogueLines(changesBetween(before, after), timeline, screen));
+  judge(played, changesBetween(expected(before, played.text), after), screen);
+}
+
+function judge({ text }: Played, wrong: string, screen: Screen): void {
+  if (wrong !== '') {
+    throw new CountersignError('turn_failed', `the files are not what was decided:\n${wrong}`, {
+      hint: 'This is a mistake of ours; please report it.',
+    });
+  }
+  const what =
+    text === undefined ? 'no file was touched' : `${SCENE.file} says "${text}", and nothing else changed`;
+  screen.lines(['', screen.style.good(`Checked on disk: ${what}.`)]);
+}
+
+async function main(): Promise<number> {
+  const screen = createScreen(process.stdout, process.stderr, process.env);
+  try {
+    const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+    await demo(readDemoOptions(process.argv.slice(2), isTerminal), screen);
+    return EXIT.done;
+  } catch (error) {
+    if (isAbort(error)) {
+      screen.note('');
+      screen.note('ended; server and worker are stopped');
+      return EXIT.interrupted;
+    }
+    const style = createStyle(wantsColor(process.stderr, process.env));
+    const debug = (process.env['COUNTERSIGN_DEBUG'] ?? '') !== '';
+    for (const line of errorLines(error, { style, debug })) screen.note(line);
+    return exitCodeOf(error);
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+void main().then((code) => {
+  process.exitCode = code;
+});
+
+/** What changed on disk, the timeline, and how to do the same by hand. */
+function epilogueLines(changes: string, timeline: readonly TurnEvent[], screen: Screen): string[] {
+  const { strong } = screen.style;
+  return [
+    strong('What changed on disk'),
+    ...(changes === '' ? ['nothing'] : diffLines(changes, screen.style)),
+    '',
+    strong('The timeline of the turn, read back from its history'),
+    ...timeline.flatMap((event) => (event.type === 'turn_ended' ? [] : eventLines(event, screen))),
+    '',
+    strong('The same by hand'),
+    ...byHand(screen),
+  ];
+}
+
+function byHand({ style }: Screen): string[] {
+  const terminals: [string, string[]][] = [
+    [
+      'in one terminal: server and worker, until Ctrl-C',
+      [
+        'cp -r examples/workspace /tmp/invoices',
+        'WORKSPACE=/tmp/invoices npx countersign dev examples/my-agent.ts',
+      ],
+    ],
+    [
+      'in another: a turn, what waits, and your decision',
+      [
+        `npx countersign run ${SCENE.agent} '${SCENE.prompt}' --detach`,
+        'npx countersign inbox',
+        'npx countersign show <turn>/<call>',
+        `npx countersign approve <turn>/<call> --set 'edits.0.new_text=${SCENE.edited}'`,
+        'npx countersign deny <turn>/<call> --reason "not yet"',
+      ],
+    ],
+    [
+      "or with Temporal's own command line, even while no worker is up",
+      [
+        `temporal workflow signal --workflow-id <turn> --name approval --input '{"callId":"3.1","decision":"approved"}'`,
+      ],
+    ],
+  ];
+  return terminals.flatMap(([what, commands]) => [
+    style.quiet(`# ${what}`),
+    ...commands.map((command) => style.link(command)),
+  ]);
+}

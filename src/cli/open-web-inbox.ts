@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Countersign } from '../client';
+import type { RunningWeb } from '../server';
+import { userStateDir } from '../files';
+import { osUser, type Context } from './context';
+import { manifest, ROOT } from './own-modules';
+import { escapeText } from './print/escape';
+import { readCount } from './options';
+
+/** Where the web inbox is opened, and for whom. */
+export interface WebInboxOptions {
+  host?: string;
+  port?: number;
+  allowHosts?: readonly string[];
+  usersFile?: string;
+}
+
+/** A web inbox that is open. */
+export interface OpenWebInbox {
+  /** Where it is and how to get in; holds a link that signs in once. */
+  lines: string[];
+}
+
+/** Opens the web inbox, does something, and closes it whatever happens. At a terminal Enter draws a fresh link. */
+export async function withWebInbox<T>(
+  client: Countersign,
+  { usersFile, ...place }: WebInboxOptions,
+  { context, use }: { context: Context; use(inbox: OpenWebInbox): Promise<T> },
+): Promise<T> {
+  const { screen } = context;
+  const { startWeb } = await import('../server/index.js');
+  const web = await startWeb({
+    ...place,
+    client,
+    usersFile: usersFile ?? defaultUsersFile(context.env),
+    refusalsFile: join(userStateDir(context.env), 'refusals.jsonl'),
+    localUser: osUser(),
+    pageDir: join(ROOT, 'lib', 'web'),
+    version: manifest().version,
+    onLink: (link) => {
+      screen.note('a link that is spent was used; a fresh one:');
+      screen.note(`  ${screen.style.link(link)}`);
+    },
+    report: (error) => screen.note(screen.style.bad(`the web inbox failed: ${describe(error)}`)),
+  });
+  const enough = onEnter(() => screen.lines(linkLines(web, context)));
+  try {
+    return await use({ lines: linkLines(web, context) });
+  } finally {
+    enough();
+    await web.stop();
+  }
+}
+
+/** Who may sign in with a token, unless `--users` names another file. */
+export function defaultUsersFile(env: NodeJS.ProcessEnv): string {
+  return join(userStateDir(env), 'users.json');
+}
+
+/** Reads the port of the web inbox; 0 is any that is free. */
+export function readPort(port: string | undefined, option: string): { port?: number } {
+  return port === undefined ? {} : { port: readCount(port, option, 0) };
+}
+
+/** The link stands on a line of its own and is never broken: it is copied. */
+function linkLines(web: RunningWeb, { screen }: Context): string[] {
+  const link = web.drawLink();
+  if (link === undefined) return [`The web inbox is open at ${web.url}; users sign in with their tokens.`];
+  const again = process.stdin.isTTY ? '; Enter gives another one' : '';
+  return [
+    `The web inbox, signed in as ${escapeText(osUser())} (good once and for 10 minutes${again}):`,
+    `  ${screen.style.link(link)}`,
+  ];
+}
+
+function onEnter(act: () => void): () => void {
+  if (!process.stdin.isTTY) return () => undefined;
+  const lines = createInterface({ input: process.stdin });
+  lines.on('line', act);
+  return () => lines.close();
+}
+
+function describe(error: unknown): string {
+  return escapeText(error instanceof Error ? (error.stack ?? error.message) : String(error));
+}

@@ -1,0 +1,118 @@
+import { isUtf8 } from 'node:buffer';
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { CountersignError, errorMessage } from '../contract/errors';
+import { isObject, type Json, type JsonObject } from '../contract/json';
+import { readJson, describeIssues } from '../contract/read-json';
+import { toMilliseconds } from '../tools/options';
+import type { InboxQuery } from '../client';
+import { defined } from '../contract/defined';
+
+/** Text as it is, or with `@` before it the contents of the file of that name (`@-`: of stdin). */
+export async function readText(value: string, option: string): Promise<string> {
+  if (!value.startsWith('@')) return value;
+  const file = value.slice(1);
+  try {
+    return textOf(file === '-' ? await readStdin() : await readFile(file));
+  } catch (error) {
+    const hint = 'After @ comes the name of a file, or - for stdin.';
+    throw usageError(`${option} ${value}: the file cannot be read (${errorMessage(error)})`, hint);
+  }
+}
+
+/** @throws Error where other bytes than UTF-8 would become other text. */
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
+  return bytes.toString('utf8');
+}
+
+/** Arguments from JSON or, with `@`, from a file of it. */
+export async function readArguments(value: string): Promise<JsonObject> {
+  const read = readValue(await readText(value, '--args'), '--args');
+  if (isObject(read)) return read;
+  const hint = `Write an object with all arguments, such as --args '{"path":"a.txt"}'.`;
+  throw usageError('--args is JSON but not an object', hint);
+}
+
+/** A time such as `30s` or `5 minutes`, or a plain number of seconds, in milliseconds. `0` is allowed. */
+export function readTime(value: string, option: string): number {
+  try {
+    return toMilliseconds(/^\d+$/.test(value) ? Number(value) * 1000 : value, 0);
+  } catch {
+    const hint = 'Write 30s, 5m or 2h; a plain number counts seconds.';
+    throw usageError(`${option} ${value}: this is not a time`, hint);
+  }
+}
+
+/** A moment: ISO 8601 (`2026-11-21`, `2026-11-21T08:00:00Z`), or how long ago (`7d`, `24h`). As ISO 8601. */
+export function readMoment(value: string, option: string, now: number): string {
+  const ago = /^\d+ ?[a-z]+$/i.test(value) ? now - readTime(value, option) : NaN;
+  const iso = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(value) ? Date.parse(value) : ago;
+  const moment = new Date(iso);
+  if (!Number.isNaN(moment.getTime())) return moment.toISOString();
+  const hint = 'Write a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or how long ago: 24h, 7d.';
+  throw usageError(`${option} ${value}: this is not a time`, hint);
+}
+
+/** A whole number of at least `least`. */
+export function readCount(value: string, option: string, least = 1): number {
+  const count = /^\d+$/.test(value) ? Number(value) : NaN;
+  if (Number.isSafeInteger(count) && count >= least) return count;
+  throw usageError(`${option} ${value}: this is not a whole number of at least ${least}`);
+}
+
+/**
+ * The value of an option that is JSON.
+ *
+ * @throws CountersignError `usage` for text that is not JSON, or would not stay what was written.
+ */
+export function readValue(text: string, option: string): Json {
+  const read = readJson(text);
+  if (read.ok) return read.value;
+  throw new CountersignError('usage', `${option} cannot be taken as it is: ${describeIssues(read.issues)}`, {
+    hint: `In a shell put single quotes around it, or write it to a file and say ${option} @file.json.`,
+  });
+}
+
+async function readStdin(): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
+
+/** A mistake on the command line; the command ends with 2. */
+export function usageError(message: string, hint?: string): CountersignError {
+  return new CountersignError('usage', message, defined({ hint }));
+}
+
+/** Collects the values of an option that may be repeated. */
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+/** Options that choose what of the inbox is meant. */
+export interface InboxFilters {
+  tool?: string;
+  agent?: string;
+  olderThan?: string;
+  limit?: string;
+}
+
+/** Adds these options to a command; `most` is what it takes without `--limit`. */
+export function addInboxFilters(command: Command, most = 100): Command {
+  return command
+    .option('--tool <name>', 'only calls of this tool')
+    .option('--agent <name>', 'only turns of this agent')
+    .option('--older-than <time>', 'only what has waited longer than this, such as 10m')
+    .option('--limit <count>', `the most items to take (default: ${most})`);
+}
+
+/** @throws CountersignError `usage` for what cannot be read. */
+export function readInboxQuery({ tool, agent, olderThan, limit }: InboxFilters): InboxQuery {
+  return defined({
+    tool,
+    agent,
+    olderThanMs: olderThan === undefined ? undefined : readTime(olderThan, '--older-than'),
+    limit: limit === undefined ? undefined : readCount(limit, '--limit'),
+  });
+}

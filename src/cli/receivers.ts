@@ -1,0 +1,134 @@
+import { usageError } from './options';
+import { createHmac } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import type { Notice, Receiver } from './notices';
+import { errorMessage } from '../contract/errors';
+import { readPrivateFile, type PrivateFault } from '../files';
+
+const POST_MS = 15_000;
+
+/**
+ * A receiver of signed posts, as Standard Webhooks has them: `webhook-id`, `webhook-timestamp`, and `webhook-signature`,
+ * which is an HMAC-SHA-256 over `<id>.<timestamp>.<body>`.
+ */
+export function createWebhook(url: string, secret: Buffer): Receiver {
+  return {
+    // A webhook's path is often its password, so only the host is ever named.
+    name: new URL(url).host,
+    deliver: async (notice, signal) => {
+      const body = JSON.stringify(notice);
+      const headers = { 'content-type': 'application/json', ...signatureOf(notice.id, body, secret) };
+      const timeout = AbortSignal.any([signal, AbortSignal.timeout(POST_MS)]);
+      const response = await post(url, { body, headers, signal: timeout });
+      await response.body?.cancel();
+      if (!response.ok) throw new Error(`it answered ${response.status}`);
+    },
+  };
+}
+
+async function post(
+  url: string,
+  init: { body: string; headers: Record<string, string>; signal: AbortSignal },
+): Promise<Response> {
+  try {
+    // A redirect could lead the signed body anywhere; it counts as a failure.
+    return await fetch(url, { ...init, method: 'POST', redirect: 'manual' });
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    throw new Error(`it could not be reached: ${errorMessage(cause)}`);
+  }
+}
+
+function signatureOf(id: Notice['id'], body: string, secret: Buffer): Record<string, string> {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+}
+
+const COMMAND_MS = 60_000;
+
+/** A receiver that is a command of a shell: it reads the notice as JSON on stdin and took it if it ends with 0. */
+export function createCommand(command: string, env: NodeJS.ProcessEnv): Receiver {
+  return {
+    name: 'the command',
+    deliver: (notice, signal) => run(command, `${JSON.stringify(notice)}\n`, env, signal),
+  };
+}
+
+async function run(
+  command: string,
+  input: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<void> {
+  // Its output is progress to a person, so it goes where ours goes.
+  const child = spawn('sh', ['-c', command], { env, detached: true, stdio: ['pipe', 'ignore', 'inherit'] });
+  const end = (): void => endGroup(child.pid);
+  const timer = setTimeout(end, COMMAND_MS);
+  signal.addEventListener('abort', end, { once: true });
+  // A command need not read what it is given.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  try {
+    const ended = await new Promise<number | NodeJS.Signals>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, by) => resolve(by ?? code ?? 1));
+    });
+    if (ended !== 0) throw new Error(`it ended with ${ended}`);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+  }
+}
+
+/** Ends the command and all it started. */
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}
+
+const VARIABLE = 'COUNTERSIGN_NOTIFY_SECRET';
+const LEAST_BYTES = 16;
+
+/**
+ * The secret that posts are signed with: from a file, or from `COUNTERSIGN_NOTIFY_SECRET`; never from the command line,
+ * which every user of the machine can read. `whsec_` and base64, as Standard Webhooks has it, or any text.
+ *
+ * @throws CountersignError `usage` where there is none, it cannot be read, or it is too short.
+ */
+export async function readSecret(file: string | undefined, env: NodeJS.ProcessEnv): Promise<Buffer> {
+  const text = (file === undefined ? (env[VARIABLE] ?? '') : readSecretFile(file)).trim();
+  if (text === '')
+    throw usageError(
+      'a webhook needs a secret to sign with',
+      `Set ${VARIABLE}, or name a file with --secret-file.`,
+    );
+  const secret = text.startsWith('whsec_') ? Buffer.from(text.slice(6), 'base64') : Buffer.from(text, 'utf8');
+  if (secret.length >= LEAST_BYTES) return secret;
+  throw usageError(
+    `the secret is under ${LEAST_BYTES} bytes`,
+    'Make one: echo "whsec_$(openssl rand -base64 32)"',
+  );
+}
+
+function readSecretFile(path: string): string {
+  const read = readPrivateFile(path);
+  if ('text' in read) return read.text;
+  if (read.fault === 'open_to_others')
+    throw usageError(`--secret-file ${path} can be read by others`, `Run: chmod 600 ${path}`);
+  const why = read.cause === undefined ? FAULTS[read.fault] : errorMessage(read.cause);
+  throw usageError(
+    `--secret-file ${path} cannot be read (${why})`,
+    'Name a file that holds only the secret.',
+  );
+}
+
+const FAULTS: Partial<Record<PrivateFault, string>> = {
+  not_a_file: 'it is not a file',
+  too_large: 'it is over 64 KiB',
+  not_yours: 'it belongs to another user',
+};

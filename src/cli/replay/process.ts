@@ -1,0 +1,52 @@
+import { on } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { span } from '../../contract/text/times';
+import { defined } from '../../contract/defined';
+import { type Answer, overdue, ProgressCounter, type Setup, stuckAnswer, type ThreadData } from './messages';
+
+/**
+ * Entry of the process that replays, in a thread. Only the end of a process surely ends code that never stops: Temporal's
+ * core sometimes panics when its thread is terminated. The main thread stays free to report where the code was.
+ */
+async function serve(): Promise<void> {
+  // Nobody asks any more. An orderly end would wait for the code.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  const messages = on(process, 'message');
+  const { value: first } = await messages.next();
+  const [setup] = first;
+  const thread = startThread(setup);
+  for await (const [ask] of messages) thread.postMessage(ask);
+}
+
+function startThread(setup: Setup): Worker {
+  const counter = new ProgressCounter();
+  const workerData: ThreadData = { setup, counter: counter.shared };
+  const thread = new Worker(join(__dirname, 'thread.js'), { workerData });
+  thread.on('message', say);
+  thread.on('error', (error) => say(lastWords(error, counter)));
+  void watch(setup, counter);
+  return thread;
+}
+
+async function watch({ taskTimeoutMs }: Setup, counter: ProgressCounter): Promise<void> {
+  const startedId = await overdue(counter, taskTimeoutMs);
+  // Loaded only now, so that a start does not wait for it.
+  const { stopAndLocate } = await import('./locate.js');
+  const how = `works for ${span(taskTimeoutMs)} and does not come to rest`;
+  say(stuckAnswer({ startedId, how, ...defined({ place: await stopAndLocate() }) }));
+}
+
+function say(answer: Answer): void {
+  process.send?.(answer);
+}
+
+/** An endless loop that keeps what it makes may run out of memory sooner than out of time. */
+function lastWords(error: Error, counter: ProgressCounter): Answer {
+  const at = counter.read();
+  const isFull = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  if (!isFull || at === undefined) return { broken: error.message };
+  return stuckAnswer({ startedId: at.startedId, how: 'takes all memory and does not come to rest' });
+}
+
+void serve();

@@ -1,0 +1,257 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import { type ChildProcess, fork } from 'node:child_process';
+import { on, once } from 'node:events';
+import type { History } from '../../history/decode/decode';
+import { turnEventsOfRuns } from '../../history/exported';
+import { parsePoint } from '../../history/moment';
+import { encryptionOf, fileDecode, readTurnRuns } from '../open-turn';
+import { readCount } from '../options';
+import { awaitDebugger, breakpointAt, BreakpointProbe, openInspector } from './debug';
+import { type Done, judgeAll, type NamedRun, type Replaying, type ReplayProgress, type Work } from './judge';
+import type { Countersign, RunQuery, RunSummary } from '../../client';
+import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { detailsOf, STATUS, statusOf, unlessGone } from '../../history/server-errors';
+import { turnIdOf } from '../../history/read';
+import { mapOrdered } from '../../client/read-turns';
+import { defined } from '../../contract/defined';
+import { type Probe, type ReplayedRun, replayRuns, type RunToReplay } from '../../history/replay/replayer';
+import { ROOT } from '../own-modules';
+import { type Answer, type Ask, type Setup, stuckAnswer } from './messages';
+import { codeToReplay, packHistory } from './sdk';
+
+/** Judges every run of one turn, or the one that a debugger stops in. */
+export async function judgeTurn(named: string, work: Work): Promise<Done> {
+  const histories = await readTurnRuns(named, work.context);
+  // Reading the turn first gives a clear error. The user's own workflows need not be turns.
+  if (work.options.workflows === undefined) await turnEventsOfRuns(histories, await fileDecode(work.context));
+  if (work.options.inspect === true) return inspect(histories, work);
+  work.progress.runs = histories.length;
+  return judgeAll(namedRuns(histories), work, await replayWithDeadline(work));
+}
+
+async function inspect(histories: readonly History[], work: Work): Promise<Done> {
+  const { options, context, progress } = work;
+  const point = options.at === undefined ? undefined : parsePoint(options.at);
+  const { history, startedId } = await breakpointAt(histories, point, await fileDecode(context));
+  progress.runs = 1;
+  openInspector(readCount(options.port, '--port', 0));
+  const stop = new BreakpointProbe(startedId, () => awaitDebugger(context.screen));
+  const done = await judgeAll(namedRuns([history]), work, await replayHere(work, stop));
+  if (!stop.wasHit) context.screen.note(`no workflow code ran at event #${startedId} or after it`);
+  return done;
+}
+
+/** Unless `--last` says so; enough for a gate, few enough to wait for. */
+const MOST = 200;
+
+/** Judges the runs of the newest turns of a server, or of those that a query finds. */
+export function judgeBatch(work: Work): Promise<Done> {
+  const { last, query, workflows } = work.options;
+  const most = last === undefined ? MOST : readCount(last, '--last');
+  return work.context.withClient(async (client) => {
+    const runs = await newestRuns(client, queryFor(query, workflows), most).catch((error: unknown) => {
+      throw asQueryMistake(error, query);
+    });
+    work.progress.runs = runs.length;
+    return judgeAll(fetchRuns(client, runs, work.progress), work, await replayWithDeadline(work));
+  });
+}
+
+/** The user's own workflows are not turns; our bundle holds only the turn. */
+function queryFor(query: string | undefined, workflows: string | undefined): RunQuery {
+  const turn = `WorkflowType = '${WORKFLOWS.turn}'`;
+  const own = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL AND WorkflowType != '${WORKFLOWS.turn}'`;
+  return { query: query ?? (workflows === undefined ? turn : own) };
+}
+
+/** Histories that are read at once while others are replayed. */
+const AT_ONCE = 8;
+
+/**
+ * The runs of the newest turns that a query finds, newest first. A turn that continued as new or was reset counts once;
+ * of its runs those are left out that are older than all of the turns that count.
+ */
+export async function newestRuns(
+  client: Pick<Countersign, 'runs'>,
+  query: RunQuery,
+  mostTurns: number,
+): Promise<RunSummary[]> {
+  const runs: RunSummary[] = [];
+  const turns = new Set<string>();
+  for await (const run of client.runs(query)) {
+    if (!turns.has(run.turn) && turns.size === mostTurns) break;
+    turns.add(run.turn);
+    runs.push(run);
+  }
+  return runs;
+}
+
+/** A query that the server does not understand is the user's mistake. */
+export function asQueryMistake(error: unknown, query: string | undefined): unknown {
+  if (query === undefined || statusOf(error) !== STATUS.invalidArgument) return error;
+  return new CountersignError('usage', `--query ${query}: ${detailsOf(error)}`, {
+    hint: "Write one as Temporal's list filter takes it: CountersignAgent = 'clerk' AND ExecutionStatus = 'Running'.",
+    cause: error,
+  });
+}
+
+/** The histories of runs, in their order; one that is gone meanwhile is counted and left out. */
+export async function* fetchRuns(
+  client: Pick<Countersign, 'history'>,
+  runs: readonly RunSummary[],
+  progress: ReplayProgress,
+): AsyncGenerator<NamedRun> {
+  const fetch = async (run: RunSummary) => ({ run, history: await unlessGone(client.history(run)) });
+  for await (const { run, history } of mapOrdered(runs, AT_ONCE, fetch)) {
+    if (history === undefined) progress.gone += 1;
+    else yield { turn: run.turn, runId: run.runId, history };
+  }
+}
+
+/** The runs of one turn, whose histories name their ids. */
+export async function* namedRuns(histories: readonly History[]): AsyncGenerator<NamedRun> {
+  for (const history of histories) yield { ...turnIdOf(history), history };
+}
+
+type Replay = Replaying['replay'];
+
+/** Replays in a process of its own, with a deadline. */
+export async function replayWithDeadline({ options, context, taskTimeoutMs }: Work): Promise<Replay> {
+  const workflowBundle = await bundleToReplay(options.workflows);
+  const { encryptionKeyFile: keyFile } = context.options();
+  const setup = { workflowBundle, taskTimeoutMs, ...defined({ keyFile }) };
+  return (runs) => replayIsolated({ setup, env: context.env }, runs);
+}
+
+/** Replays in this process, where a debugger can stop the code for as long as it likes. */
+export async function replayHere({ options, context }: Work, probe: Probe): Promise<Replay> {
+  const workflowBundle = await bundleToReplay(options.workflows);
+  const code = codeToReplay(workflowBundle, (await encryptionOf(context)).replay());
+  return (runs) => replayRuns(code, runs, probe);
+}
+
+/**
+ * The code to replay with: the turn of this installation, or the user's own workflows, which are bundled now.
+ *
+ * @throws CountersignError `file_failed` for a path that is not there, `config_invalid` for what cannot be bundled.
+ */
+export async function bundleToReplay(workflows: string | undefined): Promise<WorkflowBundleOption> {
+  if (workflows === undefined) return { codePath: join(ROOT, 'lib', 'workflow-bundle.js') };
+  const workflowsPath = resolve(workflows);
+  if (!existsSync(workflowsPath))
+    throw new CountersignError('file_failed', `--workflows ${workflows}: there is no such file`);
+  try {
+    return await bundleOwn(workflowsPath);
+  } catch (cause) {
+    const hint = 'name the file that your worker has as workflowsPath';
+    const message = `the workflows in ${workflows} cannot be bundled: ${errorMessage(cause)}`;
+    throw new CountersignError('config_invalid', message, { hint, cause });
+  }
+}
+
+async function bundleOwn(workflowsPath: string): Promise<WorkflowBundleOption> {
+  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
+  // The error says what is wrong.
+  return bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR', () => undefined) });
+}
+
+/** What the process that replays is given, and its environment. */
+export interface ProcessOptions {
+  setup: Setup;
+  env: NodeJS.ProcessEnv;
+}
+
+const PROGRAM = join(ROOT, 'lib', 'cli', 'replay', 'process.js');
+
+/** The process that replays. It ends with the one that started it. */
+class ReplayProcess {
+  private readonly child: ChildProcess;
+  private readonly answers: AsyncIterator<Answer[]>;
+  private readonly ended: Promise<Answer>;
+
+  constructor({ setup, env }: ProcessOptions) {
+    // Without the flags of this process, such as a debugger's, and without what Node prints when memory runs out.
+    const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
+    this.child = fork(PROGRAM, { env, execArgv: [], serialization: 'advanced', stdio: [...stdio] });
+    this.answers = on(this.child, 'message');
+    this.ended = endOf(this.child);
+    this.send(setup);
+  }
+
+  /** Replays a run after those that were asked for before. Where the process ends all that still wait get the same answer. */
+  replay(ask: Ask): Promise<Answer> {
+    this.send(ask);
+    return Promise.race([this.answer(), this.ended]);
+  }
+
+  private async answer(): Promise<Answer> {
+    const { value } = await this.answers.next();
+    return value[0];
+  }
+
+  end(): void {
+    this.child.kill('SIGKILL');
+  }
+
+  private send(message: Setup | Ask): void {
+    // A failed send needs no report: the `exit` event reports that the process is gone.
+    this.child.send(message, () => undefined);
+  }
+}
+
+/** When memory runs out at once, the process ends before it can report where the code was. */
+async function endOf(child: ChildProcess): Promise<Answer> {
+  try {
+    const [code, signal] = await once(child, 'exit');
+    // So ends Node where a program of ours fails.
+    if (code === 1) return { broken: 'the process that replays has failed' };
+    const how = `ends the process that runs it (${signal ?? code}), as it does where memory runs out`;
+    return stuckAnswer({ startedId: FIRST, how });
+  } catch (error) {
+    return { broken: `the process that replays cannot be started: ${String(error)}` };
+  }
+}
+
+const FIRST = 1;
+
+/**
+ * Replays runs one after the other in another process. Where the code of a run does not stop, that process is ended and
+ * the next run gets a new one. This process stays free meanwhile and sends the next run ahead.
+ */
+export async function* replayIsolated<T extends RunToReplay>(
+  options: ProcessOptions,
+  runs: AsyncIterable<T>,
+): AsyncGenerator<ReplayedRun<T>> {
+  // It loads the SDK while the first run is read.
+  let child = new ReplayProcess(options);
+  const packed = pack(runs);
+  const sendNext = async () => {
+    const { value, done } = await packed.next();
+    return done === true ? undefined : { ...value, answer: child.replay(value.ask) };
+  };
+  try {
+    let sent = await sendNext();
+    while (sent !== undefined) {
+      const { run } = sent;
+      const [answer, next] = await Promise.all([sent.answer, sendNext()]);
+      if ('broken' in answer) throw new Error(answer.broken);
+      const { isLast = false, ...replayed } = answer;
+      if (isLast) child.end();
+      if (isLast && next !== undefined) {
+        child = new ReplayProcess(options);
+        next.answer = child.replay(next.ask);
+      }
+      yield { run, ...replayed };
+      sent = next;
+    }
+  } finally {
+    child.end();
+  }
+}
+
+async function* pack<T extends RunToReplay>(runs: AsyncIterable<T>): AsyncGenerator<{ run: T; ask: Ask }> {
+  for await (const run of runs) yield { run, ask: { turn: run.turn, history: packHistory(run.history) } };
+}

@@ -1,0 +1,228 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describePhase } from '../../history/labels';
+import type { Answer } from '../../client';
+import { digestJson } from '../../contract/digest';
+import { CountersignError } from '../../contract/errors';
+import { checkSchema, withDefaults } from '../../contract/schema/schema';
+import type { RequestOpened } from '../../history/events';
+import type { CallView } from '../../history/view';
+import { proposalLines, sawOf } from '../print/request';
+import { type Choice, choose, confirm } from './terminal';
+import type { Terminal } from './terminal';
+import { confirmDeceptiveText } from './seen';
+import { decide, givenUp, idOf, requestOf, type Subject } from './decision';
+import { changeLines } from '../print/arguments';
+import { indented } from '../print/table';
+import { editText } from './editor';
+import { escapeHidden } from '../../contract/text/unsafe-text';
+import { isObject, type JsonObject } from '../../contract/json';
+import { readJson } from '../../contract/read-json';
+import type { Issue } from '../../contract/tool';
+import { escapeText } from '../print/escape';
+
+/** Who looks at the new preview of changed arguments. */
+export interface Looking {
+  /** Absent where nobody can be asked. */
+  terminal: Terminal | undefined;
+  /** Approve it without a look. */
+  yes: boolean;
+}
+
+/**
+ * Lets a call run with other arguments. Where it has a preview the change comes back as a new revision of the request:
+ * that is shown and asked about, and approved by its own digest.
+ *
+ * @throws CountersignError `still_waiting` where nobody can look at the new revision, `decision_refused` where it has no
+ * preview or is not there any more, `given_up` where the person does not approve it. It waits in each case.
+ */
+export async function decideChanged(
+  subject: Subject,
+  args: JsonObject,
+  { terminal, yes }: Looking,
+): Promise<Answer> {
+  const before = requestOf(subject);
+  const answer = await decide(subject, { decision: 'modified', arguments: args });
+  if (answer.status !== 'accepted' || answer.verdict.asksAgain !== true) return answer;
+  const call = await nextRevision(subject, before);
+  const next: Subject = { ...subject, call };
+  const request = requestOf(next);
+  if (request.note !== undefined) throw notTaken(idOf(subject), request.note);
+  if (yes) return approveUnseen(next, args);
+  const { screen } = subject.context;
+  const place = { turn: subject.turn, screen, now: Date.now() };
+  screen.lines(['', 'with your changes:', ...proposalLines(request, place), '']);
+  if (terminal === undefined) throw unseen(next);
+  const sure =
+    (await confirm(terminal, `Approve ${idOf(next)} ${request.tool} like this?`)) &&
+    (await confirmDeceptiveText(request, terminal));
+  if (!sure) throw givenUp('you did not approve the new preview, which waits now');
+  return decide(next, { decision: 'approved' });
+}
+
+const LOOK_AGAIN_MS = 100;
+/** A preview may take 30 s, and a worker has to come to it. */
+const MOST_MS = 45_000;
+
+/** The request that a change makes, once it is there. */
+async function nextRevision(subject: Subject, before: RequestOpened): Promise<CallView> {
+  const until = Date.now() + MOST_MS;
+  const { client, turn } = subject;
+  for (;;) {
+    const call = (await client.view(turn)).calls.find(({ callId }) => callId === before.callId);
+    if (call?.phase === 'requested' && call.request?.eventId !== before.eventId) return call;
+    if (call?.phase !== 'replanning' && call?.phase !== 'requested') throw gone(subject, call);
+    if (Date.now() >= until) throw slow(subject);
+    await delay(LOOK_AGAIN_MS);
+  }
+}
+
+/** Approves without a look only what was asked for: another person may have changed it meanwhile. */
+function approveUnseen(next: Subject, args: JsonObject): Promise<Answer> {
+  const { arguments: now, schema } = requestOf(next);
+  if (digestJson(now) !== digestJson(withDefaults(schema, args))) throw unseen(next);
+  return decide(next, { decision: 'approved' });
+}
+
+function unseen(next: Subject): CountersignError {
+  const saw = sawOf(requestOf(next));
+  return new CountersignError('still_waiting', `${idOf(next)} has a new preview, which nobody approved yet`, {
+    hint: `Look at it, then: countersign approve ${idOf(next)} --saw ${saw}`,
+    data: { seenDigest: requestOf(next).seenDigest },
+  });
+}
+
+function slow(subject: Subject): CountersignError {
+  return new CountersignError('still_waiting', `the new preview of ${idOf(subject)} is not there yet`, {
+    hint: 'It waits for a decision once a worker has made it; countersign inbox lists it then.',
+  });
+}
+
+function notTaken(id: string, note: string): CountersignError {
+  return new CountersignError('decision_refused', `${id}: ${note}`, {
+    hint: 'The request waits as it was before the change.',
+  });
+}
+
+function gone(subject: Subject, call: CallView | undefined): CountersignError {
+  const now = call === undefined ? 'gone' : describePhase(call.phase, call.result?.success)[0];
+  return new CountersignError('decision_refused', `${idOf(subject)} does not wait any more: it is ${now}`, {
+    hint: 'countersign show says how it ended.',
+  });
+}
+
+/**
+ * Lets a person change the arguments in their editor, shows what changed, asks, and decides. Arguments that
+ * do not fit the schema, or that the turn refuses, go back to the editor with the reasons, until they fit or are given up.
+ *
+ * @throws CountersignError `given_up`, `editor_failed`. Interrupted.
+ */
+export async function decideByEditor(subject: Subject, looking: Looking): Promise<Answer> {
+  const { terminal } = looking;
+  const { arguments: before, schema } = requestOf(subject);
+  const { screen } = subject.context;
+  let draft: Draft = draftOf(before);
+  for (;;) {
+    terminal?.release();
+    const edited = await editArguments(draft, subject);
+    if (typeof edited === 'string') throw givenUp(WHY[edited]);
+    const wanted = withDefaults(schema, edited.arguments);
+    draft = { body: edited.body, issues: schema === undefined ? [] : checkSchema(schema, wanted) };
+    if (draft.issues.length > 0) continue;
+    screen.lines(['what changed:', ...indented(changeLines(before, wanted, screen.style))]);
+    if (terminal !== undefined && (await wantsMore(wanted, subject, terminal))) continue;
+    const answer = await decideChanged(subject, wanted, looking);
+    if (answer.status !== 'refused' || answer.verdict.code !== 'invalid_arguments') return answer;
+    const { issues = [], message } = answer.verdict;
+    draft = { body: edited.body, issues: issues.length > 0 ? issues : [{ path: '', message }] };
+  }
+}
+
+const WHY = { empty: 'the file is empty', unchanged: 'the arguments are as they were' } as const;
+
+const CHOICES: readonly Choice<'approve' | 'leave' | 'edit'>[] = [
+  { means: 'approve', keys: ['y', 'yes'], does: 'let it run with these arguments' },
+  { means: 'leave', keys: ['n', 'no', 'q'], does: 'leave; nothing is decided' },
+  { means: 'edit', keys: ['e'], does: 'edit once more' },
+];
+
+async function wantsMore(args: JsonObject, subject: Subject, terminal: Terminal): Promise<boolean> {
+  const wanted = await choose(terminal, 'Approve with these changes', CHOICES, subject.context.screen);
+  if (wanted === 'edit') return true;
+  const request = requestOf(subject);
+  // Changed arguments of a call with a preview are shown once more, with the new one.
+  const isShown = request.preview !== undefined;
+  const sure =
+    wanted === 'approve' &&
+    (isShown || (await confirmDeceptiveText({ ...request, arguments: args }, terminal)));
+  if (!sure) throw givenUp('you left the changes as they are');
+  return false;
+}
+
+/** New arguments, with their text for another round; or why the person gave up. */
+type EditOutcome = { arguments: JsonObject; body: string } | 'empty' | 'unchanged';
+
+/**
+ * Lets a person edit arguments until they are JSON, or given up: with an empty file, with one left as it was, or with
+ * arguments that are those from before.
+ *
+ * @throws CountersignError `editor_failed`.
+ */
+async function editArguments(first: Draft, subject: Subject): Promise<EditOutcome> {
+  const { arguments: before, tool } = requestOf(subject);
+  let draft = first;
+  for (;;) {
+    const text = documentOf(draft, idOf(subject), tool);
+    const left = await editText({ text, name: 'arguments.jsonc', env: subject.context.env });
+    if (left === text) return 'unchanged';
+    const edited = readDocument(left);
+    if (edited.outcome === 'empty') return 'empty';
+    if (edited.outcome === 'arguments') {
+      const same = digestJson(edited.arguments) === digestJson(before);
+      return same ? 'unchanged' : { arguments: edited.arguments, body: edited.body };
+    }
+    draft = edited.draft;
+  }
+}
+
+/** Arguments as text, and what was wrong with them at the last try. */
+interface Draft {
+  body: string;
+  issues: readonly Issue[];
+}
+
+/** What a person left in the file. */
+type Edited =
+  | { outcome: 'arguments'; arguments: JsonObject; body: string }
+  | { outcome: 'empty' }
+  | { outcome: 'wrong'; draft: Draft };
+
+/** The first draft: the arguments as they are. Nothing in it hides: what would not show is an escape of JSON. */
+export function draftOf(args: JsonObject): Draft {
+  return { body: `${escapeHidden(JSON.stringify(args, null, 2))}\n`, issues: [] };
+}
+
+/** The draft as a file: comments first, what is wrong among them, then the JSON. */
+export function documentOf({ body, issues }: Draft, id: string, tool: string): string {
+  const comments = [
+    `Arguments of ${escapeText(tool)}, ${escapeText(id)}. Lines that start with // are left out.`,
+    'Save and close to go on. To give up, leave the file as it is, or empty: nothing is decided then.',
+    ...(issues.length === 0 ? [] : ['', 'This does not fit:', ...issues.map(issueLine)]),
+  ];
+  return `${comments.map((line) => `// ${line}`.trimEnd()).join('\n')}\n${body}`;
+}
+
+function issueLine({ path, message }: Issue): string {
+  return `  ${escapeText(path) || '(all)'}: ${escapeText(message)}`;
+}
+
+/** Reads what a person left. JSON has no line that starts with `//`, so no argument can look like a comment. */
+export function readDocument(text: string): Edited {
+  const lines = text.split('\n').filter((line) => !/^\s*\/\//.test(line));
+  const body = lines.join('\n');
+  if (body.trim() === '') return { outcome: 'empty' };
+  const wrong = (issues: readonly Issue[]): Edited => ({ outcome: 'wrong', draft: { body, issues } });
+  const read = readJson(body);
+  if (!read.ok) return wrong(read.issues);
+  if (!isObject(read.value)) return wrong([{ path: '', message: 'arguments are one object: { … }' }]);
+  return { outcome: 'arguments', arguments: read.value, body };
+}

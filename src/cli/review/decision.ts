@@ -1,0 +1,131 @@
+import { usageError } from '../options';
+import { randomUUID } from 'node:crypto';
+import type { Answer, Countersign } from '../../client';
+import { defined } from '../../contract/defined';
+import type { Decision } from '../../contract/decision';
+import { CountersignError } from '../../contract/errors';
+import type { RequestOpened } from '../../history/events';
+import type { CallView } from '../../history/view';
+import type { Context } from '../context';
+import { escapeText } from '../print/escape';
+import { digestJson } from '../../contract/digest';
+import type { JsonObject } from '../../contract/json';
+import { type Assignment, setArgument } from '../set-argument';
+
+/** One call that a person decides, and what there is to do it with. */
+export interface Subject {
+  client: Pick<Countersign, 'decide' | 'resolve' | 'view'>;
+  turn: string;
+  call: CallView;
+  /** Who decides, and why where it was said already. */
+  said: { approver: string; reason?: string };
+  context: Pick<Context, 'screen' | 'env'>;
+}
+
+/** `<turn>/<call>`. */
+export function idOf({ turn, call }: Pick<Subject, 'turn' | 'call'>): string {
+  return `${turn}/${call.callId}`;
+}
+
+/** The request of a call that waits for a decision. */
+export function requestOf({ call }: Subject): RequestOpened {
+  if (call.phase === 'requested' && call.request !== undefined) return call.request;
+  const hint = 'countersign inbox lists what waits; countersign show says how it ended';
+  throw new CountersignError('usage', `${call.callId} does not wait for a decision`, { hint });
+}
+
+/** Decides with what the person saw sent along, under one id: sent twice it is taken once. */
+export function decide(
+  { client, turn, call, said }: Subject,
+  decision: Omit<
+    Decision,
+    'callId' | 'seenDigest' | 'callKey' | 'runId' | 'approver' | 'channel' | 'decisionId'
+  >,
+): Promise<Answer> {
+  const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli', decisionId: randomUUID() };
+  return client.decide(turn, { ...head, ...decision });
+}
+
+/** The person left without a decision. The program did not fail. */
+export function givenUp(why: string): CountersignError {
+  return new CountersignError('given_up', `given up: ${escapeText(why)}; nothing was decided`, {
+    hint: 'The request is as open as it was.',
+  });
+}
+
+/** What a person changed or chose on the command line. */
+export interface ApprovalChoice {
+  /** `--args`: instead of what was proposed. */
+  arguments?: JsonObject;
+  /** `--set`, in order, on top of it. */
+  assignments: readonly Assignment[];
+  /** `--hunks`. */
+  hunks?: readonly string[];
+}
+
+/** A decision without who made it. */
+export type Chosen = Pick<
+  Decision,
+  'callId' | 'decision' | 'arguments' | 'hunks' | 'seenDigest' | 'callKey' | 'runId'
+>;
+
+/**
+ * The decision that a choice means: `modified` where the arguments differ from those proposed, `approved` otherwise.
+ *
+ * @throws CountersignError `usage` for a choice that does not fit the call.
+ */
+export function chooseApproval(call: CallView, choice: ApprovalChoice): Chosen {
+  checkKind(call);
+  const edited = editedArguments(call, choice);
+  const { hunks } = choice;
+  if (edited !== undefined && hunks !== undefined)
+    throw usageError('--hunks goes with unchanged arguments only');
+  const head = { callId: call.callId, ...seen(call) };
+  if (edited !== undefined) return { ...head, decision: 'modified', arguments: edited };
+  if (hunks === undefined) return { ...head, decision: 'approved' };
+  return { ...head, decision: 'approved', hunks: checkHunks(call, hunks) };
+}
+
+/** What the person saw of a call; sent with every decision, so that nothing else is decided. */
+export function seen({ request, runId }: CallView): Pick<Decision, 'seenDigest' | 'callKey' | 'runId'> {
+  if (request === undefined) return {};
+  const { seenDigest, callKey } = request;
+  return { seenDigest, callKey, ...defined({ runId }) };
+}
+
+/** What the person saw of a call in doubt; sent along, so that nothing else is resolved. */
+export function keyOf({ doubt, runId }: CallView): { callKey?: string; runId?: string } {
+  return doubt === undefined ? {} : { callKey: doubt.callKey, ...defined({ runId }) };
+}
+
+/** Reads `1,3`. */
+export function parseHunks(text: string): string[] {
+  const ids = text.split(',').map((id) => id.trim());
+  if (ids.some((id) => !/^[1-9]\d*$/.test(id))) {
+    throw usageError(
+      `--hunks ${text}: these are not hunk numbers`,
+      'Write their numbers, such as --hunks 1,3.',
+    );
+  }
+  return [...new Set(ids)];
+}
+
+function checkKind({ phase, callId }: CallView): void {
+  if (phase !== 'in_doubt') return;
+  throw usageError(`${callId} is in doubt; it is resolved, not approved`, 'Use `countersign resolve`.');
+}
+
+function editedArguments(call: CallView, choice: ApprovalChoice): JsonObject | undefined {
+  const proposed = call.request?.arguments ?? call.effective;
+  const edited = choice.assignments.reduce(setArgument, choice.arguments ?? proposed);
+  return digestJson(edited) === digestJson(proposed) ? undefined : edited;
+}
+
+function checkHunks({ request }: CallView, hunks: readonly string[]): string[] {
+  const there = request?.preview?.plan?.hunks.map(({ id }) => id) ?? [];
+  if (there.length === 0) throw usageError('this call proposes no hunks; --hunks is for file proposals');
+  const unknown = hunks.filter((id) => !there.includes(id));
+  if (unknown.length > 0)
+    throw usageError(`there is no hunk ${unknown.join(', ')}; there are ${there.join(', ')}`);
+  return [...hunks];
+}

@@ -1,0 +1,126 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import type { Countersign } from '../../client';
+import { CountersignError } from '../../contract/errors';
+import { parseJson } from '../../contract/json';
+import type { ChangedTool } from '../../contract/worker-tools';
+import { SAW_DIGITS } from '../../contract/plan';
+import type { RequestOpened } from '../../history/events';
+import type { CallView, TurnView } from '../../history/view';
+import type { Context } from '../context';
+import { hiddenIn } from '../print/request';
+import { escapeText } from '../print/escape';
+import { confirmInFull, type Terminal } from './terminal';
+import { replaceFile, userStateDir } from '../../files';
+import { defined } from '../../contract/defined';
+import { toFileError } from '../files';
+import { usageError } from '../options';
+
+/**
+ * Checks `--saw`: at least 16 digits of the digest that `show` prints. Without a terminal it is required. Undefined means
+ * that it is absent, so the person must see the request and be asked.
+ *
+ * @throws CountersignError `usage`, and `decision_refused` where the request is another one by now.
+ */
+export function checkSeenDigest(
+  { callId, seenDigest }: RequestOpened,
+  { saw, id, canAsk }: { saw: string | undefined; id: string; canAsk: boolean },
+): 'said' | undefined {
+  if (saw === undefined && canAsk) return undefined;
+  if (saw === undefined) {
+    const hint = `Look at it with \`countersign show ${escapeText(id)}\` and approve with the --saw it prints.`;
+    throw usageError(`there is no terminal here to ask whether you saw ${escapeText(id)}`, hint);
+  }
+  if (!DIGEST.test(saw)) {
+    const hint = `Copy the ${SAW_DIGITS} hex digits that \`countersign show ${escapeText(id)}\` prints.`;
+    throw usageError(`--saw ${escapeText(saw)}: this is not a digest`, hint);
+  }
+  if (seenDigest.startsWith(saw)) return 'said';
+  throw new CountersignError('decision_refused', `${callId} is not what you saw: --saw ${saw} does not fit`, {
+    hint: `Look at it again with \`countersign show ${escapeText(id)}\`.`,
+  });
+}
+
+const DIGEST = new RegExp(`^[0-9a-f]{${SAW_DIGITS},64}$`);
+
+/** Asks once more where a request holds characters that deceive the eye. True without a question where it holds none. */
+export async function confirmDeceptiveText(request: RequestOpened, terminal: Terminal): Promise<boolean> {
+  const hidden = hiddenIn(request);
+  if (hidden === 0) return true;
+  const what = hidden === 1 ? 'a character that deceives' : `${hidden} characters that deceive`;
+  return confirmInFull(terminal, `It holds ${what} the eye; each stands there as a mark.`);
+}
+
+/** The requests of a turn whose tool changed meanwhile, for printing them. */
+export async function changedIn(
+  client: Pick<Countersign, 'changedTools'>,
+  { turn, requests }: Pick<TurnView, 'turn' | 'requests'>,
+): Promise<{ changed?: readonly ChangedTool[] }> {
+  return defined({ changed: requests.length === 0 ? undefined : await client.changedTools(turn) });
+}
+
+/** Remembers that requests are printed in full, where a person reads them. What cannot be kept is only asked again. */
+export async function rememberPrinted(
+  calls: CallView | readonly CallView[],
+  { screen, env }: Pick<Context, 'screen' | 'env'>,
+): Promise<void> {
+  if (!screen.isTerminal) return;
+  const shown = [calls].flat().flatMap(({ phase, request }) => {
+    return phase === 'requested' && request !== undefined ? [request] : [];
+  });
+  try {
+    await notePrinted(shown, env);
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    screen.note(screen.style.quiet(`not remembered as seen: ${escapeText(error.message)}`));
+  }
+}
+
+/** More than a person looks at before they decide; the oldest are forgotten. */
+const MOST = 500;
+
+const fileSchema = z.object({ version: z.literal(1), printed: z.array(z.string()) });
+
+type Env = NodeJS.ProcessEnv;
+type Printed = Pick<RequestOpened, 'callKey' | 'seenDigest'>;
+
+/** Whether this user was shown exactly this request on this machine, on a terminal. */
+export async function wasPrinted(request: Printed, env: Env): Promise<boolean> {
+  return (await readPrinted(env)).includes(nameOf(request));
+}
+
+/**
+ * Remembers requests that were printed in full on a terminal, so that approving them need not print them again. Two
+ * commands at once may forget one of them; it is asked about then.
+ *
+ * @throws CountersignError `file_failed`
+ */
+export async function notePrinted(requests: readonly Printed[], env: Env): Promise<void> {
+  if (requests.length === 0) return;
+  const names = new Set(requests.map(nameOf));
+  const before = (await readPrinted(env)).filter((name) => !names.has(name));
+  const file = fileIn(env);
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    const printed = [...before, ...names].slice(-MOST);
+    await replaceFile(file, `${JSON.stringify({ version: 1, printed })}\n`);
+  } catch (error) {
+    throw toFileError(error, `writing ${file}`);
+  }
+}
+
+/** An unreadable file counts as empty: the approver sees the request again. */
+async function readPrinted(env: Env): Promise<readonly string[]> {
+  const text = await readFile(fileIn(env), 'utf8').catch(() => '');
+  return fileSchema.safeParse(parseJson(text)).data?.printed ?? [];
+}
+
+/** Two requests may ask for the same; having seen one is not having seen the other. */
+function nameOf({ callKey, seenDigest }: Printed): string {
+  return `${callKey} ${seenDigest}`;
+}
+
+function fileIn(env: Env): string {
+  return join(userStateDir(env), 'printed.json');
+}

@@ -1,0 +1,162 @@
+import { createInterface, type Interface } from 'node:readline';
+import { CountersignError } from '../../contract/errors';
+import { safeLine } from '../print/escape';
+import type { Screen } from '../print/screen';
+
+/** Where a person types, and where what they type appears. */
+export interface Keyboard {
+  input: NodeJS.ReadableStream & { isTTY?: boolean | undefined };
+  output: NodeJS.WritableStream & Size & { isTTY?: boolean | undefined };
+}
+
+/** Columns and rows, where they are known; they change when the window does. */
+interface Size {
+  columns?: number | undefined;
+  rows?: number | undefined;
+}
+
+/** The person left: Ctrl-C, or the end of the input. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+
+  constructor(message = 'nothing was decided') {
+    super(message);
+  }
+}
+
+/** A conversation with the person at the terminal. Close it, whatever happens: the terminal is theirs again then. */
+export interface Terminal {
+  /**
+   * Asks for one line. Ignores what was typed before the question appeared.
+   *
+   * @throws Interrupted when the person leaves.
+   */
+  ask(question: string): Promise<string>;
+  /**
+   * Waits for something to be done, unless the person leaves meanwhile.
+   *
+   * @throws Interrupted when the person leaves.
+   */
+  meanwhile<T>(work: Promise<T>): Promise<T>;
+  /** Gives the terminal away, to an editor, until the next question. */
+  release(): void;
+}
+
+/** Whether there is a person to ask: both what they type on and what they read are a terminal. */
+export function canAsk(keyboard: Keyboard | undefined): keyboard is Keyboard {
+  return keyboard?.input.isTTY === true && keyboard.output.isTTY === true;
+}
+
+/** Opens a terminal; no history of what was typed is kept. */
+export function openTerminal({ input, output }: Keyboard): Terminal {
+  const left = new AbortController();
+  const gone = untilLeft(left.signal);
+  // A rejection that nobody awaits must not end the process.
+  gone.catch(() => undefined);
+  let lines: Interface | undefined;
+  let waiting: { resolve(line: string): void; reject(error: Error): void } | undefined;
+  const leave = (): void => {
+    left.abort();
+    waiting?.reject(new Interrupted());
+    waiting = undefined;
+    release();
+  };
+  const release = (): void => {
+    const open = lines;
+    lines = undefined;
+    open?.close();
+  };
+  const open = (): Interface => {
+    const made = createInterface({ input, output, terminal: true, historySize: 0 });
+    made.on('line', (line) => {
+      waiting?.resolve(line);
+      waiting = undefined;
+    });
+    made.on('SIGINT', leave);
+    made.on('close', () => {
+      if (made === lines) leave();
+    });
+    return made;
+  };
+  return {
+    release,
+    meanwhile: (work) => Promise.race([gone, work]),
+    ask: (question) =>
+      new Promise((resolve, reject) => {
+        if (left.signal.aborted) return reject(new Interrupted());
+        lines ??= open();
+        waiting = { resolve, reject };
+        // Ctrl-U: drops half a line that was typed before the question.
+        lines.write(null, { ctrl: true, name: 'u' });
+        lines.setPrompt(safeLine(question, true));
+        lines.prompt();
+      }),
+  };
+}
+
+function untilLeft(left: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    left.addEventListener('abort', () => reject(new Interrupted()), { once: true });
+  });
+}
+
+/**
+ * Opens a terminal for as long as it is used.
+ *
+ * @throws CountersignError `usage` where nobody could answer; `hint` says what to do then.
+ */
+export async function withTerminal<T>(
+  keyboard: Keyboard | undefined,
+  hint: string,
+  use: (terminal: Terminal) => Promise<T>,
+): Promise<T> {
+  if (!canAsk(keyboard)) throw new CountersignError('usage', 'there is no terminal to ask at', { hint });
+  const terminal = openTerminal(keyboard);
+  try {
+    return await use(terminal);
+  } finally {
+    terminal.release();
+  }
+}
+
+/** One answer: the keys that mean it, the first of which is shown, and what it does. */
+export interface Choice<T extends string> {
+  means: T;
+  keys: readonly string[];
+  does: string;
+}
+
+/** Asks until the answer is one of the choices. `?` and Enter alone list what each does. */
+export async function choose<T extends string>(
+  terminal: Pick<Terminal, 'ask'>,
+  question: string,
+  choices: readonly Choice<T>[],
+  screen: Pick<Screen, 'lines'>,
+): Promise<T> {
+  const keys = choices.flatMap(({ keys: [first = ''] }) => first);
+  for (;;) {
+    const said = (await terminal.ask(`${question} [${[...keys, '?'].join(',')}]? `)).trim().toLowerCase();
+    const chosen = choices.find((choice) => choice.keys.includes(said));
+    if (chosen !== undefined) return chosen.means;
+    screen.lines(choices.map(({ keys: [first = ''], does }) => `${first.padEnd(2)} ${does}`));
+  }
+}
+
+/** Asks for a yes. Everything else is a no, Enter too. */
+export async function confirm(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
+  const said = (await terminal.ask(`${question} [y/N] `)).trim().toLowerCase();
+  return said === 'y' || said === 'yes';
+}
+
+/** Asks for the whole word `yes`: for what is easily overlooked. */
+export async function confirmInFull(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
+  return (await terminal.ask(`${question} Type yes to go on: `)).trim().toLowerCase() === 'yes';
+}
+
+/** Asks until something is said. */
+export async function askUntilAnswered(terminal: Pick<Terminal, 'ask'>, question: string): Promise<string> {
+  for (;;) {
+    const said = (await terminal.ask(question)).trim();
+    if (said !== '') return said;
+  }
+}

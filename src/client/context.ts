@@ -1,0 +1,17 @@
+import type { Client, ConnectionLike } from '@temporalio/client';
+import type { HistorySource } from '../history/read';
+import type { Outbox } from './outbox';
+
+/** What every operation of the client works with. */
+export interface ClientContext {
+  client: Client;
+  /** Lists turns: what cannot be decoded of one must not hide the others. */
+  lister: Client;
+  connection: ConnectionLike;
+  namespace: string;
+  source: HistorySource;
+  /** Decisions and resolutions go through it. */
+  outbox: Outbox;
+  /** How long `start` waits for missing search attributes, in milliseconds. */
+  readyMs: number;
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { temporal } from '@temporalio/proto';
+import type { Abandonment } from '../contract/decision';
+import { SIGNALS } from '../contract/names';
+import { STATUS, statusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
+import { isTurn } from './find-turn';
+import { CountersignError } from '../contract/errors';
+import { decodeRuns, readHistories, readHistory, describeTurn } from '../history/read';
+import { lastChange, planReset, type ResetPlan } from '../history/reset';
+import type { ClientContext } from './context';
+import type { ResetReason, StartedTurn } from './types';
+
+/** Asks a turn to end. A turn that has ended stays as it is. */
+export async function cancelTurn(context: ClientContext, turn: string, reason = ''): Promise<void> {
+  const { client, connection, namespace } = context;
+  const request = {
+    namespace,
+    workflowExecution: { workflowId: turn },
+    identity: client.options.identity,
+    requestId: randomUUID(),
+    reason,
+  };
+  await unlessEnded(context, turn, async () => {
+    await connection.workflowService.requestCancelWorkflowExecution(request);
+  });
+}
+
+/** Cancels a turn and lets it end with its calls in doubt unresolved. */
+export async function abandonTurn(
+  context: ClientContext,
+  turn: string,
+  abandonment: Abandonment,
+): Promise<void> {
+  const handle = context.client.workflow.getHandle(turn);
+  await unlessEnded(context, turn, () => handle.signal(SIGNALS.abandon, abandonment));
+  await cancelTurn(context, turn, abandonment.reason);
+}
+
+async function unlessEnded(context: ClientContext, turn: string, act: () => Promise<void>): Promise<void> {
+  try {
+    await context.connection.withDeadline(Date.now() + 10_000, act);
+  } catch (error) {
+    if (!isNotFound(error)) throw toCountersignError(error, `cancelling turn ${turn}`);
+    if (!(await isTurn(context, turn))) throw turnNotFound(turn);
+  }
+}
+
+/** The server's answer both where there is no such workflow and where it is closed. */
+export function isNotFound(error: unknown): boolean {
+  return (
+    statusOf(error) === STATUS.notFound || (error instanceof Error && error.name === 'WorkflowNotFoundError')
+  );
+}
+
+const { ResetWorkflowExecutionRequest } = temporal.api.workflowservice.v1;
+const { ResetReapplyExcludeType } = temporal.api.enums.v1;
+
+/** Reads the record and plans; nothing is changed. */
+export async function planTurnReset(
+  context: ClientContext,
+  turn: string,
+  before: string,
+): Promise<ResetPlan> {
+  return planReset(await decodeRuns(context.source, await readHistories(context.source, turn)), before);
+}
+
+/** Resets a turn as planned, if it has not changed since. */
+export async function resetTurn(
+  context: ClientContext,
+  plan: ResetPlan,
+  reason: ResetReason,
+): Promise<StartedTurn> {
+  await assertUnchanged(context, plan);
+  const { turn, runId, taskEventId } = plan;
+  // Made from a plain object, because the id is a 64-bit integer there.
+  const request = ResetWorkflowExecutionRequest.fromObject({
+    namespace: context.namespace,
+    workflowExecution: { workflowId: turn, runId },
+    workflowTaskFinishEventId: taskEventId,
+    requestId: randomUUID(),
+    reason: reasonText(plan, reason),
+    resetReapplyExcludeTypes: NOTHING_AGAIN,
+  });
+  const answer = await ask(context, `resetting turn ${turn}`, () =>
+    context.connection.workflowService.resetWorkflowExecution(request),
+  );
+  return { turn, runId: answer.runId ?? '' };
+}
+
+/** The server must not apply decisions or cancellations from after the reset point again. */
+const NOTHING_AGAIN = [
+  ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL,
+  ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
+  ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_NEXUS,
+  ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_CANCEL_REQUEST,
+];
+
+function reasonText({ before }: ResetPlan, { reason, approver = 'somebody' }: ResetReason): string {
+  return `${approver} went back to before ${before}${reason === undefined || reason === '' ? '' : `: ${reason}`}`;
+}
+
+/** A person agreed to the plan, not to what happened since. */
+async function assertUnchanged(
+  context: ClientContext,
+  { turn, runId, lastEventId }: ResetPlan,
+): Promise<void> {
+  const info = (await describeTurn(context, turn))?.workflowExecutionInfo;
+  if (info === undefined || info === null) throw turnNotFound(turn);
+  if (info.execution?.runId === runId) {
+    const [run = []] = await decodeRuns(context.source, [await readHistory(context.source, { turn, runId })]);
+    if (lastChange(run) === lastEventId) return;
+  }
+  throw new CountersignError('reset_refused', `${turn} has changed since the reset was planned`, {
+    hint: 'Look again at what it would do.',
+  });
+}

@@ -1,0 +1,51 @@
+/** Lets at most `size` jobs run at once; the others wait in the order they came. */
+export class Pool {
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private readonly size: number) {}
+
+  async run<T>(job: () => Promise<T>): Promise<T> {
+    if (this.running >= this.size) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else this.running += 1;
+    try {
+      return await job();
+    } finally {
+      this.leave();
+    }
+  }
+
+  get isIdle(): boolean {
+    return this.running === 0;
+  }
+
+  private leave(): void {
+    // The place is handed on, so that no later job can take it first.
+    const next = this.waiting.shift();
+    if (next === undefined) this.running -= 1;
+    else next();
+  }
+}
+
+/** Messages that one client sends at once: more would wait at the server, and be taken for unanswered. */
+const AT_ONCE = 50;
+
+/** To one turn: the server takes ten updates of a run at a time, and others may send some, too. */
+const AT_ONCE_PER_TURN = 8;
+
+/** Sends the messages of one client: at most 50 at once, and 8 to the same turn. */
+export class Outbox {
+  private readonly all = new Pool(AT_ONCE);
+  private readonly turns = new Map<string, Pool>();
+
+  async send<T>(turn: string, job: () => Promise<T>): Promise<T> {
+    const own = this.turns.get(turn) ?? new Pool(AT_ONCE_PER_TURN);
+    this.turns.set(turn, own);
+    try {
+      // The turn first: many messages to one turn must not hold the places of others while they wait for each other.
+      return await own.run(() => this.all.run(job));
+    } finally {
+      if (own.isIdle) this.turns.delete(turn);
+    }
+  }
+}

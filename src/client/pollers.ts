@@ -1,0 +1,129 @@
+import { temporal } from '@temporalio/proto';
+import type { ConnectionLike } from '@temporalio/client';
+import { STATUS, statusOf } from '../history/server-errors';
+import { agentsAmong } from '../contract/worker-tools';
+import { toIso } from '../history/decode/proto';
+
+const { TaskQueueType, WorkerStatus } = temporal.api.enums.v1;
+
+/** A queue's name, and which of its two halves: turns or activities. */
+export interface PolledQueue {
+  name: string;
+  half: 'turns' | 'activities';
+}
+
+/** The server remembers for minutes who polled; one that polls right now has asked within the length of a poll. */
+const RECENT_MS = 70_000;
+
+/** Our workers send a heartbeat every 10 s. */
+const HEARTBEAT_MS = 30_000;
+
+/** A worker that polls a queue. */
+export interface LiveWorker {
+  identity: string;
+  /** Absent until the worker's first heartbeat, some seconds after its start, and where the server has no list of workers. */
+  agents?: readonly string[];
+}
+
+type Server = Pick<ConnectionLike, 'workflowService'>;
+
+/**
+ * The workers that poll a queue, without those that shut down. A killed worker counts for another minute. The server
+ * names the pollers of one partition of a queue only; we know those of the others by their heartbeats.
+ */
+export async function workersOf(
+  server: Server,
+  namespace: string,
+  queue: PolledQueue,
+): Promise<LiveWorker[]> {
+  const [polled, heartbeats] = await Promise.all([
+    polledAt(server, namespace, queue),
+    heartbeatsOf(server, namespace, queue),
+  ]);
+  const live = new Map<string, LiveWorker>();
+  for (const [identity, { agents, leftAt }] of heartbeats)
+    if (leftAt === undefined) live.set(identity, { identity, agents });
+  for (const [identity, at] of polled)
+    if ((heartbeats.get(identity)?.leftAt ?? '') < at && !live.has(identity))
+      live.set(identity, { identity });
+  return [...live.values()];
+}
+
+/** Who has polled a queue lately, and when. */
+async function polledAt(
+  { workflowService }: Server,
+  namespace: string,
+  { name, half }: PolledQueue,
+): Promise<Map<string, string>> {
+  const taskQueueType =
+    half === 'turns' ? TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW : TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY;
+  const { pollers } = await workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name },
+    taskQueueType,
+  });
+  const since = new Date(Date.now() - RECENT_MS).toISOString();
+  const polled = new Map<string, string>();
+  for (const { identity, lastAccessTime } of pollers ?? []) {
+    const at = toIso(lastAccessTime) ?? '';
+    if (at > since) polled.set(identity ?? '?', at);
+  }
+  return polled;
+}
+
+/** Older servers do not know this call, and a key may not permit it. Recent pollers count then. */
+const NO_HEARTBEATS: readonly (number | undefined)[] = [
+  ...[STATUS.unimplemented, STATUS.permissionDenied],
+  // A busy server: the pollers of the queue have to be enough.
+  ...[STATUS.deadlineExceeded, STATUS.resourceExhausted],
+];
+
+/** The last heartbeat of a worker. */
+interface LastHeartbeat {
+  at: string;
+  /** When it reported that it ends. */
+  leftAt?: string;
+  agents: readonly string[];
+}
+
+/** The last heartbeat of each worker of a queue; none where the server has no such list, or refuses it. */
+async function heartbeatsOf(
+  { workflowService }: Server,
+  namespace: string,
+  queue: PolledQueue,
+): Promise<Map<string, LastHeartbeat>> {
+  const heartbeats = new Map<string, LastHeartbeat>();
+  try {
+    const { workersInfo } = await workflowService.listWorkers({ namespace, pageSize: 1000 });
+    for (const { workerHeartbeat: heartbeat } of workersInfo ?? []) {
+      if (!heartbeat || heartbeat.taskQueue !== queue.name) continue;
+      const one = heartbeatOf(heartbeat, queue);
+      const identity = heartbeat.workerIdentity ?? '';
+      const known = heartbeats.get(identity);
+      // A process may have several workers, and a later process the same name: a running one wins.
+      if (one !== undefined && (known === undefined || isLater(one, known))) heartbeats.set(identity, one);
+    }
+  } catch (error) {
+    if (!NO_HEARTBEATS.includes(statusOf(error))) throw error;
+  }
+  return heartbeats;
+}
+
+function isLater(one: LastHeartbeat, other: LastHeartbeat): boolean {
+  const goesOn = one.leftAt === undefined;
+  return goesOn === (other.leftAt === undefined) ? one.at > other.at : goesOn;
+}
+
+/** Undefined for a worker that polls only the other half of its queue, and for one without a recent heartbeat. */
+function heartbeatOf(
+  heartbeat: temporal.api.worker.v1.IWorkerHeartbeat,
+  { half }: PolledQueue,
+): LastHeartbeat | undefined {
+  const at = toIso(heartbeat.heartbeatTime) ?? '';
+  const agents = agentsAmong((heartbeat.plugins ?? []).map(({ name }) => name ?? ''));
+  if (heartbeat.status !== WorkerStatus.WORKER_STATUS_RUNNING) return { at, leftAt: at, agents };
+  const { currentPollers } =
+    (half === 'turns' ? heartbeat.workflowPollerInfo : heartbeat.activityPollerInfo) ?? {};
+  const since = new Date(Date.now() - HEARTBEAT_MS).toISOString();
+  return at > since && (currentPollers ?? 0) > 0 ? { at, agents } : undefined;
+}

@@ -1,0 +1,23 @@
+/** Whether a field is left out where it is undefined; `unknown` is left as it is, and so is what has any name. */
+type Optional<K, V> = unknown extends V
+  ? false
+  : string extends K
+    ? false
+    : undefined extends V
+      ? true
+      : false;
+
+/** The same fields, optional where they may be undefined. */
+export type Defined<T> = {
+  [K in keyof T as Optional<K, T[K]> extends true ? never : K]: string extends K
+    ? Exclude<T[K], undefined>
+    : T[K];
+} & {
+  [K in keyof T as Optional<K, T[K]> extends true ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Leaves out the fields that are undefined: absent and undefined are two things in our types. */
+export function defined<T extends object>(fields: T): Defined<T>;
+export function defined(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,233 @@
+import type { CallOutput, VerifyOutput } from './call';
+import { isObject, isSoundJson } from './json';
+import { LIMITS } from './limits';
+import { RESERVED_TOOL_NAMES } from './names';
+import { TOOL_ERROR_CODES, type ToolResult } from './result';
+import { schemaCheck } from './schema/schema';
+import type { PrepareOutput, ThinkOutput } from './think';
+import { EFFECTS, type JsonSchema, ORDERS, SAFETIES } from './tool';
+import { utf8Bytes } from './transcript';
+import { WORLDS } from './fork';
+import { soundCheck } from './schema/message';
+import type { TurnInput } from './turn';
+
+/**
+ * What activities return, read strictly: an operator may complete any of them with anything (`temporal activity
+ * complete`), and what later code could choke on would stop the turn for good. Only what is looked at later is checked.
+ */
+const TEXT: JsonSchema = { type: 'string' };
+const OBJECT: JsonSchema = { type: 'object' };
+const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
+const CALL_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' };
+/** Milliseconds that a timer can take; some 31 years. */
+const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
+
+const object = (
+  properties: Record<string, JsonSchema>,
+  optional: Record<string, JsonSchema> = {},
+): JsonSchema => ({
+  type: 'object',
+  properties: { ...properties, ...optional },
+  required: Object.keys(properties),
+});
+
+const FAILURE = object({ code: { enum: [...TOOL_ERROR_CODES] }, message: TEXT }, { stack: TEXT });
+const METADATA = object({
+  execution_time_ms: { type: 'number' },
+  safety_level: { enum: [...SAFETIES, null] },
+  approved: { type: 'boolean' },
+  attempt: { type: 'number' },
+  timestamp: TEXT,
+});
+// A model may ask for any name; only a call that runs needs one of a tool.
+const HEAD = { callId: CALL_ID, id: TEXT, tool: TEXT };
+const RESULT: JsonSchema = {
+  ...object(
+    {
+      ...HEAD,
+      server: TEXT,
+      arguments: OBJECT,
+      success: { type: 'boolean' },
+      content: TEXT,
+      contentType: TEXT,
+      metadata: METADATA,
+    },
+    { error: FAILURE },
+  ),
+  if: { properties: { success: { const: false } } },
+  then: { required: ['error'] },
+};
+
+const HUNK = object({ id: NAME, lines: { type: 'array', items: TEXT } });
+const PLAN = object({ path: TEXT, targetHash: TEXT, hunks: { type: 'array', items: HUNK } });
+const SETTINGS = object(
+  {
+    safety: { enum: [...SAFETIES] },
+    effect: { enum: [...EFFECTS] },
+    timeoutMs: MS,
+    heartbeatMs: MS,
+    retry: object(
+      {
+        maximumAttempts: { type: 'integer', minimum: 1, maximum: 1e6 },
+        initialIntervalMs: MS,
+        backoffCoefficient: { type: 'number', minimum: 1, maximum: 1e6 },
+      },
+      { maximumIntervalMs: MS },
+    ),
+    requestExpiresMs: { anyOf: [MS, { type: 'null' }] },
+    startWithinMs: MS,
+  },
+  { taskQueue: NAME, local: { type: 'boolean' }, noBatch: { type: 'boolean' } },
+);
+// Temporal's own limit for a type; a name of ours is an activity of ours, which a reply must not call.
+const TOOL: JsonSchema = { ...NAME, pattern: '^[^.]*$', not: { enum: [...RESERVED_TOOL_NAMES] } };
+const VALID = object(
+  { arguments: OBJECT, argsDigest: TEXT, toolDigest: TEXT, settings: SETTINGS, tool: TOOL },
+  { proposed: OBJECT, preview: object({ text: TEXT }, { plan: PLAN }), policyReason: TEXT },
+);
+const INVALID = object({ proposed: OBJECT, result: RESULT }, { raw: TEXT });
+const REMOTE = object({ taskQueue: NAME, raw: TEXT }, { askFirst: TEXT });
+const only = (kinds: string[], then: JsonSchema): JsonSchema => ({
+  if: { properties: { kind: { enum: kinds } } },
+  then,
+});
+const CALL: JsonSchema = {
+  ...object({ ...HEAD, kind: { enum: ['run', 'ask', 'invalid', 'recorded', 'remote'] } }),
+  allOf: [only(['run', 'ask'], VALID), only(['invalid', 'recorded'], INVALID), only(['remote'], REMOTE)],
+};
+const COUNT: JsonSchema = { type: 'number', minimum: 0 };
+
+const isThinkOutput = guard<ThinkOutput>(
+  object(
+    {
+      replyId: { ...NAME, maxLength: 200 },
+      text: TEXT,
+      calls: { type: 'array', items: CALL },
+      schemas: { type: 'object', additionalProperties: OBJECT },
+      model: TEXT,
+      finishReason: TEXT,
+      order: { enum: [...ORDERS] },
+      maxSteps: { type: 'integer', minimum: 1 },
+    },
+    {
+      usage: { type: 'object', properties: { inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT } },
+    },
+  ),
+);
+const isPrepareOutput = guard<PrepareOutput>(object({ call: CALL }, { schema: OBJECT }));
+const isCallOutput = guard<CallOutput>({
+  type: 'object',
+  anyOf: [
+    object({ result: RESULT }, { contentDigest: NAME }),
+    object({ inDoubt: object({ message: TEXT }, { partial: TEXT, running: { const: true } }) }),
+    object({ askAgain: TEXT }),
+    object({ notHere: TEXT }, { secret: TEXT }),
+  ],
+});
+const isVerifyOutput = guard<VerifyOutput>({
+  type: 'object',
+  anyOf: [
+    object({ outcome: { const: 'happened' }, result: RESULT }),
+    object({ outcome: { enum: ['did_not', 'cannot_tell'] }, message: TEXT }),
+  ],
+});
+const isResult = guard<ToolResult>(RESULT);
+
+/** A reply; undefined: it cannot be read. */
+export function readThinkOutput(value: unknown): ThinkOutput | undefined {
+  if (!isThinkOutput(value)) return undefined;
+  const ids = new Set(value.calls.map(({ callId }) => callId));
+  return ids.size === value.calls.length ? value : undefined;
+}
+
+/** A call as it was prepared; undefined: it cannot be read, or it is another call. */
+export function readPrepareOutput(value: unknown, callId: string): PrepareOutput | undefined {
+  return isPrepareOutput(value) && value.call.callId === callId ? value : undefined;
+}
+
+/** What a call came to; undefined: it cannot be read, or it is of another call. */
+export function readCallOutput(value: unknown, callId: string): CallOutput | undefined {
+  if (!isCallOutput(value)) return undefined;
+  return 'result' in value && value.result.callId !== callId ? undefined : value;
+}
+
+/** Whether a call in doubt took effect; undefined: it cannot be read, or it is of another call. */
+export function readVerifyOutput(value: unknown, callId: string): VerifyOutput | undefined {
+  if (!isVerifyOutput(value)) return undefined;
+  return value.outcome === 'happened' && value.result.callId !== callId ? undefined : value;
+}
+
+/** A result that anybody may have sent, its content cut to the most that a tool may return; undefined: it cannot be read. */
+export function readResult(value: unknown, callId: string): ToolResult | undefined {
+  if (!isResult(value) || value.callId !== callId) return undefined;
+  if (utf8Bytes(value.content) <= LIMITS.outputBytesMost) return value;
+  // No character has more than four bytes.
+  const kept = value.content.slice(0, LIMITS.outputBytesMost / 4);
+  return { ...value, content: `${kept}\n[cut: it was over ${LIMITS.outputBytesMost} bytes]` };
+}
+
+/** Whether a value fits, and is JSON that everything of ours can take. */
+function guard<T>(schema: JsonSchema): (value: unknown) => value is T {
+  const check = schemaCheck(schema);
+  return (value): value is T => isSoundJson(value) && check(value).length === 0;
+}
+
+const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };
+const LIST: JsonSchema = { type: 'array' };
+
+const COUNTS = object(
+  Object.fromEntries(
+    ['calls', 'failed', 'requests', 'denied', 'modified', 'expired', 'inDoubt'].map((name) => [name, WHOLE]),
+  ),
+);
+const VERDICT = object({ accepted: { type: 'boolean' }, callId: TEXT });
+const SPENT: JsonSchema = {
+  type: 'array',
+  minItems: 2,
+  prefixItems: [TEXT, object({ digest: TEXT, verdict: VERDICT })],
+};
+const CARRIED = object({
+  step: WHOLE,
+  transcript: { type: 'array', items: { type: 'object' } },
+  droppedBefore: WHOLE,
+  results: { type: 'array', items: object({ callId: TEXT, digest: TEXT, success: { type: 'boolean' } }) },
+  spent: { type: 'array', items: SPENT },
+  counts: COUNTS,
+  usage: OBJECT,
+  signalVerdicts: { ...LIST, items: object({ callId: TEXT, verdict: TEXT, decisionId: TEXT, at: TEXT }) },
+});
+const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } });
+
+const issuesOf = soundCheck({
+  type: 'object',
+  properties: { agent: { type: 'string', minLength: 1 }, prompt: TEXT, carried: CARRIED, fork: FORK },
+  required: ['agent', 'prompt'],
+});
+
+/** Whether a workflow was started with what a turn needs. Anybody may start one with anything. */
+export function isTurnInput(value: unknown): value is TurnInput {
+  if (issuesOf(value).length > 0 || !isObject(value)) return false;
+  const given = isObject(value['fork']) ? value['fork']['given'] : undefined;
+  const carried = isObject(value['carried']) ? value['carried']['transcript'] : undefined;
+  const isReadable = given === undefined || readThinkOutput(given) !== undefined;
+  return isReadable && (!Array.isArray(carried) || carried.every(isEntry));
+}
+
+/** By hand: there may be thousands of them. */
+function isEntry(entry: unknown): boolean {
+  if (!isObject(entry)) return false;
+  const { kind, calls } = entry;
+  const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
+  if (kind === 'words') return areText('text');
+  if (kind === 'result')
+    return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
+  return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
+}
+
+function isCall(call: unknown): boolean {
+  return (
+    isObject(call) &&
+    isObject(call['arguments']) &&
+    ['callId', 'id', 'tool'].every((name) => typeof call[name] === 'string')
+  );
+}

@@ -1,0 +1,189 @@
+import type { Json } from './json';
+import type { Issue } from './tool';
+
+/** What a JSON text says; or everything that keeps it from being taken, by place. */
+export type ReadJson = { ok: true; value: Json } | { ok: false; issues: Issue[] };
+
+/** Deeper values would not be read by a person, and take recursive code to its limits. */
+const MOST_LEVELS = 64;
+/** More than these help nobody to correct a text. */
+const MOST_ISSUES = 20;
+
+/**
+ * Reads JSON strictly: what is taken means exactly what was written. Refused, with their places, are keys that are there
+ * twice, keys named `__proto__`, numbers that JavaScript would change, half characters (lone surrogates), and more than
+ * `levels` levels (default 64). Nothing is repaired, nothing throws. Takes time in proportion to the text, in the
+ * workflow sandbox too.
+ */
+export function readJson(text: string, levels = MOST_LEVELS): ReadJson {
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'it cannot be read';
+    return { ok: false, issues: [{ path: '', message: `this is not JSON: ${why}` }] };
+  }
+  const issues = findTraps(text, levels);
+  return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
+}
+
+/** Issues in one line with their places, at most five. */
+export function describeIssues(issues: readonly Issue[]): string {
+  const lines = issues
+    .slice(0, 5)
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  return lines.join('; ') + (issues.length > 5 ? `; and ${issues.length - 5} more` : '');
+}
+
+/**
+ * Whether a number, as written, has the value that JavaScript reads. So `1.0`, `1e2` and `0.10` are exact;
+ * 9007199254740993, `1e400` and 0.1000000000000000055 are not.
+ */
+export function isExact(written: string): boolean {
+  if (/^-?\d{1,15}$/.test(written)) return true;
+  const value = Number(written);
+  if (!Number.isFinite(value)) return false;
+  const kept = String(value);
+  return kept === written || sameDecimal(decimalOf(written), decimalOf(kept));
+}
+
+/** A decimal number: 0.`digits` times ten to the power of `exponent`. */
+interface Decimal {
+  negative: boolean;
+  /** Without zeros at either end; empty for 0. */
+  digits: string;
+  exponent: number;
+}
+
+function decimalOf(written: string): Decimal {
+  const [mantissa = '', power = '0'] = written.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const all = whole + fraction;
+  const start = firstOther(all);
+  const digits = all.slice(start, lastOther(all) + 1);
+  return { negative: mantissa.startsWith('-'), digits, exponent: whole.length - start + Number(power) };
+}
+
+/** Both loops run once over the text; a pattern for zeros at the end of a number would not. */
+function firstOther(digits: string): number {
+  let at = 0;
+  while (digits[at] === '0') at++;
+  return at;
+}
+
+function lastOther(digits: string): number {
+  let at = digits.length - 1;
+  while (digits[at] === '0') at--;
+  return at;
+}
+
+function sameDecimal(one: Decimal, other: Decimal): boolean {
+  if (one.digits === '' || other.digits === '') return one.digits === other.digits;
+  return one.digits === other.digits && one.exponent === other.exponent && one.negative === other.negative;
+}
+
+/** Where the scan is: an object knows its keys so far, a list its place. */
+type Level = { keys: Set<string>; key: string | undefined } | { index: number };
+
+/** The next sign that gives structure, or the beginning of a string or a number. */
+const NEXT = /["{}[\],\d-]/g;
+const NUMBER = /[\d.eE+-]+/y;
+
+/** What JSON.parse passes over in silence. Only for text that it has accepted; one pass. */
+function findTraps(text: string, most: number): Issue[] {
+  const levels: Level[] = [];
+  const issues: Issue[] = [];
+  for (let at = nextSign(text, 0); at !== undefined;) {
+    const end = endOf(text, at);
+    const message = step(levels, text.slice(at, end));
+    if (levels.length > most) return [{ path: '', message: `nested more than ${most} levels deep` }];
+    if (message !== undefined) issues.push({ path: pointerTo(levels), message });
+    if (issues.length === MOST_ISSUES) return issues;
+    at = nextSign(text, end);
+  }
+  return issues;
+}
+
+function nextSign(text: string, from: number): number | undefined {
+  NEXT.lastIndex = from;
+  return NEXT.exec(text)?.index;
+}
+
+function endOf(text: string, at: number): number {
+  if (text[at] === '"') return endOfString(text, at);
+  if (/[^\d-]/.test(text.charAt(at))) return at + 1;
+  NUMBER.lastIndex = at;
+  return NUMBER.test(text) ? NUMBER.lastIndex : at + 1;
+}
+
+/** Looks for quotes and counts the backslashes before each: a pattern would need room for every character. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let before = quote - 1;
+    while (text[before] === '\\') before--;
+    if ((quote - before) % 2 === 1) return quote + 1;
+  }
+  return text.length;
+}
+
+function step(levels: Level[], token: string): string | undefined {
+  const level = levels.at(-1);
+  switch (token[0]) {
+    case '{':
+      return void levels.push({ keys: new Set(), key: undefined });
+    case '[':
+      return void levels.push({ index: 0 });
+    case '}':
+    case ']':
+      return void levels.pop();
+    case ',':
+      return nextItem(level);
+    case '"':
+      return isKey(level) ? takeKey(level, valueOf(token)) : tornIn(valueOf(token));
+    default:
+      return checkNumber(token);
+  }
+}
+
+function nextItem(level: Level | undefined): undefined {
+  if (level === undefined) return;
+  if ('keys' in level) level.key = undefined;
+  else level.index++;
+}
+
+type InObject = Extract<Level, { keys: Set<string> }>;
+
+function isKey(level: Level | undefined): level is InObject {
+  return level !== undefined && 'keys' in level && level.key === undefined;
+}
+
+function takeKey(level: InObject, key: string): string | undefined {
+  const twice = level.keys.has(key);
+  level.keys.add(key);
+  level.key = key;
+  if (twice) return 'this key is there twice';
+  return key === '__proto__' ? 'this key is not allowed' : tornIn(key);
+}
+
+function valueOf(token: string): string {
+  return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1);
+}
+
+/** Half a character: whoever writes it as bytes writes another one. */
+const TORN = /\p{Cs}/u;
+
+function tornIn(text: string): string | undefined {
+  return TORN.test(text) ? 'this text holds half a character (a lone surrogate)' : undefined;
+}
+
+function checkNumber(token: string): string | undefined {
+  if (isExact(token)) return undefined;
+  const value = Number(token);
+  if (!Number.isFinite(value)) return 'this number is too large; write it as text';
+  return `this number would become ${value}; write it as text`;
+}
+
+function pointerTo(levels: readonly Level[]): string {
+  const steps = levels.map((level) => ('keys' in level ? (level.key ?? '') : String(level.index)));
+  return steps.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

@@ -1,0 +1,249 @@
+import { isObject, type JsonObject } from '../json';
+import type { Issue } from '../tool';
+import { type Evaluated, Judged, type Place, silently } from './judged';
+import { assertValue } from './values';
+import { compilePattern } from './pattern';
+import { findReference } from './reference';
+
+/**
+ * Most that one check may do: schemas applied to values, and texts by their length. Some 50 ms. A schema whose branches
+ * multiply meets it; an honest one does not, at the size limits of arguments.
+ */
+export const MOST_WORK = 150_000;
+
+/** A reference that leads to itself has no end. */
+const MOST_DEPTH = 400;
+
+/** Tells that a check was given up. */
+export class TooMuchWork extends Error {}
+
+/** What is worked out once of a schema and not once a value. */
+interface Facts {
+  /** Whether it combines schemas for the same value. */
+  hasBranches: boolean;
+  patterns: { matches: (text: string) => boolean; schema: unknown }[];
+}
+
+const BRANCHES = ['$ref', '$dynamicRef', '$recursiveRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
+
+/** Checks values against one schema (JSON Schema 2020-12). It keeps the schema, which must not change. */
+export class SchemaChecker {
+  private work = 0;
+  private readonly patterns = new Map<string, (text: string) => boolean>();
+  private readonly facts = new Map<JsonObject, Facts>();
+  /** Whether any keyword asks which parts of a value others have looked at. */
+  private readonly keeps: boolean;
+
+  constructor(private readonly root: JsonObject) {
+    this.keeps = JSON.stringify(root).includes('"unevaluated');
+  }
+
+  /** How much the last check did. A workflow judges by it when to take a break, so the same value must keep its count. */
+  get done(): number {
+    return this.work;
+  }
+
+  /** Empty: the value fits. At most 20 issues. Throws where the schema cannot be followed. */
+  issuesOf(value: unknown): Issue[] {
+    this.work = 0;
+    const issues: Issue[] = [];
+    const fits = this.check(this.root, value, { depth: 0, issues, parent: undefined, part: '' });
+    if (fits !== undefined) return [];
+    return issues.length > 0 ? issues : [{ path: '', message: 'does not fit the schema' }];
+  }
+
+  private check(schema: unknown, value: unknown, at: Place): Evaluated | undefined {
+    this.spend(typeof value === 'string' ? 1 + value.length / 64 : 1);
+    const { issues, parent, part } = at;
+    const judged = new Judged({ depth: at.depth + 1, issues, parent, part }, this.keeps);
+    if (at.depth > MOST_DEPTH) throw new TooMuchWork('the schema is nested without end');
+    if (schema === false) judged.fail('is not a known property');
+    if (!isSchema(schema)) return judged.outcome;
+    assertValue({ schema, value, judged, pattern: this.pattern });
+    if (Array.isArray(schema['enum'])) this.spend(schema['enum'].length / 64);
+    if (!judged.isOver && this.factsOf(schema).hasBranches) this.checkBranches(schema, value, judged);
+    if (judged.isOver) return undefined;
+    if (Array.isArray(value)) this.checkItems(schema, value, judged);
+    else if (isObject(value)) this.checkProperties(schema, value, judged);
+    return judged.outcome;
+  }
+
+  private factsOf(schema: JsonObject): Facts {
+    const known = this.facts.get(schema);
+    if (known !== undefined) return known;
+    const patterns = Object.entries(objectOf(schema['patternProperties'])).map(([source, sub]) => ({
+      matches: this.pattern(source),
+      schema: sub,
+    }));
+    const facts = { hasBranches: BRANCHES.some((key) => schema[key] !== undefined), patterns };
+    this.facts.set(schema, facts);
+    return facts;
+  }
+
+  /** References, and keywords that combine schemas for the same value. */
+  private checkBranches(schema: JsonObject, value: unknown, judged: Judged): void {
+    const { at } = judged;
+    for (const key of ['$ref', '$dynamicRef', '$recursiveRef']) {
+      const reference = schema[key];
+      if (typeof reference === 'string') judged.take(this.check(this.resolve(reference), value, at));
+    }
+    for (const one of listOf(schema['allOf'])) judged.take(this.check(one, value, at));
+    this.checkAnyOf(listOf(schema['anyOf']), value, judged);
+    this.checkOneOf(listOf(schema['oneOf']), value, judged);
+    const silent = silently(at);
+    if (schema['not'] !== undefined && this.check(schema['not'], value, silent) !== undefined)
+      judged.fail('Instance matched "not" schema.');
+    if (schema['if'] === undefined) return;
+    const condition = this.check(schema['if'], value, silent);
+    if (condition !== undefined) judged.take(condition);
+    const next = schema[condition === undefined ? 'else' : 'then'];
+    if (next !== undefined) judged.take(this.check(next, value, at));
+  }
+
+  /** What is wrong with each branch is only worth telling where none fits. */
+  private checkAnyOf(branches: readonly unknown[], value: unknown, judged: Judged): void {
+    if (branches.length === 0) return;
+    const issues = judged.at.issues && [];
+    const fitting = branches
+      .map((one) => this.check(one, value, { ...judged.at, issues }))
+      .filter((outcome) => outcome !== undefined);
+    if (fitting.length === 0) judged.fail('Instance does not match any subschemas.', issues);
+    for (const one of fitting) judged.take(one);
+  }
+
+  private checkOneOf(branches: readonly unknown[], value: unknown, judged: Judged): void {
+    if (branches.length === 0) return;
+    const issues = judged.at.issues && [];
+    const fitting = branches
+      .map((one) => this.check(one, value, { ...judged.at, issues }))
+      .filter((outcome) => outcome !== undefined);
+    for (const one of fitting) judged.take(one);
+    if (fitting.length === 1) return;
+    const why = `Instance does not match exactly one subschema (${fitting.length} matches).`;
+    judged.fail(why, fitting.length === 0 ? issues : undefined);
+  }
+
+  private checkProperties(schema: JsonObject, value: Record<string, unknown>, judged: Judged): void {
+    for (const name of listOf(schema['required'])) {
+      if (typeof name === 'string' && !Object.hasOwn(value, name))
+        judged.fail(`Instance does not have required property "${name}".`);
+    }
+    this.checkDependencies(schema, value, judged);
+    const properties = objectOf(schema['properties']);
+    const { additionalProperties: others, unevaluatedProperties: rest, propertyNames } = schema;
+    const { patterns } = this.factsOf(schema);
+    for (const key of Object.keys(value)) {
+      if (judged.isOver) return;
+      if (propertyNames !== undefined) this.checkName(propertyNames, key, judged);
+      let isKnown = Object.hasOwn(properties, key);
+      if (isKnown) this.checkPart(properties[key], key, { item: value[key], judged });
+      for (const { matches, schema: sub } of patterns) {
+        this.spend(1);
+        if (!matches(key)) continue;
+        isKnown = true;
+        this.checkPart(sub, key, { item: value[key], judged });
+      }
+      if (!isKnown && others !== undefined) this.checkPart(others, key, { item: value[key], judged });
+    }
+    if (rest === undefined) return;
+    for (const key of Object.keys(value)) {
+      if (!judged.hasSeen(key)) this.checkPart(rest, key, { item: value[key], judged });
+    }
+  }
+
+  private checkPart(
+    schema: unknown,
+    part: string | number,
+    { item, judged }: { item: unknown; judged: Judged },
+  ): void {
+    judged.takePart(part, this.check(schema, item, judged.below(part)) !== undefined);
+  }
+
+  private checkName(schema: unknown, key: string, judged: Judged): void {
+    if (this.check(schema, key, silently(judged.at)) !== undefined) return;
+    judged.fail(`Property name "${key.slice(0, 100)}" does not match schema.`);
+  }
+
+  private checkDependencies(schema: JsonObject, value: Record<string, unknown>, judged: Judged): void {
+    for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
+      for (const [key, needed] of Object.entries(objectOf(schema[keyword]))) {
+        if (!Object.hasOwn(value, key)) continue;
+        if (!Array.isArray(needed)) judged.take(this.check(needed, value, judged.at));
+        for (const name of listOf(needed)) {
+          if (typeof name !== 'string' || Object.hasOwn(value, name)) continue;
+          judged.fail(`Instance has "${key}" but does not have "${name}".`);
+        }
+      }
+    }
+  }
+
+  private checkItems(schema: JsonObject, list: readonly unknown[], judged: Judged): void {
+    // Before 2020-12 `items` was what `prefixItems` is now, and `additionalItems` what `items` is.
+    const isOld = Array.isArray(schema['items']);
+    const first = listOf(schema[isOld ? 'items' : 'prefixItems']);
+    const rest = schema[isOld ? 'additionalItems' : 'items'];
+    for (const [index, item] of list.entries()) {
+      if (judged.isOver) return;
+      const sub = index < first.length ? first[index] : rest;
+      if (sub === undefined) break;
+      this.checkPart(sub, index, { item, judged });
+    }
+    if (schema['contains'] !== undefined) this.checkContains(schema, list, judged);
+    const { unevaluatedItems: others } = schema;
+    if (others === undefined) return;
+    for (const [index, item] of list.entries()) {
+      if (judged.hasSeen(index)) continue;
+      this.checkPart(others, index, { item, judged });
+    }
+  }
+
+  private checkContains(schema: JsonObject, list: readonly unknown[], judged: Judged): void {
+    const { minContains: least = 1, maxContains: most } = schema;
+    const silent = silently(judged.at);
+    const found = [...list.keys()].filter(
+      (at) => this.check(schema['contains'], list[at], silent) !== undefined,
+    );
+    for (const index of found) judged.see(index);
+    if (typeof least === 'number' && found.length < least)
+      judged.fail(
+        `Array must contain at least ${least} items matching schema. Only ${found.length} items were found.`,
+      );
+    if (typeof most === 'number' && found.length > most)
+      judged.fail(
+        `Array may contain at most ${most} items matching schema. ${found.length} items were found.`,
+      );
+  }
+
+  private readonly pattern = (source: string): ((text: string) => boolean) => {
+    const known = this.patterns.get(source);
+    if (known !== undefined) return known;
+    const matcher = compilePattern(source);
+    const compiled = (text: string): boolean => matcher(text, (work) => this.spend(work / 64));
+    this.patterns.set(source, compiled);
+    return compiled;
+  };
+
+  /** References lead somewhere inside the schema: `#`, a JSON pointer, or the name of an anchor. */
+  private resolve(reference: string): unknown {
+    const found = findReference(this.root, reference);
+    if (found === undefined) throw new Error(`Unresolved $ref "${reference}".`);
+    return found;
+  }
+
+  private spend(work: number): void {
+    this.work += work;
+    if (this.work > MOST_WORK) throw new TooMuchWork('it takes too long to check');
+  }
+}
+
+function isSchema(schema: unknown): schema is JsonObject {
+  return isObject(schema);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,93 @@
+import { isObject, isSoundJson, type JsonObject } from '../json';
+import { schemaCheck } from './schema';
+import type { Issue, JsonSchema } from '../tool';
+
+/** Schema of one field of a message. */
+type FieldSchema =
+  | {
+      readonly type: 'string';
+      readonly minLength?: number;
+      readonly maxLength?: number;
+      readonly pattern?: string;
+    }
+  | { readonly type: 'array'; readonly items: FieldSchema; readonly maxItems: number }
+  | { readonly type: 'object' }
+  | { readonly enum: readonly string[] }
+  | { readonly const: true };
+
+/** Schema of a message that anybody may send. It is JSON Schema; the type of what it lets in follows from it. */
+export interface MessageSchema {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, FieldSchema>>;
+  readonly required: readonly string[];
+  readonly additionalProperties: false;
+}
+
+type FieldOf<F extends FieldSchema> = F extends { readonly enum: readonly (infer Word)[] }
+  ? Word
+  : F extends { readonly const: true }
+    ? true
+    : F extends { readonly type: 'string' }
+      ? string
+      : F extends { readonly type: 'array'; readonly items: infer Item extends FieldSchema }
+        ? FieldOf<Item>[]
+        : JsonObject;
+
+type Fields<S extends MessageSchema> = {
+  -readonly [K in keyof S['properties']]: FieldOf<S['properties'][K]>;
+};
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** What fits a schema. */
+export type MessageOf<S extends MessageSchema> = Flat<
+  Pick<Fields<S>, S['required'][number] & keyof Fields<S>> & Partial<Omit<Fields<S>, S['required'][number]>>
+>;
+
+/** A schema as plain JSON, for whoever checks or rewrites it. */
+export function jsonSchemaOf({
+  properties,
+  required,
+}: MessageSchema): JsonSchema & { properties: JsonObject } {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, jsonOf(field)])),
+    required: [...required],
+    additionalProperties: false,
+  };
+}
+
+function jsonOf(field: FieldSchema): JsonObject {
+  if ('enum' in field) return { enum: [...field.enum] };
+  return 'items' in field ? { ...field, items: jsonOf(field.items) } : { ...field };
+}
+
+/** What is wrong with a message of a schema; empty: it fits. Never throws. */
+export function messageCheck(schema: MessageSchema): (value: unknown) => Issue[] {
+  return soundCheck(jsonSchemaOf(schema));
+}
+
+/** `schemaCheck` for values of any sender: what later code could choke on does not fit either. Never throws. */
+export function soundCheck(schema: JsonSchema): (value: unknown) => Issue[] {
+  const check = schemaCheck(schema);
+  return (value) => (isSoundJson(value) ? check(value) : [UNSOUND]);
+}
+
+const UNSOUND: Issue = {
+  path: '',
+  message: 'it has a number that JSON cannot write, a key __proto__, or more than 100 levels',
+};
+
+/** Reads what can be read of a message that may be anything: fields that do not fit are left out. Never throws. */
+export function partReader<S extends MessageSchema>(schema: S): (value: unknown) => Partial<MessageOf<S>> {
+  const check = messageCheck({ ...schema, required: [] });
+  const fits = (value: unknown): value is Partial<MessageOf<S>> => check(value).length === 0;
+  const names = Object.keys(schema.properties);
+  return (value) => {
+    if (!isObject(value)) return {};
+    const there = names.filter((name) => Object.hasOwn(value, name));
+    const part = Object.fromEntries(
+      there.map((name) => [name, value[name]]).filter((field) => fits(Object.fromEntries([field]))),
+    );
+    return fits(part) ? part : {};
+  };
+}

@@ -1,0 +1,252 @@
+/** A pattern ready to be matched. `spend` gets the steps done so far, and may throw to give up. */
+export type Matcher = (text: string, spend?: (work: number) => void) => boolean;
+
+/** Steps of a program; each character of a text is met by at most as many. */
+const MOST_STEPS = 5000;
+
+/** One step of the program a pattern becomes. */
+type Step =
+  | { kind: 'character'; fits: (character: string) => boolean }
+  | { kind: 'place'; at: Place }
+  /** Goes on at each of these as well. */
+  | { kind: 'jump'; to: number[] }
+  | { kind: 'end' };
+
+/**
+ * Compiles the `pattern` of a JSON Schema: a regular expression as JavaScript spells it with the `u` flag. JavaScript
+ * itself tries one way after another, which can take as long as a text has ways; here all ways are followed at once, as
+ * RE2 does, in time linear in the text. (RE2 itself is a third of the size that the workflow bundle may have.)
+ *
+ * @throws Error where it is not a regular expression, or has look-around, back-references or too many repetitions.
+ */
+export function compilePattern(pattern: string): Matcher {
+  const program = new Compiler().compile(parsePattern(pattern));
+  return (text, spend = () => {}) => new Run(program, spend).matches(text);
+}
+
+class Compiler {
+  private readonly steps: Step[] = [];
+
+  compile(node: PatternNode): readonly Step[] {
+    this.add(node);
+    this.push({ kind: 'end' });
+    return this.steps;
+  }
+
+  private push<S extends Step>(step: S): S {
+    if (this.steps.length >= MOST_STEPS) throw new Error('it has too many repetitions');
+    this.steps.push(step);
+    return step;
+  }
+
+  private add(node: PatternNode): void {
+    if (node.kind === 'all') for (const one of node.nodes) this.add(one);
+    else if (node.kind === 'either') this.addEither(node.nodes);
+    else if (node.kind === 'repeat') this.addRepeat(node);
+    else this.push(node);
+  }
+
+  private addEither(nodes: readonly PatternNode[]): void {
+    const fork = this.push({ kind: 'jump', to: new Array<number>() });
+    const ends = nodes.map((node) => {
+      fork.to.push(this.steps.length);
+      this.add(node);
+      return this.push({ kind: 'jump', to: new Array<number>() });
+    });
+    for (const end of ends) end.to.push(this.steps.length);
+  }
+
+  private addRepeat({ node, least, most }: Extract<PatternNode, { kind: 'repeat' }>): void {
+    for (let i = 0; i < least; i++) this.add(node);
+    if (most === Infinity) return this.addLoop(node);
+    const exits: { to: number[] }[] = [];
+    for (let i = least; i < most; i++) {
+      exits.push(this.push({ kind: 'jump', to: [this.steps.length + 1] }));
+      this.add(node);
+    }
+    for (const exit of exits) exit.to.push(this.steps.length);
+  }
+
+  private addLoop(node: PatternNode): void {
+    const start = this.steps.length;
+    const fork = this.push({ kind: 'jump', to: [start + 1] });
+    this.add(node);
+    this.push({ kind: 'jump', to: [start] });
+    fork.to.push(this.steps.length);
+  }
+}
+
+/** Follows a program through one text. */
+class Run {
+  /** The last place in the text where the program was at each step, so that it is there once. */
+  private readonly seen: Int32Array;
+  private round = 0;
+  private isMatch = false;
+  private before: string | undefined;
+  private after: string | undefined;
+
+  constructor(
+    private readonly program: readonly Step[],
+    private readonly spend: (work: number) => void,
+  ) {
+    this.seen = new Int32Array(program.length);
+  }
+
+  matches(text: string): boolean {
+    let from: number[] = [];
+    for (const character of text) {
+      this.after = character;
+      const waiting = this.enter(from);
+      if (this.isMatch) return true;
+      this.spend(1 + waiting.length);
+      from = [];
+      for (const index of waiting) if (this.takes(index, character)) from.push(index + 1);
+      this.before = character;
+    }
+    this.after = undefined;
+    this.enter(from);
+    return this.isMatch;
+  }
+
+  private takes(index: number, character: string): boolean {
+    const step = this.program[index];
+    return step?.kind === 'character' && step.fits(character);
+  }
+
+  /** Everywhere the program can be without another character: a match may begin here, too. */
+  private enter(from: number[]): number[] {
+    this.round += 1;
+    const waiting: number[] = [];
+    from.push(0);
+    for (let next = from.pop(); next !== undefined; next = from.pop()) {
+      const step = this.program[next];
+      if (step === undefined || this.seen[next] === this.round) continue;
+      this.seen[next] = this.round;
+      if (step.kind === 'end') this.isMatch = true;
+      else if (step.kind === 'jump') for (const to of step.to) from.push(to);
+      else if (step.kind === 'character') waiting.push(next);
+      else if (this.isAt(step.at)) from.push(next + 1);
+    }
+    return waiting;
+  }
+
+  private isAt(place: Place): boolean {
+    if (place === '^') return this.before === undefined;
+    if (place === '$') return this.after === undefined;
+    return (isWord(this.before) !== isWord(this.after)) === (place === '\\b');
+  }
+}
+
+function isWord(character: string | undefined): boolean {
+  return character !== undefined && /^\w$/.test(character);
+}
+
+/** A pattern, taken apart. Which of several ways a text can be matched does not matter: only whether there is one. */
+type PatternNode =
+  | { kind: 'character'; fits: (character: string) => boolean }
+  | { kind: 'place'; at: Place }
+  | { kind: 'all'; nodes: PatternNode[] }
+  | { kind: 'either'; nodes: PatternNode[] }
+  | { kind: 'repeat'; node: PatternNode; least: number; most: number };
+
+/** Start and end of the text, and where a word begins or ends or neither. */
+type Place = '^' | '$' | '\\b' | '\\B';
+
+/**
+ * Takes apart a regular expression as JavaScript spells it with the `u` flag.
+ *
+ * @throws Error where it is not one, or has what cannot be matched in linear time.
+ */
+function parsePattern(source: string): PatternNode {
+  // After this the source is known to be well-formed, so that the reader below need not look for mistakes.
+  new RegExp(source, 'u');
+  return new Reader(source).alternatives();
+}
+
+const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y;
+const ESCAPE =
+  /\\(?:u\{[^}]*\}|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|x..|c.|[pP]\{[^}]*\}|[^])/uy;
+const CLASS = /\[(?:[^\]\\]|\\[^])*\]/uy;
+const GROUP = /\((?:\?:|\?<[^=!>]+>)?/y;
+
+class Reader {
+  private at = 0;
+
+  constructor(private readonly source: string) {}
+
+  alternatives(): PatternNode {
+    const nodes = [this.sequence()];
+    while (this.source[this.at] === '|') {
+      this.at += 1;
+      nodes.push(this.sequence());
+    }
+    return nodes.length === 1 && nodes[0] !== undefined ? nodes[0] : { kind: 'either', nodes };
+  }
+
+  private sequence(): PatternNode {
+    const nodes: PatternNode[] = [];
+    while (this.at < this.source.length && !'|)'.includes(this.source[this.at] ?? '')) {
+      nodes.push(this.quantified(this.atom()));
+    }
+    return { kind: 'all', nodes };
+  }
+
+  private quantified(node: PatternNode): PatternNode {
+    const match = this.match(QUANTIFIER);
+    if (match === undefined) return node;
+    const [, sign, least = '0', comma, most = ''] = match;
+    if (sign !== undefined)
+      return { kind: 'repeat', node, least: sign === '+' ? 1 : 0, most: sign === '?' ? 1 : Infinity };
+    const end = comma === undefined ? Number(least) : most === '' ? Infinity : Number(most);
+    return { kind: 'repeat', node, least: Number(least), most: end };
+  }
+
+  private atom(): PatternNode {
+    const first = this.source[this.at] ?? '';
+    if (first === '(') return this.group();
+    if (first === '[') return oneOf(this.match(CLASS)?.[0] ?? '');
+    if (first === '\\') return this.escape();
+    const character = String.fromCodePoint(this.source.codePointAt(this.at) ?? 0);
+    this.at += character.length;
+    if (character === '^' || character === '$') return { kind: 'place', at: character };
+    return character === '.' ? oneOf('.') : { kind: 'character', fits: (one) => one === character };
+  }
+
+  private group(): PatternNode {
+    const open = this.match(GROUP)?.[0] ?? '(';
+    if (open === '(' && this.source[this.at] === '?')
+      throw new Error('look-around and modifiers cannot be used');
+    const inner = this.alternatives();
+    this.at += 1;
+    return inner;
+  }
+
+  private escape(): PatternNode {
+    const escape = this.match(ESCAPE)?.[0] ?? '';
+    if (/^\\[1-9k]/.test(escape)) throw new Error('back-references cannot be used');
+    return escape === '\\b' || escape === '\\B' ? { kind: 'place', at: escape } : oneOf(escape);
+  }
+
+  private match(expression: RegExp): RegExpExecArray | undefined {
+    // A copy, because an expression remembers where it was.
+    const sticky = new RegExp(expression);
+    sticky.lastIndex = this.at;
+    const match = sticky.exec(this.source) ?? undefined;
+    this.at += match?.[0].length ?? 0;
+    return match;
+  }
+}
+
+/** What one character is, JavaScript itself says: whatever it knows of classes and Unicode holds. */
+function oneOf(source: string): PatternNode {
+  const expression = new RegExp(`^${source}$`, 'u');
+  const known = new Map<string, boolean>();
+  const fits = (character: string): boolean => {
+    const before = known.get(character);
+    if (before !== undefined) return before;
+    const now = expression.test(character);
+    if (known.size < 256) known.set(character, now);
+    return now;
+  };
+  return { kind: 'character', fits };
+}

@@ -1,0 +1,77 @@
+import { isObject, type Json, type JsonObject } from '../json';
+import { SchemaChecker } from './check';
+import type { Issue, JsonSchema } from '../tool';
+
+/**
+ * Checks a value against a JSON Schema (2020-12). Empty: it fits; else at most 20 issues. Never throws: what is not JSON,
+ * or a schema that cannot be followed, does not fit. Its time is linear in the value, and bounded, whatever the schema.
+ * Interprets the schema, so it runs in the workflow sandbox.
+ */
+export function checkSchema(schema: JsonSchema, value: unknown): Issue[] {
+  return schemaCheck(schema)(value);
+}
+
+/** `checkSchema`, with how much it did: at most `MOST_WORK`, and a little. */
+export function countedCheck(schema: JsonSchema, value: unknown): { issues: Issue[]; work: number } {
+  const checker = new SchemaChecker(schema);
+  try {
+    return { issues: checker.issuesOf(value), work: checker.done };
+  } catch (error) {
+    return { issues: uncheckable(error), work: checker.done };
+  }
+}
+
+/** `checkSchema` for many values of one schema, which is read once. It must not change in between. */
+export function schemaCheck(schema: JsonSchema): (value: unknown) => Issue[] {
+  let checker: SchemaChecker | undefined;
+  return (value) => {
+    try {
+      checker ??= new SchemaChecker(schema);
+      return checker.issuesOf(value);
+    } catch (error) {
+      return uncheckable(error);
+    }
+  };
+}
+
+function uncheckable(error: unknown): Issue[] {
+  return [{ path: '', message: error instanceof Error ? error.message : 'it cannot be checked' }];
+}
+
+/**
+ * Fills in the `default`s of a schema, at every depth of its objects, lists and records; never changes what is there. It
+ * does not look through `anyOf` and the like: which of them counts is the validator's to say.
+ */
+export function applyDefaults(schema: JsonSchema, value: JsonObject): JsonObject {
+  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  const filled: JsonObject = { ...value };
+  for (const [name, property] of Object.entries(properties)) {
+    if (!isJsonSchema(property)) continue;
+    const current = Object.hasOwn(filled, name) ? filled[name] : property['default'];
+    if (current === undefined) continue;
+    filled[name] = defaultsBelow(property, current);
+  }
+  const others = schema['additionalProperties'];
+  if (!isJsonSchema(others)) return filled;
+  const unnamed = Object.entries(value).filter(([name]) => !Object.hasOwn(properties, name));
+  const below = unnamed.map(([name, current]) => [name, defaultsBelow(others, current)] as const);
+  return { ...filled, ...Object.fromEntries(below) };
+}
+
+/** `applyDefaults` where the schema may not be known. */
+export function withDefaults(schema: JsonSchema | undefined, value: JsonObject): JsonObject {
+  return schema === undefined ? value : applyDefaults(schema, value);
+}
+
+function defaultsBelow(schema: JsonObject, value: Json): Json {
+  const { items, prefixItems } = schema;
+  if (Array.isArray(value))
+    return isJsonSchema(items) && prefixItems === undefined
+      ? value.map((item) => defaultsBelow(items, item))
+      : value;
+  return isJsonSchema(value) ? applyDefaults(schema, value) : value;
+}
+
+function isJsonSchema(value: unknown): value is JsonObject {
+  return isObject(value);
+}

@@ -1,0 +1,278 @@
+import canonicalize from 'canonicalize';
+import { isObject, type JsonObject } from '../json';
+import type { Judged } from './judged';
+
+/** What the assertions of a schema about one value need. */
+export interface Asserted {
+  schema: JsonObject;
+  value: unknown;
+  judged: Pick<Judged, 'fail'>;
+  /** A schema's pattern, compiled once. */
+  pattern: (pattern: string) => (text: string) => boolean;
+}
+
+/** The type of a value in JSON Schema's words. Throws for a value that is not JSON. */
+export function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  const type = typeof value;
+  if (type === 'string' || type === 'number' || type === 'boolean' || type === 'object') return type;
+  throw new Error(`a value of type ${type} is not JSON`);
+}
+
+/** Everything that is said of the value itself and not of what is in it. */
+export function assertValue(asserted: Asserted): void {
+  const { value } = asserted;
+  assertType(asserted);
+  assertMembership(asserted);
+  if (typeof value === 'string') assertText(asserted, value);
+  else if (typeof value === 'number') assertNumber(asserted, value);
+  else if (Array.isArray(value)) assertList(asserted, value);
+  else if (isObject(value)) assertSize(asserted, Object.keys(value));
+}
+
+function assertType({ schema: { type }, value, judged }: Asserted): void {
+  if (type === undefined) return;
+  const actual = typeOf(value);
+  const wanted = Array.isArray(type) ? type : [type];
+  const isInteger = typeof value === 'number' && value % 1 === 0;
+  if (wanted.includes(actual) || (isInteger && wanted.includes('integer'))) return;
+  judged.fail(`Instance type "${actual}" is invalid. Expected "${wanted.join('", "')}".`);
+}
+
+function assertMembership({ schema, value, judged }: Asserted): void {
+  const { const: only, enum: some } = schema;
+  if (only !== undefined && !isSame(value, only)) judged.fail(`Instance does not match ${shown(only)}.`);
+  if (Array.isArray(some) && !some.some((one) => isSame(value, one)))
+    judged.fail(`Instance does not match any of ${shown(some)}.`);
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  const areDeep = typeof a === 'object' && typeof b === 'object' && a !== null && b !== null;
+  return areDeep && canonicalize(a) === canonicalize(b);
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length <= 1000 ? text : `${text.slice(0, 1000)}…`;
+}
+
+function assertText({ schema, judged, pattern }: Asserted, text: string): void {
+  const { minLength, maxLength, pattern: source, format } = schema;
+  if (minLength !== undefined || maxLength !== undefined) {
+    const length = characters(text);
+    if (isUnder(length, minLength)) judged.fail(`String is too short (${length} < ${String(minLength)}).`);
+    if (isUnder(maxLength, length)) judged.fail(`String is too long (${length} > ${String(maxLength)}).`);
+  }
+  if (typeof source === 'string' && !pattern(source)(text)) judged.fail('String does not match pattern.');
+  if (typeof format === 'string' && fitsFormat(format, text) === false)
+    judged.fail(`String does not match format "${String(format)}".`);
+}
+
+/** Code points, as JSON Schema counts. */
+function characters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+function assertNumber({ schema, judged }: Asserted, value: number): void {
+  const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema;
+  if (isUnder(value, minimum)) judged.fail(`${value} is less than ${String(minimum)}.`);
+  if (isUnder(maximum, value)) judged.fail(`${value} is greater than ${String(maximum)}.`);
+  if (typeof above === 'number' && value <= above) judged.fail(`${value} is less than or equal to ${above}.`);
+  if (typeof below === 'number' && value >= below)
+    judged.fail(`${value} is greater than or equal to ${below}.`);
+  if (typeof multipleOf !== 'number') return;
+  const rest = Math.abs(value % multipleOf);
+  if (rest >= TOLERANCE && Math.abs(multipleOf - rest) >= TOLERANCE)
+    judged.fail(`${value} is not a multiple of ${multipleOf}.`);
+}
+
+/** 0.3 is a multiple of 0.1, although not in binary. */
+const TOLERANCE = 1.1920929e-7;
+
+function assertList({ schema, judged }: Asserted, list: readonly unknown[]): void {
+  const { minItems, maxItems, uniqueItems } = schema;
+  if (isUnder(list.length, minItems))
+    judged.fail(`Array has too few items (${list.length} < ${String(minItems)}).`);
+  if (isUnder(maxItems, list.length))
+    judged.fail(`Array has too many items (${list.length} > ${String(maxItems)}).`);
+  if (uniqueItems === true) assertUnique(list, judged);
+}
+
+function assertUnique(list: readonly unknown[], judged: Asserted['judged']): void {
+  const seen = new Map<string | undefined, number>();
+  for (const [index, item] of list.entries()) {
+    const text = canonicalize(item);
+    const before = seen.get(text);
+    if (before !== undefined) return judged.fail(`Duplicate items at indexes ${before} and ${index}.`);
+    seen.set(text, index);
+  }
+}
+
+function assertSize({ schema, judged }: Asserted, keys: readonly string[]): void {
+  const { minProperties: least, maxProperties: most } = schema;
+  if (isUnder(keys.length, least))
+    judged.fail(`Instance does not have at least ${String(least)} properties.`);
+  if (isUnder(most, keys.length)) judged.fail(`Instance has more than ${String(most)} properties.`);
+}
+
+function isUnder(value: unknown, bound: unknown): boolean {
+  return typeof value === 'number' && typeof bound === 'number' && value < bound;
+}
+
+/**
+ * The formats that are checked, each in time linear in the text: no expression here can be matched in two ways. Any other
+ * format is a note to the reader, as JSON Schema says.
+ */
+export const FORMATS: readonly (readonly [string, (text: string) => boolean])[] = [
+  ['date', isDate],
+  ['time', (text) => isTime(text)],
+  ['date-time', isDateTime],
+  ['duration', isDuration],
+  ['uri', isUri],
+  ['uri-reference', isUriReference],
+  ['uri-template', fits(/^(?:[^\x00-\x20"'<>%\\^`{|}]|%[0-9a-f]{2}|\{[+#./;?&=,!@|]?[^{}\s]+\})*$/i)],
+  ['url', isUrl],
+  ['email', isEmail],
+  ['hostname', isHostname],
+  ['ipv4', isIpv4],
+  ['ipv6', isIpv6],
+  ['regex', isRegex],
+  ['uuid', fits(/^(?:urn:uuid:)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i)],
+  ['json-pointer', fits(/^(?:\/(?:[^~/]|~0|~1)*)*$/)],
+  ['json-pointer-uri-fragment', fits(/^#(?:\/(?:[a-z0-9_\-.!$&'()*+,;:=@]|%[0-9a-f]{2}|~0|~1)*)*$/i)],
+  ['relative-json-pointer', fits(/^(?:0|[1-9][0-9]*)(?:#|(?:\/(?:[^~/]|~0|~1)*)*)$/)],
+];
+
+/** Whether a text has a format; undefined for a format that is not checked. */
+export function fitsFormat(format: string, text: string): boolean | undefined {
+  return FORMATS.find(([name]) => name === format)?.[1](text);
+}
+
+function fits(expression: RegExp): (text: string) => boolean {
+  return (text) => expression.test(text);
+}
+
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function isDate(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
+  if (year === undefined) return false;
+  const isLeap = Number(year) % 4 === 0 && (Number(year) % 100 !== 0 || Number(year) % 400 === 0);
+  const last = month === '02' && isLeap ? 29 : (DAYS[Number(month) - 1] ?? 0);
+  return Number(day) >= 1 && Number(day) <= last;
+}
+
+/** A leap second is only there at the end of a day. `zoned`: the offset must be there. */
+function isTime(text: string, zoned = false): boolean {
+  const match = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(z|[+-]\d\d(?::?\d\d)?)?$/i.exec(text);
+  if (match === null || (zoned && match[4] === undefined)) return false;
+  const [hour = 99, minute = 99, second = 99] = match.slice(1, 4).map(Number);
+  if (hour === 23 && minute === 59 && second === 60) return true;
+  return hour <= 23 && minute <= 59 && second <= 59;
+}
+
+function isDateTime(text: string): boolean {
+  return isDate(text.slice(0, 10)) && /^[t\s]$/i.test(text.slice(10, 11)) && isTime(text.slice(11), true);
+}
+
+const DURATION =
+  /^P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:[.,]\d+)?S)?)?)$/;
+
+function isDuration(text: string): boolean {
+  return text.length < 80 && DURATION.test(text);
+}
+
+const URI_CHARACTERS = /^(?:[a-z0-9\-._~:/?#[\]@!$&'()*+,;="]|%[0-9a-f]{2})*$/i;
+
+function isUriReference(text: string): boolean {
+  if (!URI_CHARACTERS.test(text) || text.split('#', 3).length > 2) return false;
+  const [, scheme, authority = '', path = ''] = /^([^:/?#]*:)?(?:\/\/([^/?#]*))?([^]*)$/.exec(text) ?? [];
+  if (scheme !== undefined && !/^[a-z][a-z0-9+.-]*:$/i.test(scheme)) return false;
+  return !/[[\]]/.test(path) && isAuthority(authority);
+}
+
+function isAuthority(text: string): boolean {
+  const host = text.slice(text.lastIndexOf('@') + 1);
+  const [, literal, port = ''] = /^\[([^[\]]*)\](.*)$/.exec(host) ?? [];
+  if (literal !== undefined)
+    return /^(?::\d*)?$/.test(port) && (isIpv6(literal) || /^v[0-9a-f]+\../i.test(literal));
+  return !/[[\]]/.test(text) && /^[^:]*(?::\d*)?$/.test(host);
+}
+
+function isUri(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:[^]/i.test(text) && isUriReference(text);
+}
+
+/** An address on the public internet by http, https or ftp. */
+function isUrl(text: string): boolean {
+  const [, authority = ''] = /^(?:https?|ftp):\/\/([^/\s]+)(?:\/\S*)?$/i.exec(text) ?? [];
+  const [, host = ''] = /^([^:]+)(?::\d{2,5})?$/.exec(authority.slice(authority.lastIndexOf('@') + 1)) ?? [];
+  return isIpv4(host) ? isPublic(host) : isPublicName(host);
+}
+
+function isPublicName(host: string): boolean {
+  const labels = host.split('.');
+  const isLabel = (label: string): boolean =>
+    /^[a-z\u00a1-\uffff0-9-]+$/i.test(label) && !label.startsWith('-') && !label.endsWith('-');
+  return labels.length > 1 && labels.every(isLabel) && /^[a-z\u00a1-\uffff]{2,}$/i.test(labels.at(-1) ?? '');
+}
+
+function isPublic(address: string): boolean {
+  const [a = 0, b = 0, , d = 0] = address.split('.').map(Number);
+  const isPrivate =
+    a === 10 ||
+    a === 127 ||
+    (a === 169 && b === 254) ||
+    (a === 192 && b === 168) ||
+    (a === 172 && b >= 16 && b <= 31);
+  return !isPrivate && a >= 1 && a <= 223 && d >= 1 && d <= 254;
+}
+
+function isEmail(text: string): boolean {
+  const [name = '', host = '', ...rest] = text.split('@', 3);
+  if (name === '' || name.length > 64 || rest.length > 0) return false;
+  if (name.startsWith('.') || name.endsWith('.') || name.includes('..')) return false;
+  return /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+$/i.test(name) && !host.endsWith('.') && isHostname(host);
+}
+
+function isHostname(text: string): boolean {
+  const name = text.endsWith('.') ? text.slice(0, -1) : text;
+  if (name.length > 253) return false;
+  return name
+    .split('.')
+    .every((part) => part.length <= 63 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i.test(part));
+}
+
+function isIpv4(text: string): boolean {
+  const parts = text.split('.', 5);
+  return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255);
+}
+
+/** Eight groups; `::` stands for at least one of them, once; an IPv4 address may stand for the last two. */
+function isIpv6(text: string): boolean {
+  if (text.length > 45) return false;
+  const [head = '', tail, ...rest] = text.split('::', 3);
+  if (rest.length > 0) return false;
+  const groups = [head, tail ?? ''].flatMap((side) => (side === '' ? [] : side.split(':')));
+  const last = groups.at(-1) ?? '';
+  const endsInIpv4 = last.includes('.');
+  const hex = endsInIpv4 ? groups.slice(0, -1) : groups;
+  if (endsInIpv4 && (!isIpv4(last) || tail === '')) return false;
+  const count = hex.length + (endsInIpv4 ? 2 : 0);
+  return (
+    hex.every((group) => /^[0-9a-f]{1,4}$/i.test(group)) && (tail === undefined ? count === 8 : count < 8)
+  );
+}
+
+function isRegex(text: string): boolean {
+  try {
+    new RegExp(text, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,38 @@
+import { isObject, type Json, type JsonObject } from '../json';
+
+/** One leaf of arguments: its path as `--set` takes it, and its value. */
+export interface Leaf {
+  path: string;
+  value: Json;
+}
+
+/** Every leaf of arguments, however deep: nothing hides below. Empty lists and objects are leaves. */
+export function leavesOf(args: JsonObject): Leaf[] {
+  return collect(args, []);
+}
+
+/** One leaf that differs; undefined where it is absent. */
+export interface ChangedLeaf {
+  path: string;
+  old: Json | undefined;
+  now: Json | undefined;
+}
+
+/** Every leaf that differs between two sets of arguments, those of the first one first. */
+export function changedLeaves(before: JsonObject, after: JsonObject): ChangedLeaf[] {
+  const old = new Map(leavesOf(before).map(({ path, value }) => [path, value]));
+  const now = new Map(leavesOf(after).map(({ path, value }) => [path, value]));
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .map((path) => ({ path, old: old.get(path), now: now.get(path) }))
+    .filter((leaf) => JSON.stringify(leaf.old) !== JSON.stringify(leaf.now));
+}
+
+function collect(value: Json, path: readonly string[]): Leaf[] {
+  const entries = Array.isArray(value)
+    ? value.map((item, at): [string, Json] => [String(at), item])
+    : isObject(value)
+      ? Object.entries(value)
+      : [];
+  if (entries.length === 0) return path.length === 0 ? [] : [{ path: path.join('.'), value }];
+  return entries.flatMap(([key, item]) => collect(item, [...path, key.replaceAll('.', '\\.')]));
+}

@@ -1,0 +1,63 @@
+import { digestJson } from './digest';
+import { isObject } from './json';
+
+/** Enough to distinguish sets, short enough to read: the name is in every event that a worker makes. */
+const DIGITS = 8;
+
+/** The process and machine of a worker. */
+export interface WorkerPlace {
+  pid: number;
+  host: string;
+}
+
+/** What a worker is called: process and machine, as Temporal's own are, then a digest of the agents and tools that it has for its queue. */
+export function workerIdentity({ pid, host }: WorkerPlace, tools: ToolDigests): string {
+  return `${pid}@${host}#${digestJson(tools).slice(0, DIGITS)}`;
+}
+
+/** The digest of a worker's agents and tools, from its name; undefined for a worker that is not ours. */
+export function toolSetIn(identity: string): string | undefined {
+  return /^\d+@[^#]*#([0-9a-f]{8})$/.exec(identity)?.[1];
+}
+
+/** The server lists the plugins of each worker, so a worker names its agents there. */
+const AGENT_PLUGIN = /^countersign\.agent\/([a-z][a-z0-9_-]{0,63})$/;
+
+/** A plugin that does nothing but to name an agent. */
+export function agentPlugin(agent: string): { name: string } {
+  return { name: `countersign.agent/${agent}` };
+}
+
+/** The agents that are named among the plugins of a worker. */
+export function agentsAmong(plugins: readonly string[]): string[] {
+  return plugins.flatMap((name) => AGENT_PLUGIN.exec(name)?.[1] ?? []);
+}
+
+/**
+ * The global by which a worker hands its list of tools to the workflows that it runs. Only the query `tools` reads it, so
+ * nothing in a history depends on it.
+ */
+const GLOBAL = '__countersignTools';
+
+/** Digests of tools, by agent and by name. */
+export type ToolDigests = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** A request whose tool is another one by now: approved, it would be refused before it runs. */
+export interface ChangedTool {
+  callId: string;
+  /** `gone`: the agent does not have it any more. */
+  now: 'changed' | 'gone';
+}
+
+/** Put before the code of the bundle, on its first line, so that the lines of its source map stay. */
+export function formatTools(digests: ToolDigests): string {
+  return `globalThis.${GLOBAL}=${JSON.stringify(JSON.stringify(digests))};`;
+}
+
+/** The tool digests of one agent, from the worker that runs this workflow; undefined if it has none of that agent. */
+export function toolsHere(agent: string): Record<string, unknown> | undefined {
+  const listed: unknown = Reflect.get(globalThis, GLOBAL);
+  const digests: unknown = typeof listed === 'string' ? JSON.parse(listed) : undefined;
+  const mine = isObject(digests) && Object.hasOwn(digests, agent) ? digests[agent] : undefined;
+  return isObject(mine) ? mine : undefined;
+}

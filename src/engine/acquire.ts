@@ -1,0 +1,276 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import {
+  atLeast,
+  cachedBinary,
+  cacheDirectory,
+  CLI_ARCHIVES,
+  CLI_VERSION,
+  findVersion,
+  GO_OLDEST,
+  installBinary,
+} from './binary';
+import type { Attempt, Progress, Route } from './engine';
+import { describeError, every, run, type RunResult } from './run';
+import { errnoOf } from '../contract/errors';
+
+/** Temporal's own download service. The SDK's test environment asks it in the same way. */
+export const DOWNLOAD_SERVICE = 'https://temporal.download';
+
+/** What the download route needs. */
+export interface DownloadOptions {
+  env: NodeJS.ProcessEnv;
+  progress: Progress;
+  /** A test's own service; absent: `DOWNLOAD_SERVICE`, and the archives that are pinned. No setting reaches this. */
+  test?: { service: string; sha256: string };
+}
+
+const CONNECT_MS = 10_000;
+const STALLED_MS = 30_000;
+const MOST_REDIRECTS = 5;
+const MIB = 1024 * 1024;
+/** Ten times what the archives have. */
+const MOST_BYTES = 512 * MIB;
+
+/** `fileToExtract` is a relative path that leads down, and that no program takes for an option. */
+const Info = z.object({
+  archiveUrl: z.url(),
+  fileToExtract: z.string().regex(/^(?!.*(^|\/)\.\.?(\/|$))\w[\w.-]*(\/[\w.-]+)*$/),
+});
+
+/**
+ * Downloads the official binary into the cache, as the SDK's downloader does, but it shows progress, uses
+ * https alone, and unpacks only an archive whose SHA-256 is pinned here.
+ */
+export const downloadRoute = (options: DownloadOptions): Route => ({
+  name: 'download',
+  acquires: true,
+  attempt: async (): Promise<Attempt> => {
+    const directory = cacheDirectory(options.env);
+    try {
+      const make = (staging: string): Promise<string> => fetchInto(staging, options);
+      const binary = await installBinary({ directory, progress: options.progress, make });
+      return { engine: { kind: 'binary', binary, version: CLI_VERSION, route: 'download' } };
+    } catch (error) {
+      return { missed: `the download to ${cachedBinary(directory)} failed: ${describeError(error)}` };
+    }
+  },
+});
+
+const fetchInto = async (staging: string, options: DownloadOptions): Promise<string> => {
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const wanted = options.test?.sha256 ?? CLI_ARCHIVES[`${process.platform} ${arch}`];
+  if (wanted === undefined) throw new Error(`no SHA-256 is pinned for ${process.platform} on ${arch}`);
+  const service = options.test?.service ?? DOWNLOAD_SERVICE;
+  const isTest = options.test !== undefined;
+  options.progress(`asking ${service} for Temporal ${CLI_VERSION}`);
+  const query = `?arch=${arch}&platform=${process.platform}&format=tar.gz`;
+  const asked = await get(`${service}/cli/v${CLI_VERSION}${query}`, isTest);
+  const info = Info.parse(await asked.json());
+  const archive = join(staging, 'archive.tar.gz');
+  const found = await save(await get(info.archiveUrl, isTest), archive, options.progress);
+  if (found !== wanted)
+    throw new Error(`the archive has the SHA-256 ${found} and not ${wanted}, so it is not unpacked`);
+  return unpack(archive, staging, info.fileToExtract);
+};
+
+/** Follows redirects itself, because each must be https, or a test's own server on this machine. */
+const get = async (first: string, isTest: boolean): Promise<Response> => {
+  let url = new URL(first);
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const isHere = isTest && url.protocol === 'http:' && url.hostname === '127.0.0.1';
+    if (url.protocol !== 'https:' && !isHere) throw new Error(`${url.origin} is not https`);
+    const response = await ask(url);
+    const to = response.headers.get('location');
+    if (response.ok) return response;
+    if (response.status < 300 || response.status > 399 || to === null)
+      throw new Error(`${url.host} answers ${response.status}`);
+    await response.body?.cancel();
+    url = new URL(to, url);
+  }
+  throw new Error(`${new URL(first).host} redirects more than ${MOST_REDIRECTS} times`);
+};
+
+const ask = async (url: URL): Promise<Response> => {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(new Error(`no answer from ${url.host}`)), CONNECT_MS);
+  try {
+    return await fetch(url, { signal: abort.signal, redirect: 'manual' });
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** Writes a body to a file, and returns its SHA-256. */
+const save = async (response: Response, file: string, progress: Progress): Promise<string> => {
+  const hash = createHash('sha256');
+  const total = Number(response.headers.get('content-length') ?? 0);
+  const abort = new AbortController();
+  let [bytes, movedAt] = [0, Date.now()];
+  const count = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      movedAt = Date.now();
+      hash.update(chunk);
+      done(bytes > MOST_BYTES ? new Error(`the archive has over ${toMib(MOST_BYTES)}`) : null, chunk);
+    },
+  });
+  const ticker = every(2_000, () => {
+    if (Date.now() - movedAt > STALLED_MS) abort.abort(new Error('the download stalled'));
+    else
+      progress(
+        `downloading Temporal ${CLI_VERSION}: ${toMib(bytes)}${total > 0 ? ` of ${toMib(total)}` : ''}`,
+      );
+  });
+  try {
+    if (response.body === null) throw new Error('the download is empty');
+    await pipeline(Readable.fromWeb(response.body), count, createWriteStream(file), { signal: abort.signal });
+    return hash.digest('hex');
+  } finally {
+    ticker.stop();
+  }
+};
+
+const toMib = (bytes: number): string => `${(bytes / MIB).toFixed(0)} MiB`;
+
+/** tar is part of every Linux and macOS; gzip's checksum detects a broken archive. */
+const unpack = async (archive: string, directory: string, file: string): Promise<string> => {
+  const { code, lines } = await run('tar', ['-xzf', archive, '-C', directory, '--', file]);
+  if (code !== 0) throw new Error(`the archive is damaged: ${lines.slice(-2).join(' ')}`);
+  const unpacked = join(directory, file);
+  if (!(await lstat(unpacked)).isFile()) throw new Error(`the archive is damaged: ${file} is not a file`);
+  return unpacked;
+};
+
+const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
+const SAY_EVERY_MS = 3_000;
+
+/**
+ * `go install` refuses the command line because its go.mod has a replace directive, which Go honours in the main
+ * module only. So this is a main module that asks for the same and builds the official package, unchanged.
+ */
+export const goModule = (): string =>
+  [
+    'module countersign/temporal',
+    '',
+    `go ${GO_OLDEST}`,
+    '',
+    `require github.com/temporalio/cli v${CLI_VERSION}`,
+    '',
+    'replace github.com/temporalio/cli/cliext v0.0.0 => github.com/temporalio/cli/cliext v0.0.0-20260731000218-c579925f193f',
+    '',
+    `tool ${PACKAGE}`,
+    '',
+  ].join('\n');
+
+/** Arguments of `go` that build the command line to `output`. */
+export const goBuildArgs = (output: string): string[] => [
+  ...['build', '-v', '-mod=mod', '-trimpath', '-o', output],
+  ...['-ldflags', `-s -w -X github.com/temporalio/cli/internal/temporalcli.Version=${CLI_VERSION}`, PACKAGE],
+];
+
+/** What the build needs. */
+interface GoOptions {
+  env: NodeJS.ProcessEnv;
+  progress: Progress;
+  /** The command to run. @default 'go' */
+  go?: string;
+}
+
+/** The last route: builds the official command line from its published source. */
+export const goRoute = (options: GoOptions): Route => ({
+  name: 'go',
+  acquires: true,
+  attempt: async (): Promise<Attempt> => {
+    const unfit = await whyGoIsUnfit(options);
+    return unfit === undefined ? build(options) : { missed: unfit };
+  },
+});
+
+const whyGoIsUnfit = async ({ go = 'go', env }: GoOptions): Promise<string | undefined> => {
+  try {
+    const version = findVersion((await run(go, ['version'], { env, timeoutMs: 20_000 })).lines.join(' '));
+    if (version === undefined) return `${go} version cannot be read`;
+    return atLeast(version, GO_OLDEST)
+      ? undefined
+      : `Go ${version} is too old to build it; ${GO_OLDEST} or newer is needed`;
+  } catch (error) {
+    return errnoOf(error) === 'ENOENT' ? 'Go is not installed' : `Go cannot be run: ${describeError(error)}`;
+  }
+};
+
+const build = async (options: GoOptions): Promise<Attempt> => {
+  const directory = cacheDirectory(options.env);
+  try {
+    const make = (staging: string): Promise<string> => buildInto(staging, options);
+    const binary = await installBinary({ directory, progress: options.progress, make });
+    return { engine: { kind: 'binary', binary, version: CLI_VERSION, route: 'go' } };
+  } catch (error) {
+    return { missed: `building ${cachedBinary(directory)} with Go failed: ${describeError(error)}` };
+  }
+};
+
+const buildInto = async (staging: string, options: GoOptions): Promise<string> => {
+  options.progress(
+    `building Temporal ${CLI_VERSION} with Go, once: 4 to 5 minutes on a small machine, seconds if Go has it cached`,
+  );
+  const module = join(staging, 'module');
+  await mkdir(module);
+  await writeFile(join(module, 'go.mod'), goModule());
+  const total = await fetchSources(module, options);
+  const output = join(staging, 'temporal');
+  await compile({ ...options, module, output, total });
+  return output;
+};
+
+/** Downloads every module and returns how many packages the build consists of. */
+const fetchSources = async (module: string, options: GoOptions): Promise<number> => {
+  let fetched = 0;
+  const say = (): void => options.progress(`fetching Temporal's sources: ${fetched} modules so far`);
+  const onLine = (line: string): void => void (fetched += line.startsWith('go: downloading') ? 1 : 0);
+  const args = ['list', '-mod=mod', '-deps', '-f', '{{.ImportPath}}', PACKAGE];
+  const listed = await runGo({ ...options, module, args, say, onLine });
+  return listed.lines.filter((line) => !line.startsWith('go: ')).length;
+};
+
+const compile = async (
+  options: GoOptions & { module: string; output: string; total: number },
+): Promise<void> => {
+  const startedAt = Date.now();
+  let compiled = 0;
+  const onLine = (): void => void compiled++;
+  const say = (): void => {
+    const seconds = Math.round((Date.now() - startedAt) / 1000);
+    options.progress(`compiling Temporal: ${compiled} of up to ${options.total} packages, ${seconds} s`);
+  };
+  await runGo({ ...options, args: goBuildArgs(options.output), say, onLine });
+  say();
+};
+
+interface GoRun extends GoOptions {
+  module: string;
+  args: string[];
+  say: () => void;
+  onLine: (line: string) => void;
+}
+
+const runGo = async ({ go, env, module, args, say, onLine }: GoRun): Promise<RunResult> => {
+  const ticker = every(SAY_EVERY_MS, say);
+  try {
+    const result = await run(go ?? 'go', args, { cwd: module, env: { ...env, CGO_ENABLED: '0' }, onLine });
+    if (result.code !== 0) throw new Error(whatGoSaid(result));
+    return result;
+  } finally {
+    ticker.stop();
+  }
+};
+
+const whatGoSaid = ({ lines, signal }: RunResult): string => {
+  if (lines.some((line) => line.includes('no space left on device'))) return 'the disk is full';
+  return signal === null ? lines.slice(-3).join(' ') : `ended by ${signal}`;
+};

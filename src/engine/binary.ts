@@ -1,0 +1,136 @@
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Miss, Progress } from './engine';
+import { errnoOf } from '../contract/errors';
+import { describeError, run } from './run';
+import { withLock } from '../lock';
+
+/** The release of Temporal's command line that we download or build. */
+export const CLI_VERSION = '1.8.2';
+
+/**
+ * SHA-256 of that release's archives, as its checksums.txt has them, by platform and architecture as the download service
+ * names them. Another release needs other ones.
+ */
+export const CLI_ARCHIVES: Readonly<Record<string, string>> = {
+  'linux amd64': 'd8421bda989e6514b4bdb4d63a9012a8a05a806892e881a5aad8510496349a94',
+  'linux arm64': '83600a8fac6e3da54093e5da6918d399f501532b9f1172235603f9606f4ac6e4',
+  'darwin amd64': '489d7f5420cae02b559774ac23df035141954c33a51dba96f5759a0ddccdf1b6',
+  'darwin arm64': 'dacdc3587682c04cf27e67c8878ca2d755230b6ad63c0c6ebddd7348ae90ed94',
+};
+
+/** The oldest command line whose server is known to reset and pause activities, which calls in doubt rely on. */
+export const CLI_OLDEST = '1.4.0';
+
+/** What the go.mod of the command line asks for. */
+export const GO_OLDEST = '1.26.4';
+
+/**
+ * The first version number in a text such as `temporal version 1.8.2 (Server 1.31.2, UI 2.50.1)` or
+ * `go version go1.26.8 linux/amd64`; undefined when there is none.
+ */
+export const findVersion = (text: string): string | undefined => /\d+\.\d+(?:\.\d+)?/.exec(text)?.[0];
+
+/** True if `version` is `oldest` or newer; a part that is missing counts as 0. */
+export const atLeast = (version: string, oldest: string): boolean => {
+  const [have, need] = [parts(version), parts(oldest)];
+  const first = need.findIndex((part, index) => (have[index] ?? 0) !== part);
+  return first === -1 || (have[first] ?? 0) > (need[first] ?? 0);
+};
+
+const parts = (version: string): number[] => version.split('.').map(Number);
+
+/** The version that `temporal --version` printed, or why the binary cannot be used. */
+type Probe = { version: string } | Miss;
+
+/** How long `--version` may take: a cold disk is slow, and a wrapper may hang. */
+const PROBE_MS = 20_000;
+
+/** Runs `<binary> --version` and judges the answer. Never throws. */
+export const probeBinary = async (binary: string, env: NodeJS.ProcessEnv = process.env): Promise<Probe> => {
+  try {
+    const { code, lines } = await run(binary, ['--version'], { env, timeoutMs: PROBE_MS });
+    return code === 0
+      ? judge(binary, lines.join(' '))
+      : { missed: `${binary} --version failed: ${tail(lines)}` };
+  } catch (error) {
+    return whyNotStarted(binary, error);
+  }
+};
+
+const judge = (binary: string, text: string): Probe => {
+  const version = /temporal version/i.test(text) ? findVersion(text) : undefined;
+  if (version === undefined)
+    return { missed: `${binary} is not Temporal's command line: it answers "${text.slice(0, 80)}"` };
+  if (!atLeast(version, CLI_OLDEST))
+    return { missed: `${binary} is version ${version}; ${CLI_OLDEST} or newer is needed` };
+  return { version };
+};
+
+const tail = (lines: string[]): string => lines.slice(-3).join(' ') || 'it printed nothing';
+
+const whyNotStarted = (binary: string, error: unknown): Miss => {
+  const code = errnoOf(error);
+  if (code === 'ENOENT') return { missed: `${binary} does not exist`, absent: true };
+  if (code === 'EACCES') return { missed: `${binary} may not be run (permission denied)` };
+  return { missed: `${binary} cannot be run: ${describeError(error)}` };
+};
+
+/** The directory of our binary: `XDG_CACHE_HOME`, or the system's own place for caches. */
+export const cacheDirectory = (
+  env: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform = process.platform,
+): string => {
+  const home = env['HOME'] || homedir();
+  const fallback = platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
+  return join(env['XDG_CACHE_HOME'] || fallback, 'countersign', `temporal-${CLI_VERSION}`);
+};
+
+/** The path of the complete binary. */
+export const cachedBinary = (directory: string): string => join(directory, 'temporal');
+
+/** How a binary gets into the cache. */
+interface Installation {
+  /** From `cacheDirectory`. */
+  directory: string;
+  progress: Progress;
+  /** Makes the binary inside `staging`, a fresh directory, and returns its path. */
+  make: (staging: string) => Promise<string>;
+}
+
+/**
+ * Makes the binary in a staging directory, runs it once, and renames it into place, so that others see all of it or
+ * nothing. One process at a time does so; the others wait and then use its binary.
+ * @throws what `make` throws, and an Error when the binary does not run.
+ */
+export const installBinary = async ({ directory, progress, make }: Installation): Promise<string> => {
+  await mkdir(directory, { recursive: true });
+  return withLock(join(directory, '.lock'), { progress, what: 'Temporal is being fetched' }, async () => {
+    const target = cachedBinary(directory);
+    if ('version' in (await probeBinary(target))) return target;
+    await removeLeftovers(directory);
+    const staging = await mkdtemp(join(directory, STAGING));
+    try {
+      await putInPlace(await make(staging), target);
+      return target;
+    } finally {
+      await rm(staging, { recursive: true, force: true });
+    }
+  });
+};
+
+const STAGING = '.staging-';
+
+const putInPlace = async (made: string, target: string): Promise<void> => {
+  await chmod(made, 0o755);
+  const probe = await probeBinary(made);
+  if ('missed' in probe) throw new Error(`the new binary does not run: ${probe.missed}`);
+  await rename(made, target);
+};
+
+/** A killed process leaves its staging directory. We hold the lock, so no other process uses one. */
+const removeLeftovers = async (directory: string): Promise<void> => {
+  const names = (await readdir(directory)).filter((name) => name.startsWith(STAGING));
+  await Promise.all(names.map((name) => rm(join(directory, name), { recursive: true, force: true })));
+};

@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { isAlive } from '../lock';
+import { CountersignError, errnoOf } from '../contract/errors';
+
+const Record = z.object({
+  pid: z.number().int().positive(),
+  /** The process that started the server, or took it over. */
+  owner: z.number().int().positive(),
+  address: z.string(),
+  uiUrl: z.string().optional(),
+  namespace: z.string(),
+  logFile: z.string(),
+});
+
+/** The record beside a database file of the server that has it open. */
+export type ServerRecord = z.infer<typeof Record>;
+
+const recordFile = (dbFile: string): string => `${dbFile}.server.json`;
+
+/** Written right after the start, before anything can fail, so that we never lose track of a server. */
+export const writeRecord = (dbFile: string, record: ServerRecord): void =>
+  writeFileSync(recordFile(dbFile), `${JSON.stringify(record, null, 2)}\n`);
+
+/** Removes the record of a server. */
+export const removeRecord = (dbFile: string): void => rmSync(recordFile(dbFile), { force: true });
+
+/** The server that has this file open right now; undefined when none has, whatever the record says. */
+export const livingServer = (dbFile: string): ServerRecord | undefined => {
+  const record = readRecord(dbFile);
+  return record !== undefined && isServerOf(record.pid, dbFile) ? record : undefined;
+};
+
+/** A record that cannot be read was cut off by a crash. */
+const readRecord = (dbFile: string): ServerRecord | undefined => {
+  try {
+    return Record.parse(JSON.parse(readFileSync(recordFile(dbFile), 'utf8')));
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || error instanceof SyntaxError || error instanceof z.ZodError)
+      return undefined;
+    throw error;
+  }
+};
+
+/** Process ids are reused, so the command line shows whether this one is still our server. */
+const isServerOf = (pid: number, dbFile: string): boolean => {
+  if (!isAlive(pid)) return false;
+  const command = commandOf(pid);
+  return command.includes('start-dev') && command.includes(dbFile);
+};
+
+const commandOf = (pid: number): string => {
+  try {
+    return process.platform === 'linux'
+      ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      : execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+  } catch {
+    // The process ended between the two checks.
+    return '';
+  }
+};
+
+/** A new server needs about this much. With less, we take every failure for a full disk. */
+const NEEDED_BYTES = 8 * 1024 * 1024;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'your quota is used up',
+  EROFS: 'nothing can be written there',
+  EACCES: 'you may not write there',
+  EPERM: 'you may not write there',
+  ENOTDIR: 'a part of the path is a file',
+};
+
+/** A failure to write as an error for a person; any other error unchanged. */
+export const toDiskError = (error: unknown, directory: string): unknown => {
+  const reason = REASONS[errnoOf(error) ?? ''];
+  return reason === undefined ? error : cannotWrite(directory, reason, error);
+};
+
+/** The error for a server that died on a full disk; undefined where there is room. */
+export const fullDisk = (directory: string): CountersignError | undefined =>
+  bytesFree(directory) < NEEDED_BYTES ? cannotWrite(directory, 'the disk is full') : undefined;
+
+const bytesFree = (directory: string): number => {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+};
+
+const cannotWrite = (directory: string, reason: string, cause?: unknown): CountersignError =>
+  new CountersignError('server_failed', `the server's data cannot be kept in ${directory}: ${reason}`, {
+    hint: 'Make room there, or choose another folder with --data-dir, and start again. No data was lost.',
+    data: { directory },
+    cause,
+  });

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { errnoOf } from './contract/errors';
+
+/** Where this user's programs of ours keep state on this machine: `$XDG_STATE_HOME/countersign`, or `~/.local/state/countersign`. */
+export function userStateDir(env: NodeJS.ProcessEnv = process.env): string {
+  return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'countersign');
+}
+
+/** What a read gives, or undefined where the file does not exist. */
+export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The text of a file; undefined where there is no such file. */
+export function readIfThere(path: string): Promise<string | undefined> {
+  return unlessMissing(readFile(path, 'utf8'));
+}
+
+/** Makes the names in a folder durable: without this a crash of the machine could lose a new or renamed file. */
+export async function syncFolder(path: string): Promise<void> {
+  // Windows opens no folder.
+  if (process.platform === 'win32') return;
+  await withHandle(await open(path, 'r'), (folder) => folder.sync());
+}
+
+/**
+ * Replaces a file. Readers see the old content or the new one, never half of it, even after a crash. Once this resolves, a
+ * crash of the machine keeps the new content. Only the owner may read it.
+ *
+ * @param content the whole text, or what writes it.
+ */
+export async function replaceFile(
+  path: string,
+  content: string | ((draft: FileHandle) => Promise<void>),
+): Promise<void> {
+  const draft = `${path}.${randomUUID()}.draft`;
+  try {
+    await withHandle(await open(draft, 'wx', 0o600), async (file) => {
+      await (typeof content === 'string' ? file.writeFile(content) : content(file));
+      await file.sync();
+    });
+    await rename(draft, path);
+    await syncFolder(dirname(path));
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Creates a file with one line; rejects with `EEXIST` where it is there already. Durable once it resolves. */
+export async function createWithLine(path: string, line: string): Promise<void> {
+  await writeLine(path, line, constants.O_CREAT | constants.O_EXCL);
+  await syncFolder(dirname(path));
+}
+
+/** Appends a line to a file that exists. Durable once it resolves. */
+export function appendLine(path: string, line: string): Promise<void> {
+  return writeLine(path, line, 0);
+}
+
+async function writeLine(path: string, line: string, flags: number): Promise<void> {
+  const file = await open(path, constants.O_WRONLY | constants.O_APPEND | flags, 0o600);
+  await withHandle(file, async () => {
+    await file.writeFile(`${line}\n`);
+    await file.sync();
+  });
+}
+
+async function withHandle<T>(handle: FileHandle, work: (handle: FileHandle) => Promise<T>): Promise<T> {
+  try {
+    return await work(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Why a file is not read as its owner's alone. */
+export type PrivateFault =
+  'missing' | 'unreadable' | 'not_a_file' | 'too_large' | 'not_yours' | 'open_to_others';
+
+/** The text of a private file, or why it is refused. */
+export type PrivateText = { text: string } | { fault: PrivateFault; cause?: unknown };
+
+/** How strict to be with a private file. */
+export interface PrivateOptions {
+  /** In bytes. @default 65536 */
+  limit?: number;
+  /** Refuses links, and for root also files of other users. @default false */
+  strict?: boolean;
+}
+
+const PRIVATE_BYTES = 64 * 1024;
+/** The permission bits of everybody but the owner. */
+const OTHERS = 0o077;
+
+/** Reads a file that only its owner may read or write. It checks the open file, so nobody can swap it in between. */
+export function readPrivateFile(path: string, options: PrivateOptions = {}): PrivateText {
+  const { limit = PRIVATE_BYTES, strict = false } = options;
+  // Without O_NONBLOCK a pipe of that name would block us until somebody writes to it.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (strict ? constants.O_NOFOLLOW : 0);
+  let file: number | undefined;
+  try {
+    file = openSync(path, flags);
+    const facts = fstatSync(file);
+    if (!facts.isFile()) return { fault: 'not_a_file' };
+    if (facts.size > limit) return { fault: 'too_large' };
+    if (!isOurs(facts.uid, strict)) return { fault: 'not_yours' };
+    // Windows has no such modes: there the rights of the folder have to protect it.
+    if (process.platform !== 'win32' && (facts.mode & OTHERS) !== 0) return { fault: 'open_to_others' };
+    return { text: readFileSync(file, 'utf8') };
+  } catch (cause) {
+    return { fault: errnoOf(cause) === 'ENOENT' ? 'missing' : 'unreadable', cause };
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function isOurs(uid: number, strict: boolean): boolean {
+  const own = process.getuid?.();
+  if (own === undefined || uid === own) return true;
+  return !strict && (own === 0 || uid === 0);
+}

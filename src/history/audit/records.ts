@@ -1,0 +1,217 @@
+import type {
+  DecisionMade,
+  Judgement,
+  ProposedCall,
+  RequestOpened,
+  Resolved,
+  TurnEvent,
+  TurnEventOf,
+} from '../events';
+import {
+  argsDigestOf,
+  type AuditRecord,
+  type Facts,
+  SEALED_FIELDS,
+  type SealedField,
+  sha256,
+} from './format';
+import type { ToolResult } from '../../contract/result';
+import { defined } from '../../contract/defined';
+
+/** A record before it has its place. */
+type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
+
+/** What an approver was shown, as digests. */
+interface Shown {
+  /** Absent if the arguments are not sound JSON. */
+  argsDigest?: string;
+  previewDigest?: string;
+  seenDigest: string;
+}
+
+/** What a request shows. */
+function shownBy({ arguments: args, preview, seenDigest }: RequestOpened): Shown {
+  const argsDigest = argsDigestOf(args);
+  return { ...defined({ argsDigest, previewDigest: preview && sha256(preview.text) }), seenDigest };
+}
+
+/** Facts and sealed values without those that are absent. Longer facts are cut: whoever signals chooses some of them. */
+function draft(
+  type: string,
+  facts: { [K in string]: Facts[string] | undefined },
+  sealed: { [K in SealedField]?: string | undefined } = {},
+): Draft {
+  const kept: Draft = { type, facts: {}, sealed: {} };
+  for (const name in facts) {
+    const value = facts[name];
+    if (value !== undefined)
+      kept.facts[name] = typeof value === 'string' ? value.slice(0, FACT_CHARS) : value;
+  }
+  for (const name of SEALED_FIELDS) {
+    const value = sealed[name];
+    if (value !== undefined) kept.sealed[name] = value;
+  }
+  return kept;
+}
+
+const FACT_CHARS = 256;
+
+/** What a call came to: never its text, which may be long and secret. */
+function resultFacts({ success, content, error, metadata }: ToolResult) {
+  return {
+    success,
+    // Nothing ran: it is of a fork in a dry world.
+    dry: metadata.dry,
+    late: metadata.late,
+    code: error?.code,
+    resultDigest: sha256(content),
+    resultBytes: Buffer.byteLength(content),
+  };
+}
+
+/** Turns the turn events of one run into audit records. */
+export interface Recorder {
+  /** The records of one more event; often none. */
+  push(event: TurnEvent): AuditRecord[];
+}
+
+/**
+ * Starts with a run. A run that came from a reset begins with copies of the run before it: their records name that
+ * run, as they did there.
+ */
+export function createRecorder(turn: string): Recorder {
+  const shown = new Map<string, Shown>();
+  const place = { run: '', event: 0, part: 0 };
+  return {
+    push: (event) => {
+      if (event.type === 'turn_started') place.run = event.runId;
+      if (event.type === 'reset') place.run = event.newRunId;
+      if (event.type === 'request_opened') shown.set(event.callId, shownBy(event));
+      return draftsOf(event, shown).map((draft) => {
+        place.part = place.event === event.eventId ? place.part + 1 : 0;
+        place.event = event.eventId;
+        return { at: event.at, turn, ...draft, ...place };
+      });
+    },
+  };
+}
+
+type EventsByType = { [T in TurnEvent['type']]: TurnEventOf<T> & { type: T } };
+
+/** What becomes of an event; `shown`: what the request of each call showed. */
+type Drafter<T extends TurnEvent['type']> = (
+  event: EventsByType[T],
+  shown: ReadonlyMap<string, Shown>,
+) => Draft | Draft[];
+
+/** The other events make no records. */
+const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
+  step: ({ calls }) => calls.map(proposal),
+  turn_started: ({ agent, taskQueue, continuedFrom, prompt }) =>
+    draft('turn_started', { agent, taskQueue, continuedFrom }, { prompt }),
+  forked: ({ of, from, world, changed }) => draft('forked', { of, from, world, changed }),
+  cancel_requested: ({ identity, reason }) => draft('cancel', {}, { identity, reason }),
+  abandoned: ({ approver, identity, reason }) =>
+    draft('abandoned', { proof: 'claimed' }, { approver, identity, reason }),
+  continued_as_new: ({ newRunId }) => draft('continued', { newRun: newRunId }),
+  reset: ({ baseRunId, newRunId, reason }) =>
+    draft('reset', { baseRun: baseRunId, newRun: newRunId }, { reason }),
+  turn_ended: ({ status, answer, error }) => {
+    const answerDigest = answer === undefined ? undefined : sha256(answer);
+    return draft('turn_ended', { status, answerDigest }, { message: error?.message });
+  },
+  call_prepared: ({ call }) => proposal(call),
+  call_started: start,
+  call_ended: ({ callId: call, tool, origin, attempts, durationMs, result }) => {
+    const facts = { call, tool, ...resultFacts(result), origin, attempts, ms: durationMs ?? undefined };
+    return draft('outcome', facts, { message: result.error?.message });
+  },
+  call_lost: ({ callId: call, tool, message }) => draft('lost', { call, tool }, { message }),
+  verified: ({ callId: call, outcome, message }) => draft('verified', { call, outcome }, { message }),
+  in_doubt: ({ callId: call, callKey, tool, message }) =>
+    draft('in_doubt', { call, callKey, tool }, { message }),
+  outcome_reported: ({ callId: call, generation, settles, result }) =>
+    draft('late_outcome', { call, tool: result.tool, generation, settles, ...resultFacts(result) }),
+  request_opened: request,
+  decision,
+  decision_void: ({ callId: call, tool, message }) => draft('void', { call, tool }, { message }),
+  request_expired: ({ callId: call }, shown) => draft('expiry', { call, ...shown.get(call) }),
+  resolved: resolution,
+};
+
+function draftsOf<T extends TurnEvent['type']>(
+  event: EventsByType[T],
+  shown: ReadonlyMap<string, Shown>,
+): Draft[] {
+  const type: T = event.type;
+  return [DRAFTERS[type]?.(event, shown) ?? []].flat();
+}
+
+/** What a model asked for. Of a call that another worker has yet to prepare the arguments are not known. */
+function proposal({ callId: call, id, tool, kind, arguments: args, error }: ProposedCall): Draft {
+  if (kind === 'remote') return draft('proposal', { call, modelId: id, tool, kind });
+  const facts = { call, modelId: id, tool, kind, argsDigest: argsDigestOf(args) };
+  return draft('proposal', facts, { arguments: JSON.stringify(args), message: error });
+}
+
+function start(event: TurnEventOf<'call_started'>): Draft {
+  const { callId: call, tool, generation, effect, taskQueue, decision, arguments: args } = event;
+  const argsDigest = argsDigestOf(args);
+  const facts = { call, tool, generation, effect, taskQueue, argsDigest, spends: decision?.decision };
+  return draft('start', facts, { approver: decision?.approver });
+}
+
+function request(event: TurnEventOf<'request_opened'>, shown: ReadonlyMap<string, Shown>): Draft {
+  const { callId: call, callKey, tool, safety, effect, deadline, policyReason, note } = event;
+  const facts = { call, callKey, tool, safety, effect, ...shown.get(call), deadline: deadline ?? 'never' };
+  const args = JSON.stringify(event.arguments);
+  return draft('request', facts, { arguments: args, reason: policyReason, message: note });
+}
+
+function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft {
+  const { callId: call, decision: said, hunks, asksAgain, arguments: edited, seenDigest, unbound } = event;
+  const facts = {
+    call,
+    decision: said,
+    ...messageFacts(event),
+    ...shown.get(call),
+    seenDigest,
+    unbound,
+    newArgsDigest: edited && argsDigestOf(edited),
+    hunks: hunks?.join(),
+    asksAgain,
+  };
+  const args = edited && JSON.stringify(edited);
+  return draft(typeOf('decision', event.judgement), facts, { ...messageSealed(event), arguments: args });
+}
+
+function resolution(event: Resolved): Draft {
+  const { callId: call, resolution: said, content } = event;
+  const facts = { call, resolution: said, ...messageFacts(event) };
+  return draft(typeOf('resolution', event.judgement), facts, { ...messageSealed(event), content });
+}
+
+function typeOf(type: string, { accepted }: Judgement): string {
+  return accepted === false ? 'refusal' : type;
+}
+
+/** `verdict` is `unknown` where more signals came at once than the turn keeps verdicts of. */
+function messageFacts(event: DecisionMade | Resolved) {
+  const { judgement, door, decisionId, reapplied } = event;
+  const verdict = judgement.accepted === false ? judgement.code : judgement.accepted ? 'accepted' : 'unknown';
+  return {
+    of: event.type === 'decision' ? 'decision' : 'resolution',
+    verdict,
+    door,
+    // The word of the channel: whoever may signal can say it too.
+    proof: event.authenticated === true ? 'authenticated' : 'claimed',
+    decisionId,
+    reappliedBy: reapplied?.eventId,
+  };
+}
+
+function messageSealed(event: DecisionMade | Resolved) {
+  const { approver, identity, channel, reason, judgement } = event;
+  const message = judgement.accepted === false ? judgement.message : undefined;
+  return { approver, identity, channel, reason, message };
+}

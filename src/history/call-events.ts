@@ -1,0 +1,243 @@
+import type { DecisionKind, RefusalCode, ResolutionKind } from '../contract/decision';
+import type { JsonObject } from '../contract/json';
+import type { Preview } from '../contract/plan';
+import type { ToolResult } from '../contract/result';
+import type { Effect, Issue, JsonSchema, Safety } from '../contract/tool';
+
+/** What every turn event has. */
+export interface EventHeader {
+  /** The history event it was made from, in its run; several turn events can share one. */
+  eventId: number;
+  /** When the server recorded that; ISO 8601. */
+  at: string;
+}
+
+/** One call as a step proposes it, in short. */
+export interface ProposedCall {
+  callId: string;
+  /** The model's own id. */
+  id: string;
+  tool: string;
+  /** `remote`: its own worker still has to prepare it; call_prepared follows. `recorded`: a fork took its result over. */
+  kind: 'invalid' | 'run' | 'ask' | 'remote' | 'recorded';
+  /** With defaults; `{}` where they could not be parsed. */
+  arguments: JsonObject;
+  /** What the model wrote, where defaults changed it. */
+  proposed?: JsonObject;
+  /** What the model wrote, where it is not parsed (yet). */
+  raw?: string;
+  /** Why an invalid call cannot run. */
+  error?: string;
+  /** Of a call that may run. */
+  effect?: Effect;
+}
+
+/** A `remote` call, one that was edited and needed a new plan, or one that a workflow of its own gates, is prepared. */
+export interface CallPrepared extends EventHeader {
+  type: 'call_prepared';
+  call: ProposedCall;
+}
+
+/** A call waits for a decision. From here on, not before, one can be taken. Comes again when an edit, or a reset, needs a new look. */
+export interface RequestOpened extends EventHeader {
+  type: 'request_opened';
+  callId: string;
+  callKey: string;
+  tool: string;
+  safety: Safety;
+  effect: Effect;
+  /** What runs when it is approved. */
+  arguments: JsonObject;
+  /** Of all that is shown: arguments, preview and plan. A decision names it. */
+  seenDigest: string;
+  /** Why it is asked about once more: the edit before was not taken, or the decision did not hold. It is what it was. */
+  note?: string;
+  /** What the model asked for, where that is something else. */
+  proposed?: JsonObject;
+  preview?: Preview;
+  /** Why policy wants a decision, where it said. */
+  policyReason?: string;
+  /** Set where the tool wants each of its requests decided on its own. */
+  noBatch?: boolean;
+  /** What changed arguments have to fit; absent where the record has none. */
+  schema?: JsonSchema;
+  /** Milliseconds after which the handler is ended; absent where the record has none. */
+  timeoutMs?: number;
+  /** ISO 8601, workflow time; null where it never expires. */
+  deadline: string | null;
+  /** One line: tool and arguments. */
+  summary: string;
+}
+
+/** A call's decision does not hold in this run, so its handler was not called; request_opened follows. */
+export interface DecisionVoid extends EventHeader {
+  type: 'decision_void';
+  callId: string;
+  tool: string;
+  message: string;
+}
+
+/** Nobody decided in time; nothing ran. */
+export interface RequestExpired extends EventHeader {
+  type: 'request_expired';
+  callId: string;
+}
+
+/** A call's activity is scheduled: it runs once a worker takes it. Comes again with a higher generation after `run-again`. */
+export interface CallStarted extends EventHeader {
+  type: 'call_started';
+  callId: string;
+  tool: string;
+  /** 0, and one more with each `run-again`. */
+  generation: number;
+  arguments: JsonObject;
+  effect: Effect;
+  taskQueue: string;
+  /** The decision that it spends; absent for calls that need none. */
+  decision?: { decision: DecisionKind | 'run-again'; approver: string; reason?: string };
+}
+
+/** No worker that has its agent and tool took it yet, so it did not start. One event, however often it is tried. */
+export interface CallWaits extends EventHeader {
+  type: 'call_waits';
+  callId: string;
+  tool: string;
+  /** What the worker that took it lacks. */
+  message: string;
+}
+
+/** A call has its result. The last event of a call, but for a late outcome_reported. */
+export interface CallEnded extends EventHeader {
+  type: 'call_ended';
+  callId: string;
+  tool: string;
+  result: ToolResult;
+  /** From scheduled to closed; null where nothing was scheduled. */
+  durationMs: number | null;
+  /** 0 where nothing was started. */
+  attempts: number;
+  /**
+   * `handler`: reported by the call itself; `failure`: derived from how its activity failed;
+   * `turn`: the turn made the result (denied, expired, resolved, …) and this is what the model reads;
+   * `record`: a fork began with it; it happened in the turn that was forked, or was given as a what-if.
+   */
+  origin: 'handler' | 'failure' | 'turn' | 'record';
+}
+
+/** A call was started and nobody knows its outcome. Next: verifying, or in_doubt. */
+export interface CallLost extends EventHeader {
+  type: 'call_lost';
+  callId: string;
+  tool: string;
+  message: string;
+  /** What is known so far, such as partial output. */
+  partial?: string;
+}
+
+/** The tool's own check is asked whether a lost call happened. */
+export interface Verifying extends EventHeader {
+  type: 'verifying';
+  callId: string;
+}
+
+/** What the tool's check said. `cannot_tell` is followed by in_doubt. */
+export interface Verified extends EventHeader {
+  type: 'verified';
+  callId: string;
+  outcome: 'happened' | 'did_not' | 'cannot_tell';
+  message?: string;
+}
+
+/** A lost call waits for a person to resolve it. */
+export interface InDoubtOpened extends EventHeader {
+  type: 'in_doubt';
+  callId: string;
+  callKey: string;
+  tool: string;
+  message: string;
+  partial?: string;
+  summary: string;
+}
+
+/** A signal with a decision or resolution is on record and waits for a worker. The `decision` or `resolved` event follows once it is judged. */
+export interface SignalRecorded extends EventHeader {
+  type: 'signal_recorded';
+  signal: 'approval' | 'resolution';
+  /** Absent where the payload could not be read. */
+  callId?: string;
+  approver?: string;
+  identity: string;
+}
+
+/** How a message came. */
+export type Delivery = 'update' | 'signal';
+
+/** The verdict on a decision or resolution. */
+export type Judgement =
+  | { accepted: true }
+  | { accepted: false; code: RefusalCode; message?: string; issues?: Issue[] }
+  /** Judged, but its verdict is no longer in the record: more than 20 signals came at once. */
+  | { accepted: 'unknown' };
+
+/** The reset that applied a message again: it first came in what the reset took back. */
+export interface Reapplied extends EventHeader {
+  /** As the operator gave it; Temporal's own command line begins it with who did it. */
+  reason: string;
+}
+
+/** Who decided or resolved something, as claimed, and how it came. */
+export interface Attribution {
+  /** As claimed; `somebody` where nothing was. */
+  approver: string;
+  reason?: string;
+  channel: string;
+  /** The channel says that the approver was signed in there. */
+  authenticated?: true;
+  door: Delivery;
+  /** Temporal's own identity of the caller. */
+  identity: string;
+  decisionId?: string;
+  /** Only if a reset applied it again. */
+  reapplied?: Reapplied;
+}
+
+/** A decision was judged. An update that is refused leaves no trace in history, so it has no event. */
+export interface DecisionMade extends EventHeader, Attribution {
+  type: 'decision';
+  /** Empty where the payload could not be read. */
+  callId: string;
+  /** Absent where the payload could not be read. */
+  decision?: DecisionKind;
+  /** With `modified`: the new arguments. */
+  arguments?: JsonObject;
+  /** With `approved`: ids of the accepted hunks; absent means all. */
+  hunks?: string[];
+  /** Of what the person saw, as the client says; absent if it says nothing. */
+  seenDigest?: string;
+  /** It allows something without saying what was seen: it was taken for the request as it was. */
+  unbound?: true;
+  /** The edit needs a new look: call_prepared and request_opened follow. */
+  asksAgain?: true;
+  judgement: Judgement;
+}
+
+/** A resolution was judged. If accepted: call_started follows `run-again`, call_ended the others. */
+export interface Resolved extends EventHeader, Attribution {
+  type: 'resolved';
+  /** Empty where the payload could not be read. */
+  callId: string;
+  resolution?: ResolutionKind;
+  /** With `happened`: what the call returned, as far as the person knows. */
+  content?: string;
+  judgement: Judgement;
+}
+
+/** A call that had been given up reported its outcome after all. */
+export interface OutcomeReported extends EventHeader {
+  type: 'outcome_reported';
+  callId: string;
+  generation: number;
+  result: ToolResult;
+  /** Whether the call was still in doubt when it came; otherwise it is only shown beside what a person said. */
+  settles: boolean;
+}

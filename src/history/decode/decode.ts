@@ -1,0 +1,244 @@
+import {
+  defaultDataConverter,
+  type LoadedDataConverter,
+  type SerializationContext,
+} from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+import { isObject } from '../../contract/json';
+import { defined } from '../../contract/defined';
+import type { DecodedEvent, Decoding } from './events';
+import { decodeFailure } from './failure';
+import { Payloads } from './payloads';
+import { toIso, toNumber } from './proto';
+
+/** One event as the server or an exported history gives it. */
+export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+type Head = { eventId: number; at: string };
+
+/**
+ * Decodes one event; at once where its kind has no payloads. `owner`: the workflow it is of, which a codec may have bound its
+ * payloads to.
+ */
+export type Decode = (
+  raw: HistoryEvent,
+  owner?: SerializationContext,
+) => DecodedEvent | Promise<DecodedEvent>;
+
+/**
+ * Makes a decoder for the payloads of one data converter, codecs included.
+ * It never throws on a payload: one that cannot be decoded is `undefined`. One whose key is missing is another matter:
+ * where only workers write it throws, because every turn would look empty.
+ */
+export function makeDecode(converter: LoadedDataConverter = defaultDataConverter): Decode {
+  return (raw, owner) => {
+    // Spread after `kind`, never first: see `headOf` of the fold.
+    const head = { eventId: toNumber(raw.eventId), at: toIso(raw.eventTime) ?? new Date(0).toISOString() };
+    // A quarter of every history, and nothing in it: not worth asking each family.
+    if (raw.workflowTaskScheduledEventAttributes) return { kind: 'task_scheduled', ...head };
+    const payloads = new Payloads(converter, owner);
+    return (
+      decodeRun(raw, head, payloads) ??
+      decodeActivity(raw, head, payloads) ??
+      decodeMessage(raw, head, payloads) ?? { kind: 'other', ...head }
+    );
+  };
+}
+
+const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
+
+/** Decodes what starts and ends a run, and its workflow tasks. Undefined: the event is of another family. */
+function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const started = raw.workflowExecutionStartedEventAttributes;
+  if (!started) return decodeTask(raw, head, payloads) ?? decodeEnd(raw, head, payloads);
+  return payloads.own(started.input).then((input) =>
+    defined({
+      kind: 'started' as const,
+      ...head,
+      turn: started.workflowId ?? '',
+      runId: started.originalExecutionRunId ?? '',
+      continuedFrom: started.continuedExecutionRunId || undefined,
+      taskQueue: started.taskQueue?.name ?? '',
+      workflowType: started.workflowType?.name || undefined,
+      input,
+    }),
+  );
+}
+
+function decodeTask(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  if (raw.workflowTaskStartedEventAttributes) return { kind: 'task_started', ...head };
+  if (raw.workflowTaskCompletedEventAttributes) return { kind: 'task_completed', ...head };
+  const failed = raw.workflowTaskFailedEventAttributes;
+  if (!failed) return undefined;
+  return decodeFailure(failed.failure, payloads).then(({ message }) => {
+    if (failed.cause !== RESET) return { kind: 'task_failed', ...head, message };
+    const { baseRunId, newRunId } = failed;
+    return { kind: 'reset', ...head, baseRunId: baseRunId ?? '', newRunId: newRunId ?? '', message };
+  });
+}
+
+function decodeEnd(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const completed = raw.workflowExecutionCompletedEventAttributes;
+  if (completed)
+    return payloads.first(completed.result).then((result) => ({ kind: 'completed', ...head, result }));
+  const failed = raw.workflowExecutionFailedEventAttributes;
+  if (failed)
+    return decodeFailure(failed.failure, payloads).then((failure) => ({ kind: 'failed', ...head, failure }));
+  if (raw.workflowExecutionCanceledEventAttributes) return { kind: 'canceled', ...head };
+  if (raw.workflowExecutionTimedOutEventAttributes) return { kind: 'timed_out', ...head };
+  const terminated = raw.workflowExecutionTerminatedEventAttributes;
+  if (terminated) {
+    return {
+      kind: 'terminated',
+      ...head,
+      reason: terminated.reason ?? '',
+      identity: terminated.identity ?? '',
+    };
+  }
+  const continued = raw.workflowExecutionContinuedAsNewEventAttributes;
+  if (continued) return { kind: 'continued_as_new', ...head, newRunId: continued.newExecutionRunId ?? '' };
+  return undefined;
+}
+
+/** The marker that the SDK's core records for a local activity. */
+const LOCAL_ACTIVITY = 'core_local_activity';
+
+/** Decodes activities and local activities. Undefined: the event is of another family. */
+function decodeActivity(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const scheduled = raw.activityTaskScheduledEventAttributes;
+  if (!scheduled) return decodeAttempt(raw, head, payloads) ?? decodeMarker(raw, head, payloads);
+  return payloads.own(scheduled.input).then((input) => ({
+    kind: 'activity_scheduled',
+    ...head,
+    id: scheduled.activityId ?? '',
+    activityType: scheduled.activityType?.name ?? '',
+    taskQueue: scheduled.taskQueue?.name ?? '',
+    input,
+  }));
+}
+
+function decodeAttempt(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const of = (attributes: { scheduledEventId?: { toNumber(): number } | null }) => ({
+    scheduledEventId: toNumber(attributes.scheduledEventId),
+    ...head,
+  });
+  const started = raw.activityTaskStartedEventAttributes;
+  if (started) {
+    const event = { kind: 'activity_started', ...of(started), attempt: started.attempt ?? 1 } as const;
+    if (!started.lastFailure) return event;
+    return decodeFailure(started.lastFailure, payloads).then((lastFailure) => ({ ...event, lastFailure }));
+  }
+  const completed = raw.activityTaskCompletedEventAttributes;
+  if (completed) {
+    return payloads
+      .own(completed.result)
+      .then((result) => ({ kind: 'activity_completed', ...of(completed), result }));
+  }
+  const failed = raw.activityTaskFailedEventAttributes ?? raw.activityTaskTimedOutEventAttributes;
+  if (failed) {
+    return decodeFailure(failed.failure, payloads).then((failure) => ({
+      kind: 'activity_failed',
+      ...of(failed),
+      failure,
+    }));
+  }
+  const canceled = raw.activityTaskCanceledEventAttributes;
+  if (!canceled) return undefined;
+  return { kind: 'activity_canceled', ...of(canceled), untaken: toNumber(canceled.startedEventId) === 0 };
+}
+
+function decodeMarker(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const isLocal = raw.markerRecordedEventAttributes?.markerName === LOCAL_ACTIVITY;
+  return isLocal ? decodeLocal(raw, head, payloads) : undefined;
+}
+
+async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): Promise<DecodedEvent> {
+  const { details, failure } = raw.markerRecordedEventAttributes ?? {};
+  const data = payloads.core(details?.['data']?.payloads?.[0]);
+  const facts = isObject(data) ? data : {};
+  const summary = await payloads.value(raw.userMetadata?.summary);
+  return defined({
+    kind: 'local_activity' as const,
+    ...head,
+    activityType: String(facts['activity_type'] ?? ''),
+    attempt: Number(facts['attempt'] ?? 1),
+    backsOff: facts['backoff'] !== undefined && facts['backoff'] !== null,
+    summary: typeof summary === 'string' ? summary : undefined,
+    result: await payloads.first(details?.['result']),
+    failure: failure ? await decodeFailure(failure, payloads) : undefined,
+  });
+}
+
+/** Decodes what comes from outside (signals, updates, cancellation) and what goes outside (the memo). */
+function decodeMessage(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const signaled = raw.workflowExecutionSignaledEventAttributes;
+  if (signaled) {
+    const { signalName, identity } = signaled;
+    return payloads.first(signaled.input).then((input) => ({
+      kind: 'signaled',
+      ...head,
+      name: signalName ?? '',
+      input,
+      identity: identity ?? '',
+    }));
+  }
+  const cancel = raw.workflowExecutionCancelRequestedEventAttributes;
+  if (cancel) {
+    const reason = cancel.cause || undefined;
+    return defined({ kind: 'cancel_requested' as const, ...head, identity: cancel.identity ?? '', reason });
+  }
+  const memo = raw.workflowPropertiesModifiedEventAttributes?.upsertedMemo;
+  if (memo) return payloads.map(memo.fields).then((fields) => ({ kind: 'memo', ...head, fields }));
+  return decodeUpdate(raw, head, payloads);
+}
+
+function decodeUpdate(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const admitted = raw.workflowExecutionUpdateAdmittedEventAttributes;
+  if (admitted)
+    return decodeRequest(admitted.request, payloads).then((request) => ({
+      kind: 'update_admitted',
+      ...head,
+      ...request,
+    }));
+  const accepted = raw.workflowExecutionUpdateAcceptedEventAttributes;
+  if (accepted)
+    return decodeRequest(accepted.acceptedRequest, payloads).then((request) => ({
+      kind: 'update_accepted',
+      ...head,
+      ...request,
+      updateId: request.updateId || (accepted.protocolInstanceId ?? ''),
+    }));
+  const completed = raw.workflowExecutionUpdateCompletedEventAttributes;
+  return completed ? decodeVerdict(completed, head, payloads) : undefined;
+}
+
+async function decodeRequest(
+  request: temporal.api.update.v1.IRequest | null | undefined,
+  payloads: Payloads,
+) {
+  const { meta, input } = request ?? {};
+  return {
+    updateId: meta?.updateId ?? '',
+    name: input?.name ?? '',
+    input: await payloads.first(input?.args),
+    identity: meta?.identity ?? '',
+  };
+}
+
+async function decodeVerdict(
+  completed: temporal.api.history.v1.IWorkflowExecutionUpdateCompletedEventAttributes,
+  head: Head,
+  payloads: Payloads,
+): Promise<DecodedEvent> {
+  const { success, failure } = completed.outcome ?? {};
+  return defined({
+    kind: 'update_completed' as const,
+    ...head,
+    updateId: completed.meta?.updateId ?? '',
+    value: await payloads.first(success),
+    failure: failure ? await decodeFailure(failure, payloads) : undefined,
+  });
+}
+
+/** A history as the server keeps it: payloads are not decoded. */
+export type History = temporal.api.history.v1.IHistory;

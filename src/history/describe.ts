@@ -1,0 +1,235 @@
+import { isDenial } from '../contract/decision';
+import type { JsonObject } from '../contract/json';
+import type { ToolResult } from '../contract/result';
+import { span } from '../contract/text/times';
+import type { Attribution, Judgement, TurnEvent, TurnEventOf } from './events';
+import { counted, describeOutcome, describeState, type Tone } from './labels';
+
+/**
+ * An event in words, the same on a terminal and on the page. `text` holds what models, tools and people wrote: a screen
+ * makes it safe before it shows it.
+ */
+export interface EventLine {
+  /** What it is about: `turn`, `step 2`, `2.1`. */
+  label: string;
+  text: string;
+  tone?: Tone;
+  /** Says nothing new beside the events around it. */
+  minor?: true;
+}
+
+/** What happened, in one line. */
+export function describeEvent(event: TurnEvent): EventLine {
+  switch (event.type) {
+    case 'turn_started':
+      return describeStart(event);
+    case 'forked':
+      return { label: 'fork', text: forkText(event) };
+    case 'cancel_requested':
+      return turnLine(`was asked to end by ${event.identity}${inBrackets(event.reason)}`, 'ask');
+    case 'abandoned':
+      return turnLine(`was given up by ${event.approver}${inBrackets(event.reason)}`, 'bad');
+    case 'continued_as_new':
+      return turnLine('continues as new: its history was long', 'quiet');
+    case 'reset':
+      return turnLine(`was reset by an operator${inBrackets(event.reason)}`, 'ask');
+    case 'task_failed':
+      return turnLine(`the workflow code failed and is tried again: ${event.message}`, 'bad');
+    case 'turn_ended':
+      return turnLine(endText(event), describeState(event.status)[1]);
+    case 'thinking':
+    case 'think_retried':
+    case 'think_failed':
+    case 'step':
+      return { label: `step ${event.step}`, ...describeStep(event) };
+    case 'call_prepared':
+      return { label: event.call.callId, text: `is prepared: ${callText(event.call)}`, minor: true };
+    default:
+      return { label: event.callId || '?', ...describeCall(event) };
+  }
+}
+
+function turnLine(text: string, tone: Tone): EventLine {
+  return { label: 'turn', text, tone };
+}
+
+function describeStart({ turn, agent, prompt, continuedFrom }: TurnEventOf<'turn_started'>): EventLine {
+  if (continuedFrom !== undefined) return { label: 'turn', text: 'goes on in this run', minor: true };
+  return { label: 'turn', text: `${turn}, agent ${agent}: ${truncate(prompt)}` };
+}
+
+function forkText({ of, from, world, changed, model, taken }: TurnEventOf<'forked'>): string {
+  const results = taken.filter(({ kind }) => kind === 'result').length;
+  return [
+    `a fork of ${of} from ${from} on, in a ${world} world`,
+    ...(changed === undefined ? [] : [`another ${changed}`]),
+    ...(model === undefined ? [] : [`the model ${model}`]),
+    `${results} ${results === 1 ? 'result' : 'results'} taken from the record`,
+  ].join('; ');
+}
+
+function endText({ status, answer, error }: TurnEventOf<'turn_ended'>): string {
+  const empty = status === 'answered' && answer === '' ? ': the model had nothing more to say' : '';
+  return `${describeState(status)[0]}${empty}${error === undefined ? '' : `: ${error.message}`}`;
+}
+
+type Described = Omit<EventLine, 'label'>;
+
+function describeStep(event: TurnEventOf<'thinking' | 'think_retried' | 'think_failed' | 'step'>): Described {
+  switch (event.type) {
+    case 'thinking':
+      return { text: 'the model is asked', tone: 'quiet' };
+    case 'think_retried':
+      return { text: `it took ${event.attempt} attempts${inBrackets(event.lastFailure)}`, tone: 'ask' };
+    case 'think_failed':
+      return { text: `the model failed: ${event.message}`, tone: 'bad' };
+    case 'step':
+      return replyText(event);
+  }
+}
+
+/** The answer comes with the turn's end; before it only what a model says beside its calls is new. */
+function replyText({ text, calls }: TurnEventOf<'step'>): Described {
+  if (calls.length === 0) return { text: 'the model answers', minor: true };
+  if (text.trim() === '') return { text: `the model asks for ${counted(calls.length, 'call')}`, minor: true };
+  return { text: `the model says: ${truncate(text.trim())}` };
+}
+
+type CallEvent = Exclude<Extract<TurnEvent, { callId?: string }>, { type: 'call_prepared' }>;
+
+function describeCall(event: CallEvent): Described {
+  switch (event.type) {
+    case 'request_opened':
+      return { text: `waits for a decision: ${requestText(event)}`, tone: 'ask' };
+    case 'signal_recorded':
+      return { text: `${signalText(event)} is on record and waits for a worker` };
+    case 'decision':
+      return describeDecision(event);
+    case 'decision_void':
+      return { text: `does not run: ${event.message}`, tone: 'ask' };
+    case 'request_expired':
+      return { text: 'expired: nobody decided in time, nothing ran', tone: 'bad' };
+    case 'call_started':
+      return { text: startText(event) };
+    case 'call_waits':
+      return { text: `has not started: ${event.message}`, tone: 'ask' };
+    case 'call_ended':
+      return describeResult(event);
+    default:
+      return describeDoubt(event);
+  }
+}
+
+function describeDoubt(
+  event: TurnEventOf<'call_lost' | 'verifying' | 'verified' | 'in_doubt' | 'resolved' | 'outcome_reported'>,
+): Described {
+  switch (event.type) {
+    case 'call_lost':
+      return { text: `its outcome is unknown: ${event.message}`, tone: 'ask' };
+    case 'verifying':
+      return { text: 'the tool is asked whether it happened' };
+    case 'verified':
+      return { text: `${VERIFIED[event.outcome]}${after(': ', event.message)}` };
+    case 'in_doubt':
+      return { text: `in doubt, a person has to resolve it: ${event.message}`, tone: 'ask' };
+    case 'resolved':
+      return decisionLine(event.resolution ?? 'a resolution', event);
+    case 'outcome_reported': {
+      const late = event.settles ? 'reported after all' : 'reported too late to count';
+      return { text: `${late}: ${outcomeText(event.result)}` };
+    }
+  }
+}
+
+const VERIFIED = {
+  happened: 'the tool says that it happened',
+  did_not: 'the tool says that it did not happen',
+  cannot_tell: 'the tool cannot tell',
+} as const;
+
+function requestText({ summary, callId }: TurnEventOf<'request_opened'>): string {
+  return summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : summary;
+}
+
+function signalText({ signal, approver = 'somebody' }: TurnEventOf<'signal_recorded'>): string {
+  return `a ${signal === 'approval' ? 'decision' : 'resolution'} of ${approver}`;
+}
+
+/** What was approved as proposed was shown a moment ago. */
+function startText({ tool, generation, decision, arguments: args }: TurnEventOf<'call_started'>): string {
+  const shown = decision?.decision === 'approved' ? {} : args;
+  return `runs${generation > 0 ? ' once more' : ''}: ${callText({ tool, arguments: shown })}`;
+}
+
+function describeResult({ tool, result, durationMs, origin }: TurnEventOf<'call_ended'>): Described {
+  const { dry } = result.metadata;
+  if (dry !== undefined)
+    return {
+      text: `${describeOutcome(dry)[0]}: ${callText({ tool, arguments: result.arguments })}`,
+      tone: 'ask',
+    };
+  const source = origin === 'record' ? 'given: ' : '';
+  const took = durationMs === null ? '' : ` (${span(durationMs)})`;
+  return { text: `${source}${outcomeText(result)}${took}`, tone: result.success ? 'good' : 'bad' };
+}
+
+/** The first line of a result. */
+function outcomeText({ success, content, error, metadata }: ToolResult): string {
+  if (!success) return `${error?.code ?? 'unknown'}: ${truncate(error?.message ?? content)}`;
+  const lines = content.trimEnd().split('\n');
+  const more = lines.length > 1 ? ` … ${counted(lines.length - 1, 'more line')}` : '';
+  return `${metadata.late === true ? 'done, late' : 'done'}: ${truncate(lines[0] ?? '')}${more}`;
+}
+
+function describeDecision(event: TurnEventOf<'decision'>): Described {
+  const line = decisionLine(event.decision ?? 'a decision', event, decisionDetails(event));
+  return isDenial(event) ? { ...line, tone: 'bad' } : line;
+}
+
+function decisionDetails({ hunks, unbound, asksAgain }: TurnEventOf<'decision'>): string {
+  return [
+    hunks === undefined ? '' : hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`,
+    unbound === true ? ', not bound to what was seen' : '',
+    asksAgain === true ? '; the edit needs a new look' : '',
+  ].join('');
+}
+
+function decisionLine(what: string, event: Attribution & { judgement: Judgement }, details = ''): Described {
+  const { judgement, reason, reapplied } = event;
+  const again = reapplied === undefined ? '' : `, applied again by the reset (${truncate(reapplied.reason)})`;
+  const by = `${what} by ${attributionText(event)}${again}`;
+  if (judgement.accepted === false)
+    return { text: `${by} was refused, ${judgement.code}${after(': ', judgement.message)}`, tone: 'bad' };
+  const unknown = judgement.accepted === 'unknown' ? '; its verdict is no longer on record' : '';
+  const because = after(': ', reason === undefined ? '' : truncate(reason));
+  return { text: `${by}${details}${unknown}${because}`, tone: judgement.accepted === true ? 'good' : 'bad' };
+}
+
+/** Who said something, and how that is known: anybody can claim a name, only the web inbox has people sign in. */
+function attributionText({ approver, authenticated }: Attribution): string {
+  return `${approver} (${authenticated === true ? 'signed in' : 'as claimed'})`;
+}
+
+function inBrackets(reason: string | undefined): string {
+  return reason === undefined || reason === '' ? '' : ` (${truncate(reason)})`;
+}
+
+function after(before: string, text: string | undefined): string {
+  return text === undefined || text === '' ? '' : `${before}${text}`;
+}
+
+/** A call in one line: its tool and its arguments. */
+export function callText(call: { tool: string; arguments: JsonObject }): string {
+  const args = Object.entries(call.arguments).map(([name, value]) => {
+    return `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`;
+  });
+  return truncate(`${call.tool} ${args.join(' ')}`.trim());
+}
+
+const MOST_CHARS = 160;
+
+/** The beginning of a text, cut between characters; `show <turn>/<call>` shows the whole of a result. */
+export function truncate(text: string): string {
+  const chars = [...text.slice(0, 2 * MOST_CHARS + 2)];
+  return chars.length <= MOST_CHARS ? text : `${chars.slice(0, MOST_CHARS).join('')}…`;
+}

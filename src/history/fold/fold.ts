@@ -1,0 +1,195 @@
+import type { DecodedEvent, EventOf } from '../decode/events';
+import { defined } from '../../contract/defined';
+import type { TurnEnded, TurnEvent } from '../events';
+import {
+  activityCanceled,
+  activityCompleted,
+  activityFailed,
+  activityScheduled,
+  activityStarted,
+} from './activities';
+import { judgeFailures, localActivity } from './calls';
+import { memoChanged } from './requests';
+import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './messages';
+import { type FoldState, eventHeader, makeState } from './state';
+import { originOf } from '../../contract/fork';
+import { isObject } from '../../contract/json';
+import type { TranscriptEntry } from '../../contract/transcript';
+import { rootOf } from '../decode/failure';
+import { closeRest } from './results';
+import { is } from './guards';
+import { stepTaken } from './think';
+
+/** Turns history into turn events, one event after the other. */
+export interface Fold {
+  /** The turn events that one more history event makes; often none. Reads no clock and never throws on a payload. */
+  push(event: DecodedEvent): TurnEvent[];
+}
+
+/**
+ * The one fold of history. Give it every event of a turn in order, the runs of a chain one after the other.
+ * Pushing events one by one or all at once comes to the same.
+ */
+export function createFold(): Fold {
+  const state = makeState();
+  return { push: (event) => foldEvent(state, event) };
+}
+
+/** The turn events of a whole history. */
+export function foldAll(events: Iterable<DecodedEvent>): TurnEvent[] {
+  const fold = createFold();
+  return [...events].flatMap((event) => fold.push(event));
+}
+
+function foldEvent(state: FoldState, event: DecodedEvent): TurnEvent[] {
+  switch (event.kind) {
+    case 'started':
+      return runStarted(state, event);
+    case 'task_scheduled':
+      state.reapplying = undefined;
+      return [];
+    case 'task_started':
+      state.taskTime = Date.parse(event.at);
+      return judgeFailures(state, event);
+    case 'activity_scheduled':
+      return activityScheduled(state, event);
+    case 'activity_started':
+      return activityStarted(state, event);
+    case 'activity_completed':
+      return activityCompleted(state, event);
+    case 'activity_failed':
+      return activityFailed(state, event);
+    case 'activity_canceled':
+      return activityCanceled(state, event);
+    case 'local_activity':
+      return localActivity(state, event);
+    case 'signaled':
+      return signaled(state, event);
+    case 'update_admitted':
+      return updateAdmitted(state, event);
+    case 'update_accepted':
+      return updateAccepted(state, event);
+    case 'update_completed':
+      return updateCompleted(state, event);
+    case 'memo':
+      return memoChanged(state, event);
+    default:
+      return foldEdge(state, event);
+  }
+}
+
+/** What concerns the run as a whole. */
+function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
+  const head = eventHeader(event);
+  switch (event.kind) {
+    case 'task_failed':
+      return [{ type: 'task_failed', ...head, message: event.message }];
+    case 'reset':
+      state.runId = event.newRunId;
+      state.reapplying = { ...head, reason: event.message };
+      return [
+        { type: 'reset', ...head, baseRunId: event.baseRunId, newRunId: state.runId, reason: event.message },
+      ];
+    case 'cancel_requested':
+      return [
+        { type: 'cancel_requested', ...head, identity: event.identity, ...defined({ reason: event.reason }) },
+      ];
+    case 'continued_as_new':
+      return [{ type: 'continued_as_new', ...head, newRunId: event.newRunId }];
+    default:
+      return runEnded(state, event);
+  }
+}
+
+/** A run starts: the first of a turn, or the next where one continued as new. For a workflow that is not a turn, its type takes the place of the agent. */
+function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
+  const { turn, runId, taskQueue, continuedFrom } = event;
+  const input = is.turnInput(event.input)
+    ? event.input
+    : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
+  const isNext = continuedFrom !== undefined && continuedFrom === state.runId;
+  const messages = carriedIn(event.input)?.transcript;
+  const prompt = input.prompt || state.prompt || firstWords(messages);
+  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, ...originIn(event) });
+  const { agent } = input;
+  const started: TurnEvent = {
+    type: 'turn_started',
+    ...eventHeader(event),
+    turn,
+    runId,
+    agent,
+    prompt,
+    taskQueue,
+    ...defined({ continuedFrom, carried: isNext || state.fork !== undefined ? undefined : messages }),
+  };
+  return isNext ? [started] : [started, ...forked(state, event)];
+}
+
+/** Every run of a fork has it. */
+function originIn({ input }: EventOf<'started'>): Pick<FoldState, 'fork'> {
+  return is.turnInput(input) && is.forkInput(input.fork) ? { fork: originOf(input.fork) } : {};
+}
+
+/** What a fork begins with; or what its later run took along, if the first run is not among the events. */
+function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
+  if (state.fork === undefined || !is.turnInput(event.input)) return [];
+  const { transcript: taken = [], step = 0 } = carriedIn(event.input) ?? {};
+  const { given } = event.input.fork ?? {};
+  const made: TurnEvent = { type: 'forked', ...eventHeader(event), ...state.fork, taken };
+  if (given === undefined) return [made];
+  state.step = step + 1;
+  return [made, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
+}
+
+/** What a run took along; nothing for the first run, except in a fork. */
+function carriedIn(input: unknown): { transcript: TranscriptEntry[]; step?: number } | undefined {
+  const carried = isObject(input) ? input['carried'] : undefined;
+  return is.carried(carried) ? carried : undefined;
+}
+
+function firstWords(messages: readonly TranscriptEntry[] = []): string {
+  const words = messages.find((entry) => entry.kind === 'words');
+  return words?.kind === 'words' ? words.text : '';
+}
+
+/** A run ends. Calls that the turn closed get their results first. */
+function runEnded(state: FoldState, event: DecodedEvent): TurnEvent[] {
+  const ending = endingOf(event);
+  if (ending === undefined) return [];
+  const ended: TurnEnded = { type: 'turn_ended', ...eventHeader(event), ...ending };
+  return [...closeRest(state, event), ended];
+}
+
+type Ending = Pick<TurnEnded, 'status' | 'answer' | 'result' | 'error'>;
+
+function endingOf(event: DecodedEvent): Ending | undefined {
+  switch (event.kind) {
+    case 'completed':
+      return completedWith(event.result);
+    case 'failed':
+      return { status: 'failed', error: errorOf(event) };
+    case 'canceled':
+      return { status: 'cancelled', error: { message: 'the turn was cancelled' } };
+    case 'timed_out':
+      return { status: 'timed_out', error: { message: 'the turn ran out of time' } };
+    case 'terminated':
+      return { status: 'terminated', error: { message: terminatedBy(event) } };
+    default:
+      return undefined;
+  }
+}
+
+function completedWith(result: unknown): Ending {
+  if (!is.turnResult(result)) return { status: 'answered' };
+  return { status: result.status, answer: result.answer, result };
+}
+
+function errorOf({ failure }: EventOf<'failed'>): { message: string; type?: string } {
+  const { message, type } = rootOf(failure);
+  return { message, ...defined({ type }) };
+}
+
+function terminatedBy({ reason, identity }: EventOf<'terminated'>): string {
+  const why = reason === '' ? '' : `: ${reason}`;
+  return identity === '' ? `terminated${why}` : `terminated by ${identity}${why}`;
+}

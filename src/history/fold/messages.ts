@@ -1,0 +1,289 @@
+import {
+  type SignalVerdict,
+  type Accepted,
+  type Decision,
+  DECISION,
+  isDenial,
+  type Resolution,
+  RESOLUTION,
+} from '../../contract/decision';
+import { SIGNALS, UPDATES } from '../../contract/names';
+import type { DecodedFailure, EventOf } from '../decode/events';
+import { defined } from '../../contract/defined';
+import type {
+  DecisionMade,
+  Delivery,
+  EventHeader,
+  Judgement,
+  Reapplied,
+  Resolved,
+  Attribution,
+  TurnEvent,
+} from '../events';
+import { is } from './guards';
+import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
+import { isObject } from '../../contract/json';
+import { partReader } from '../../contract/schema/message';
+import { rootOf } from '../decode/failure';
+import { withDefaults } from '../../contract/schema/schema';
+import { denied, didNot, happened } from '../../contract/call-messages';
+
+/** A signal came in. Decisions and resolutions wait for their verdict; the others are events at once. */
+export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
+  const { name, input, identity } = event;
+  if (name === SIGNALS.approval || name === SIGNALS.resolution) return recorded(state, event, name);
+  if (name === SIGNALS.outcome) return outcomeReported(state, event);
+  if (name !== SIGNALS.abandon) return [];
+  const approver = textAt(input, 'approver') ?? 'somebody';
+  const reason = defined({ reason: textAt(input, 'reason') });
+  state.abandoned = { approver, ...reason };
+  return [{ type: 'abandoned', ...eventHeader(event), approver, identity, ...reason }];
+}
+
+function recorded(
+  state: FoldState,
+  event: EventOf<'signaled'>,
+  signal: PendingSignal['signal'],
+): TurnEvent[] {
+  const { input, identity } = event;
+  const { reapplying: reapplied } = state;
+  state.signals.push({ signal, input, identity, isJudged: false, ...defined({ reapplied }) });
+  const said = defined({ callId: textAt(input, 'callId'), approver: textAt(input, 'approver') });
+  return [{ type: 'signal_recorded', ...eventHeader(event), signal, identity, ...said }];
+}
+
+/** A late outcome is proof as long as the call is in doubt; the memo says whether a person was first. */
+function outcomeReported(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
+  if (!is.outcome(event.input)) return [];
+  const { callKey, generation, secret, result } = event.input;
+  const { callId } = result;
+  const held = state.calls.get(callId);
+  const isOfIt = held?.callKey === callKey && held.generation === generation && held.secret === secret;
+  const settles = held?.phase === 'lost' && isOfIt;
+  if (settles) held.proof = result;
+  else if (held?.phase === 'running' && isOfIt) held.reported = result;
+  return [{ type: 'outcome_reported', ...eventHeader(event), callId, generation, result, settles }];
+}
+
+/**
+ * Verdicts were written, in the order of the signals, by the workflow task that took every signal before it.
+ * The memo keeps the newest only, so the last verdicts belong to the last signals; of a flood it may have taken some only.
+ */
+export function judgeSignals(
+  state: FoldState,
+  head: EventHeader,
+  verdicts: readonly SignalVerdict[],
+): TurnEvent[] {
+  const behind = verdicts.at(-1)?.behind ?? 0;
+  const signals = state.signals.slice(0, Math.max(0, state.signals.length - behind));
+  state.signals = state.signals.slice(signals.length);
+  const offset = verdicts.length - signals.length;
+  return signals.flatMap((signal, index) => {
+    const verdict = verdicts[offset + index];
+    if (signal.isJudged) return [];
+    const asksAgain = verdict?.asksAgain;
+    return judgeSignal(state, head, { signal, judgement: judgementOf(verdict), ...defined({ asksAgain }) });
+  });
+}
+
+function judgementOf(verdict: SignalVerdict | undefined): Judgement {
+  if (verdict === undefined) return { accepted: 'unknown' };
+  return verdict.verdict === 'accepted' ? { accepted: true } : { accepted: false, code: verdict.verdict };
+}
+
+/**
+ * A call that needed a decision starts before its verdict is written in the same task: the signal that allows it is
+ * judged now, so that nobody sees a call start that nobody allowed.
+ */
+export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Allowed): TurnEvent[] {
+  const { held, decisionId } = allowed;
+  if (held.phase !== 'requested' && held.phase !== 'lost') return [];
+  const wanted = held.phase === 'lost' ? 'resolution' : 'approval';
+  const signal = state.signals.find((one) => {
+    const given = textAt(one.input, 'decisionId') ?? decisionId;
+    const same = one.signal === wanted && textAt(one.input, 'callId') === held.call.callId;
+    return same && !one.isJudged && given === decisionId;
+  });
+  if (signal === undefined) return [];
+  signal.isJudged = true;
+  return judgeSignal(state, head, { signal, judgement: { accepted: true } });
+}
+
+/** A call that starts, and the decision it spends. */
+export interface Allowed {
+  held: CallFold;
+  decisionId: string;
+}
+
+function judgeSignal(
+  state: FoldState,
+  head: EventHeader,
+  { signal, ...verdict }: Pick<Judged, 'judgement' | 'asksAgain'> & { signal: PendingSignal },
+): TurnEvent[] {
+  const { input, identity, reapplied } = signal;
+  const judged = { input, identity, door: 'signal' as const, ...verdict, ...defined({ reapplied }) };
+  return applyJudged(
+    state,
+    signal.signal === 'approval' ? decisionEvent(head, judged) : resolvedEvent(head, judged),
+  );
+}
+
+/** A decision or resolution with its verdict. */
+interface Judged {
+  input: unknown;
+  identity: string;
+  door: Delivery;
+  judgement: Judgement;
+  /** Only where it came by update and was accepted. */
+  verdict?: Accepted;
+  /** As the verdict says, however it came. */
+  asksAgain?: true;
+  reapplied?: Reapplied;
+}
+
+const readDecision = partReader(DECISION);
+const readResolution = partReader(RESOLUTION);
+
+/** The event of a judged decision. Its payload may be anything: what cannot be read is left out. */
+function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
+  const { judgement, asksAgain } = judged;
+  const said = readDecision(judged.input);
+  const { callId = '', decision, arguments: args, hunks, seenDigest } = said;
+  const lets = judgement.accepted !== false && decision !== undefined && !isDenial(said);
+  const unbound = lets && seenDigest === undefined ? (true as const) : undefined;
+  return {
+    type: 'decision',
+    ...eventHeader(head),
+    ...attributionOf(judged, said),
+    callId,
+    judgement,
+    ...defined({ decision, arguments: args, hunks, seenDigest, unbound, asksAgain }),
+  };
+}
+
+/** The event of a judged resolution. */
+function resolvedEvent(head: EventHeader, judged: Judged): Resolved {
+  const said = readResolution(judged.input);
+  const { callId = '', resolution, content } = said;
+  return {
+    type: 'resolved',
+    ...eventHeader(head),
+    ...attributionOf(judged, said),
+    callId,
+    judgement: judged.judgement,
+    ...defined({ resolution, content }),
+  };
+}
+
+/** The claimed approver, channel and reason, with the defaults the workflow uses. */
+function attributionOf(
+  { identity, door, verdict, reapplied }: Judged,
+  said: Partial<Decision | Resolution>,
+): Attribution {
+  const { approver, channel, authenticated, reason, decisionId } = said;
+  return {
+    approver: verdict?.approver ?? approver ?? 'somebody',
+    channel: channel ?? door,
+    door,
+    identity,
+    ...defined({ authenticated, reason, decisionId: verdict?.decisionId ?? decisionId, reapplied }),
+  };
+}
+
+/** A text field of a payload that may be anything. */
+function textAt(input: unknown, key: string): string | undefined {
+  const value = valueAt(input, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function valueAt(input: unknown, key: string): unknown {
+  return isObject(input) ? input[key] : undefined;
+}
+
+/** The server keeps an update for the workflow; after a reset those that came since the point it goes back to. */
+export function updateAdmitted(state: FoldState, event: EventOf<'update_admitted'>): TurnEvent[] {
+  const { updateId, name, input, identity } = event;
+  const { reapplying: reapplied } = state;
+  state.updates.set(updateId, { name, input, identity, ...defined({ reapplied }) });
+  return [];
+}
+
+/** An update passed its validator; its verdict comes in the same workflow task. */
+export function updateAccepted(state: FoldState, event: EventOf<'update_accepted'>): TurnEvent[] {
+  const { updateId, name, input, identity } = event;
+  if (name !== '') state.updates.set(updateId, { name, input, identity });
+  return [];
+}
+
+/** The verdict on a decision or resolution by update. */
+export function updateCompleted(state: FoldState, event: EventOf<'update_completed'>): TurnEvent[] {
+  const update = state.updates.get(event.updateId);
+  state.updates.delete(event.updateId);
+  if (update === undefined) return [];
+  const verdict = is.accepted(event.value) ? event.value : undefined;
+  const judgement = verdict === undefined ? refusal(event.failure) : { accepted: true as const };
+  const { name, input, identity, reapplied } = update;
+  const asksAgain = verdict?.asksAgain;
+  const details = defined({ verdict, asksAgain, reapplied });
+  const judged = { input, identity, door: 'update' as const, judgement, ...details };
+  if (name === UPDATES.decide) return applyJudged(state, decisionEvent(event, judged));
+  return name === UPDATES.resolve ? applyJudged(state, resolvedEvent(event, judged)) : [];
+}
+
+/** Another message of the same task won after the validator had let this one pass. */
+function refusal(failure: DecodedFailure | undefined): Judgement {
+  const [refused] = failure === undefined ? [] : rootOf(failure).details;
+  if (!is.refused(refused)) return { accepted: 'unknown' };
+  const { code, message, issues } = refused;
+  return { accepted: false, code, message, ...defined({ issues }) };
+}
+
+/**
+ * The event of a judged decision or resolution, and what it does to its call. If no worker answered the update, the same
+ * decision comes again by signal: that is one event.
+ */
+function applyJudged(state: FoldState, event: DecisionMade | Resolved): TurnEvent[] {
+  if (event.judgement.accepted === true && event.decisionId !== undefined) {
+    if (state.acceptedIds.has(event.decisionId)) return [];
+    state.acceptedIds.add(event.decisionId);
+  }
+  if (event.type === 'decision') applyDecision(state, event);
+  else applyResolution(state, event);
+  return [event];
+}
+
+function applyDecision(state: FoldState, event: DecisionMade): void {
+  const held = state.calls.get(event.callId);
+  if (event.judgement.accepted !== true || held?.phase !== 'requested') return;
+  if (event.arguments !== undefined) held.effective = withDefaults(held.schema, event.arguments);
+  if (isDenial(event)) deny(held, event);
+  else if (event.asksAgain === true) askAgain(held);
+  else {
+    held.phase = 'decided';
+    held.approved = true;
+    delete held.note;
+  }
+}
+
+function askAgain(held: CallFold): void {
+  if (held.call.kind === 'ask') held.original ??= held.call.proposed ?? held.call.arguments;
+  held.phase = 'replanning';
+  held.planned = false;
+}
+
+function deny(held: CallFold, { approver, reason }: DecisionMade): void {
+  held.phase = 'closed';
+  held.closing = denied({ approver, reason });
+}
+
+function applyResolution(state: FoldState, event: Resolved): void {
+  const held = state.calls.get(event.callId);
+  if (event.judgement.accepted !== true || held?.phase !== 'lost') return;
+  held.phase = event.resolution === 'run-again' ? 'decided' : 'closed';
+  if (event.resolution === 'run-again') {
+    held.approved = true;
+    return;
+  }
+  held.closing =
+    event.resolution === 'happened' ? { content: happened(event, event.content) } : didNot(event);
+}

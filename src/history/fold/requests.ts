@@ -1,0 +1,231 @@
+import type { JsonObject } from '../../contract/json';
+import { type Preview, previewDigests, seenDigestOf } from '../../contract/plan';
+import { digestJson } from '../../contract/digest';
+import { callKey, gateMemoKey, MEMO } from '../../contract/names';
+import type { ClosedMemo, OpenItem, OpenMemo } from '../../contract/turn';
+import type { EventOf } from '../decode/events';
+import { defined } from '../../contract/defined';
+import type { EventHeader, TurnEvent } from '../events';
+import { sha256 } from '../audit/format';
+import { callSummary } from '../../contract/text/call-summary';
+import { closeByProof, failureResult } from './results';
+import { is } from './guards';
+import {
+  CLOSING_CAUSES,
+  type ClosingCause,
+  ENDINGS,
+  nobodyHad,
+  unprepared,
+  unpreviewed,
+  unresolved,
+} from '../../contract/call-messages';
+import { judgeSignals } from './messages';
+import { type CallFold, endCall, eventHeader, type FoldState } from './state';
+import { endUnrun, newCall, proposedOf } from './think';
+import { type PreparedCall, isValidCall } from '../../contract/call';
+import { askFirst } from '../../contract/fork';
+import { rootOf } from '../decode/failure';
+
+/** What the workflow publishes: what waits for a person, and its verdicts on signals. */
+export function memoChanged(state: FoldState, event: EventOf<'memo'>): TurnEvent[] {
+  const { fields } = event;
+  const gated = Object.entries(fields).flatMap(([key, value]) => gateChanged(state, event, { key, value }));
+  const closed = fields[MEMO.closed];
+  const ended = is.closedMemo(closed) ? callsClosed(state, event, closed) : [];
+  const opened = Object.hasOwn(fields, MEMO.open) ? openChanged(state, event, fields[MEMO.open]) : [];
+  const verdicts = fields[MEMO.verdicts];
+  const made = [...gated, ...ended, ...opened];
+  return is.verdicts(verdicts) ? [...made, ...judgeSignals(state, event, verdicts)] : made;
+}
+
+/** A call that a user's workflow gates; the memo `open` asks for it next. */
+function gateChanged(
+  state: FoldState,
+  head: EventHeader,
+  { key, value }: { key: string; value: unknown },
+): TurnEvent[] {
+  if (!is.gatedCall(value) || key !== gateMemoKey(value.callId)) return [];
+  const held = state.calls.get(value.callId);
+  if (held?.phase === 'replanning') replan(held, value);
+  else state.calls.set(value.callId, newCall(value));
+  return [{ type: 'call_prepared', ...eventHeader(head), call: proposedOf(value) }];
+}
+
+/** The memo `open`, ready to be asked. */
+interface Open {
+  key: string;
+  items: Map<string, OpenItem>;
+  /** More wait than it names. */
+  cut: boolean;
+}
+
+const NOTHING: OpenMemo = { key: '', count: 0, items: [] };
+
+/** Requests and doubts exist from here on: the task that wrote this is the one that can take decisions on them. */
+function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnEvent[] {
+  const memo = is.openMemo(value) ? value : NOTHING;
+  const items = new Map(memo.items.map((item) => [item.callId, item]));
+  const open: Open = { key: memo.key, items, cut: memo.count > items.size };
+  return [...state.calls.values()].flatMap((held) => {
+    if (held.phase === 'proposed' || held.phase === 'replanning')
+      return openRequest(state, head, { held, open });
+    return held.phase === 'lost' ? openDoubt(head, held, open) : [];
+  });
+}
+
+interface CallInMemo {
+  held: CallFold;
+  open: Open;
+}
+
+function openRequest(state: FoldState, head: EventHeader, { held, open }: CallInMemo): TurnEvent[] {
+  const { call } = held;
+  if (call.kind !== 'ask') return [];
+  const item = open.items.get(call.callId);
+  const unnamed = open.cut && (held.phase === 'proposed' || held.planned === true);
+  if (item === undefined && !unnamed) return [];
+  held.phase = 'requested';
+  held.callKey = callKey(open.key, call.callId);
+  const { requestExpiresMs, timeoutMs, safety, effect, noBatch } = call.settings;
+  const computed = requestExpiresMs === null ? null : state.taskTime + requestExpiresMs;
+  held.deadline = item === undefined ? computed : item.deadline === null ? null : Date.parse(item.deadline);
+  const proposed = held.original ?? call.proposed;
+  const { callId, tool, preview, policyReason } = call;
+  return [
+    {
+      type: 'request_opened',
+      ...eventHeader(head),
+      ...{ callId, callKey: held.callKey, tool, safety, effect, arguments: held.effective },
+      seenDigest: seenDigestIn(held.effective, preview),
+      deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
+      summary: item?.summary ?? callSummary({ callId, tool, arguments: held.effective }),
+      ...defined({
+        proposed,
+        preview,
+        policyReason,
+        noBatch,
+        schema: held.schema,
+        timeoutMs,
+        note: held.note ?? item?.note,
+      }),
+    },
+  ];
+}
+
+/** Made from what is shown, not from the digests beside it: a decision is bound to what a person could read. */
+function seenDigestIn(args: JsonObject, preview: Preview | undefined): string {
+  try {
+    const argsDigest = digestJson(args, sha256);
+    return seenDigestOf({ argsDigest, ...(preview && previewDigests(preview, sha256)) }, sha256);
+  } catch {
+    // Arguments that cannot be digested were never prepared by a worker; nothing can be approved by this.
+    return '';
+  }
+}
+
+/** Calls that the workflow closed by itself: it says why. */
+function callsClosed(state: FoldState, head: EventHeader, memo: ClosedMemo): TurnEvent[] {
+  return CLOSING_CAUSES.flatMap((cause) =>
+    (memo[cause] ?? []).flatMap((callId) => {
+      const held = state.calls.get(callId);
+      return held === undefined || held.phase === 'ended' ? [] : callClosed(state, head, { held, cause });
+    }),
+  );
+}
+
+function callClosed(
+  state: FoldState,
+  head: EventHeader,
+  { held, cause }: { held: CallFold; cause: ClosingCause },
+): TurnEvent[] {
+  if (cause === 'proven') return held.proof === undefined ? [] : closeByProof(head, held, held.proof);
+  held.phase = 'closed';
+  held.closing = closingOf(state, held, cause);
+  if (cause === 'expired')
+    return [{ type: 'request_expired', ...eventHeader(head), callId: held.call.callId }];
+  return [];
+}
+
+function closingOf({ abandoned = {} }: FoldState, held: CallFold, cause: Exclude<ClosingCause, 'proven'>) {
+  if (cause === 'absent') return nobodyHad({ notHere: held.absent ?? '' });
+  return cause === 'abandoned' ? unresolved(abandoned) : ENDINGS[cause];
+}
+
+function openDoubt(head: EventHeader, held: CallFold, open: Open): TurnEvent[] {
+  const { callId, tool } = held.call;
+  const item = open.items.get(callId);
+  if ((item === undefined && !open.cut) || held.asked || held.doubt === undefined) return [];
+  held.asked = true;
+  held.callKey = callKey(open.key, callId);
+  const { message, partial } = held.doubt;
+  const summary = item?.summary ?? callSummary({ callId, tool, arguments: held.effective });
+  const made = { callId, callKey: held.callKey, tool, message, summary, ...defined({ partial }) };
+  return [{ type: 'in_doubt', ...eventHeader(head), ...made }];
+}
+
+/** A call is prepared on its own queue, or anew with a person's arguments. */
+export function prepareCompleted(
+  state: FoldState,
+  event: EventOf<'activity_completed'>,
+  callId: string,
+): TurnEvent[] {
+  const held = state.calls.get(callId);
+  if (held === undefined) return [];
+  if (!is.prepareOutput(event.result))
+    return closeUnprepared(event, held, 'what was prepared cannot be read');
+  const call = preparedAs(held.call, event.result.call);
+  const { schema } = event.result;
+  const made: TurnEvent = { type: 'call_prepared', ...eventHeader(event), call: proposedOf(call) };
+  if (held.phase === 'replanning') {
+    replan(held, call);
+    return [made];
+  }
+  state.calls.set(callId, newCall(call, schema));
+  return [made, ...endUnrun(state, event)];
+}
+
+/** As the workflow does: on to the queue that has its tool, or to a person first. */
+function preparedAs(asked: PreparedCall, prepared: PreparedCall): PreparedCall {
+  if (asked.kind !== 'remote') return prepared;
+  return prepared.kind === 'remote' ? { ...asked, taskQueue: prepared.taskQueue } : askFirst(asked, prepared);
+}
+
+/** A new revision takes the place of the one before. An edit that could not be previewed puts back what was; it becomes a request again either way. */
+function replan(held: CallFold, call: PreparedCall): void {
+  held.planned = true;
+  if (!isValidCall(held.call)) return;
+  if (!isValidCall(call)) {
+    held.effective = held.call.arguments;
+    held.note = unpreviewed(call);
+    return;
+  }
+  held.call = { ...call, kind: 'ask' };
+  held.effective = call.arguments;
+  delete held.note;
+}
+
+export function prepareFailed(
+  state: FoldState,
+  event: EventOf<'activity_failed'>,
+  callId: string,
+): TurnEvent[] {
+  const held = state.calls.get(callId);
+  if (held === undefined) return [];
+  const root = rootOf(event.failure);
+  if (root.kind === 'canceled') {
+    held.closing = ENDINGS.neverStarted;
+    return [];
+  }
+  return closeUnprepared(event, held, root.message);
+}
+
+function closeUnprepared(head: EventHeader, held: CallFold, why: string): TurnEvent[] {
+  const result = failureResult(held, unprepared(held.call.tool, why), head.at);
+  if (held.phase === 'replanning') {
+    held.planned = true;
+    if (held.call.kind === 'ask') held.effective = held.call.arguments;
+    held.note = unpreviewed(result);
+    return [];
+  }
+  return endCall(head, held, { result, durationMs: null, attempts: 0, origin: 'turn' });
+}

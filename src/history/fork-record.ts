@@ -1,0 +1,226 @@
+import type { PreparedCall } from '../contract/call';
+import { CountersignError } from '../contract/errors';
+import { WORKFLOWS } from '../contract/names';
+import type { ToolResult } from '../contract/result';
+import type { ResultRef, ThinkOutput } from '../contract/think';
+import type { JsonSchema } from '../contract/tool';
+import type { DecodedEvent, EventOf } from './decode/events';
+import type { TurnEvent } from './events';
+import { createFold } from './fold/fold';
+import { purposeOf } from './fold/activities';
+import { is } from './fold/guards';
+import type { Runs } from './read';
+import { isDenial } from '../contract/decision';
+
+/** One step of a turn, as it is on record. */
+interface RecordedStep {
+  step: number;
+  /** How many events of the turn came before its reply. */
+  at: number;
+  /** Outputs before this message were dropped. */
+  droppedBefore: number;
+  /** Results of the step before, as the model read them. */
+  results: readonly ResultRef[];
+  /** Absent: the model has not replied. */
+  reply?: ThinkOutput;
+  /** Calls that a worker of another queue prepared, by id. */
+  prepared: Map<string, PreparedCall>;
+  /** Schemas of tools, by digest. */
+  schemas: Map<string, JsonSchema>;
+}
+
+/** A turn as a fork needs it: what models and calls said in full, and when. */
+export interface TurnRecord {
+  turn: string;
+  agent: string;
+  prompt: string;
+  taskQueue: string;
+  steps: ReadonlyMap<number, RecordedStep>;
+  /** By call. */
+  results: ReadonlyMap<string, ToolResult>;
+  events: readonly TurnEvent[];
+}
+
+/**
+ * Reads the runs of a turn. Runs at the beginning may be missing: each later one brings its messages along.
+ *
+ * @throws CountersignError `not_a_turn`; `bad_history` for what is cut at its beginning or cannot be read.
+ */
+export function recordOf(runs: Runs): TurnRecord {
+  const fold = createFold();
+  const reading: TurnReading = { events: [], steps: new Map() };
+  for (const run of runs) {
+    const state: RunReading = { ...reading, thinking: new Map(), preparing: new Map() };
+    checkFirst(run[0]);
+    for (const event of run) {
+      reading.events.push(...fold.push(event));
+      readEvent(state, event);
+    }
+  }
+  const { events, steps } = reading;
+  const started = events.find((event) => event.type === 'turn_started');
+  if (started === undefined) throw badHistory('it has no events');
+  const { turn, agent, prompt, taskQueue } = started;
+  return { turn, agent, prompt, taskQueue, steps, results: resultsIn(events), events };
+}
+
+function resultsIn(events: readonly TurnEvent[]): Map<string, ToolResult> {
+  return new Map(
+    events.flatMap((event) => (event.type === 'call_ended' ? [[event.callId, event.result] as const] : [])),
+  );
+}
+
+interface TurnReading {
+  events: TurnEvent[];
+  steps: Map<number, RecordedStep>;
+}
+
+/** What is known while one run is read. */
+interface RunReading extends TurnReading {
+  /** Steps by the event that scheduled their `think`. */
+  thinking: Map<number, RecordedStep>;
+  /** Calls by the event that scheduled their `prepare`. */
+  preparing: Map<number, string>;
+  last?: RecordedStep;
+}
+
+function checkFirst(first: DecodedEvent | undefined): void {
+  if (first?.kind !== 'started') throw badHistory('its beginning is missing');
+  const { workflowType = WORKFLOWS.turn, input } = first;
+  if (workflowType !== WORKFLOWS.turn) throw notATurn(workflowType);
+  if (!is.turnInput(input)) throw badHistory('its first event cannot be read; is it encrypted?');
+}
+
+function readEvent(state: RunReading, event: DecodedEvent): void {
+  if (event.kind === 'started') readSeedStep(state, event);
+  else if (event.kind === 'activity_scheduled') readScheduled(state, event);
+  else if (event.kind === 'activity_completed') readCompleted(state, event);
+}
+
+/** The step that a fork began with. */
+function readSeedStep(state: RunReading, { input }: EventOf<'started'>): void {
+  if (!is.turnInput(input) || !is.forkInput(input.fork) || input.fork.given === undefined) return;
+  const { step = 0, droppedBefore = 0, results = [] } = input.carried ?? {};
+  const at = state.events.findLastIndex((event) => event.type === 'forked') + 1;
+  addReply(addStep(state, { step: step + 1, at, droppedBefore, results }), input.fork.given);
+}
+
+function addStep(
+  state: RunReading,
+  facts: Pick<RecordedStep, 'step' | 'at' | 'droppedBefore' | 'results'>,
+): RecordedStep {
+  const step = { ...facts, prepared: new Map(), schemas: new Map() };
+  state.steps.set(facts.step, step);
+  state.last = step;
+  return step;
+}
+
+function addReply(step: RecordedStep, output: ThinkOutput): void {
+  step.reply = output;
+  for (const [digest, schema] of Object.entries(output.schemas ?? {})) step.schemas.set(digest, schema);
+}
+
+function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>): void {
+  const purpose = purposeOf(event);
+  if (purpose?.what === 'prepare') state.preparing.set(event.eventId, purpose.callId);
+  if (purpose?.what !== 'think' || !is.thinkInput(event.input)) return;
+  const { step, results, droppedBefore } = event.input;
+  const at = state.events.length;
+  state.thinking.set(event.eventId, addStep(state, { step, at, results, droppedBefore }));
+}
+
+function readCompleted(state: RunReading, { scheduledEventId, result }: EventOf<'activity_completed'>): void {
+  const step = state.thinking.get(scheduledEventId);
+  if (step !== undefined && is.thinkOutput(result)) addReply(step, result);
+  const callId = state.preparing.get(scheduledEventId);
+  if (callId !== undefined && is.prepareOutput(result)) prepared(state, callId, result);
+}
+
+/** Only the first one counts that made something of the call: later ones are of a person's edits. */
+function prepared(
+  { last }: RunReading,
+  callId: string,
+  { call, schema }: { call: PreparedCall; schema?: JsonSchema },
+): void {
+  const asked = last?.reply?.calls.find((one) => one.callId === callId);
+  if (schema !== undefined && call.kind === 'ask') last?.schemas.set(call.toolDigest, schema);
+  if (asked?.kind !== 'remote' || call.kind === 'remote' || last?.prepared.has(callId)) return;
+  last?.prepared.set(callId, call);
+}
+
+function badHistory(why: string): CountersignError {
+  const hint = 'name a turn, or export its history whole';
+  return new CountersignError('bad_history', `this is not the history of a turn: ${why}`, { hint });
+}
+
+function notATurn(workflowType: string): CountersignError {
+  const hint = 'only turns can be forked; countersign list shows them';
+  const message = `this is of the workflow ${JSON.stringify(workflowType)}, not a turn`;
+  return new CountersignError('not_a_turn', message, { hint });
+}
+
+/** Where a fork leaves the record: at a call, or (no call) before the reply of a step. */
+export interface ForkPoint {
+  step: RecordedStep;
+  /** As prepared. */
+  call?: PreparedCall;
+}
+
+/**
+ * Finds the place a person named: a call such as `2.1`, or a step such as `2`.
+ *
+ * @throws CountersignError `call_not_found`.
+ */
+export function findForkPoint(record: TurnRecord, at: string): ForkPoint {
+  const [, number, call] = /^(\d+)(\.\d+)?$/.exec(at) ?? [];
+  const step = record.steps.get(Number(number));
+  if (step === undefined) throw notFound(record, at);
+  if (call === undefined) return { step };
+  const found = callsOf(step).find(({ callId }) => callId === at);
+  if (found === undefined) throw notFound(record, at);
+  return { step, call: found };
+}
+
+/** The calls of a step, as the workers that have their tools prepared them. */
+export function callsOf({ reply, prepared }: RecordedStep): PreparedCall[] {
+  return (reply?.calls ?? []).map((call) => prepared.get(call.callId) ?? call);
+}
+
+function notFound({ turn, steps }: TurnRecord, at: string): CountersignError {
+  const calls = [...steps.values()].flatMap((step) => callsOf(step).map(({ callId }) => callId));
+  const hint =
+    calls.length === 0
+      ? `Its steps: ${[...steps.keys()].join(', ') || 'none'}.`
+      : `Its calls: ${calls.join(', ')}; steps: ${[...steps.keys()].join(', ')}.`;
+  return new CountersignError('call_not_found', `${turn} has no call or step ${at} on record`, { hint });
+}
+
+/** Whether an event settles a call, although its result may come later. An approval does not: the call still waits for its place. */
+function settlesCall(event: TurnEvent): boolean {
+  switch (event.type) {
+    case 'decision':
+      return event.judgement.accepted === true && isDenial(event);
+    case 'request_expired':
+    case 'call_started':
+    case 'call_ended':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The events that came before a call was settled; all of them where it is not. */
+export function eventsBefore(events: readonly TurnEvent[], callId: string): readonly TurnEvent[] {
+  const at = events.findIndex((event) => settlesCall(event) && 'callId' in event && event.callId === callId);
+  return at === -1 ? events : events.slice(0, at);
+}
+
+/** The calls that were started or closed within these events. */
+export function settledIn(events: readonly TurnEvent[]): Set<string> {
+  return new Set(events.flatMap((event) => (settlesCall(event) && 'callId' in event ? [event.callId] : [])));
+}
+
+/** The calls that were started at any time. */
+export function startedIn(events: readonly TurnEvent[]): Set<string> {
+  return new Set(events.flatMap((event) => (event.type === 'call_started' ? [event.callId] : [])));
+}

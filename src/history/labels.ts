@@ -1,0 +1,118 @@
+import type { DryKind } from '../contract/result';
+import { relative, span } from '../contract/text/times';
+import type { PathOutcome } from './compare';
+import type { Spread } from './stats';
+import type { CallPhase, TurnView } from './view-types';
+
+/** How a line looks: quiet, at work, asks a person, went well, went wrong. */
+export type Tone = 'quiet' | 'busy' | 'ask' | 'good' | 'bad';
+
+/** A state in words. */
+export type Label = readonly [text: string, tone: Tone];
+
+const STATES: Readonly<Record<TurnView['status'], Label>> = {
+  running: ['running', 'busy'],
+  waiting: ['waits for a person', 'ask'],
+  in_doubt: ['in doubt', 'ask'],
+  answered: ['answered', 'good'],
+  step_limit: ['step limit', 'bad'],
+  failed: ['failed', 'bad'],
+  cancelled: ['cancelled', 'quiet'],
+  terminated: ['terminated', 'bad'],
+  timed_out: ['timed out', 'bad'],
+};
+
+/** How a turn stands, or ended. */
+export function describeState(state: TurnView['status']): Label {
+  return STATES[state];
+}
+
+const PHASES: Readonly<Record<CallPhase, Label>> = {
+  proposed: ['proposed', 'quiet'],
+  requested: ['waits for a decision', 'ask'],
+  replanning: ['about to be asked again', 'busy'],
+  approved: ['approved', 'good'],
+  denied: ['denied', 'bad'],
+  expired: ['expired', 'bad'],
+  running: ['running', 'busy'],
+  lost: ['outcome unknown', 'ask'],
+  in_doubt: ['in doubt', 'ask'],
+  done: ['done', 'good'],
+  closed: ['closed with its turn', 'quiet'],
+};
+
+/** Where a call is; one that is done without success has failed. */
+export function describePhase(phase: CallPhase, success?: boolean): Label {
+  return phase === 'done' && success === false ? ['failed', 'bad'] : PHASES[phase];
+}
+
+const DRY: Readonly<Record<DryKind, string>> = {
+  would_run: 'would run',
+  would_ask: 'would ask a person, then run',
+};
+
+/** What became of a call on one of two paths; a failure by its code. */
+export function describeOutcome(outcome: PathOutcome): Label {
+  if (outcome === 'done') return ['done', 'good'];
+  if (outcome === 'open') return ['not over yet', 'busy'];
+  if (outcome === 'would_run' || outcome === 'would_ask') return [DRY[outcome], 'ask'];
+  return [outcome.replaceAll('_', ' '), 'bad'];
+}
+
+/** An activity that is not closed yet. Times are ISO 8601. */
+export interface OpenActivity {
+  state: 'scheduled' | 'started' | 'cancel_requested' | 'paused';
+  attempt: number;
+  startedAt?: string;
+  nextAttemptAt?: string;
+  worker?: string;
+  lastFailure?: string;
+}
+
+const ACTIVITY_STATES: Readonly<Record<OpenActivity['state'], string>> = {
+  scheduled: 'waits for a worker',
+  started: 'runs',
+  cancel_requested: 'is being cancelled',
+  paused: 'is paused by an operator',
+};
+
+/** What an open activity does: `runs for 3 s on w-1, attempt 2 (last failure: slow)`. */
+export function describeActivity(activity: OpenActivity, now: number): string {
+  const { state, attempt, startedAt, nextAttemptAt, worker, lastFailure } = activity;
+  const isRunning = state === 'started';
+  return [
+    ACTIVITY_STATES[state],
+    startedAt === undefined ? '' : ` for ${span(Math.max(0, now - Date.parse(startedAt)))}`,
+    isRunning && worker !== undefined ? ` on ${worker}` : '',
+    attempt > 1 ? `, attempt ${attempt}` : '',
+    !isRunning && nextAttemptAt !== undefined ? `, next try ${relative(nextAttemptAt, now)}` : '',
+    lastFailure === undefined ? '' : ` (last failure: ${lastFailure})`,
+  ].join('');
+}
+
+/** Why a turn stands still: its workflow task fails and is tried again. */
+export function failingTaskText({ attempt, reason }: { attempt: number; reason?: string }): string {
+  return `its workflow task fails (attempt ${attempt}): ${reason ?? 'the reason is not known'}`;
+}
+
+/** How many there are: `1 call`, `2,000 calls`. */
+export function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** A rate as a percentage, rounded down: 100 % would hide the one that failed. */
+export function percentText(rate: number): string {
+  return `${Math.floor(rate * 100)} %`;
+}
+
+/** Median, tail and maximum in words; `-` where nothing was measured. */
+export function spreadText({ p50, p95, max }: Spread, write: (value: number) => string = span): string {
+  const parts = Object.entries({ p50, p95, max });
+  return parts.map(([name, value]) => `${name} ${value === null ? '-' : write(value)}`).join(', ');
+}
+
+/** How many turns are missing in stats. */
+export function unreadText(turns: number): string {
+  const [what, whose] = turns === 1 ? ['1 turn is', 'its'] : [`${turns} turns are`, 'their'];
+  return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
+}

@@ -1,0 +1,194 @@
+import type { ConnectionLike } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
+import type { HistoryEvent } from './decode/decode';
+import { toNumber } from './decode/proto';
+import { answerTooLarge, isTooLarge, STATUS, statusOf } from './server-errors';
+
+/** Where histories are read from. */
+export interface HistoryServer {
+  connection: ConnectionLike;
+  namespace: string;
+}
+
+/** A run of a turn, by its ids. */
+export interface RunIds {
+  turn: string;
+  runId: string;
+}
+
+/** Which run to read, and whether to wait for what still comes. */
+export interface RunToRead extends RunIds {
+  /** Waits for new events until the run is closed. */
+  live: boolean;
+  signal: AbortSignal;
+  /** Events of the first page. @default 256 */
+  pageSize?: number;
+}
+
+/** Some events of a run. No token: there are no more, and none will come. */
+export interface Page {
+  events: HistoryEvent[];
+  token: Uint8Array;
+}
+
+/** The most events that the server gives at once. */
+const FULL = 256;
+
+/** After a page that was too large: by how much the next one is smaller, and how fast pages grow again. */
+const SHRINK = 16;
+const GROW = 4;
+
+/** Half of what a connection takes by default, so that a page may turn out twice as large as expected. */
+const WANTED_BYTES = 2 * 1024 * 1024;
+
+/**
+ * How long a page may take that could be smaller. The SDK asks again and again for a page that its connection refuses as
+ * too large, and tells nobody: a page that does not come is all one sees.
+ */
+const PATIENCE_MS = 500;
+
+/** How long a page may take that cannot be smaller. */
+const READ_MS = 15_000;
+
+/** The server answers a long poll within 20 s by default; twice that means that it is gone. */
+const POLL_MS = 45_000;
+
+/**
+ * The one place that asks for pages of history. A page holds up to 256 events of up to 2 MiB each, and a connection
+ * with default settings takes 4 MiB: where a page does not come, a smaller one is asked for, down to one event.
+ */
+export class Pages {
+  private size: number;
+  /** A page was too large or too slow: from then on the size of the next one follows from the bytes of the last. */
+  private careful = false;
+  private slowestMs = 0;
+
+  constructor(
+    private readonly server: HistoryServer,
+    private readonly run: RunToRead,
+  ) {
+    this.size = run.pageSize ?? FULL;
+  }
+
+  /**
+   * The page after `token`, which the server has.
+   *
+   * @throws CountersignError `answer_too_large` where a single event does not come through although the server answers.
+   */
+  async next(token: Uint8Array): Promise<Page> {
+    for (;;) {
+      const page = this.size === 1 ? await this.smallest(token) : await this.unlessTooLarge(token);
+      if (page !== undefined) return this.resized(page);
+      this.careful = true;
+      this.size = Math.max(1, Math.floor(this.size / SHRINK));
+    }
+  }
+
+  /**
+   * What comes next after `token`, once it is there; no events where nothing came for a while.
+   * The wait asks for one event, because a smaller page could not be asked for without cutting it off. Its answer is only
+   * a sign that something came: where a run goes on while a page is read, the server adds what came meanwhile to the last
+   * page, but no more than a page of it, and goes on after the rest (1.31, `fetchGapEvents`).
+   */
+  async coming(token: Uint8Array): Promise<Page> {
+    const sign = await this.ask(token, { size: 1, ms: POLL_MS });
+    return sign.events.length === 0 ? sign : this.next(token);
+  }
+
+  /** How many events the run has by now. */
+  async count(): Promise<number> {
+    const { connection, namespace } = this.server;
+    const execution = { workflowId: this.run.turn, runId: this.run.runId };
+    const { workflowExecutionInfo } = await connection.withDeadline(Date.now() + READ_MS, () =>
+      connection.workflowService.describeWorkflowExecution({ namespace, execution }),
+    );
+    return toNumber(workflowExecutionInfo?.historyLength);
+  }
+
+  /** A page that may be too large: undefined where a smaller one has to be asked for. */
+  private async unlessTooLarge(token: Uint8Array): Promise<Page | undefined> {
+    const patienceMs = Math.min(READ_MS, Math.max(PATIENCE_MS, 5 * this.slowestMs));
+    try {
+      // With a deadline too, so that the SDK's own attempts end; it looks at that only before the next one.
+      return await orLate(this.ask(token, { size: this.size, ms: patienceMs }), patienceMs);
+    } catch (error) {
+      if (isTooLarge(error) || statusOf(error) === STATUS.deadlineExceeded) return undefined;
+      throw error;
+    }
+  }
+
+  private async smallest(token: Uint8Array): Promise<Page> {
+    try {
+      return await this.ask(token, { size: 1, ms: READ_MS });
+    } catch (error) {
+      throw await this.explained(error);
+    }
+  }
+
+  private async ask(token: Uint8Array, { size, ms }: { size: number; ms: number }): Promise<Page> {
+    const { connection, namespace } = this.server;
+    const from = Date.now();
+    const ask = () =>
+      connection.workflowService.getWorkflowExecutionHistory({
+        namespace,
+        execution: { workflowId: this.run.turn, runId: this.run.runId },
+        nextPageToken: token,
+        waitNewEvent: this.run.live,
+        maximumPageSize: size,
+      });
+    const answer = await abortable(this.run.signal, (signal) =>
+      connection.withAbortSignal(signal, () => connection.withDeadline(from + ms, ask)),
+    );
+    if (ms !== POLL_MS) this.slowestMs = Math.max(this.slowestMs, Date.now() - from);
+    return { events: answer.history?.events ?? [], token: answer.nextPageToken ?? NO_TOKEN };
+  }
+
+  private resized(page: Page): Page {
+    const { events } = page;
+    if (!this.careful || events.length === 0) return page;
+    const bytes = temporal.api.history.v1.History.encode({ events }).finish().length;
+    const fitting = Math.floor((events.length * WANTED_BYTES) / bytes);
+    this.size = Math.max(1, Math.min(FULL, this.size * GROW, fitting));
+    return page;
+  }
+
+  /** One event did not come in time. Where the server answers otherwise, it is not gone: the event is too large. */
+  private async explained(error: unknown): Promise<unknown> {
+    const what = `reading turn ${this.run.turn}`;
+    if (isTooLarge(error)) return answerTooLarge(what, error);
+    if (statusOf(error) !== STATUS.deadlineExceeded) return error;
+    return this.count().then(
+      () => answerTooLarge(what, error),
+      () => error,
+    );
+  }
+}
+
+/** Reads from the start. */
+export const NO_TOKEN: Uint8Array = new Uint8Array();
+
+/** Gives each question a signal of its own: the SDK never takes its listeners off, and a turn may be polled for weeks. */
+async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Promise<T>): Promise<T> {
+  const own = new AbortController();
+  const abort = () => own.abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await ask(own.signal);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** The answer, or undefined if it takes longer; the question then goes on unheard. */
+async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  asked.catch(() => undefined);
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

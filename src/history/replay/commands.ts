@@ -1,0 +1,179 @@
+import type { coresdk } from '@temporalio/proto';
+import type { HistoryEvent } from '../decode/decode';
+import { patchOf, toNumber } from '../decode/proto';
+
+type CoreCommand = coresdk.workflow_commands.IWorkflowCommand;
+
+/** One thing that workflow code does: what history records as an event, and code asks for as a command. */
+export type Command =
+  | { what: 'activity'; id: string; type: string }
+  | { what: 'timer' | 'timer_cancelled' | 'activity_cancelled' | 'attributes' }
+  | { what: 'memo'; fields: string[] }
+  | { what: 'patch'; id: string }
+  | { what: 'child'; id: string; type: string }
+  | { what: 'signal'; name: string }
+  | { what: 'end'; how: 'completed' | 'failed' | 'cancelled' | 'continued' };
+
+/** A command as history has it. */
+export interface RecordedCommand {
+  command: Command;
+  eventId: number;
+}
+
+/** What the code did in one workflow task that is over: the id of its started event, and its commands in order. */
+export interface RecordedTask {
+  startedId: number;
+  commands: RecordedCommand[];
+}
+
+/**
+ * The tasks of a history that were completed. Local activities and updates are left out: when they are recorded depends
+ * on the worker that ran them, not on the code alone.
+ */
+export function tasksOf(events: readonly HistoryEvent[]): RecordedTask[] {
+  const tasks: RecordedTask[] = [];
+  for (const event of events) {
+    const completed = event.workflowTaskCompletedEventAttributes;
+    if (completed) tasks.push({ startedId: toNumber(completed.startedEventId), commands: [] });
+    const command = commandIn(event);
+    if (command !== undefined) tasks.at(-1)?.commands.push({ command, eventId: toNumber(event.eventId) });
+  }
+  return tasks;
+}
+
+function commandIn(event: HistoryEvent): Command | undefined {
+  const scheduled = event.activityTaskScheduledEventAttributes;
+  if (scheduled)
+    return { what: 'activity', id: scheduled.activityId ?? '', type: scheduled.activityType?.name ?? '' };
+  const memo = event.workflowPropertiesModifiedEventAttributes;
+  if (memo) return { what: 'memo', fields: Object.keys(memo.upsertedMemo?.fields ?? {}) };
+  const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (child) return { what: 'child', id: child.workflowId ?? '', type: child.workflowType?.name ?? '' };
+  const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
+  if (signal) return { what: 'signal', name: signal.signalName ?? '' };
+  const marker = event.markerRecordedEventAttributes;
+  if (marker) return patchCommand(patchOf(marker));
+  return plainCommandIn(event) ?? endOfEvent(event);
+}
+
+function patchCommand(id: string | undefined): Command | undefined {
+  return id === undefined ? undefined : { what: 'patch', id };
+}
+
+function plainCommandIn(event: HistoryEvent): Command | undefined {
+  if (event.timerStartedEventAttributes) return { what: 'timer' };
+  if (event.timerCanceledEventAttributes) return { what: 'timer_cancelled' };
+  if (event.activityTaskCancelRequestedEventAttributes) return { what: 'activity_cancelled' };
+  const attributes = event.upsertWorkflowSearchAttributesEventAttributes;
+  if (!attributes) return undefined;
+  const names = Object.keys(attributes.searchAttributes?.indexedFields ?? {});
+  // The SDK's core writes these by itself for each patch.
+  const isCores = names.length > 0 && names.every((name) => name === 'TemporalChangeVersion');
+  return isCores ? undefined : { what: 'attributes' };
+}
+
+function endOfEvent(event: HistoryEvent): Command | undefined {
+  if (event.workflowExecutionCompletedEventAttributes) return { what: 'end', how: 'completed' };
+  if (event.workflowExecutionFailedEventAttributes) return { what: 'end', how: 'failed' };
+  if (event.workflowExecutionCanceledEventAttributes) return { what: 'end', how: 'cancelled' };
+  return event.workflowExecutionContinuedAsNewEventAttributes ? { what: 'end', how: 'continued' } : undefined;
+}
+
+/**
+ * What code asks for in one workflow task, in the form that history would have it. What is started and taken back in
+ * the same task leaves no event.
+ */
+export function commandsOf(commands: readonly CoreCommand[]): Command[] {
+  const cancelled = new Set(
+    commands.flatMap(({ cancelTimer }) => (cancelTimer ? [toNumber(cancelTimer.seq)] : [])),
+  );
+  const started = new Set(
+    commands.flatMap(({ startTimer }) => (startTimer ? [toNumber(startTimer.seq)] : [])),
+  );
+  return commands.flatMap((command) => {
+    if (command.startTimer && cancelled.has(toNumber(command.startTimer.seq))) return [];
+    if (command.cancelTimer && started.has(toNumber(command.cancelTimer.seq))) return [];
+    return commandOf(command) ?? [];
+  });
+}
+
+function commandOf(command: CoreCommand): Command | undefined {
+  const { scheduleActivity, modifyWorkflowProperties, startChildWorkflowExecution: child } = command;
+  if (scheduleActivity)
+    return {
+      what: 'activity',
+      id: scheduleActivity.activityId ?? '',
+      type: scheduleActivity.activityType ?? '',
+    };
+  if (modifyWorkflowProperties)
+    return { what: 'memo', fields: Object.keys(modifyWorkflowProperties.upsertedMemo?.fields ?? {}) };
+  if (child) return { what: 'child', id: child.workflowId ?? '', type: child.workflowType ?? '' };
+  if (command.signalExternalWorkflowExecution)
+    return { what: 'signal', name: command.signalExternalWorkflowExecution.signalName ?? '' };
+  if (command.setPatchMarker) return { what: 'patch', id: command.setPatchMarker.patchId ?? '' };
+  if (command.startTimer) return { what: 'timer' };
+  if (command.cancelTimer) return { what: 'timer_cancelled' };
+  if (command.requestCancelActivity) return { what: 'activity_cancelled' };
+  if (command.upsertWorkflowSearchAttributes) return { what: 'attributes' };
+  return endOfCommand(command);
+}
+
+function endOfCommand(command: CoreCommand): Command | undefined {
+  if (command.completeWorkflowExecution) return { what: 'end', how: 'completed' };
+  if (command.failWorkflowExecution) return { what: 'end', how: 'failed' };
+  if (command.cancelWorkflowExecution) return { what: 'end', how: 'cancelled' };
+  return command.continueAsNewWorkflowExecution ? { what: 'end', how: 'continued' } : undefined;
+}
+
+/** Whether history and code did the same, as far as Temporal compares it. */
+export function isSame(one: Command, other: Command): boolean {
+  if (one.what === 'activity' && other.what === 'activity')
+    return one.id === other.id && one.type === other.type;
+  if (one.what === 'child' && other.what === 'child') return one.id === other.id && one.type === other.type;
+  if (one.what === 'patch' && other.what === 'patch') return one.id === other.id;
+  if (one.what === 'end' && other.what === 'end') return one.how === other.how;
+  return one.what === other.what;
+}
+
+/**
+ * The workflow task in which the code meets an event, by the id of its started event: the one that made the event, or
+ * else the first one that hears of it. Undefined where the run ended before any.
+ */
+export function taskAt(events: readonly HistoryEvent[], eventId: number): number | undefined {
+  const at = events.findIndex((event) => toNumber(event.eventId) === eventId);
+  const event = events[at];
+  if (event === undefined) return undefined;
+  if (isMadeByCode(event))
+    return events
+      .slice(0, at + 1)
+      .flatMap(completedTask)
+      .at(-1);
+  return events.slice(at).flatMap(completedTask).at(0);
+}
+
+function completedTask({ workflowTaskCompletedEventAttributes: completed }: HistoryEvent): number[] {
+  return completed ? [toNumber(completed.startedEventId)] : [];
+}
+
+/** Such events follow the end of the task whose commands they record. */
+function isMadeByCode(event: HistoryEvent): boolean {
+  return MADE_BY_CODE.some((name) => Boolean(event[name]));
+}
+
+const MADE_BY_CODE = [
+  'activityTaskScheduledEventAttributes',
+  'activityTaskCancelRequestedEventAttributes',
+  'timerStartedEventAttributes',
+  'timerCanceledEventAttributes',
+  'markerRecordedEventAttributes',
+  'upsertWorkflowSearchAttributesEventAttributes',
+  'workflowPropertiesModifiedEventAttributes',
+  'startChildWorkflowExecutionInitiatedEventAttributes',
+  'signalExternalWorkflowExecutionInitiatedEventAttributes',
+  'workflowExecutionUpdateAcceptedEventAttributes',
+  'workflowExecutionUpdateCompletedEventAttributes',
+  'workflowExecutionCompletedEventAttributes',
+  'workflowExecutionFailedEventAttributes',
+  'workflowExecutionCanceledEventAttributes',
+  'workflowExecutionContinuedAsNewEventAttributes',
+] as const satisfies readonly (keyof HistoryEvent)[];

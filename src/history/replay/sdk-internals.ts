@@ -1,0 +1,56 @@
+import { temporal } from '@temporalio/proto';
+import { Runtime, Worker } from '@temporalio/worker';
+import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
+import type { WorkflowBundleWithSourceMapAndFilename } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input';
+
+/*
+ * Everything that the SDK does not offer and we use all the same. A new release of the SDK may change it; the test of
+ * this file fails then.
+ */
+
+export type { WorkflowCreator };
+
+/** The code that a replay worker has loaded, under the name of a file, with its source map. */
+export type LoadedCode = Pick<WorkflowBundleWithSourceMapAndFilename, 'filename' | 'sourceMap'>;
+
+/** Makes a workflow creator that watches another one. */
+export type Watcher = (creator: WorkflowCreator, code: LoadedCode) => WorkflowCreator;
+
+/** The SDK's replay worker, watched, and without what costs two thirds of its speed and serves only live workers. */
+export function watchedReplayWorker(watch: Watcher): typeof Worker {
+  return class extends Worker {
+    protected static override async createWorkflowCreator(
+      ...[bundle, options, logger]: Parameters<typeof Worker.createWorkflowCreator>
+    ): Promise<WorkflowCreator> {
+      // The SDK sets 49 days, and each call into the sandbox would start a thread to keep them.
+      Object.assign(options, { isolateExecutionTimeoutMs: undefined });
+      const creator = await super.createWorkflowCreator(bundle, options, logger);
+      withoutPromiseStacks();
+      return watch(creator, bundle);
+    }
+  };
+}
+
+/** The SDK keeps the stack of each promise for the query `__stack_trace`, which nobody asks of a replay. */
+function withoutPromiseStacks(): void {
+  const { prepareStackTrace } = Error;
+  globalHandlers.uninstall();
+  // The stacks of errors still name the source.
+  if (prepareStackTrace !== undefined) Error.prepareStackTrace = prepareStackTrace;
+}
+
+/** Whether this process has a runtime of the SDK: it can be installed only once. */
+export function hasRuntime(): boolean {
+  return Runtime._instance !== undefined;
+}
+
+const { History, HistoryEvent } = temporal.api.history.v1;
+
+/**
+ * A history for the SDK, which looks at the first event and makes bytes of all of them. To read the rest takes a third
+ * as long as to replay it, so we do not: protobuf writes fields that it does not know as they came.
+ */
+export function historyOfBytes(first: Uint8Array, rest: Uint8Array): temporal.api.history.v1.IHistory {
+  return Object.assign(History.create({ events: [HistoryEvent.decode(first)] }), { $unknowns: [rest] });
+}

@@ -1,0 +1,290 @@
+import { defined } from '../contract/defined';
+import {
+  APICallError,
+  InvalidResponseDataError,
+  JSONParseError,
+  TypeValidationError,
+} from '@ai-sdk/provider';
+import { hideSecrets } from '../contract/redact';
+import { errorMessage } from '../contract/errors';
+import { ModelError, type ModelErrorKind } from './model';
+import { isObject, parseJson } from '../contract/json';
+
+/** What the mapping needs beside the error. */
+export interface ErrorContext {
+  /** The model's id; begins every message. */
+  model: string;
+  /** Texts that must not be seen in any message. */
+  secrets: readonly string[];
+  /** Milliseconds since the epoch, for `retry-after` dates. @default Date.now() */
+  now?: number;
+  /** Whether the caller ended the request: what is thrown then may be anything. */
+  ended?: boolean;
+}
+
+interface Fault {
+  kind: ModelErrorKind;
+  /** What happened, in our words. */
+  what: string;
+  /** What the provider said about it. */
+  words?: string;
+  headers?: Record<string, string>;
+}
+
+const RETRYABLE: readonly ModelErrorKind[] = ['rate_limit', 'timeout', 'server', 'network'];
+
+/**
+ * The one map from whatever a provider's client throws to a ModelError.
+ *
+ * | what | kind | retried |
+ * |---|---|---|
+ * | 429 | `rate_limit` | yes, after `retry-after` |
+ * | 408, 504, time over, aborted | `timeout` | yes |
+ * | other 5xx, 409, a body that is JSON but no reply | `server` | yes, after `retry-after` |
+ * | no connection, a cut body or stream, a body that is not JSON | `network` | yes |
+ * | 401, 402, 403 | `auth` | no |
+ * | content filter, refusal | `refused` | no |
+ * | a redirect, other 4xx | `request` | no |
+ *
+ * The cause is not kept: it holds the whole conversation, and an error travels into history.
+ */
+export function toModelError(error: unknown, context: ErrorContext): ModelError {
+  const { kind, what, words, headers } = context.ended === true ? ENDED : faultOf(error);
+  const forms = formsOf(context.secrets);
+  const conceal = (text: string): string => hideSecrets(text, forms);
+  const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
+  const retryable = RETRYABLE.includes(kind);
+  const waitMs =
+    retryable && headers !== undefined ? retryAfter(headers, context.now ?? Date.now()) : undefined;
+  return new ModelError(kind, `${context.model}: ${conceal(what)}${quoted}`, {
+    retryable,
+    ...defined({ retryAfterMs: waitMs }),
+  });
+}
+
+/** Enough for an explanation, too little for a page of HTML. */
+const QUOTED_CHARACTERS = 1000;
+
+const ENDED: Fault = { kind: 'timeout', what: 'the request was ended by its caller' };
+
+function faultOf(error: unknown): Fault {
+  return (
+    known(error) ??
+    brokenWay(error) ??
+    brokenReply(error) ??
+    answeredFault(error) ??
+    streamedFault(error) ??
+    unexpected(error)
+  );
+}
+
+/** Our own, from where a reply was read; the provider package may have wrapped it. */
+function known(error: unknown): Fault | undefined {
+  const found = causesOf(error).find((cause) => cause instanceof ModelError);
+  return found === undefined ? undefined : { kind: found.kind, what: found.message };
+}
+
+const TIMEOUT_CODES = [
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+];
+
+/** The connection broke, whatever the status was that came before. */
+function brokenWay(error: unknown): Fault | undefined {
+  const causes = causesOf(error);
+  if (causes.some(({ name }) => name === 'AbortError' || name === 'TimeoutError')) {
+    return { kind: 'timeout', what: 'the model did not answer in time' };
+  }
+  const code = causes.map(systemCodeOf).find((found) => found !== undefined);
+  if (code === undefined) return undefined;
+  if (TIMEOUT_CODES.includes(code))
+    return { kind: 'timeout', what: `the model did not answer in time (${code})` };
+  return { kind: 'network', what: `the connection to the model failed (${code})` };
+}
+
+/** Bytes arrived that are no reply, or not all of it. */
+function brokenReply(error: unknown): Fault | undefined {
+  const explanation = APICallError.isInstance(error) ? explain(error.responseBody) : undefined;
+  if (explanation?.status !== undefined || explanation?.code !== undefined) return undefined;
+  const causes = causesOf(error);
+  if (causes.some((cause) => JSONParseError.isInstance(cause))) {
+    return { kind: 'network', what: 'the reply is not JSON; it may have been cut' };
+  }
+  if (causes.some((cause) => TypeValidationError.isInstance(cause))) {
+    return { kind: 'server', what: 'the reply is JSON, but no chat completion' };
+  }
+  const invalid = causes.find((cause) => InvalidResponseDataError.isInstance(cause));
+  if (invalid === undefined) return undefined;
+  // The provider gives no data where a stream ended without a finish reason.
+  const cut = InvalidResponseDataError.isInstance(invalid) && invalid.data === undefined;
+  return { kind: cut ? 'network' : 'server', what: 'the reply is not complete', words: invalid.message };
+}
+
+/** The server answered with an error, by its status or inside a body of status 200. */
+function answeredFault(error: unknown): Fault | undefined {
+  if (!APICallError.isInstance(error)) return undefined;
+  const explanation = explain(error.responseBody);
+  const { statusCode = 0, responseHeaders: headers } = error;
+  const status = statusCode >= 300 ? statusCode : (explanation.status ?? statusCode);
+  if (status < 300 && explanation.code === undefined) {
+    return { kind: 'network', what: 'the reply could not be read', words: error.message };
+  }
+  const words = explanation.message ?? error.message;
+  return { ...statusFault(status, explanation), words, ...defined({ headers }) };
+}
+
+/** An error event inside a stream; it has no status of its own. */
+function streamedFault(error: unknown): Fault | undefined {
+  if (isError(error) || typeof error !== 'object' || error === null) return undefined;
+  const explanation = explain(JSON.stringify({ error }));
+  return {
+    ...statusFault(explanation.status ?? 0, explanation),
+    ...defined({ words: explanation.message }),
+  };
+}
+
+function statusFault(status: number, { code }: Explanation): Fault {
+  const what = `the model's server answered ${status >= 300 ? `HTTP ${status}` : 'with an error'}`;
+  const filtered = code !== undefined && FILTERED.test(code);
+  if (filtered) return { kind: 'refused', what: `the provider's content filter refused (${code})` };
+  if (status >= 300 && status < 400)
+    return { kind: 'request', what: `${what}, a redirect; set baseUrl to where it leads` };
+  const kind = status >= 300 ? kindOfStatus(status) : kindOfCode(code ?? '');
+  return { kind, what: kind === 'auth' ? `${what}; check the API key and what it may use` : what };
+}
+
+const FILTERED = /content_?(?:filter|policy)|responsible_?ai/i;
+
+function kindOfStatus(status: number): ModelErrorKind {
+  if (status === 429) return 'rate_limit';
+  if (status === 408 || status === 504) return 'timeout';
+  if (status === 409 || status >= 500) return 'server';
+  return [401, 402, 403].includes(status) ? 'auth' : 'request';
+}
+
+const CODES: readonly [RegExp, ModelErrorKind][] = [
+  [/rate_?limit|too_?many|quota|throttl/i, 'rate_limit'],
+  [/time_?out|deadline/i, 'timeout'],
+  [/api_?key|auth|permission|forbidden|billing/i, 'auth'],
+  [/invalid|context_length|not_?found|unsupported|too_large/i, 'request'],
+];
+
+function kindOfCode(code: string): ModelErrorKind {
+  return CODES.find(([pattern]) => pattern.test(code))?.[1] ?? 'server';
+}
+
+function unexpected(error: unknown): Fault {
+  return { kind: 'network', what: 'the request failed', words: errorMessage(error) };
+}
+
+function causesOf(error: unknown): Error[] {
+  const causes: Error[] = [];
+  for (let at = error; isError(at) && !causes.includes(at); at = at.cause) causes.push(at);
+  return causes;
+}
+
+// Errors of fetch may come from another realm, where instanceof fails.
+function isError(value: unknown): value is Error {
+  return (
+    value instanceof Error ||
+    (typeof value === 'object' && value !== null && 'message' in value && 'name' in value)
+  );
+}
+
+/** Shorter ones would take ordinary words out of messages. */
+const SHORTEST = 4;
+
+/** Secrets as a text may hold them: as they are, and written for a URL, JSON or Base64; the longest first. */
+function formsOf(secrets: readonly string[]): string[] {
+  return secrets
+    .filter((secret) => secret.length >= SHORTEST)
+    .flatMap((secret) => [
+      secret,
+      encodeURIComponent(secret),
+      JSON.stringify(secret).slice(1, -1),
+      base64(secret),
+    ])
+    .sort((a, b) => b.length - a.length);
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64').replace(/=+$/, '');
+}
+
+/** The explanation in the body of an error. */
+interface Explanation {
+  message?: string;
+  /** A word such as `content_filter` or `invalid_api_key`. */
+  code?: string;
+  /** An HTTP status, where the body of a reply with another status names one. */
+  status?: number;
+}
+
+/**
+ * Reads the body of an error in the forms that servers use: `{error: {message, type, code}}`, `{error: "…"}`,
+ * `{message}`, `{detail}`, or a list of one of them. Never throws; empty where the body explains nothing.
+ */
+function explain(body: string | undefined): Explanation {
+  const value = first(parseJson(body ?? ''));
+  if (!isObject(value)) return {};
+  const inner = first(value['error'] ?? value);
+  if (typeof inner === 'string') return { message: inner, code: 'error' };
+  return isObject(inner) ? explainObject(inner, inner !== value) : {};
+}
+
+function explainObject(inner: Record<string, unknown>, isError: boolean): Explanation {
+  const message = [inner['message'], inner['detail']].find((text) => typeof text === 'string');
+  const status = [inner['code'], inner['status']].map(Number).find((number) => number >= 400 && number < 600);
+  const words = [innerCode(inner), inner['code'], inner['type']].filter((word) => typeof word === 'string');
+  const code = words.join(' ') || (isError ? 'error' : undefined);
+  return {
+    ...defined({ message, code, status }),
+  };
+}
+
+function innerCode(inner: Record<string, unknown>): unknown {
+  const nested = inner['innererror'];
+  return isObject(nested) ? nested['code'] : undefined;
+}
+
+/** The code of an error of the system or of fetch; undefined for other codes. */
+function systemCodeOf(error: Error): string | undefined {
+  const code = 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : undefined;
+}
+
+function first(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** A longer wait is a mistake of the server, or a limit that does not end within a day. */
+const LONGEST_MS = 24 * 3600 * 1000;
+
+/** The form of an HTTP date; `Date.parse` accepts far more. */
+const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{8,30} GMT$/;
+
+/**
+ * How long a server asks to wait, in milliseconds, at most a day: `retry-after-ms`, or `retry-after` in seconds or as a
+ * date. Undefined where it gives no readable time.
+ *
+ * @param headers Names in lower case.
+ * @param now Milliseconds since the epoch.
+ */
+export function retryAfter(headers: Record<string, string>, now: number): number | undefined {
+  const wait = numberOf(headers['retry-after-ms']) ?? secondsOf(headers['retry-after'], now);
+  return wait === undefined ? undefined : Math.min(Math.ceil(wait), LONGEST_MS);
+}
+
+function secondsOf(value: string | undefined, now: number): number | undefined {
+  const seconds = numberOf(value);
+  if (seconds !== undefined) return seconds * 1000;
+  if (value === undefined || !HTTP_DATE.test(value)) return undefined;
+  const wait = Date.parse(value) - now;
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}
+
+function numberOf(value: string | undefined): number | undefined {
+  return value !== undefined && /^\d{1,15}(?:\.\d{1,9})?$/.test(value) ? Number(value) : undefined;
+}

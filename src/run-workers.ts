@@ -1,0 +1,123 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Runtime, type Logger, type Worker } from '@temporalio/worker';
+import { CountersignError } from './contract/errors';
+
+/**
+ * How long the rest may take to end after the first failure: calls have 10 s to finish and 2 to be given up. A command's
+ * process then ends within 15 s.
+ */
+const END_MS = 13_000;
+
+/** The SDK ends a drain by force after 30 s; a longer one hangs. */
+const DRAIN_MS = 32_000;
+
+const LOOK_MS = 250;
+
+/** The part of the SDK's worker that we use. */
+export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
+
+/** The workers of one process. */
+export interface WorkerGroup {
+  workers: readonly Runnable[];
+  /** Closes what they share; called once, when they have ended or their time is over. */
+  close(): Promise<void>;
+  log: Pick<Logger, 'error'>;
+}
+
+/** Workers that run. */
+export interface Running {
+  /** Drains all, then closes; rejects as `done` does. */
+  stop(): Promise<void>;
+  done: Promise<void>;
+}
+
+/**
+ * Runs workers together: they end together, and what they share is closed whatever happens.
+ *
+ * @returns `done`: resolves when all have drained; rejects with CountersignError `worker_failed` within 13 s of the first
+ * failure, however the others end.
+ */
+export function runWorkers(group: WorkerGroup): Running {
+  const watch = watchOver(group.workers);
+  const runs = group.workers.map((worker) => worker.run());
+  let cause: unknown;
+  for (const run of runs) run.catch((error: unknown) => (cause ??= error));
+  const drained = Promise.all(runs).then(
+    () => true,
+    () => false,
+  );
+  const end = async (): Promise<void> => {
+    const isDrained = await Promise.race([drained, watch.failed.then(() => false)]);
+    if (!isDrained) shutDown(group.workers);
+    const closed = await endRest(group, runs);
+    watch.release();
+    if (!isDrained || !closed) throw workerFailed(cause);
+  };
+  const done = end();
+  const stop = async (): Promise<void> => {
+    watch.expectEnd();
+    shutDown(group.workers);
+    await done;
+  };
+  return { stop, done };
+}
+
+/** Ends workers that were made and never ran: they hold the connection until they have. */
+export async function endUnused({ workers, close, log }: WorkerGroup): Promise<void> {
+  const runs = workers.map((worker) => worker.run());
+  shutDown(workers);
+  await endRest({ workers, close, log }, runs);
+}
+
+function shutDown(workers: readonly Runnable[]): void {
+  for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+}
+
+/** Whether all could be closed in time. The caller throws the first failure; later ones go to the log. */
+async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>[]): Promise<boolean> {
+  const clock = new AbortController();
+  const late = delay(END_MS, 'late' as const, { signal: clock.signal });
+  // Aborted in any case.
+  late.catch(() => undefined);
+  const closing = Promise.allSettled(runs).then(close);
+  try {
+    if ((await Promise.race([closing, late])) !== 'late') return true;
+    log.error(`the worker could not be closed within ${END_MS / 1000} s; the process has to end`);
+  } catch (error) {
+    log.error('the connection of the worker could not be closed; the process has to end', { error });
+  } finally {
+    clock.abort();
+  }
+  return false;
+}
+
+/** Notices a failed worker before its `run` rejects, which waits until the worker has closed. */
+function watchOver(workers: readonly Runnable[]) {
+  let expectedAt: number | undefined;
+  const expectEnd = (): void => void (expectedAt ??= performance.now());
+  const isLost = (worker: Runnable): boolean => {
+    const state = worker.getState();
+    if (state === 'FAILED') return true;
+    if (expectedAt === undefined) return state !== 'RUNNING' && state !== 'INITIALIZED';
+    return performance.now() - expectedAt > DRAIN_MS;
+  };
+  const runtime = Runtime.instance();
+  runtime.registerShutdownSignalCallback(expectEnd);
+  let timer: NodeJS.Timeout | undefined;
+  const failed = new Promise<void>((resolve) => {
+    timer = setInterval(() => {
+      if (workers.some(isLost)) resolve();
+    }, LOOK_MS);
+  });
+  const release = (): void => {
+    clearInterval(timer);
+    runtime.deregisterShutdownSignalCallback(expectEnd);
+  };
+  return { failed, expectEnd, release };
+}
+
+function workerFailed(cause: unknown): CountersignError {
+  const why = cause instanceof Error ? cause.message : 'it could not be closed in time';
+  const hint = 'Start it again: every turn goes on, and what had started is not started twice.';
+  return new CountersignError('worker_failed', `the worker failed: ${why}`, { hint, cause });
+}

@@ -1,0 +1,132 @@
+import { connect as connectTcp } from 'node:net';
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
+import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
+import type { SERVER_HINTS } from './contract/server-hints';
+
+/** Where a server is, and how to reach it. */
+export interface ServerAddress {
+  address: string;
+  connection?: Pick<ConnectionOptions, 'tls' | 'apiKey'>;
+}
+
+/** Why a connection cannot be made; what to do about it stands in `SERVER_HINTS`. */
+export type NoAnswer = Exclude<keyof typeof SERVER_HINTS, 'keyRefused'>;
+
+/** What came of a greeting: the server's settings, or the code of the error. */
+type Greeting = 'settings' | 'silence' | (string & {});
+
+/** How long a server may say nothing at all, in milliseconds. */
+const SILENCE_MS = 10_000;
+
+/** How long it may take where only the reason is looked for. */
+const REASON_MS = 4_000;
+
+/**
+ * Whether nothing at all comes back from a server within `waitMs`, not even a refusal. A worker's own connection waits half
+ * a minute for such a server, and that wait cannot be shortened.
+ */
+export async function isSilent(server: ServerAddress, waitMs = SILENCE_MS): Promise<boolean> {
+  // It also checks certificates, and nothing is sent on this connection.
+  const tls = tlsOptions(server) === undefined ? undefined : { rejectUnauthorized: false };
+  return (await greet(server.address, tls, waitMs)) === 'silence';
+}
+
+/**
+ * Why a connection could not be made. The SDK's client only says that time ran out, and its core has no error codes, so this
+ * connects once more by itself.
+ */
+export async function reasonOfNoAnswer(server: ServerAddress): Promise<NoAnswer> {
+  const tls = tlsOptions(server);
+  const greeting = await greet(server.address, tls, REASON_MS);
+  const reason = BY_GREETING[greeting];
+  if (reason !== undefined) return reason;
+  return tls === undefined ? reasonWithoutTls(server.address) : reasonWithTls(greeting);
+}
+
+/** The same with and without TLS. */
+const BY_GREETING: Partial<Record<Greeting, NoAnswer>> = {
+  settings: 'unanswered',
+  silence: 'silent',
+  ENOTFOUND: 'unknownHost',
+  EAI_AGAIN: 'unknownHost',
+  ECONNREFUSED: 'nobody',
+};
+
+/** A plain server answers a TLS greeting with nonsense, or hangs up. */
+const NO_TLS = /^(EPROTO|ECONNRESET|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/;
+const NO_CERTIFICATE = /CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE/;
+const BAD_CERTIFICATE = /CERT|SIGNATURE|ISSUER/;
+
+/** A server with TLS hangs up on a plain greeting, as others do that are not Temporal's. */
+async function reasonWithoutTls(address: string): Promise<NoAnswer> {
+  const greeting = await greet(address, { rejectUnauthorized: false }, REASON_MS);
+  if (greeting === 'settings' || NO_CERTIFICATE.test(greeting)) return 'wantsTls';
+  return greeting === 'silence' ? 'silent' : 'nobody';
+}
+
+function reasonWithTls(greeting: Greeting): NoAnswer {
+  if (greeting === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'otherName';
+  if (NO_CERTIFICATE.test(greeting)) return 'wantsCertificate';
+  if (BAD_CERTIFICATE.test(greeting)) return 'untrusted';
+  return NO_TLS.test(greeting) ? 'withoutTls' : 'nobody';
+}
+
+/** Undefined where the connection is not to use TLS. With a key TLS is on unless it is switched off, as the SDK has it. */
+function tlsOptions({ connection }: ServerAddress): TlsOptions | undefined {
+  const tls = connection?.tls ?? connection?.apiKey !== undefined;
+  if (tls === false) return undefined;
+  return tls === true ? {} : fromTemporal(tls);
+}
+
+function fromTemporal(tls: TLSConfig): TlsOptions {
+  const { serverNameOverride, serverRootCACertificate, clientCertPair } = tls;
+  return {
+    ...(serverNameOverride === undefined ? {} : { servername: serverNameOverride }),
+    ...(serverRootCACertificate === undefined ? {} : { ca: Buffer.from(serverRootCACertificate) }),
+    ...(clientCertPair
+      ? { cert: Buffer.from(clientCertPair.crt), key: Buffer.from(clientCertPair.key) }
+      : {}),
+  };
+}
+
+/** How a client of HTTP/2 begins: its preface, and settings without any. */
+const PREFACE = Buffer.concat([
+  Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+  Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+]);
+/** Where a frame has its type, and the type of settings, with which a server begins. */
+const TYPE_AT = 3;
+const SETTINGS = 4;
+
+/**
+ * Connects as a gRPC client does, waits for the first that comes back, and hangs up. Node's own client of HTTP/2 is not used,
+ * because it does not tell that a server asks for a certificate.
+ */
+function greet(address: string, tls: TlsOptions | undefined, waitMs: number): Promise<Greeting> {
+  const place = splitAddress(address);
+  // The SDK reports an address that is not valid.
+  if (place === undefined) return Promise.resolve('ERR_INVALID_URL');
+  return new Promise((resolve) => {
+    const socket =
+      tls === undefined ? connectTcp(place) : connectTls({ ALPNProtocols: ['h2'], ...place, ...tls });
+    const finish = (greeting: Greeting): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(greeting);
+    };
+    const timer = setTimeout(() => finish('silence'), waitMs);
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => socket.write(PREFACE));
+    socket.once('data', (data) => finish(data[TYPE_AT] === SETTINGS ? 'settings' : 'EPROTO'));
+    socket.once('close', () => finish('ECONNRESET'));
+    socket.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? 'UNKNOWN'));
+  });
+}
+
+/** `host:port`; an IPv6 address stands in brackets; Temporal's own port where none is named. */
+function splitAddress(address: string): { host: string; port: number } | undefined {
+  const url = `http://${/:\d+$/.test(address) ? address : `${address}:7233`}`;
+  if (!URL.canParse(url)) return undefined;
+  const { hostname, port } = new URL(url);
+  // A URL leaves its scheme's own port out.
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) };
+}

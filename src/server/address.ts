@@ -1,0 +1,184 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerOptions } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
+import { CountersignError } from '../contract/errors';
+import { isObject } from '../contract/json';
+
+/** Where to listen. */
+export interface ListenOptions {
+  host: string;
+  /** @default 7243, or a free one where that is taken */
+  port?: number;
+  /** How long a request may take to come in. */
+  timeouts?: Partial<typeof TIMEOUTS>;
+}
+
+const PORT = 7243;
+
+/** A slow request holds a socket, so it has to arrive within these times. Milliseconds. */
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 20_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 2_000,
+} satisfies ServerOptions;
+
+/** More than the browsers of one web inbox. */
+const MAX_CONNECTIONS = 1_000;
+/** How long open answers may take after the server is stopped. */
+const DRAIN_MS = 2_000;
+const IDLE_CHECK_MS = 20;
+
+/** A server that listens and does not answer yet. */
+export interface Listening {
+  port: number;
+  /** Starts answering. */
+  serve<E extends Env>(app: Hono<E>): void;
+  /** Takes no new requests, lets open answers end, and closes. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the port.
+ *
+ * @throws CountersignError `usage` when it is taken.
+ */
+export async function listen({ host, port, timeouts }: ListenOptions): Promise<Listening> {
+  const server = createServer({ ...TIMEOUTS, ...timeouts });
+  server.maxConnections = MAX_CONNECTIONS;
+  await openPort(server, host, port);
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  return {
+    port: address.port,
+    serve: (app) => {
+      const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+      server.on('request', (request, response) => void answer(request, response));
+    },
+    close: () => closeServer(server),
+  };
+}
+
+async function openPort(server: Server, host: string, port: number | undefined): Promise<void> {
+  try {
+    await listenOn(server, host, port ?? PORT);
+  } catch (error) {
+    const code = isObject(error) ? error['code'] : undefined;
+    if (code !== 'EADDRINUSE') throw cannotListen(host, String(code));
+    if (port !== undefined) throw cannotListen(`${host}:${port}`, 'the port is taken');
+    await listenOn(server, host, 0);
+  }
+}
+
+async function listenOn(server: Server, host: string, port: number): Promise<void> {
+  server.listen(port, host.replace(/^\[|\]$/g, ''));
+  await once(server, 'listening');
+}
+
+function cannotListen(place: string, why: string): CountersignError {
+  return new CountersignError('usage', `the web inbox cannot listen on ${place}: ${why}`, {
+    hint: 'choose another one with --port and --host',
+  });
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  // A stream that ends leaves its connection open and idle.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const drained = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(drained);
+}
+
+/** Methods that another site may use, and only to link to the page, which shows nothing without a cookie. */
+const READS = ['GET', 'HEAD'];
+
+/**
+ * Accepts only requests of our own page, of the address bar, and of programs that are not browsers.
+ *
+ * @throws CountersignError `forbidden`.
+ */
+export function requireOwnOrigin(hosts: Hosts): MiddlewareHandler {
+  return async (c, next) => {
+    const why = findStranger(c, hosts);
+    if (why !== undefined) throw forbidden(why);
+    await next();
+  };
+}
+
+function findStranger(c: Context, hosts: Hosts): string | undefined {
+  const host = c.req.header('host') ?? '';
+  if (!hosts.knows(host)) return `${JSON.stringify(host)} is not a name of this web inbox`;
+  const origin = c.req.header('origin');
+  if (origin !== undefined && !isOwn(origin, host)) return 'a page of another origin asks';
+  if (isFromOtherSite(c)) return 'another site asks';
+  return origin === undefined && isBlindWrite(c) ? 'a change by cookie has to name its origin' : undefined;
+}
+
+/** The proxy decides the scheme; name and port are those that the browser used. */
+function isOwn(origin: string, host: string): boolean {
+  return [`http://${host}`, `https://${host}`].includes(origin);
+}
+
+function isFromOtherSite(c: Context): boolean {
+  const site = c.req.header('sec-fetch-site') ?? 'none';
+  if (site === 'same-origin' || site === 'none') return false;
+  const followsLink =
+    c.req.header('sec-fetch-mode') === 'navigate' && c.req.header('sec-fetch-dest') === 'document';
+  return !(followsLink && READS.includes(c.req.method) && !c.req.path.startsWith('/api/'));
+}
+
+/** Browsers name the origin of every write; a request with a bearer token does not come from a browser. */
+function isBlindWrite(c: Context): boolean {
+  return !READS.includes(c.req.method) && c.req.header('cookie') !== undefined;
+}
+
+function forbidden(why: string): CountersignError {
+  return new CountersignError('forbidden', `refused: ${why}`, {
+    hint: 'open the address that countersign printed; behind a proxy name it with --allow-host',
+  });
+}
+
+/** The host names of the web inbox. */
+export interface Hosts {
+  /** Whether this value of a `Host` header is ours. */
+  knows(host: string): boolean;
+}
+
+/** Where the web inbox listens, and its other names. */
+interface ListenAddress {
+  /** The address it listens on. */
+  host: string;
+  port: number;
+  /** Names of a reverse proxy, each with its port unless that is the default of the scheme. */
+  allowHosts: readonly string[];
+}
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+/** These stand for every address of the machine; none of them is a host name. */
+const EVERYWHERE = ['0.0.0.0', '::', '[::]'];
+
+/**
+ * The host names of a listen address. Any other name is refused: a foreign page can point its own name at this machine.
+ */
+export function createHosts({ host, port, allowHosts }: ListenAddress): Hosts {
+  const own = EVERYWHERE.includes(host) ? [] : [inUrl(host)];
+  const names = new Set([
+    ...[...LOOPBACK_NAMES, ...own].map((name) => (port === 80 ? name : `${name}:${port}`)),
+    ...allowHosts.flatMap((name) => [name, ...(/:\d+$/.test(name) ? [] : [`${name}:${port}`])]),
+  ]);
+  const known = new Set([...names].map((name) => name.toLowerCase()));
+  return { knows: (name) => known.has(name.toLowerCase()) };
+}
+
+/** Whether only this machine can reach an address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** An address as written in a URL: IPv6 in brackets. */
+export function inUrl(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}

@@ -1,0 +1,92 @@
+import { constants } from 'node:fs';
+import { mkdir, open, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { REFUSAL_CODES, type RefusalCode } from '../contract/decision';
+import { parseJson } from '../contract/json';
+import { readIfThere, unlessMissing } from '../files';
+
+/** A refused decision or resolution. Its arguments and its reason are not kept. */
+export interface Refusal {
+  /** When it was refused; ISO 8601. */
+  at: string;
+  namespace: string;
+  /** The signed-in user who sent it. */
+  user: string;
+  turn: string;
+  callId: string;
+  what: 'decision' | 'resolution';
+  code: RefusalCode;
+}
+
+/** Refusals by code; a code without refusals is absent. */
+export type RefusalCounts = Partial<Record<RefusalCode, number>>;
+
+/** Keeps refusals: a refused update leaves no event in history. */
+export interface RefusalLog {
+  /** Adds a refusal. Never rejects, because its answer is already known; a failure goes to `report`. */
+  add(refusal: Refusal): Promise<void>;
+  /** How many there are of a namespace, since a moment (ISO 8601) if given. Rejects when the file cannot be read. */
+  counts(query: { namespace: string; since?: string }): Promise<RefusalCounts>;
+}
+
+/** Where refusals are kept. */
+export interface RefusalLogOptions {
+  /** JSON Lines; the older lines are in `<file>.1`. */
+  file: string;
+  /** Size in bytes from which the file is rotated. @default 1 MiB */
+  rotateAt?: number;
+  /** Gets the error when a refusal could not be written. */
+  report(error: unknown): void;
+}
+
+/** Some 5,000 refusals: more than come in months, few enough to be counted at once. */
+const ROTATE_AT = 1024 * 1024;
+const HOW = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
+
+/** A log in a file that only its owner may read. */
+export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: RefusalLogOptions): RefusalLog {
+  // One after the other: two rotations at once would lose a file.
+  let written = Promise.resolve();
+  return {
+    add: (refusal) => (written = written.then(() => append(file, refusal, rotateAt)).catch(report)),
+    counts: async ({ namespace, since = '' }) => {
+      await written;
+      const lines = [...(await linesOf(`${file}.1`)), ...(await linesOf(file))];
+      const counts: RefusalCounts = {};
+      for (const one of lines.flatMap(parseLine)) {
+        if (one.namespace === namespace && one.at >= since) counts[one.code] = (counts[one.code] ?? 0) + 1;
+      }
+      return counts;
+    },
+  };
+}
+
+async function append(file: string, refusal: Refusal, rotateAt: number): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  if ((await sizeOf(file)) >= rotateAt) await rename(file, `${file}.1`);
+  const handle = await open(file, HOW, 0o600);
+  try {
+    // A file that was there before may be readable for others.
+    await handle.chmod(0o600);
+    await handle.write(`${JSON.stringify(refusal)}\n`);
+  } finally {
+    await handle.close();
+  }
+}
+
+const refusalSchema = z.object({ at: z.string(), namespace: z.string(), code: z.enum(REFUSAL_CODES) });
+
+/** Skips a line that was cut off when the machine died, and one of a newer version. */
+function parseLine(line: string): z.infer<typeof refusalSchema>[] {
+  const parsed = refusalSchema.safeParse(parseJson(line));
+  return parsed.success ? [parsed.data] : [];
+}
+
+async function linesOf(file: string): Promise<string[]> {
+  return (await readIfThere(file))?.split('\n') ?? [];
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return (await unlessMissing(stat(file)))?.size ?? 0;
+}

@@ -1,0 +1,102 @@
+import { isUtf8 } from 'node:buffer';
+import type { Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { z } from 'zod';
+import { CountersignError } from '../contract/errors';
+import type { Json } from '../contract/json';
+import { readJson, describeIssues } from '../contract/read-json';
+import { isObject, type JsonObject } from '../contract/json';
+import { LIMITS } from '../contract/limits';
+import { messageCheck, type MessageOf, type MessageSchema } from '../contract/schema/message';
+import { utf8Bytes } from '../contract/transcript';
+import type { BodyOf } from './api';
+
+/** Eight times the arguments that a call may have. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Refuses a body over 1 MiB with `too_large`, before it is read. */
+export const limitBody = bodyLimit({
+  maxSize: MAX_BYTES,
+  onError: () => {
+    throw new CountersignError('too_large', 'the body is over 1 MiB', { hint: 'send less at once' });
+  },
+});
+
+/**
+ * Reads and checks the body of a request.
+ *
+ * @throws CountersignError `not_json`, `usage`.
+ */
+export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
+  if (!/^application\/json(\s*;|$)/i.test(c.req.header('content-type') ?? ''))
+    throw new CountersignError('not_json', 'the body has to be application/json');
+  return checkInput(schema, parseBody(await c.req.arrayBuffer()));
+}
+
+/**
+ * Checks an input.
+ *
+ * @throws CountersignError `usage`, naming each field.
+ */
+export function checkInput<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw usage(parsed.error.issues.slice(0, 5).map(describeIssue).join('; '));
+}
+
+function parseBody(bytes: ArrayBuffer): Json {
+  if (!isUtf8(bytes)) throw usage('the body is not UTF-8');
+  const read = readJson(new TextDecoder().decode(bytes));
+  if (read.ok) return read.value;
+  throw usage(`the body is not valid: ${describeIssues(read.issues)}`);
+}
+
+function describeIssue({ path, message }: z.core.$ZodIssue): string {
+  return path.length === 0 ? message : `${path.join('.')}: ${message}`;
+}
+
+function usage(message: string): CountersignError {
+  return new CountersignError('usage', message);
+}
+
+/** A name or id: never empty, without control characters and without characters that do not show. */
+export const id = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text), 'characters that do not show are not allowed');
+
+/** A value of a filter in the URL. */
+export const filterText = z.string().min(1).max(200).optional();
+
+/** The id of a call, or a step. */
+export const callId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'is not the id of a call');
+
+/** The reason that a person gives for a decision. */
+export const reason = z
+  .string()
+  // Nobody types these. In a reason they could only deceive its reader.
+  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'control characters are not allowed')
+  .refine((text) => utf8Bytes(text) <= LIMITS.reasonBytes, `over ${LIMITS.reasonBytes} bytes`)
+  .optional();
+
+/** The body of a message: by the contract's own schema, without what the session says, and with `required` fields. */
+export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S> & string>(
+  schema: S,
+  required: readonly R[],
+): z.ZodType<BodyOf<MessageOf<S>, R>> {
+  const { approver: _, channel: __, authenticated: ___, ...properties } = schema.properties;
+  const check = messageCheck({ ...schema, properties, required: [...schema.required, ...required] });
+  return z.custom<BodyOf<MessageOf<S>, R>>().superRefine((value, ctx) => {
+    for (const { path, message } of check(value)) {
+      ctx.addIssue({ code: 'custom', path: path.split('/').slice(1), message });
+    }
+    const body: unknown = value;
+    const said = reason.safeParse(isObject(body) ? body['reason'] : undefined);
+    for (const { message } of said.error?.issues ?? [])
+      ctx.addIssue({ code: 'custom', path: ['reason'], message });
+  });
+}
+
+/** Arguments of a call. They are checked against the tool's schema where they are used. */
+export const args = z.custom<JsonObject>(isObject, 'must be an object');

@@ -1,0 +1,109 @@
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { Context, MiddlewareHandler } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { defined } from '../contract/defined';
+import type { Authenticator, Credentials, SignedIn } from './auth/authenticator';
+import { isLoopback } from './address';
+import type { Session, SignIn } from './api';
+import type { AppDeps } from './deps';
+import { readBody } from './request-body';
+
+/** What a signed-in request carries. */
+export type Env = { Variables: { who: SignedIn; credentials: Credentials } };
+
+/**
+ * Accepts only signed-in users.
+ *
+ * @throws CountersignError `signed_out`, `too_many_attempts`.
+ */
+export function requireSignedIn(authenticator: Authenticator): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const credentials = credentialsOf(c);
+    c.set('who', await authenticator.identify(credentials));
+    c.set('credentials', credentials);
+    await next();
+  };
+}
+
+/** The sender of a message, from the session and never from the body. */
+export function senderOf(c: Context<Env>): { approver: string; channel: string; authenticated: true } {
+  return { approver: c.get('who').user, channel: 'web', authenticated: true };
+}
+
+/** The credentials of a request. A token in the URL is ignored. */
+function credentialsOf(c: Context): Credentials {
+  const [, bearer] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
+  return { from: addressOf(c), ...defined({ bearer, session: getCookie(c, cookieName(c)) }) };
+}
+
+/** Sets the cookie of a session, which no script and no other site can read. */
+function setSession(c: Context, secret: string): void {
+  setCookie(c, cookieName(c), secret, {
+    httpOnly: true,
+    sameSite: 'Strict',
+    path: '/',
+    secure: !isPlainLoopback(c),
+  });
+}
+
+/** Removes the cookie of a session. */
+function clearSession(c: Context): void {
+  deleteCookie(c, cookieName(c), { path: '/', secure: !isPlainLoopback(c) });
+}
+
+/**
+ * The port is in the name because cookies ignore ports: two web inboxes on one machine would sign each other out. The
+ * prefix keeps another host of the same domain from setting this cookie where https is in use.
+ */
+function cookieName(c: Context): string {
+  const { hostname, port } = hostOf(c);
+  return `${isLoopback(hostname) ? '' : '__Host-'}countersign-${port || 'inbox'}`;
+}
+
+/** Over plain http browsers drop a `Secure` cookie; some make an exception for localhost. */
+function isPlainLoopback(c: Context): boolean {
+  const isHttps = c.req.header('origin')?.startsWith('https:') === true;
+  return !isHttps && isLoopback(hostOf(c).hostname);
+}
+
+function hostOf(c: Context): URL {
+  return new URL(`http://${c.req.header('host') ?? 'localhost'}`);
+}
+
+function addressOf(c: Context): string {
+  // Without a server, as in tests, the app has no connection.
+  return c.env === undefined || !('incoming' in c.env) ? '' : (getConnInfo(c).remote.address ?? '');
+}
+
+const secret = z.string().min(1).max(200);
+const signInSchema: z.ZodType<SignIn> = z.union([
+  z.strictObject({ token: secret }),
+  z.strictObject({ code: secret }),
+]);
+
+/** Signing in, the only route for people who are not signed in. */
+export function signInRoutes(deps: AppDeps): Hono<Env> {
+  return new Hono<Env>().post('/', async (c) => {
+    const signIn = await readBody(c, signInSchema);
+    const { who, secret } = await deps.authenticator.signIn(signIn, credentialsOf(c).from);
+    setSession(c, secret);
+    return c.json(sessionOf(deps, who));
+  });
+}
+
+/** The session of the sender. */
+export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
+  return new Hono<Env>()
+    .get('/', (c) => c.json(sessionOf(deps, c.get('who'))))
+    .delete('/', (c) => {
+      deps.authenticator.signOut(c.get('credentials').session ?? '');
+      clearSession(c);
+      return c.body(null, 204);
+    });
+}
+
+function sessionOf({ client, version }: AppDeps, { user, rights }: SignedIn): Session {
+  return { user, rights, namespace: client.namespace, version };
+}

@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache';
+import type { Countersign, ListQuery } from '../client/types';
+import { readTurns } from '../client/read-turns';
+import { createStats } from '../history/stats';
+import { defined } from '../contract/defined';
+import type { StatsAnswer } from './api';
+import type { RefusalLog } from './refusal-log';
+
+/** Which turns to count. */
+export interface StatsQuery {
+  /** Only turns that are open, or that ended at most this many milliseconds ago. */
+  sinceMs?: number;
+  agent?: string;
+  tool?: string;
+  /** At most this many turns, newest first. */
+  limit: number;
+}
+
+/** Reads stats, once for everybody who asks the same. */
+export interface StatsReader {
+  /**
+   * Stats of the turns that match. The same query within 30 seconds gets the same answer.
+   *
+   * @throws CountersignError as `Countersign.list` and `timeline`.
+   */
+  read(query: StatsQuery): Promise<StatsAnswer>;
+}
+
+/** What a reader works with. */
+export interface StatsReaderParts {
+  client: Pick<Countersign, 'list' | 'timeline' | 'namespace'>;
+  refusals: Pick<RefusalLog, 'counts'>;
+  /** Milliseconds since 1970. @default the machine's */
+  now?(): number;
+}
+
+/** A reload does not read again, and stats may be this old. */
+const FRESH_MS = 30_000;
+/** Answers that are kept: as many filters as a few people try. */
+const MAX_ANSWERS = 20;
+
+/** Answers one query at a time, because each reads hundreds of histories. */
+export function createStatsReader({ client, refusals, now = Date.now }: StatsReaderParts): StatsReader {
+  const answers = new LRUCache<string, { answer: Promise<StatsAnswer>; until: number }>({ max: MAX_ANSWERS });
+  let last: Promise<unknown> = Promise.resolve();
+  const begin = (query: StatsQuery): Promise<StatsAnswer> => {
+    const answer = last.then(() => readStats({ client, refusals }, query, now()));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
+  return {
+    read: (query) => {
+      const key = JSON.stringify([query.sinceMs, query.agent, query.tool, query.limit]);
+      const known = answers.get(key);
+      if (known !== undefined && now() < known.until) return known.answer;
+      // An answer that is still being read does not expire.
+      const entry = { answer: begin(query), until: Infinity };
+      answers.set(key, entry);
+      entry.answer.then(
+        () => (entry.until = now() + FRESH_MS),
+        // The next query tries again.
+        () => answers.delete(key),
+      );
+      return entry.answer;
+    },
+  };
+}
+
+async function readStats(
+  { client, refusals }: Omit<StatsReaderParts, 'now'>,
+  { sinceMs, agent, tool, limit }: StatsQuery,
+  now: number,
+): Promise<StatsAnswer> {
+  const since = sinceMs === undefined ? undefined : new Date(now - sinceMs).toISOString();
+  const query: ListQuery = defined({ agent, since, limit });
+  const turns = await client.list(query);
+  const fold = createStats(defined({ tool }));
+  let unread = 0;
+  for await (const events of readTurns(client, turns, () => (unread += 1))) fold.add(events);
+  return {
+    stats: fold.stats(),
+    unread,
+    refusals: await refusals.counts({ namespace: client.namespace, ...defined({ since }) }),
+    isCut: turns.length === limit,
+    at: new Date(now).toISOString(),
+  };
+}

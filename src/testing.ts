@@ -1,0 +1,294 @@
+/**
+ * `countersign/testing`: what tests of agents need. A scripted model, a server for a test run, a worker with a client on a
+ * queue of its own, and decisions as a person would make them. Everything that runs is the real thing.
+ *
+ * @module
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type Countersign, createView, type StartedTurn, type TurnView } from './client';
+import { CountersignError } from './contract/errors';
+import type { RequestOpened } from './history/events';
+import type { Accepted, Decision, Verdict } from './contract/decision';
+import type { JsonObject } from './contract/json';
+import { defined } from './contract/defined';
+import type { Progress } from './engine/engine';
+import { resolveEngine } from './engine/resolve';
+import { startServer } from './engine/server';
+import { type ConfigOptions, defineConfig } from './tools/define-config';
+import { type RunningWorker, startWorker } from './worker';
+
+export { scriptedModel, type ScriptedCall, type ScriptedReply, type ScriptedStep } from './models/scripted';
+
+/** How long to wait, and for what. */
+export interface WaitOptions {
+  /** Only a request of this tool. */
+  tool?: string;
+  /** Milliseconds. @default 30000 */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Waits until a turn, or a workflow that gates calls, asks for a decision, and returns the first request that is open.
+ *
+ * @throws CountersignError `call_not_found` if it ends without asking, `still_waiting` after the time.
+ */
+export async function waitForRequest(
+  client: Countersign,
+  turn: string,
+  { tool, timeoutMs = TIMEOUT_MS }: WaitOptions = {},
+): Promise<RequestOpened> {
+  const wanted = (view: TurnView): RequestOpened | undefined =>
+    view.requests.find((request) => tool === undefined || request.tool === tool);
+  const view = await watch(client, turn, { timeoutMs, isThere: (now) => wanted(now) !== undefined });
+  const request = wanted(view);
+  if (request !== undefined) return request;
+  const what = tool === undefined ? 'a request' : `a request of ${tool}`;
+  throw view.endedAt === null ? late(view, what, timeoutMs) : endedWithout(view, what);
+}
+
+/**
+ * Waits for the new revision of a request whose arguments were changed.
+ *
+ * @throws CountersignError as `waitForRequest`.
+ */
+async function waitForRevision(
+  client: Countersign,
+  turn: string,
+  { before, timeoutMs = TIMEOUT_MS }: Pick<WaitOptions, 'timeoutMs'> & { before: RequestOpened },
+): Promise<RequestOpened> {
+  const wanted = (view: TurnView): RequestOpened | undefined =>
+    view.requests.find(({ callId, eventId }) => callId === before.callId && eventId > before.eventId);
+  const view = await watch(client, turn, { timeoutMs, isThere: (now) => wanted(now) !== undefined });
+  const request = wanted(view);
+  if (request !== undefined) return request;
+  const what = `a new preview of ${before.callId}`;
+  throw view.endedAt === null ? late(view, what, timeoutMs) : endedWithout(view, what);
+}
+
+/**
+ * Waits until a turn has ended, in whatever way, and returns all that is on record of it.
+ *
+ * @throws CountersignError `still_waiting` after the time, naming what it waits for.
+ */
+export async function waitForEnd(
+  client: Countersign,
+  turn: string,
+  { timeoutMs = TIMEOUT_MS }: Pick<WaitOptions, 'timeoutMs'> = {},
+): Promise<TurnView> {
+  const view = await watch(client, turn, { timeoutMs, isThere: (now) => now.endedAt !== null });
+  if (view.endedAt === null) throw late(view, 'its end', timeoutMs);
+  return view;
+}
+
+interface Watch {
+  timeoutMs: number;
+  isThere: (view: TurnView) => boolean;
+}
+
+/** What is past already is not looked at one by one: a request that was open once may be decided by now. */
+async function watch(client: Countersign, turn: string, { timeoutMs, isThere }: Watch): Promise<TurnView> {
+  const past = (await client.timeline(turn)).length;
+  const view = createView();
+  let seen = 0;
+  for await (const event of client.follow(turn, { signal: AbortSignal.timeout(timeoutMs) })) {
+    view.push(event);
+    seen += 1;
+    if (seen >= past && isThere(view.current())) return view.current();
+  }
+  // The time was short, or the turn is over: what is on record now says more than what was seen in time.
+  return client.view(turn);
+}
+
+function endedWithout({ turn, status, answer, error }: TurnView, what: string): CountersignError {
+  return new CountersignError(
+    'call_not_found',
+    `turn ${turn} ended (${status}) without ${what}: ${answer ?? error?.message ?? ''}`,
+    {
+      hint: 'Look at its timeline: was the call refused, or never made?',
+    },
+  );
+}
+
+function late({ turn, status, calls }: TurnView, what: string, timeoutMs: number): CountersignError {
+  const phases = calls.map(({ callId, tool, phase }) => `${callId} ${tool} is ${phase}`).join(', ');
+  const message = `turn ${turn} is ${status}; waited ${timeoutMs} ms for ${what}. ${phases || 'No calls yet'}.`;
+  return new CountersignError('still_waiting', message, {
+    hint: 'Is something else open, or is a worker missing?',
+  });
+}
+
+/** Who decides, and why. */
+export interface NextOptions extends WaitOptions {
+  reason?: string;
+  /** @default 'test' */
+  approver?: string;
+}
+
+/** How to approve. */
+export interface ApproveOptions extends NextOptions {
+  /**
+   * The whole arguments to run instead of those proposed; the decision is `modified` then. A new preview of them is approved,
+   * too.
+   */
+  arguments?: JsonObject;
+  /** Only these hunks of a file proposal. */
+  hunks?: string[];
+}
+
+/**
+ * Waits for the next request of a turn, or of a workflow that gates calls, and approves it as it is, or as changed.
+ *
+ * @throws CountersignError as `waitForRequest`, and `decision_refused` with the verdict as data.
+ */
+export function approveNext(
+  client: Countersign,
+  turn: string,
+  options: ApproveOptions = {},
+): Promise<Accepted> {
+  const { arguments: args, hunks } = options;
+  const decision = args === undefined ? 'approved' : 'modified';
+  return decideNext(client, turn, {
+    ...options,
+    content: { decision, ...defined({ arguments: args, hunks }) },
+  });
+}
+
+/** Waits for the next request and denies it. Errors: as `approveNext`. */
+export function denyNext(client: Countersign, turn: string, options: NextOptions = {}): Promise<Accepted> {
+  return decideNext(client, turn, { ...options, content: { decision: 'denied' } });
+}
+
+type Content = Pick<Decision, 'decision' | 'arguments' | 'hunks'>;
+type Deciding = NextOptions & { content: Content };
+
+async function decideNext(client: Countersign, turn: string, deciding: Deciding): Promise<Accepted> {
+  const request = await waitForRequest(client, turn, deciding);
+  const verdict = await decideOn(client, { turn, request }, deciding);
+  if (verdict.asksAgain !== true) return verdict;
+  const revision = await waitForRevision(client, turn, { ...deciding, before: request });
+  if (revision.note !== undefined) throw refused(`${turn}/${request.callId}: ${revision.note}`, verdict);
+  return decideOn(client, { turn, request: revision }, { ...deciding, content: { decision: 'approved' } });
+}
+
+async function decideOn(
+  client: Countersign,
+  { turn, request }: { turn: string; request: RequestOpened },
+  { content, reason, approver = 'test' }: Deciding,
+): Promise<Accepted> {
+  const { callId, callKey, seenDigest } = request;
+  const seen = { callId, callKey, seenDigest, approver, channel: 'test' };
+  const answer = await client.decide(turn, { ...seen, ...content, ...defined({ reason }) });
+  if (answer.status === 'accepted') return answer.verdict;
+  if (answer.status === 'refused') {
+    const { code, message } = answer.verdict;
+    throw refused(`${turn}/${callId} was refused, ${code}: ${message}`, answer.verdict);
+  }
+  throw new CountersignError('still_waiting', `no worker answered the decision on ${turn}/${callId}`, {
+    hint: 'It is recorded and takes effect when a worker returns.',
+  });
+}
+
+function refused(message: string, verdict: Verdict): CountersignError {
+  return new CountersignError('decision_refused', message, { data: { verdict } });
+}
+
+/** How to get a server for a test run. */
+export interface TestServerOptions {
+  /** Gets lines about what is downloaded or built on a first run. @default nobody */
+  progress?: Progress;
+  /** @default 'default' */
+  namespace?: string;
+}
+
+/** A Temporal server for one test run. */
+export interface TestServer {
+  address: string;
+  namespace: string;
+  /** Ends the server; everything in it is gone. Has no effect on one that `COUNTERSIGN_TEST_ADDRESS` names. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a Temporal server in memory on a free port; it also ends with this process, however that ends.
+ * `TEMPORAL_ADDRESS` and `temporal.toml` are left out: a test must not reach a server that somebody works with. To use
+ * one that runs already, name it in `COUNTERSIGN_TEST_ADDRESS`. The first run on a machine may download or build it.
+ *
+ * @throws CountersignError `no_server` with what was tried, `server_failed`.
+ */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { namespace = 'default', progress = () => undefined } = options;
+  const address = process.env['COUNTERSIGN_TEST_ADDRESS'];
+  if (address) return { address, namespace, stop: () => Promise.resolve() };
+  const engine = await resolveEngine(withoutSettings(process.env), { progress });
+  if (engine.kind === 'existing') throw new CountersignError('no_server', 'no server can be started here');
+  const server = await startServer({ binary: engine.binary, headless: true, namespace, progress });
+  return { address: server.address, namespace: server.namespace, stop: server.stop };
+}
+
+/** A file that does not exist names no server. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const rest = Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'));
+  return { ...Object.fromEntries(rest), TEMPORAL_CONFIG_FILE: '/nowhere/temporal.toml' };
+}
+
+/** What the environment of a test is made of: agents, and hooks, a runner or a log where a test needs them. */
+export interface TestEnvironmentOptions extends Omit<ConfigOptions, 'taskQueue' | 'stateDir'> {
+  /** From `startTestServer`, or where another server is. */
+  server: Pick<TestServer, 'address' | 'namespace'>;
+  /** A workflow bundle of one's own, by path. @default the one in this package */
+  workflowBundle?: string;
+}
+
+/** A worker on a task queue of its own, and a client beside it. */
+export interface TestEnvironment {
+  readonly client: Countersign;
+  readonly taskQueue: string;
+  /** Starts a turn of one of the agents. */
+  start(agent: string, prompt: string): Promise<StartedTurn>;
+  /** Stops the worker as a deploy would, draining it, and starts another one on the same queue. */
+  restart(): Promise<void>;
+  /** Ends worker and client and removes what they kept. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a worker for these agents, with a queue, a state directory and a client of its own: environments do not disturb each
+ * other, so one server is enough for all tests of a run. Calls are not logged unless `log` says so.
+ *
+ * @throws CountersignError as `startWorker` and `connect`.
+ */
+export async function startTestEnvironment({
+  server,
+  workflowBundle,
+  ...config
+}: TestEnvironmentOptions): Promise<TestEnvironment> {
+  const { address, namespace } = server;
+  const taskQueue = `test-${randomUUID()}`;
+  const stateDir = await mkdtemp(join(tmpdir(), 'countersign-test-'));
+  const settings = {
+    ...{ address, namespace, logLevel: 'ERROR' as const },
+    ...defined({ workflowBundle }),
+    config: defineConfig({ log: { calls: false }, ...config, taskQueue, stateDir }),
+  };
+  let worker: RunningWorker = await startWorker(settings);
+  const client = await connect({ address, namespace });
+  return {
+    client,
+    taskQueue,
+    start: (agent, prompt) => client.start({ agent, prompt, taskQueue }),
+    restart: async () => {
+      await worker.stop();
+      worker = await startWorker(settings);
+    },
+    stop: async () => {
+      await client.close();
+      await worker.stop();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}

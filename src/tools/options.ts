@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { msToNumber, type StringValue } from '@temporalio/common/lib/time';
+import { CountersignError, errorMessage } from '../contract/errors';
+import type { Duration } from './types';
+
+/** The longest time that can be asked for: ten years. More would leave the dates that Temporal can hold. */
+const LONGEST_MS = 10 * 365 * 24 * 3600 * 1000;
+
+/**
+ * A duration in whole milliseconds.
+ *
+ * @throws Error that says what is wrong: not a time, below `least`, or more than ten years.
+ */
+export function toMilliseconds(duration: Duration, least = 1): number {
+  const ms = parseDuration(duration);
+  if (!Number.isFinite(ms)) throw new Error(`${quote(duration)} is not a time; write milliseconds or '30s'`);
+  if (ms < least) throw new Error(`${quote(duration)} is too short; the least is ${least} ms`);
+  if (ms > LONGEST_MS) throw new Error(`${quote(duration)} is too long; the most is ten years`);
+  return ms;
+}
+
+/** A duration in whole milliseconds; NaN for a text that does not name a time. */
+export function parseDuration(duration: Duration): number {
+  try {
+    return Math.round(isText(duration) ? msToNumber(duration) : duration);
+  } catch {
+    // ms throws for empty and overlong text and gives NaN for the rest.
+    return Number.NaN;
+  }
+}
+
+// The type of ms lists every spelling it takes; ms itself checks it.
+function isText(duration: Duration): duration is StringValue {
+  return typeof duration === 'string';
+}
+
+function quote(duration: Duration): string {
+  return typeof duration === 'string' ? `'${duration}'` : String(duration);
+}
+
+/** An option that is a time, in whole milliseconds. */
+export function duration(least = 1) {
+  const given = z.union([z.number(), z.string()], 'must be milliseconds or text such as 30s');
+  return given.transform((time, context) => {
+    try {
+      return toMilliseconds(time, least);
+    } catch (error) {
+      context.addIssue(errorMessage(error));
+      return z.NEVER;
+    }
+  });
+}
+
+/** What is wrong with options: each one by its path, with the rule that it breaks. */
+export function describeIssues({ issues }: z.ZodError): string {
+  return issues.map(describeIssue).join('; ');
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const { path } = issue;
+  // A union without words of its own says nothing; its last part is the usual one.
+  const last = issue.code === 'invalid_union' ? issue.errors.at(-1)?.[0] : undefined;
+  const message = issue.message === 'Invalid input' ? (last?.message ?? issue.message) : issue.message;
+  return path.length === 0 ? message : `\`${path.join('.')}\` ${message}`;
+}
+
+/** The error for a wrong definition; it names what was defined, as far as that has a name. */
+export function invalidDefinition(
+  kind: 'agent' | 'tool',
+  options: unknown,
+  cause: unknown,
+): CountersignError {
+  const given: unknown = typeof options === 'object' && options !== null && Reflect.get(options, 'name');
+  const name = typeof given === 'string' && given !== '' ? `\`${given.slice(0, 80)}\`` : 'without a name';
+  return new CountersignError(`${kind}_invalid`, `${kind} ${name}: ${errorMessage(cause)}`, {
+    hint: `Correct the definition given to ${kind === 'agent' ? 'defineAgent' : 'defineTool'}.`,
+    cause,
+  });
+}

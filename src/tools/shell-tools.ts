@@ -1,0 +1,152 @@
+import { defined } from '../contract/defined';
+import { realpath } from 'node:fs/promises';
+import { z } from 'zod';
+import { LIMITS } from '../contract/limits';
+import { shellWord } from '../contract/text/shell-word';
+import { defineTool } from './define-tool';
+import { stopped, ToolError, TransportError } from './errors';
+import type { CallContext, Duration, Tool } from './types';
+import { type Folder, FOLDER_ACCESS } from './workspace/folder';
+import { hasLoneSurrogate, normalPath, onOneLine } from './workspace/path';
+import { createRoot } from './workspace/root';
+import { type ProcessEnd, runProcess } from './run-process';
+import { CountersignError } from '../contract/errors';
+
+/** What a shell pack is made for. */
+export interface ShellOptions {
+  /** Commands start here, or in a folder below. */
+  root: string;
+  /** Names of variables that commands may see. @default HOME, LANG, LOGNAME, PATH, SHELL, TERM, USER */
+  env?: readonly string[];
+  /** A command is killed then, with everything it started that can be found. @default 30 s */
+  timeout?: Duration;
+  /** Bytes of output kept: head and tail. @default 64 KiB */
+  outputLimit?: number;
+  /** The queue of the worker that has the files. @default the turn's own */
+  taskQueue?: string;
+}
+
+const parameters = z.strictObject({
+  argv: z
+    .array(z.string())
+    .min(1)
+    .max(500)
+    .describe(
+      'Program and arguments, one word each. There is no shell: no pipes, globs, variables or redirections.',
+    ),
+  cwd: z.string().default('.').describe('Folder to run in, relative to the workspace root.'),
+});
+type Command = z.output<typeof parameters>;
+
+/**
+ * `run_command`: one program, without a shell. Dangerous and unsafe: each run is decided by a person and never repeated
+ * by us. The folder is where it starts, not a fence: a program can reach whatever its user can.
+ *
+ * @throws CountersignError `config_invalid` for a `root` that does not name a folder.
+ */
+export function createShellTools(options: ShellOptions): Tool[] {
+  const { timeout, taskQueue, outputLimit = LIMITS.outputBytes } = options;
+  const env = assertVisible(options.env ?? VISIBLE);
+  const { inFolder, startIn } = createRoot(options.root);
+  const tool = defineTool({
+    name: 'run_command',
+    description:
+      'Runs a program and answers its output. Anything but exit code 0 is an error. Needs approval.',
+    parameters,
+    safety: 'dangerous',
+    effect: 'unsafe',
+    categories: ['shell'],
+    outputLimit,
+    ...defined({ timeout, taskQueue }),
+    preview: ({ argv, cwd }) => inFolder(cwd, async () => describeCommand(argv, cwd)),
+    handler: ({ argv, cwd }, context) =>
+      startIn(cwd, async (folder) => {
+        const plan = { argv: assertArgv(argv), cwd: await pathOf(folder), env: environmentOf(env) };
+        return run({ ...plan, outputLimit }, context);
+      }),
+  });
+  return [tool];
+}
+
+function describeCommand(argv: Command['argv'], cwd: string): string {
+  return `${assertArgv(argv).map(shellWord).join(' ')}\nin ${onOneLine(normalPath(cwd))}`;
+}
+
+function assertArgv(argv: readonly string[]): readonly string[] {
+  if (argv.some((word) => word.includes('\0')))
+    throw new ToolError('A word of a command cannot hold a NUL byte.');
+  if (argv.some(hasLoneSurrogate))
+    throw new ToolError('A word of a command cannot hold half a character (a lone surrogate).');
+  if (argv[0]?.trim() === '') throw new ToolError('The first word names the program; it is empty.');
+  return argv;
+}
+
+/** Held by a descriptor, the folder itself is entered, whatever stands at its path by then. */
+async function pathOf(folder: Folder): Promise<string> {
+  return FOLDER_ACCESS === 'descriptors' ? folder.at('.') : realpath(folder.at('.'));
+}
+
+type Plan = Omit<Parameters<typeof runProcess>[0], 'signal' | 'onOutput'>;
+
+async function run(plan: Plan, { signal, partial }: CallContext): Promise<string> {
+  const end = await runProcess({ ...plan, signal, onOutput: partial });
+  const [file = ''] = plan.argv;
+  assertAllGone(file, end);
+  if (signal.aborted) throw stopped(`"${file}" ${howOf(end)}.${noteOf(end)}`);
+  return describeEnd(file, end);
+}
+
+/** As long as something of it may still run, nobody knows what a command comes to. */
+function assertAllGone(file: string, { survivors, isHeld, ...end }: ProcessEnd): void {
+  if (survivors === 0 && !isHeld) return;
+  const left =
+    survivors === 0
+      ? 'something it started still holds its output'
+      : `${countOf(survivors)} it left behind could not be killed`;
+  throw new TransportError(`"${file}" ${howOf(end)}, but ${left}`);
+}
+
+function describeEnd(file: string, end: Omit<ProcessEnd, 'survivors' | 'isHeld'>): string {
+  const { code, signal, output } = end;
+  if (code === 0) return (output === '' ? '(no output; exit code 0)' : output) + noteOf(end);
+  throw new ToolError(`"${file}" ${howOf(end)}.${output === '' ? ' It wrote nothing.' : ''}${noteOf(end)}`, {
+    details: { exit_code: code, signal },
+  });
+}
+
+function howOf({ code, signal }: Pick<ProcessEnd, 'code' | 'signal'>): string {
+  return signal === null ? `ended with exit code ${code ?? 'unknown'}` : `was ended by ${signal}`;
+}
+
+function noteOf({ killed }: Pick<ProcessEnd, 'killed'>): string {
+  return killed === 0 ? '' : `\n[${countOf(killed)} it left behind ${killed === 1 ? 'was' : 'were'} killed]`;
+}
+
+function countOf(processes: number): string {
+  return processes === 1 ? '1 process that' : `${processes} processes that`;
+}
+
+/** What a command may see unless set: what programs need to find their way, and nothing that is a key. */
+const VISIBLE: readonly string[] = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
+
+/** Variables that put code into every program, or hold the way into Temporal. */
+const NEVER = /^(NODE_OPTIONS|BASH_ENV|ENV|LD_.*|DYLD_.*|TEMPORAL_.*|COUNTERSIGN_.*)$/i;
+
+/** @throws CountersignError `tool_invalid` for a name that no command may ever see. */
+function assertVisible(names: readonly string[]): readonly string[] {
+  const bad = names.find((name) => NEVER.test(name));
+  if (bad === undefined) return [...names];
+  throw new CountersignError('tool_invalid', `run_command: commands may not see the variable ${bad}`, {
+    hint: `Take ${bad} out of \`env\`; it would put code into commands or give them the way into Temporal.`,
+  });
+}
+
+/** The values of these variables, as far as they are set. Called when a command starts. */
+function environmentOf(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

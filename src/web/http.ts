@@ -1,0 +1,100 @@
+import { defined } from '../contract/defined';
+import type {
+  Answer,
+  ApiError,
+  CallDetails,
+  DecisionBody,
+  ForkBody,
+  InboxSnapshot,
+  ResolutionBody,
+  Session,
+  SignIn,
+  StartedForkAnswer,
+  StatsAnswer,
+  TurnDetails,
+  TurnSummary,
+} from '../server/api';
+
+/** The answer of the server. `status` is 0 where none came. */
+export type Reply<T> = { ok: true; data: T } | { ok: false; status: number; error: ApiError };
+
+const NO_ANSWER: ApiError = {
+  code: 'no_answer',
+  message: 'The web inbox does not answer.',
+  hint: 'What you typed is kept. Try again when the connection is back.',
+};
+
+/** The status of a refused decision; its body is an Answer. */
+const REFUSED = 409;
+
+export const readSession = (): Promise<Reply<Session>> => send('GET', '/api/session');
+
+export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/api/session', body);
+
+export const signOut = (): Promise<Reply<null>> => send('DELETE', '/api/session');
+
+export const readTurns = (query: { state: string; search: string }): Promise<Reply<TurnSummary[]>> =>
+  send('GET', `/api/turns?${queryOf({ ...query, limit: '200' })}`);
+
+/** The part of the inbox that matches, for an inbox that is too long to be sent whole. */
+export const readInbox = (
+  query: Record<'tool' | 'agent' | 'olderThan', string>,
+): Promise<Reply<InboxSnapshot>> => send('GET', `/api/inbox?${queryOf(query)}`);
+
+export const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET', turnPath(turn));
+
+export const startFork = (turn: string, body: ForkBody): Promise<Reply<StartedForkAnswer>> =>
+  send('POST', `${turnPath(turn)}/forks`, body);
+
+/** `since` in milliseconds ago. */
+export const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
+  send('GET', `/api/stats?${queryOf(query)}`);
+
+export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
+  send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
+
+export const sendDecision = (turn: string, body: DecisionBody): Promise<Reply<Answer>> =>
+  send('POST', `${turnPath(turn)}/decisions`, body);
+
+export const sendResolution = (turn: string, body: ResolutionBody): Promise<Reply<Answer>> =>
+  send('POST', `${turnPath(turn)}/resolutions`, body);
+
+export const cancelTurn = (
+  turn: string,
+  body: { reason?: string; abandon?: boolean },
+): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, body);
+
+/** Leaves out empty values. */
+function queryOf(query: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
+}
+
+export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
+
+/** The page and its server have the same version, so answers are not checked. */
+async function send<T>(method: string, path: string, body?: unknown): Promise<Reply<T>> {
+  try {
+    const type = body === undefined ? undefined : 'application/json';
+    const response = await fetch(path, {
+      method,
+      credentials: 'same-origin',
+      headers: defined({ accept: 'application/json', 'content-type': type }),
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
+    });
+    const answer = response.status === 204 ? null : await response.json();
+    if (response.ok || isAnswer(response.status, answer)) return { ok: true, data: answer };
+    return { ok: false, status: response.status, error: answer };
+  } catch {
+    return { ok: false, status: 0, error: NO_ANSWER };
+  }
+}
+
+function isAnswer(status: number, body: unknown): boolean {
+  return status === REFUSED && typeof body === 'object' && body !== null && 'status' in body;
+}
+
+/** An id for a decision. A repeat with the same content gets the first answer again. */
+export function newDecisionId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}

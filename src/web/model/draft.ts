@@ -1,0 +1,203 @@
+import { isObject, type Json, type JsonObject } from '../../contract/json';
+import { isExact, readJson, describeIssues } from '../../contract/read-json';
+import { checkSchema, withDefaults } from '../../contract/schema/schema';
+import type { Issue, JsonSchema } from '../../contract/tool';
+import { defined } from '../../contract/defined';
+import type { CallView } from '../../history/view-types';
+import type { ForkBody } from '../../server/api';
+
+/** The path of a value in the arguments. */
+export type Path = readonly (string | number)[];
+
+/** Arguments that are being edited. */
+export interface ArgumentsDraft {
+  value: JsonObject;
+  /** Typed text that is not valid yet, by pointer. The value has the last valid one. */
+  texts: Readonly<Record<string, string>>;
+}
+
+/** The JSON pointer of a path, as in the issues of the schema. */
+export function pointerOf(path: Path): string {
+  return path
+    .map((part) => `/${encodeURI(String(part).replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+    .join('');
+}
+
+/** The value at a path; undefined when there is none. */
+export function valueAt(value: Json, path: Path): Json | undefined {
+  let at: Json | undefined = value;
+  for (const part of path) {
+    if (Array.isArray(at)) at = at[Number(part)];
+    else if (isObject(at)) at = Object.hasOwn(at, part) ? at[String(part)] : undefined;
+    else return undefined;
+  }
+  return at;
+}
+
+/** The draft with another value at a path; `undefined` removes it. Typed text at the path and below it is dropped. */
+export function setAt(draft: ArgumentsDraft, path: Path, value: Json | undefined): ArgumentsDraft {
+  const changed = replaced(draft.value, path, value);
+  return { value: isObject(changed) ? changed : {}, texts: textsOutside(draft.texts, pointerOf(path)) };
+}
+
+/** The draft after a text was typed as JSON: with its value when it is valid, else only with the text. */
+export function setText(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
+  const read = readJson(text);
+  const isWhole = path.length === 0;
+  if (!read.ok || (isWhole && !isObject(read.value))) return withText(draft, path, text);
+  return setAt(draft, path, read.value);
+}
+
+/** The draft after a number was typed. A text that would become another number stays text, beside the last valid value. */
+export function setNumber(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
+  const value = parseNumber(text);
+  return typeof value === 'string' && isNumber(value)
+    ? withText(draft, path, text)
+    : setAt(draft, path, value);
+}
+
+/** The typed number; the text itself when it is not a number, or would become another one. */
+export function parseNumber(text: string): number | string {
+  return isNumber(text) && isExact(text.trim()) ? Number(text) : text;
+}
+
+function isNumber(text: string): boolean {
+  return /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
+}
+
+function withText(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
+  return { ...draft, texts: { ...draft.texts, [pointerOf(path)]: text } };
+}
+
+/** All issues of a draft, by field. */
+export function issuesOf({ value, texts }: ArgumentsDraft, schema: JsonSchema | undefined): Issue[] {
+  const unparsed = Object.entries(texts).map(([path, text]) => ({ path, message: jsonProblem(path, text) }));
+  return [
+    ...unparsed,
+    ...(schema === undefined ? [] : checkSchema(schema, withDefaults(schema, value)).map(atField)),
+  ];
+}
+
+function jsonProblem(path: string, text: string): string {
+  if (isNumber(text)) return path === '' ? 'has to be an object' : 'cannot be kept exactly as a number';
+  const read = readJson(text);
+  return read.ok ? 'has to be an object' : describeIssues(read.issues);
+}
+
+const MISSING = /required property "(.+)"/;
+
+/** A missing property is an issue of its own field, not of the object around it. */
+export function atField(issue: Issue): Issue {
+  const name = MISSING.exec(issue.message)?.[1];
+  return name === undefined ? issue : { path: `${issue.path}${pointerOf([name])}`, message: 'is required' };
+}
+
+/** The issues of one path, without those below it. */
+export function issuesAt(issues: readonly Issue[], path: Path): Issue[] {
+  const pointer = pointerOf(path);
+  return issues.filter((issue) => issue.path === pointer);
+}
+
+function textsOutside(texts: ArgumentsDraft['texts'], pointer: string): Record<string, string> {
+  const outside = Object.entries(texts).filter(
+    ([path]) => path !== '' && path !== pointer && !path.startsWith(`${pointer}/`),
+  );
+  return Object.fromEntries(outside);
+}
+
+function replaced(at: Json, [part, ...rest]: Path, value: Json | undefined): Json {
+  if (part === undefined) return value ?? null;
+  if (Array.isArray(at)) return inList(at, Number(part), (item) => next(item, rest, value));
+  const object = isObject(at) ? at : {};
+  const name = String(part);
+  const changed = next(Object.hasOwn(object, name) ? object[name] : undefined, rest, value);
+  const others = Object.entries(object).filter(([key]) => key !== name);
+  if (changed === undefined) return Object.fromEntries(others);
+  if (!Object.hasOwn(object, name)) return Object.fromEntries([...others, [name, changed]]);
+  return Object.fromEntries(Object.entries(object).map(([key, old]) => [key, key === name ? changed : old]));
+}
+
+function next(at: Json | undefined, rest: Path, value: Json | undefined): Json | undefined {
+  return rest.length === 0 ? value : replaced(at ?? {}, rest, value);
+}
+
+function inList(
+  list: readonly Json[],
+  index: number,
+  change: (item: Json | undefined) => Json | undefined,
+): Json[] {
+  const changed = change(list[index]);
+  const before = list.slice(0, index);
+  return [...before, ...(changed === undefined ? [] : [changed]), ...list.slice(index + 1)];
+}
+
+/** What a fork changes at a call. `same`: nothing, the same path is taken again. */
+export type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
+
+export const WAY_LABELS: Readonly<Record<Way, string>> = {
+  arguments: 'the call had other arguments',
+  approved: 'it had been approved',
+  denied: 'it had been denied',
+  reply: 'the model had answered instead',
+  same: 'nothing were different, except the model below',
+};
+
+/** A fork that a person puts together. */
+export interface ForkDraft {
+  way: Way;
+  args: ArgumentsDraft;
+  /** The reason of the decision; the model reads it. */
+  reason: string;
+  /** The reply of the model. */
+  reply: string;
+  /** One of the agent's models; empty: its own. */
+  model: string;
+  live: boolean;
+}
+
+/** The draft that a form begins with. */
+export function draftFor(call: CallView): ForkDraft {
+  const args = { value: call.effective, texts: {} };
+  return { way: 'arguments', args, reason: '', reply: '', model: '', live: false };
+}
+
+/** What a fork can change at a call. Only a call with a request has a decision to change. */
+export function waysFor({ request }: CallView): Way[] {
+  return request === undefined
+    ? ['arguments', 'reply', 'same']
+    : ['arguments', 'approved', 'denied', 'reply', 'same'];
+}
+
+/** Why a fork cannot be started yet, in words. */
+export function whyNotFork({ way, args, reply, live }: ForkDraft, call: CallView): string | undefined {
+  if (way === 'arguments' && issuesOf(args, call.request?.schema).length > 0)
+    return 'The arguments have to be corrected first.';
+  if (way === 'reply' && reply.trim() === '') return 'Write the answer of the model first.';
+  if (way === 'approved' && live)
+    return 'A fork with effects asks a person again; it cannot begin with an approval.';
+  return undefined;
+}
+
+/** The fork to send, with only what belongs to its way. */
+export function toForkBody(callId: string, draft: ForkDraft): ForkBody {
+  const change = changeOf(draft);
+  const model = draft.model.trim();
+  return {
+    at: callId,
+    ...defined({ change, model: model || undefined, live: draft.live || undefined }),
+  };
+}
+
+function changeOf({ way, args, reason, reply }: ForkDraft): ForkBody['change'] {
+  switch (way) {
+    case 'arguments':
+      return { what: 'arguments', arguments: args.value };
+    case 'approved':
+    case 'denied':
+      return { what: 'decision', decision: way, ...defined({ reason: reason.trim() || undefined }) };
+    case 'reply':
+      return { what: 'reply', reply: { text: reply.trim() } };
+    case 'same':
+      return undefined;
+  }
+}

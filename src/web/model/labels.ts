@@ -1,0 +1,98 @@
+import type { RefusalCode, Refused } from '../../contract/decision';
+import type { Effect, Safety } from '../../contract/tool';
+import type { ApiError } from '../../server/api';
+import type { StretchKind } from './timeline';
+import { clock, expiry } from '../../contract/text/times';
+
+/** The effect of a tool, for the person who decides. */
+export const EFFECT_LABELS: Readonly<Record<Effect, string>> = {
+  pure: 'changes nothing',
+  idempotent: 'a second run changes nothing more',
+  unsafe: 'started at most once per decision',
+};
+
+export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
+  safe: 'runs without a decision',
+  cautious: 'is logged, then runs',
+  dangerous: 'waits for a decision',
+};
+
+/** What a stretch of the timeline shows. */
+export const STRETCH_LABELS: Readonly<Record<StretchKind, string>> = {
+  think: 'the model',
+  wait: 'waits for a person',
+  queue: 'approved, not started',
+  run: 'runs',
+  doubt: 'outcome unknown',
+};
+
+/** Why a decision was refused, and what happens now. */
+export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {
+  unknown_call: 'This request does not exist any more.',
+  already_decided: 'Another person decided it before you.',
+  stale_args: 'It changed after you opened it. The page now shows the new version; look again.',
+  invalid_arguments: 'The arguments do not fit the tool. Correct the marked fields.',
+  expired: 'Its deadline has passed; nothing ran.',
+  malformed: 'The decision could not be read.',
+  cancelled: 'The turn was cancelled; nothing ran.',
+  not_in_doubt: 'Its outcome is known now.',
+};
+
+/** Why a decision was refused, with the code and with the decision that counts. */
+export function refusalText({ code, message, standing }: Refused): string {
+  const by =
+    standing === undefined ? '' : ` ${standing.approver} ${standing.decision} it at ${clock(standing.at)}.`;
+  const more = code === 'malformed' ? ` ${message}` : '';
+  return `${REFUSAL_LABELS[code]}${by}${more} (${code})`;
+}
+
+/** A failure in one line, with what to do. The server's messages are not whole sentences, those of this page are. */
+export function errorText({ message, hint }: ApiError): string {
+  if (hint === undefined) return message;
+  return message.endsWith('.') ? `${message} ${hint}` : `${message}; ${hint}`;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const SOON_MS = 15 * MINUTE;
+
+/** How near a deadline is: within a quarter of an hour it is `soon`. */
+export function urgencyOf(deadline: string | null, now: number): 'none' | 'soon' | 'past' {
+  if (deadline === null) return 'none';
+  const left = Date.parse(deadline) - now;
+  if (left <= 0) return 'past';
+  return left <= SOON_MS ? 'soon' : 'none';
+}
+
+/** When a request expires, to the second where it is soon: `in 4:05`, `in 3 h`, `expired 2 min ago`, `no deadline`. */
+export function countdown(deadline: string | null, now: number): string {
+  if (deadline === null) return 'no deadline';
+  if (urgencyOf(deadline, now) !== 'soon') return expiry(deadline, now);
+  const seconds = Math.ceil((Date.parse(deadline) - now) / SECOND);
+  return `in ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/** Whether events of the web inbox arrive. */
+export type Connection = 'connecting' | 'live' | 'lost';
+
+/** The state of the connection to the web inbox, and to the Temporal server behind it. */
+interface ConnectionStatus {
+  /** `lost`: what is shown may be old. */
+  state: Connection;
+  label: string;
+  /** More about it. */
+  title: string;
+}
+
+const LABELS = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' } as const;
+
+/** When the Temporal server does not answer, the page is as outdated as without a web inbox, so it says `lost` too. */
+export function connectionStatus(connection: Connection, trouble: ApiError | undefined): ConnectionStatus {
+  const label = LABELS[connection];
+  if (connection !== 'live' || trouble === undefined) return { state: connection, label, title: label };
+  return {
+    state: 'lost',
+    label: trouble.code === 'no_server' ? 'no Temporal server, trying again' : 'the inbox cannot be read',
+    title: errorText(trouble),
+  };
+}

@@ -1,0 +1,194 @@
+import { diffWordsWithSpace } from 'diff';
+import { defined } from '../../contract/defined';
+import { counted } from '../../history/labels';
+import type { DecisionBody } from '../../server/api';
+import type { Json, JsonObject } from '../../contract/json';
+import type { RequestOpened } from '../../history/events';
+import type { Deceiving, Segment } from '../../contract/text/unsafe-text';
+import type { Hunk } from '../../contract/plan';
+import { changedLeaves } from '../../contract/text/json-diff';
+
+/** A line of a hunk and its number in the file before and after; empty when the line is not in it. */
+export interface NumberedLine {
+  before: number | '';
+  after: number | '';
+  /** With its `+`, `-` or space. */
+  line: string;
+}
+
+/** The lines of a hunk with their numbers. */
+export function numbered({ oldStart, newStart, lines }: Hunk): NumberedLine[] {
+  let before = oldStart;
+  let after = newStart;
+  return lines.map((line) => {
+    const mark = line[0];
+    if (mark === '+') return { before: '', after: after++, line };
+    if (mark === '-') return { before: before++, after: '', line };
+    if (mark === '\\') return { before: '', after: '', line };
+    return { before: before++, after: after++, line };
+  });
+}
+
+/** A part of a compared text. */
+export interface Part {
+  kind: 'same' | 'removed' | 'added';
+  text: string;
+}
+
+/** A leaf that differs. */
+interface Change {
+  path: string;
+  kind: 'changed' | 'added' | 'removed';
+  parts: Part[];
+}
+
+/** Longer texts are compared as a whole, because word by word would take seconds. */
+const WORD_BY_WORD = 20_000;
+
+/** Every leaf that differs between two sets of arguments, text word by word. */
+export function changesOf(before: JsonObject, after: JsonObject): Change[] {
+  return changedLeaves(before, after).map(({ path, old, now }) => {
+    if (old === undefined) return { path, kind: 'added', parts: [{ kind: 'added', text: textOf(now) }] };
+    if (now === undefined) return { path, kind: 'removed', parts: [{ kind: 'removed', text: textOf(old) }] };
+    return { path, kind: 'changed', parts: leafParts(old, now) };
+  });
+}
+
+function leafParts(old: Json, now: Json): Part[] {
+  if (typeof old === 'string' && typeof now === 'string') return wordParts(old, now);
+  return wholeParts(JSON.stringify(old), JSON.stringify(now));
+}
+
+/** Two texts, word by word. */
+export function wordParts(before: string, after: string): Part[] {
+  if (before.length + after.length > WORD_BY_WORD) return wholeParts(before, after);
+  return diffWordsWithSpace(before, after).map(({ added, removed, value }) => ({
+    kind: added ? 'added' : removed ? 'removed' : 'same',
+    text: value,
+  }));
+}
+
+function wholeParts(before: string, after: string): Part[] {
+  return [
+    { kind: 'removed', text: before },
+    { kind: 'added', text: after },
+  ];
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+}
+
+/** What a person has chosen for a request so far. */
+export interface Choice {
+  /** The new arguments, where they are edited. */
+  edited?: JsonObject;
+  /** Ids of the hunks that are ticked. */
+  hunks: readonly string[];
+  reason: string;
+}
+
+/** Ids of all hunks of a request, in order. */
+export function hunkIds(request: RequestOpened): string[] {
+  return (request.preview?.plan?.hunks ?? []).map(({ id }) => id);
+}
+
+/** The decision to send. It names what the page showed, so that a stale page decides nothing. */
+export function toDecision(
+  request: RequestOpened,
+  kind: 'approve' | 'deny',
+  { edited, hunks, reason }: Choice,
+): Omit<DecisionBody, 'decisionId'> {
+  const { callId, callKey, seenDigest } = request;
+  const shown = { callId, callKey, seenDigest, ...defined({ reason: reason.trim() || undefined }) };
+  if (kind === 'deny') return { ...shown, decision: 'denied' };
+  if (edited !== undefined) return { ...shown, decision: 'modified', arguments: edited };
+  const all = hunkIds(request);
+  const some = all.filter((id) => hunks.includes(id));
+  return {
+    ...shown,
+    decision: 'approved',
+    ...defined({ hunks: some.length < all.length ? some : undefined }),
+  };
+}
+
+/** What stands between a person and an approval. */
+export interface Review {
+  /** It has just replaced another request, which a click may have been meant for. */
+  fresh: boolean;
+  /** Blocks that have not been in sight yet. */
+  unseen: number;
+  /** Characters that would not show, and whether the person confirmed to have looked at them. */
+  hidden: number;
+  confirmed: boolean;
+  /** Mistakes in the edited arguments. */
+  issues: number;
+  hunksLeft: boolean;
+  expired: boolean;
+}
+
+/** Why approving has to wait, in words; undefined when nothing stands in its way. */
+export function whyNot(review: Review): string | undefined {
+  const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
+  if (expired) return 'Its deadline has passed.';
+  if (issues > 0)
+    return issues === 1
+      ? 'One field has to be corrected first.'
+      : `${issues} fields have to be corrected first.`;
+  if (!hunksLeft) return 'No hunk is ticked: deny it instead.';
+  if (unseen > 0)
+    return unseen === 1
+      ? 'One part has not been in sight yet.'
+      : `${unseen} parts have not been in sight yet.`;
+  if (hidden > 0 && !confirmed) return 'Confirm first that you looked at the marked characters.';
+  return fresh ? 'It has just opened; wait a moment.' : undefined;
+}
+
+/** The counts in words; empty when there are none. */
+export function deceivingText({ hidden, alike }: Deceiving): string {
+  return [
+    hidden > 0 && `${counted(hidden, 'character')} that would not show`,
+    alike > 0 && `${counted(alike, 'word')} with letters that pass for others`,
+  ]
+    .filter((part) => part !== false)
+    .join(' and ');
+}
+
+/** Fits one screen, also on a phone. */
+const BLOCK_LINES = 16;
+const BLOCK_CHARS = 1_200;
+
+/**
+ * Pieces of a text in blocks of about a screen each: a person has seen the whole once the end of each was in sight.
+ * Nothing is lost, and a mark stays whole. At least one block.
+ */
+export function blocksOf(pieces: readonly Segment[]): Segment[][] {
+  const blocks: Segment[][] = [[]];
+  let room = { lines: BLOCK_LINES, chars: BLOCK_CHARS };
+  for (const piece of pieces.flatMap(split)) {
+    const shown = piece.kind === 'text' ? piece.text : piece.shown;
+    if (room.lines <= 0 || room.chars < Math.min(shown.length, BLOCK_CHARS)) {
+      blocks.push([]);
+      room = { lines: BLOCK_LINES, chars: BLOCK_CHARS };
+    }
+    blocks.at(-1)?.push(piece);
+    room = { lines: room.lines - (shown.endsWith('\n') ? 1 : 0), chars: room.chars - shown.length };
+  }
+  return blocks;
+}
+
+/** A text by lines, and lines that are too long by characters. */
+function split(piece: Segment): Segment[] {
+  if (piece.kind === 'mark') return [piece];
+  const lines = piece.text.match(/[^\n]*\n|[^\n]+/g) ?? [];
+  return lines.flatMap(cut).map((text) => ({ kind: 'text', text }));
+}
+
+function cut(line: string): string[] {
+  if (line.length <= BLOCK_CHARS) return [line];
+  const chars = [...line];
+  const count = Math.ceil(chars.length / BLOCK_CHARS);
+  return Array.from({ length: count }, (_, n) =>
+    chars.slice(n * BLOCK_CHARS, (n + 1) * BLOCK_CHARS).join(''),
+  );
+}

@@ -1,0 +1,271 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { defined } from '../../../contract/defined';
+import { withDefaults } from '../../../contract/schema/schema';
+import type { Issue } from '../../../contract/tool';
+import type { RequestOpened } from '../../../history/events';
+import type { Answer, CallDetails } from '../../../server/api';
+import { type Choice, hunkIds, toDecision, whyNot } from '../../model/review';
+import { type ArgumentsDraft, atField, issuesOf } from '../../model/draft';
+import { deceivingIn } from '../../../contract/text/unsafe-text';
+import type { Unseen } from '../../ui/text';
+import { type Notice, useAppContext, useKeys, useNow } from '../../ui/app';
+import type { CallView } from '../../../history/view-types';
+import { newDecisionId, type Reply, sendDecision } from '../../http';
+import { refusalText } from '../../model/labels';
+
+/** The state of a review: edits, hunks, what was seen, and what still prevents an approval. */
+export function useReview(request: RequestOpened, details: CallDetails, reason: string) {
+  const edit = useEdit(request, details);
+  const hunks = useHunks(request);
+  const [unseen, setUnseen] = useState<Unseen>({ count: 1, next: () => undefined });
+  const [isConfirmed, confirm] = useState(false);
+  const deceiving = deceivingIn(request);
+  const now = useNow();
+  const choice: Choice = { hunks: hunks.ticked, reason, ...defined({ edited: edit.edited }) };
+  const fresh = useFresh();
+  const why = whyNot({
+    fresh,
+    unseen: unseen.count,
+    hidden: deceiving.hidden + deceiving.alike,
+    confirmed: isConfirmed,
+    issues: edit.issues.length,
+    hunksLeft: hunks.all.length === 0 || hunks.ticked.length > 0 || edit.isEdited,
+    expired: request.deadline !== null && Date.parse(request.deadline) <= now,
+  });
+  const hasMistake = edit.issues.length > 0;
+  const showNext = (): void => {
+    if (hasMistake) document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus();
+    else unseen.next()?.scrollIntoView({ block: 'center' });
+  };
+  useReviewKeys({ showNext, startEdit: edit.start, hunks });
+  return {
+    ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, fresh, why, showNext },
+    canShow: hasMistake || unseen.count > 0,
+    setRefused: edit.setRefused,
+  };
+}
+
+/** The review of a request. */
+export type Review = ReturnType<typeof useReview>;
+
+/** The arguments while they are edited; `draft` is undefined until then. */
+function useEdit(request: RequestOpened, { schema }: CallDetails) {
+  const [draft, setDraft] = useState<ArgumentsDraft>();
+  const [refused, setRefused] = useState<readonly Issue[]>([]);
+  const set = (next: ArgumentsDraft | undefined): void => {
+    setDraft(next);
+    setRefused([]);
+  };
+  const isEdited = draft !== undefined && JSON.stringify(draft.value) !== JSON.stringify(request.arguments);
+  return {
+    ...{ draft, set, setRefused, isEdited },
+    /** The edited arguments with their defaults, as they would run. */
+    edited: isEdited ? withDefaults(schema, draft.value) : undefined,
+    start: () => set(draft ?? { value: request.arguments, texts: {} }),
+    drop: () => set(undefined),
+    issues: draft === undefined ? [] : [...issuesOf(draft, schema), ...refused],
+  };
+}
+
+/** A second click within this time was meant for the request before. Milliseconds. */
+const SETTLE_MS = 800;
+
+function useFresh(): boolean {
+  const [isFresh, setFresh] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setFresh(false), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isFresh;
+}
+
+function useHunks(request: RequestOpened) {
+  const all = hunkIds(request);
+  const [ticked, setTicked] = useState<readonly string[]>(all);
+  const toggle = (id: string): void =>
+    setTicked((ids) => (ids.includes(id) ? ids.filter((one) => one !== id) : [...ids, id]));
+  return { all, ticked, toggle };
+}
+
+interface KeyTargets {
+  showNext: () => void;
+  startEdit: () => void;
+  hunks: ReturnType<typeof useHunks>;
+}
+
+/** `a` and `d` only move the focus: no single key decides. */
+function useReviewKeys({ showNext, startEdit, hunks: { all, toggle } }: KeyTargets): void {
+  const digits = all.length < 2 ? [] : all.slice(0, 9);
+  useKeys({
+    a: () => document.getElementById('approve')?.focus(),
+    d: () => document.getElementById('reason')?.focus(),
+    n: showNext,
+    e: () => {
+      startEdit();
+      requestAnimationFrame(focusForm);
+    },
+    ...Object.fromEntries(digits.map((id, index) => [String(index + 1), () => toggle(id)])),
+  });
+}
+
+function focusForm(): void {
+  document.querySelector<HTMLElement>('#edit :is(input, textarea, .field select)')?.focus();
+}
+
+/** What every panel of a call gets. */
+export interface PanelProps {
+  details: CallDetails;
+  call: CallView;
+  refresh: () => void;
+  decided: () => void;
+}
+
+/** The props of both panels that decide. */
+export interface DecidingProps extends PanelProps {
+  /** Kept when a new panel starts. */
+  reason: string;
+  setReason: (reason: string) => void;
+  /** Why the last decision was refused. */
+  refusal: string | undefined;
+  setRefusal: (refusal: string | undefined) => void;
+}
+
+type Post<B> = (turn: string, body: B & { decisionId: string; runId: string }) => Promise<Reply<Answer>>;
+
+/** Sends a decision or a resolution and handles its answer; `isSending` until it comes. */
+export function useSend<B extends object>({ details, ...props }: DecidingProps, post: Post<B>) {
+  const { setReason, setRefusal, refresh, decided } = props;
+  const { notify, fail } = useAppContext();
+  const [isSending, setSending] = useState(false);
+  const idOf = useDecisionId();
+  const { turn, runId } = details.view;
+  /** `what`: the words for it in the notice. */
+  const send = async (body: B, what: string, refused?: (issues: readonly Issue[]) => void): Promise<void> => {
+    setSending(true);
+    const sent = { ...body, runId };
+    const reply = await post(turn, { ...sent, decisionId: idOf(sent) });
+    setSending(false);
+    if (!reply.ok) return fail(reply.status, reply.error);
+    const answer = reply.data;
+    if (answer.status === 'refused') {
+      setRefusal(refusalText(answer.verdict));
+      refused?.((answer.verdict.issues ?? []).map(atField));
+      return refresh();
+    }
+    setReason('');
+    setRefusal(undefined);
+    const to: Notice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
+    notify({ text: noticeText(answer, what), tone: 'good', to });
+    if (answer.status === 'accepted' && answer.verdict.asksAgain === true) return refresh();
+    decided();
+  };
+  return { isSending, send };
+}
+
+function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what: string): string {
+  const done = `${what.charAt(0).toUpperCase()}${what.slice(1)}.`;
+  if (answer.status === 'recorded') return `${done} It is recorded and takes effect when a worker returns.`;
+  return answer.verdict.asksAgain === true
+    ? `${done} Its new preview needs your approval; it comes here in a moment.`
+    : done;
+}
+
+/** When no answer came, the same content is sent again with the same id, so it counts once. */
+function useDecisionId(): (content: unknown) => string {
+  const last = useRef({ content: '', id: '' });
+  return (content) => {
+    const text = JSON.stringify(content);
+    if (last.current.content !== text) last.current = { content: text, id: newDecisionId() };
+    return last.current.id;
+  };
+}
+
+interface BarProps extends DecidingProps {
+  request: RequestOpened;
+  review: Review;
+}
+
+/** The reason and the buttons, always in view. */
+export function DecisionBar(props: BarProps): JSX.Element {
+  const { request, review, reason, setReason } = props;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { isSending, send } = useSend(props, sendDecision);
+  const decide = (kind: 'approve' | 'deny'): void => {
+    const body = toDecision(request, kind, review.choice);
+    void send(body, `${body.decision} ${request.tool}`, review.setRefused);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) decide('deny');
+    if (event.key === 'Escape') field.current?.blur();
+  };
+  return (
+    <footer class="decision-bar" aria-label="Decide">
+      <p class="why" id="why">
+        {review.why}
+        {review.canShow && (
+          <button class="button plain" type="button" onClick={review.showNext}>
+            Show it <kbd>n</kbd>
+          </button>
+        )}
+      </p>
+      <label class="sr-only" for="reason">
+        Reason
+      </label>
+      <textarea
+        id="reason"
+        ref={field}
+        rows={1}
+        maxLength={4_000}
+        value={reason}
+        placeholder="Reason: the model reads it (Ctrl+Enter denies)"
+        onInput={({ currentTarget }) => setReason(currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <Buttons {...{ review, reason, isSending, decide }} askWhy={() => field.current?.focus()} />
+    </footer>
+  );
+}
+
+interface ButtonsProps {
+  review: Review;
+  reason: string;
+  isSending: boolean;
+  decide: (kind: 'approve' | 'deny') => void;
+  askWhy: () => void;
+}
+
+function Buttons({ review, reason, isSending, decide, askWhy }: ButtonsProps): JSX.Element {
+  const wasAsked = useRef(false);
+  // The model reads the reason, so the first click without one asks for it. The second click denies without it.
+  const deny = ({ detail }: MouseEvent): void => {
+    if (review.fresh || detail > 1) return;
+    if (reason.trim() !== '' || wasAsked.current) return decide('deny');
+    wasAsked.current = true;
+    askWhy();
+  };
+  const mayApprove = review.why === undefined && !isSending;
+  return (
+    <div class="buttons">
+      <button class="button danger" type="button" disabled={isSending} onClick={deny}>
+        Deny <kbd>d</kbd>
+      </button>
+      <button
+        id="approve"
+        class="button primary"
+        type="button"
+        aria-disabled={!mayApprove}
+        aria-describedby="why"
+        onClick={() => (mayApprove ? decide('approve') : undefined)}
+      >
+        {isSending ? 'Sending …' : approveLabel(review)} <kbd>a</kbd>
+      </button>
+    </div>
+  );
+}
+
+function approveLabel({ edit, hunks: { all, ticked } }: Review): string {
+  if (edit.isEdited) return 'Approve with changes';
+  if (ticked.length === 0 || ticked.length === all.length) return 'Approve';
+  return `Approve ${ticked.length} of ${all.length} hunks`;
+}

@@ -1,0 +1,205 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { clock } from '../../contract/text/times';
+import { unreadText } from '../../history/labels';
+import type { StatsAnswer } from '../../server/api';
+import { readStats } from '../http';
+import { type BarRow, barsOf, sumsOf } from '../model/stats';
+import { Select } from '../ui/widgets';
+import { useAppContext } from '../ui/app';
+import { Text } from '../ui/text';
+
+const DAY_MS = 24 * 3_600_000;
+const PERIODS = [
+  [String(DAY_MS), 'the last day'],
+  [String(7 * DAY_MS), 'the last 7 days'],
+  [String(30 * DAY_MS), 'the last 30 days'],
+  ['', 'all time'],
+] as const;
+
+interface Filter {
+  since: string;
+  agent: string;
+  tool: string;
+}
+
+/** Stats of past turns: success and failure by tool, times, decisions, calls in doubt, and refused decisions. */
+export function StatsScreen(): JSX.Element {
+  const [filter, setFilter] = useState<Filter>({ since: String(7 * DAY_MS), agent: '', tool: '' });
+  const { answer, isReading } = useStats(filter);
+  return (
+    <section class="stats" aria-labelledby="stats-title" aria-busy={isReading}>
+      <h1 id="stats-title" class="pane-title">
+        Stats
+      </h1>
+      <Filters {...{ filter, setFilter, answer }} />
+      {answer === undefined ? <p class="empty">Reading turns …</p> : <Answer {...{ answer, isReading }} />}
+    </section>
+  );
+}
+
+interface FiltersProps {
+  filter: Filter;
+  setFilter: (filter: Filter) => void;
+  answer: StatsAnswer | undefined;
+}
+
+function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
+  const { since, agent, tool } = filter;
+  const choose = (part: Partial<Filter>): void => setFilter({ ...filter, ...part });
+  const tools = new Set(['', tool, ...(answer?.stats.tools ?? []).map((one) => one.tool)]);
+  return (
+    <div class="filters" role="search">
+      <Select
+        id="since"
+        label="Period"
+        value={since}
+        options={PERIODS}
+        choose={(value) => choose({ since: value })}
+      />
+      <Select
+        id="stats-tool"
+        label="Tool"
+        value={tool}
+        options={[...tools].map((one) => [one, one || 'every tool'])}
+        choose={(value) => choose({ tool: value })}
+      />
+      <input
+        type="search"
+        aria-label="Agent"
+        placeholder="every agent"
+        maxLength={200}
+        value={agent}
+        onChange={({ currentTarget }) => choose({ agent: currentTarget.value.trim() })}
+      />
+    </div>
+  );
+}
+
+function Answer({ answer, isReading }: { answer: StatsAnswer; isReading: boolean }): JSX.Element {
+  const { stats, unread, isCut, at } = answer;
+  const rows = barsOf(answer);
+  return (
+    <>
+      <p class="quiet" role="status">
+        {isReading
+          ? 'Reading turns …'
+          : `${isCut ? `The newest ${stats.turns.count} turns` : 'All turns that fit'}, read at ${clock(at)}.`}
+      </p>
+      {unread > 0 && <p class="empty">{unreadText(unread)}</p>}
+      {stats.turns.count === 0 ? <p class="empty">No turn fits.</p> : <Sums of={sumsOf(stats)} />}
+      <Bars id="stat-calls" title="Calls by tool" legend={CALLS} rows={rows.calls} />
+      <Bars id="stat-times" title="How long calls run" legend={TIMES} rows={rows.times} />
+      <Bars id="stat-decisions" title="Decisions" legend={DECISIONS} rows={rows.decisions} />
+      <Bars id="stat-doubts" title="In doubt" legend={[]} rows={rows.doubts} />
+      <Bars
+        id="stat-refusals"
+        title="Refused by this web inbox, every agent"
+        legend={[]}
+        rows={rows.refusals}
+      />
+    </>
+  );
+}
+
+const CALLS = [
+  ['good', 'succeeded'],
+  ['bad', 'failed'],
+  ['quiet', 'unfinished'],
+] as const;
+const TIMES = [
+  ['good', 'up to p50'],
+  ['busy', 'p95'],
+  ['quiet', 'the longest, on a logarithmic scale'],
+] as const;
+const DECISIONS = [
+  ['good', 'approved'],
+  ['busy', 'edited'],
+  ['bad', 'denied'],
+  ['ask', 'expired'],
+  ['quiet', 'none'],
+] as const;
+
+function Sums({ of }: { of: ReturnType<typeof sumsOf> }): JSX.Element {
+  return (
+    <dl class="sums">
+      {of.map(([name, number, more]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <strong>{number}</strong>
+            <span class="quiet">{more}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Keeps the last answer while the next one is read. */
+function useStats(filter: Filter): { answer?: StatsAnswer; isReading: boolean } {
+  const { fail } = useAppContext();
+  const [state, setState] = useState<{ answer?: StatsAnswer; isReading: boolean }>({ isReading: true });
+  useEffect(() => {
+    let isWanted = true;
+    setState((last) => ({ ...last, isReading: true }));
+    void readStats(filter).then((reply) => {
+      if (!isWanted) return;
+      if (reply.ok) return setState({ answer: reply.data, isReading: false });
+      setState((last) => ({ ...last, isReading: false }));
+      fail(reply.status, reply.error);
+    });
+    return () => {
+      isWanted = false;
+    };
+  }, [filter, fail]);
+  return state;
+}
+
+interface BarsProps {
+  id: string;
+  title: string;
+  /** The meaning of the colours. */
+  legend: readonly (readonly [tone: string, text: string])[];
+  rows: readonly BarRow[];
+}
+
+/** One row a tool, with a bar and its numbers. Nothing when there are no rows. */
+function Bars({ id, title, legend, rows }: BarsProps): JSX.Element | null {
+  if (rows.length === 0) return null;
+  return (
+    <section class="stat" aria-labelledby={id}>
+      <header class="stat-head">
+        <h2 id={id}>{title}</h2>
+        <ul class="stat-legend" aria-hidden="true">
+          {legend.map(([tone, text]) => (
+            <li key={text}>
+              <span class={`part ${tone}`} /> {text}
+            </li>
+          ))}
+        </ul>
+      </header>
+      <ul class="stat-rows">
+        {rows.map((row) => (
+          <Bar key={row.tool} {...row} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Bar({ tool, parts, text }: BarRow): JSX.Element {
+  return (
+    <li>
+      <code class="stat-name">
+        <Text of={tool} />
+      </code>
+      <span class="stat-bar" aria-hidden="true">
+        {parts.map(({ tone, name, width }) => (
+          <span key={name} class={`part ${tone}`} style={{ width: `${width * 100}%` }} />
+        ))}
+      </span>
+      <span class="stat-words">{text}</span>
+    </li>
+  );
+}

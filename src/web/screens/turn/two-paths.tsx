@@ -1,0 +1,180 @@
+import { describeOutcome, describeState } from '../../../history/labels';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { TurnEvent } from '../../../history/events';
+import type { TurnView } from '../../../history/view-types';
+import { readTurn } from '../../http';
+import { hrefOf } from '../../model/route';
+import { Chip } from '../../ui/widgets';
+import { Text } from '../../ui/text';
+import { useAppContext } from '../../ui/app';
+import {
+  type ComparedStep,
+  compareFork,
+  type Comparison,
+  type PathCall,
+  type PathEnd,
+  type PathStep,
+} from '../../../history/compare';
+import { callSummary } from '../../../contract/text/call-summary';
+
+interface TwoPathsProps {
+  fork: NonNullable<TurnView['fork']>;
+  events: readonly TurnEvent[];
+}
+
+/** The forked turn and the fork, side by side. */
+export function TwoPaths({ fork, events }: TwoPathsProps): JSX.Element {
+  const { of, from, world, changed, model } = fork;
+  const { original, problem } = useOriginal(of);
+  const comparison = useMemo(
+    () => (original === undefined ? undefined : compareFork(original, events)),
+    [original, events],
+  );
+  const changes = [changed && `another ${changed}`, model && `the model ${model}`].filter(Boolean).join(', ');
+  return (
+    <section class="two-paths" aria-labelledby="paths-title">
+      <h2 id="paths-title">
+        Two paths from {from} on{' '}
+        <Chip of={world === 'dry' ? ['dry: without effects', 'quiet'] : ['for real', 'ask']} />
+      </h2>
+      {changes !== '' && (
+        <p class="quiet">
+          with <Text of={changes} />
+        </p>
+      )}
+      {problem !== undefined && (
+        <p class="quiet">
+          <Text of={problem} />
+        </p>
+      )}
+      {comparison !== undefined && (
+        <>
+          <div class="paths path-heads">
+            <p>
+              What happened, in{' '}
+              <a href={hrefOf({ at: 'turn', turn: of })}>
+                <Text of={of} />
+              </a>
+            </p>
+            <p>This fork</p>
+          </div>
+          {comparison.steps.map((step) => (
+            <StepView key={step.step} {...step} />
+          ))}
+          <EndView {...comparison.end} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The events of the forked turn, read once: the comparison leaves out what it does later. */
+function useOriginal(of: string): { original?: readonly TurnEvent[]; problem?: string } {
+  const { fail } = useAppContext();
+  const [state, setState] = useState<{ original?: readonly TurnEvent[]; problem?: string }>({});
+  useEffect(() => {
+    void readTurn(of).then((reply) => {
+      if (reply.ok) return setState({ original: reply.data.events });
+      if (reply.status === 401) return fail(reply.status, reply.error);
+      setState({ problem: `${of} cannot be compared with: ${reply.error.message}` });
+    });
+  }, [of, fail]);
+  return state;
+}
+
+/** One step of both paths; what is equal in both is shown once. */
+function StepView({ step, left, right, same }: ComparedStep): JSX.Element {
+  return (
+    <section class="paths" aria-label={`Step ${step}`}>
+      <h3>
+        Step {step}
+        {same && <span class="quiet">, the same in both</span>}
+      </h3>
+      {!same && <PathView side="What happened" of={left} />}
+      <PathView side={same ? 'Both' : 'This fork'} of={same ? left : right} />
+    </section>
+  );
+}
+
+type Side = 'What happened' | 'This fork' | 'Both';
+
+/** Labels a path when the two are not side by side. */
+function Path({ side, children }: { side: Side; children: ComponentChildren }): JSX.Element {
+  return (
+    <div class={side === 'Both' ? 'path both' : 'path'}>
+      {side !== 'Both' && <span class="side">{side}</span>}
+      {children}
+    </div>
+  );
+}
+
+function PathView({ side, of }: { side: Side; of: PathStep | undefined }): JSX.Element {
+  if (of === undefined) {
+    return (
+      <Path side={side}>
+        <p class="quiet">It did not get this far.</p>
+      </Path>
+    );
+  }
+  const { text, model, calls } = of;
+  return (
+    <Path side={side}>
+      {calls.length === 0 ? (
+        <p class="quiet">
+          <Text of={model} /> answers
+        </p>
+      ) : (
+        text.trim() !== '' && (
+          <p class="prose">
+            <Text of={text.trim()} layout="block" />
+          </p>
+        )
+      )}
+      {calls.map((call) => (
+        <CallView key={call.callId} {...call} />
+      ))}
+    </Path>
+  );
+}
+
+function CallView({ callId, tool, arguments: args, outcome, content }: PathCall): JSX.Element {
+  return (
+    <div class="path-call">
+      <code>
+        <Text of={callSummary({ callId, tool, arguments: args })} />
+      </code>{' '}
+      <Chip of={describeOutcome(outcome)} />
+      {outcome === 'done' && content !== undefined && content !== '' && (
+        <p class="code block quiet">
+          <Text of={content} layout="block" />
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** How both paths ended. */
+function EndView({ left, right, same }: Comparison['end']): JSX.Element {
+  return (
+    <section class="paths" aria-label="The end">
+      <h3>
+        The end
+        {same && <span class="quiet">, the same in both</span>}
+      </h3>
+      {!same && <End side="What happened" of={left} />}
+      <End side={same ? 'Both' : 'This fork'} of={right} />
+    </section>
+  );
+}
+
+function End({ side, of }: { side: Side; of: PathEnd }): JSX.Element {
+  return (
+    <Path side={side}>
+      <Chip of={describeState(of.status)} />
+      <p class="prose">
+        <Text of={of.answer ?? of.error ?? ''} layout="block" />
+      </p>
+    </Path>
+  );
+}

@@ -1,0 +1,122 @@
+import { createContext, type JSX } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiError, Session } from '../../server/api';
+import type { LiveInbox } from '../live';
+import { hrefOf, parseRoute, type Route } from '../model/route';
+import { Text } from './text';
+
+/** A line shown to the person, with an optional link. */
+export interface Notice {
+  text: string;
+  tone: 'good' | 'bad' | 'quiet';
+  to?: { label: string; route: Route };
+}
+
+/** Shared by all parts of the page. */
+export interface AppContext {
+  session: Session;
+  inbox: LiveInbox;
+  /** Shows a notice; screen readers read it. */
+  notify(notice: Notice): void;
+  /** Shows a failure; 401 leads to the sign-in. */
+  fail(status: number, error: ApiError): void;
+}
+
+export const AppContextProvider = createContext<AppContext | undefined>(undefined);
+
+export function useAppContext(): AppContext {
+  const context = useContext(AppContextProvider);
+  if (context === undefined) throw new Error('this part is outside of the app context');
+  return context;
+}
+
+/** Actions by `event.key`. */
+type Keys = Readonly<Record<string, () => void>>;
+
+/** Listens to single keys, except while a person types or a dialog is open. A key that is held down counts once. */
+export function useKeys(keys: Keys): void {
+  const current = useRef(keys);
+  current.current = keys;
+  useEffect(() => {
+    const take = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.repeat || hasModifier(event)) return;
+      if (isTyping(event.target) || isPressing(event)) return;
+      const act = Object.hasOwn(current.current, event.key) ? current.current[event.key] : undefined;
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener('keydown', take);
+    return () => removeEventListener('keydown', take);
+  }, []);
+}
+
+function hasModifier({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  return ctrlKey || metaKey || altKey;
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (document.querySelector('dialog[open]') !== null) return true;
+  if (!(target instanceof HTMLElement)) return false;
+  return target.matches('textarea, select, input:not([type=checkbox]):not([type=radio])');
+}
+
+/** Enter on a button or a link belongs to that element. */
+function isPressing({ key, target }: KeyboardEvent): boolean {
+  return key === 'Enter' && target instanceof HTMLElement && target.matches('a, button, input');
+}
+
+/** The current time, updated every `everyMs`. Milliseconds since 1970. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+/** The current route. */
+export function useRoute(): Route {
+  const [route, setRoute] = useState<Route>(() => parseRoute(location.hash));
+  useEffect(() => {
+    const take = (): void => setRoute(parseRoute(location.hash));
+    addEventListener('hashchange', take);
+    // The fragment may have changed since the first render.
+    take();
+    return () => removeEventListener('hashchange', take);
+  }, []);
+  return route;
+}
+
+/** Goes to a route. */
+export function goTo(route: Route): void {
+  location.hash = hrefOf(route);
+}
+
+/** A good notice disappears after this time; a bad one stays until it is closed. Milliseconds. */
+const STAYS_MS = 8_000;
+
+/** The last notice, for screen readers too. */
+export function Notices({ notice, close }: { notice: Notice | undefined; close: () => void }): JSX.Element {
+  useEffect(() => {
+    if (notice === undefined || notice.tone === 'bad') return;
+    const timer = setTimeout(close, STAYS_MS);
+    return () => clearTimeout(timer);
+  }, [notice]);
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {notice !== undefined && (
+        <p class={`notice ${notice.tone}`}>
+          <span>
+            <Text of={notice.text} />
+          </span>
+          {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
+          <button class="button plain" type="button" aria-label="Close this notice" onClick={close}>
+            ✕
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

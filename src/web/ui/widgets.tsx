@@ -1,0 +1,115 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Label } from '../../history/labels';
+import { countdown, urgencyOf } from '../model/labels';
+import { visibleText } from './text';
+
+/** A state in words. */
+export function Chip({ of: [text, tone] }: { of: Label }): JSX.Element {
+  return <span class={`chip ${tone}`}>{text}</span>;
+}
+
+interface SelectProps {
+  id: string;
+  /** For screen readers; the options show what the choice is about. */
+  label: string;
+  value: string;
+  /** The value and the text of each option. */
+  options: readonly (readonly [string, string])[];
+  choose: (value: string) => void;
+}
+
+/** A choice of one option. */
+export function Select({ id, label, value, options, choose }: SelectProps): JSX.Element {
+  return (
+    <select
+      id={id}
+      aria-label={label}
+      value={value}
+      onChange={({ currentTarget }) => choose(currentTarget.value)}
+    >
+      {options.map(([key, text]) => (
+        <option key={key} value={key} selected={key === value}>
+          {visibleText(text)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** A countdown to the deadline of a request; the title has its date. */
+export function Deadline({ of: deadline, now }: { of: string | null; now: number }): JSX.Element {
+  const title =
+    deadline === null ? 'It waits until a person decides' : `Expires ${new Date(deadline).toLocaleString()}`;
+  return (
+    <time class={`deadline ${urgencyOf(deadline, now)}`} dateTime={deadline ?? undefined} title={title}>
+      {countdown(deadline, now)}
+    </time>
+  );
+}
+
+interface DialogProps {
+  /** The id of its heading. */
+  titleId: string;
+  isWide?: boolean;
+  /** Called once it is closed. */
+  close: () => void;
+  children: ComponentChildren;
+}
+
+/** A dialog that is open for as long as it is rendered. */
+export function Dialog({ titleId, isWide = false, close, children }: DialogProps): JSX.Element {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => ref.current?.showModal(), []);
+  return (
+    <dialog ref={ref} class={`card${isWide ? ' wide' : ''}`} aria-labelledby={titleId} onClose={close}>
+      {children}
+    </dialog>
+  );
+}
+
+/** Themes and their signs; `system` follows the setting of the operating system. */
+const THEMES = { system: '◐', light: '☀', dark: '☾' } as const;
+type Theme = keyof typeof THEMES;
+const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+const KEY = 'countersign.theme';
+
+/** A button that changes the theme; the browser stores the choice. */
+export function ThemeSwitch(): JSX.Element {
+  const [theme, setTheme] = useState<Theme>(storedTheme);
+  useEffect(() => {
+    document.documentElement.dataset['theme'] = theme;
+    storeTheme(theme);
+  }, [theme]);
+  const next = NEXT[theme];
+  const label = `Theme: ${theme}. Switch to ${next}`;
+  return (
+    <button
+      class="button plain"
+      type="button"
+      aria-label={label}
+      title={label}
+      onClick={() => setTheme(next)}
+    >
+      {THEMES[theme]}
+    </button>
+  );
+}
+
+function storedTheme(): Theme {
+  try {
+    const stored = localStorage.getItem(KEY);
+    return stored === 'light' || stored === 'dark' ? stored : 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+/** Without storage the theme follows the system each time. */
+function storeTheme(theme: Theme): void {
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    return;
+  }
+}

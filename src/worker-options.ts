@@ -1,0 +1,266 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { DefaultLogger, type LogLevel, Runtime, type WorkerOptions } from '@temporalio/worker';
+import { createActivities, type Activities } from './activities';
+import { createJournal } from './activities/journal';
+import { createMemory } from './activities/conversation';
+import type { ActivityDeps } from './activities/deps';
+import { bundleWorkflows } from './bundle-workflows';
+import { defined } from './contract/defined';
+import { CountersignError, errorMessage } from './contract/errors';
+import type { EncryptionOptions } from './encryption/keys';
+import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
+import { agentPlugin, formatTools, type ToolDigests, workerIdentity } from './contract/worker-tools';
+import { ENCODES_FAILURES } from './encryption/bundle-converters';
+import { requireOneSdk, sdkVersion } from './sdk-copies';
+import { makeTuner } from './worker-slots';
+import { userStateDir } from './files';
+import type { Config } from './tools/define-config';
+import { createCallLog, type LineLogger } from './tools/call-log';
+import type { Tool } from './tools/types';
+
+/** What a worker of turns is made of, whoever makes it. */
+export interface TurnWorkerSettings {
+  config: Config;
+  /**
+   * Where the journal of unsafe calls is; it has to outlive the worker.
+   * @default the config's, then `$XDG_STATE_HOME/countersign`, then `~/.local/state/countersign`
+   */
+  stateDir?: string;
+  /** Least level that is written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines about calls */
+  logLevel?: LogLevel;
+  /** Workflows kept in memory. @default the SDK's own measure of this machine */
+  maxCachedWorkflows?: number;
+  /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
+  encryption?: EncryptionOptions;
+  /** Path of a workflow bundle that `bundleWorkflows` made. @default the one in this package, which has turns only */
+  workflowBundle?: string;
+  /** What the worker of the config's own queue has beside turns. */
+  worker?: OwnWorkerOptions;
+}
+
+/**
+ * Temporal's options for a worker that does more than turns: workflows (`workflowsPath`) and activities of one's own,
+ * interceptors, plugins, numbers of tasks at once, a deployment version. Those not listed are Countersign's: the converter,
+ * for one, without which anybody who may signal a workflow could stop it.
+ */
+export type OwnWorkerOptions = Omit<
+  WorkerOptions,
+  | 'bundlerOptions'
+  | 'connection'
+  | 'dataConverter'
+  | 'identity'
+  | 'maxCachedWorkflows'
+  | 'namespace'
+  | 'taskQueue'
+  | 'workflowBundle'
+>;
+
+/** What a worker of one's own is made of: how it is connected, and what it does beside turns. */
+export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'> {
+  connection: NonNullable<WorkerOptions['connection']>;
+  /** @default 'default' */
+  namespace?: string;
+  /** @default the config's own; another is for calls of tools that name it */
+  taskQueue?: string;
+}
+
+/**
+ * The options for Temporal's own `Worker.create`, where `startWorker` does not fit: turns, their calls, and what
+ * `worker` adds. The namespace must know the search attributes: `countersign setup` registers them.
+ *
+ * @throws CountersignError `config_invalid` where an activity has the name of one of ours or a bundle cannot be read,
+ * `encryption_invalid`, `sdk_mismatch`.
+ * @example
+ * const connection = await NativeConnection.connect();
+ * const own = { workflowsPath: require.resolve('./workflows'), activities };
+ * const worker = await Worker.create(await createWorkerOptions({ config, connection, worker: own }));
+ * await worker.run();
+ */
+export async function createWorkerOptions({
+  connection,
+  namespace = 'default',
+  ...settings
+}: CreateWorkerOptions): Promise<WorkerOptions> {
+  requireOneSdk();
+  const { taskQueue = settings.config.taskQueue } = settings;
+  return workerOptions(settings, { connection, namespace, taskQueue }, await makeShared(settings));
+}
+
+/** The config's own queue, and one for each tool that names another. */
+export function queuesOf(config: Config): string[] {
+  const named = toolsOf(config).map((tool) => tool.taskQueue ?? config.taskQueue);
+  return [...new Set([config.taskQueue, ...named])];
+}
+
+function toolsOf(config: Config): Tool[] {
+  return config.agents.flatMap((agent) => agent.registry.list());
+}
+
+type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log'> & {
+  callLogger: LineLogger;
+  encryption: Encryption;
+};
+
+/** What the workers of one process share. */
+export async function makeShared({
+  config,
+  stateDir,
+  logLevel,
+  ...settings
+}: TurnWorkerSettings): Promise<Shared> {
+  const encryption = loadEncryption(settings.encryption);
+  // All workers of a user share one folder, so that each sees what another one started.
+  const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
+  const journal = createJournal(directory, encryption.sealer());
+  await journal.prune();
+  const callLogger = new DefaultLogger(logLevel ?? 'INFO');
+  return { memory: createMemory(), journal, log: Runtime.instance().logger, callLogger, encryption };
+}
+
+/** The options of the worker of one queue. */
+export async function workerOptions(
+  settings: TurnWorkerSettings,
+  place: WorkerPlace,
+  shared: Shared,
+): Promise<WorkerOptions> {
+  const { config, maxCachedWorkflows } = settings;
+  const isMain = place.taskQueue === config.taskQueue;
+  // Workflows are bundled below, with ours.
+  const { workflowsPath: _bundled, ...own } = (isMain ? settings.worker : undefined) ?? {};
+  return {
+    // A cancellation reaches a call with the answer to its heartbeat, so beats must not be held back for long.
+    maxHeartbeatThrottleInterval: '2s',
+    defaultHeartbeatThrottleInterval: '2s',
+    // How long a turn waits for the worker that has it in memory, should that have been killed, before any other takes it.
+    stickyQueueScheduleToStartTimeout: '2s',
+    shutdownGraceTime: '10s',
+    shutdownForceTime: '30s',
+    ...defined({ maxCachedWorkflows }),
+    ...own,
+    ...place,
+    identity: identityOn(config, place.taskQueue),
+    plugins: [...config.agents.map(({ name }) => agentPlugin(name)), ...(own.plugins ?? [])],
+    dataConverter: { ...shared.encryption.worker(), payloadConverterPath: LENIENT_CONVERTER },
+    activities: withOwn(createActivities(activityDeps(config, place.taskQueue, shared)), own.activities),
+    ...(isMain ? await workflowSide(settings, shared.encryption) : {}),
+  };
+}
+
+/** Where a worker polls. */
+type WorkerPlace = Required<Pick<WorkerOptions, 'connection' | 'namespace' | 'taskQueue'>>;
+
+function withOwn(
+  ours: Activities,
+  own: WorkerOptions['activities'] = {},
+): NonNullable<WorkerOptions['activities']> {
+  const both = Object.keys(own).filter((name) => Object.hasOwn(ours, name));
+  if (both.length === 0) return { ...ours, ...own };
+  throw new CountersignError('config_invalid', `two activities are called ${both.join(', ')}`, {
+    hint: "rename your own: a tool's name is an activity, and `default` is Countersign's",
+  });
+}
+
+/** More polls than the SDK's five: many decisions at once are many workflow tasks, and each poll brings one. */
+const POLLS = 50;
+
+/** What only a worker has that takes turns. */
+async function workflowSide(
+  settings: TurnWorkerSettings,
+  encryption: Encryption,
+): Promise<Partial<WorkerOptions>> {
+  const { worker: own = {} } = settings;
+  return {
+    workflowBundle: { code: await workflowCode(settings, encryption) },
+    ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
+    ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
+  };
+}
+
+function hasOwnPolls(own: OwnWorkerOptions): boolean {
+  return own.workflowTaskPollerBehavior !== undefined || own.maxConcurrentWorkflowTaskPolls !== undefined;
+}
+
+/** The SDK takes a tuner or numbers of tasks, not both. */
+function hasOwnSlots(own: OwnWorkerOptions): boolean {
+  return (
+    own.tuner !== undefined ||
+    own.maxConcurrentWorkflowTaskExecutions !== undefined ||
+    own.maxConcurrentActivityTaskExecutions !== undefined ||
+    own.maxConcurrentLocalActivityExecutions !== undefined ||
+    own.maxConcurrentNexusTaskExecutions !== undefined
+  );
+}
+
+/** The bundle that the build made, or was named; without one (running from sources) it is bundled now. */
+async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryption): Promise<string> {
+  const head = `${enabled ? ENCODES_FAILURES : ''}${formatTools(digestsOf(settings.config))}`;
+  return `${head}${await bundleCode(settings)}`;
+}
+
+const BUILT = join(__dirname, 'workflow-bundle.js');
+/** The version of the SDK that is in it: the workflow side has to be that of the worker. */
+const BUILT_WITH = join(__dirname, 'workflow-bundle.sdk');
+
+async function bundleCode({ workflowBundle, worker: own = {} }: TurnWorkerSettings): Promise<string> {
+  const { workflowsPath, interceptors } = own;
+  const workflowInterceptorModules = interceptors?.workflowModules;
+  if (workflowBundle !== undefined) return readBundle(workflowBundle);
+  const isPlain = workflowsPath === undefined && workflowInterceptorModules === undefined;
+  if (isPlain && (await isBuilt())) return readFile(BUILT, 'utf8');
+  const { logger } = Runtime.instance();
+  return (await bundleWorkflows(defined({ workflowsPath, workflowInterceptorModules, logger }))).code;
+}
+
+async function isBuilt(): Promise<boolean> {
+  return existsSync(BUILT_WITH) && (await readFile(BUILT_WITH, 'utf8')) === sdkVersion();
+}
+
+async function readBundle(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new CountersignError(
+      'config_invalid',
+      `the workflow bundle cannot be read: ${errorMessage(cause)}`,
+      {
+        hint: 'make it with bundleWorkflows, or leave workflowBundle out',
+        cause,
+      },
+    );
+  }
+}
+
+function digestsOf({ agents }: Config): ToolDigests {
+  return Object.fromEntries(agents.map(({ name, registry }) => [name, byName(registry.list())]));
+}
+
+function byName(tools: readonly Tool[]): Record<string, string> {
+  return Object.fromEntries(tools.map(({ name, digest }) => [name, digest]));
+}
+
+/** Two workers of a queue have the same digest in their names where it does not matter which of them takes a task. */
+export function identityOn(config: Config, queue: string): string {
+  const here = { pid: process.pid, host: hostname() };
+  if (queue === config.taskQueue) return workerIdentity(here, digestsOf(config));
+  const far = config.agents.flatMap(({ name, registry }) => {
+    const tools = registry.list().filter((tool) => tool.taskQueue === queue);
+    return tools.length === 0 ? [] : [[name, byName(tools)] as const];
+  });
+  return workerIdentity(here, Object.fromEntries(far));
+}
+
+function activityDeps(
+  config: Config,
+  queue: string,
+  { memory, journal, log, callLogger }: Shared,
+): ActivityDeps {
+  const own = toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue);
+  const toolNames = new Set(own.map((tool) => tool.name));
+  const run = { log: createCallLog(callLogger, config.log), hooks: config.hooks, runner: config.runner };
+  const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
+  const { agentWaitMs } = config;
+  return { agents, toolNames, taskQueue: queue, agentWaitMs, run, memory, journal, log };
+}

@@ -1,0 +1,143 @@
+import type {
+  ActivitySlotInfo,
+  CustomSlotSupplier,
+  SlotInfo,
+  SlotPermit,
+  SlotReleaseContext,
+  SlotReserveContext,
+  TunerHolder,
+  WorkflowSlotInfo,
+} from '@temporalio/worker';
+
+/** Tasks at once: activities as the SDK has it, workflow tasks more, so that a burst shows. */
+const WORKFLOW_TASKS = 60;
+const ACTIVITIES = 100;
+
+/** As many workflow tasks at once are a burst: 32 turns that only take their steps cannot have as many. */
+const BURST = 36;
+
+/** With fewer a burst is over. */
+const CALM = 4;
+
+/** The longest rest, and the least time after it: a worker that has many messages all day runs its activities, too. */
+const LONGEST_MS = 10_000;
+
+/**
+ * While a worker has a burst of workflow tasks it starts no activities. Where many decisions come at once, each approver
+ * then has an answer before the calls of the others run.
+ */
+export class ActivityRest {
+  private tasks = 0;
+  private longEndedAt = -Infinity;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** `onEnd` is called when activities may start again. */
+  constructor(private readonly onEnd: () => void) {}
+
+  get isOn(): boolean {
+    return this.timer !== undefined;
+  }
+
+  /** A workflow task began (1) or ended (-1). */
+  count(by: 1 | -1): void {
+    this.tasks += by;
+    if (this.isOn) {
+      if (this.tasks < CALM) this.end();
+    } else if (this.tasks >= BURST && performance.now() - this.longEndedAt >= LONGEST_MS) this.begin();
+  }
+
+  private begin(): void {
+    this.timer = setTimeout(() => {
+      this.longEndedAt = performance.now();
+      this.end();
+    }, LONGEST_MS).unref();
+  }
+
+  private end(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.onEnd();
+  }
+}
+
+/** Slots of one kind, for whoever asked first; none are given while `isClosed`. */
+export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
+  readonly type = 'custom';
+  private free: number;
+  private readonly waiting = new Set<() => void>();
+
+  constructor(
+    size: number,
+    private readonly isClosed: () => boolean,
+    private readonly count: (by: 1 | -1) => void = () => undefined,
+  ) {
+    this.free = size;
+  }
+
+  async reserveSlot(_context: SlotReserveContext, signal: AbortSignal): Promise<SlotPermit> {
+    signal.throwIfAborted();
+    const permit = this.tryReserveSlot();
+    if (permit !== null) return permit;
+    return new Promise<SlotPermit>((resolve, reject) => {
+      const take = (): void => {
+        signal.removeEventListener('abort', leave);
+        this.waiting.delete(take);
+        this.free -= 1;
+        resolve({});
+      };
+      const leave = (): void => {
+        this.waiting.delete(take);
+        // The SDK takes only its own reason for an end that it asked for.
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.waiting.add(take);
+    });
+  }
+
+  tryReserveSlot(): SlotPermit | null {
+    if (!this.canGive()) return null;
+    this.free -= 1;
+    return {};
+  }
+
+  markSlotUsed(): void {
+    this.count(1);
+  }
+
+  releaseSlot({ slotInfo }: Pick<SlotReleaseContext<I>, 'slotInfo'>): void {
+    this.free += 1;
+    // A poll that brought no task gives its slot back unused.
+    if (slotInfo !== undefined) this.count(-1);
+    this.giveToWaiting();
+  }
+
+  /** Gives what is free to those who wait. */
+  giveToWaiting(): void {
+    for (const take of this.waiting) {
+      if (!this.canGive()) return;
+      take();
+    }
+  }
+
+  private canGive(): boolean {
+    return this.free > 0 && !this.isClosed();
+  }
+}
+
+/** How a worker that takes turns shares its time between workflow tasks and activities. */
+export function makeTuner(): TunerHolder {
+  const rest = new ActivityRest(() => activities.giveToWaiting());
+  const activities = new Slots<ActivitySlotInfo>(ACTIVITIES, () => rest.isOn);
+  const workflowTasks = new Slots<WorkflowSlotInfo>(
+    WORKFLOW_TASKS,
+    () => false,
+    (by) => rest.count(by),
+  );
+  return {
+    workflowTaskSlotSupplier: workflowTasks,
+    activityTaskSlotSupplier: activities,
+    localActivityTaskSlotSupplier: { type: 'fixed-size', numSlots: ACTIVITIES },
+    nexusTaskSlotSupplier: { type: 'fixed-size', numSlots: ACTIVITIES },
+  };
+}

@@ -1,0 +1,206 @@
+import type { RefusalCode, Refused } from '../../contract/decision';
+import { digestJson } from '../../contract/digest';
+import type { JsonObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import { countedCheck, withDefaults } from '../../contract/schema/schema';
+import { utf8Bytes } from '../../contract/transcript';
+import { defined } from '../../contract/defined';
+import type { Issue } from '../../contract/tool';
+import { describeIssues } from '../../contract/read-json';
+import { checkMessage, type Judged, parseDecision, readNew, refusal, refuse, type TakenAt } from './messages';
+import type { Approvals, CallState, FinalDecision } from './state';
+import type { SpentDecision } from '../../contract/call';
+import { type Accepted, type Decision, isDenial } from '../../contract/decision';
+import { seenDigestOf } from '../../contract/plan';
+import { closeCall, denialOf } from './transitions';
+
+/**
+ * Judges a decision of any sender at workflow time `now` (ms). The first valid decision wins.
+ * At or past the deadline it is `expired` even if the timer has not fired yet: we fail closed.
+ */
+export function judgeDecision(approvals: Approvals, message: unknown, now: number): Judged<Decision> {
+  const read = readNew(approvals, parseDecision(message), message);
+  if (read.kind !== 'new') return read;
+  const { message: decision, contentDigest } = read;
+  const state = approvals.calls.get(decision.callId);
+  const late = checkPhase(approvals, decision, { state, now });
+  if (late !== undefined) return refusal(late);
+  if (state?.phase !== 'request') return refusal(unknownCall(decision));
+  const filled = asItRuns(approvals, decision, state);
+  const unfit = checkMessage(filled, state) ?? checkSeen(filled, state);
+  if (unfit !== undefined) return refusal(unfit);
+  if (filled.arguments === undefined) return { kind: 'take', message: filled, state, contentDigest };
+  const { issues, work } = checkArguments(approvals, filled.arguments, state);
+  if (issues.length > 0) return { ...refusal(misfit(filled, issues)), work };
+  return { kind: 'take', message: filled, state, contentDigest, work };
+}
+
+/** Fills in the defaults of the schema: they are approved with the arguments, so they are on record before they run. */
+function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallState): Decision {
+  if (decision.arguments === undefined) return decision;
+  return { ...decision, arguments: withDefaults(schemas.get(call.toolDigest), decision.arguments) };
+}
+
+function unknownCall(decision: Decision): Refused {
+  return refuse('unknown_call', `no call ${decision.callId} of this turn waits for a decision`, decision);
+}
+
+function checkPhase(
+  approvals: Approvals,
+  decision: Decision,
+  { state, now }: { state: CallState | undefined; now: number },
+): Refused | undefined {
+  const closed = approvals.closed.get(decision.callId);
+  if (closed?.cause === 'expired') return expired(decision);
+  const isTakenBack = closed?.cause === 'neverStarted' || closed?.cause === 'withdrawn';
+  if (isTakenBack || (approvals.cancelled && state?.phase === 'request')) {
+    return refuse('cancelled', 'the turn was cancelled before this decision came', decision);
+  }
+  if (state?.phase === 'request') {
+    return state.deadline !== null && now >= state.deadline ? expired(decision) : undefined;
+  }
+  const standing = state?.standing ?? closed?.standing;
+  return standing === undefined ? undefined : decided(decision, standing);
+}
+
+function expired(decision: Decision): Refused {
+  return refuse('expired', 'this request expired; the model read that nothing ran', decision);
+}
+
+function decided(decision: Decision, standing: NonNullable<Refused['standing']>): Refused {
+  const message = `already ${standing.decision} by ${standing.approver} at ${standing.at}`;
+  return { ...refuse('already_decided', message, decision), standing };
+}
+
+function checkSeen(decision: Decision, state: CallState): Refused | undefined {
+  if (decision.seenDigest !== undefined && decision.seenDigest !== state.seenDigest) {
+    return refuse('stale_args', 'this request changed since you looked; look again', decision);
+  }
+  if (decision.hunks === undefined) return undefined;
+  if (state.plan === undefined || state.plan.hunks.length === 0) {
+    return refuse('malformed', 'this call has no hunks to choose from', decision);
+  }
+  const known = new Set(state.plan.hunks.map((hunk) => hunk.id));
+  const unknown = decision.hunks.filter((hunk) => !known.has(hunk));
+  if (unknown.length === 0) return undefined;
+  return refuse('malformed', `no hunk ${unknown.join(', ')}; there are ${[...known].join(', ')}`, decision);
+}
+
+function misfit(decision: Decision, issues: Issue[]): Refused {
+  const code: RefusalCode = 'invalid_arguments';
+  return { ...refuse(code, `the new arguments do not fit: ${describeIssues(issues)}`, decision), issues };
+}
+
+function checkArguments(
+  { schemas }: Approvals,
+  args: JsonObject,
+  { call }: CallState,
+): { issues: Issue[]; work: number } {
+  if (utf8Bytes(JSON.stringify(args)) > LIMITS.argumentsBytes) {
+    return { issues: [{ path: '', message: `over ${LIMITS.argumentsBytes} bytes` }], work: 0 };
+  }
+  const schema = schemas.get(call.toolDigest);
+  if (schema !== undefined) return countedCheck(schema, args);
+  return { issues: [{ path: '', message: 'the tool has no schema to check them against' }], work: 0 };
+}
+
+/** Takes a judged decision. A person makes a request ready or denies it only here. */
+export function takeDecision(
+  approvals: Approvals,
+  { message: decision, state, contentDigest }: Extract<Judged<Decision>, { kind: 'take' }>,
+  at: TakenAt,
+): Accepted {
+  const standing = standingOf(decision, at.now);
+  const asksAgain = decision.decision === 'modified' && state.call.preview !== undefined;
+  if (isDenial(decision)) deny(approvals, state, { decision, standing });
+  else if (asksAgain) replan(state, decision, standing);
+  else allow(state, decision, { ...at, standing });
+  const verdict: Accepted = {
+    accepted: true,
+    decisionId: at.decisionId,
+    callId: decision.callId,
+    decision: decision.decision,
+    approver: standing.approver,
+    at: standing.at,
+    ...(asksAgain ? { asksAgain } : {}),
+    ...(isUnbound(decision) ? { unbound: true } : {}),
+  };
+  approvals.verdicts.set(at.decisionId, { digest: contentDigest, verdict });
+  return verdict;
+}
+
+function standingOf(decision: Decision, now: number): FinalDecision {
+  const word = isDenial(decision) ? 'denied' : decision.decision;
+  return { decision: word, approver: decision.approver ?? 'somebody', at: new Date(now).toISOString() };
+}
+
+/** Whether it lets a call run without naming what its approver saw. */
+function isUnbound(decision: Decision): boolean {
+  return !isDenial(decision) && decision.seenDigest === undefined;
+}
+
+function deny(
+  approvals: Approvals,
+  state: CallState,
+  by: { decision: Decision; standing: FinalDecision },
+): void {
+  state.standing = by.standing;
+  const result = denialOf(state, {
+    approver: by.standing.approver,
+    reason: by.decision.reason,
+    at: by.standing.at,
+  });
+  closeCall(approvals, state, { result });
+}
+
+function allow(state: CallState, decision: Decision, at: TakenAt & { standing: FinalDecision }): void {
+  if (decision.arguments !== undefined) editArguments(state, decision, at.standing);
+  delete state.note;
+  state.standing = at.standing;
+  state.held = {
+    ...spentDecision(state, decision, at),
+    generation: state.generation,
+    spent: false,
+  };
+  state.phase = 'ready';
+  state.deadline = null;
+}
+
+function spentDecision(
+  state: CallState,
+  decision: Decision,
+  at: TakenAt & { standing: FinalDecision },
+): SpentDecision {
+  const { reason, hunks } = decision;
+  return {
+    decisionId: at.decisionId,
+    decision: state.edit === undefined ? 'approved' : 'modified',
+    approver: at.standing.approver,
+    ...seenIn(state),
+    ...defined({ reason, hunks, edit: state.edit }),
+  };
+}
+
+/** The digests of what a decision on a call allows. */
+export function seenIn({ call, seenDigest }: CallState): Pick<SpentDecision, 'seenDigest' | 'previewDigest'> {
+  return { seenDigest, ...defined({ previewDigest: call.previewDigest }) };
+}
+
+/** Keeps three records apart: what the model proposed, what a person approved, and what runs. */
+function editArguments(state: CallState, decision: Decision, standing: FinalDecision): void {
+  state.proposed ??= state.call.proposed ?? state.call.arguments;
+  state.effective = decision.arguments ?? state.effective;
+  state.effectiveDigest = digestJson(state.effective);
+  // Without a preview the arguments are all there is to see; with one, a new preview makes a new digest.
+  state.seenDigest = seenDigestOf({ argsDigest: state.effectiveDigest });
+  state.edit = { approver: standing.approver, ...defined({ reason: decision.reason }) };
+}
+
+/** The preview shows the old arguments, so the call gets a new one before anybody can approve it. */
+function replan(state: CallState, decision: Decision, standing: FinalDecision): void {
+  delete state.editBefore;
+  if (state.edit !== undefined) state.editBefore = state.edit;
+  editArguments(state, decision, standing);
+  state.phase = 'replanning';
+  state.deadline = null;
+}

@@ -1,0 +1,185 @@
+import type { Abandonment, Decision, RefusalCode, Refused, Resolution } from '../../contract/decision';
+import { DECISION, RESOLUTION } from '../../contract/decision';
+import { isObject, type JsonObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import { describeIssues } from '../../contract/read-json';
+import { messageCheck, soundCheck } from '../../contract/schema/message';
+import { readResult } from '../../contract/payloads';
+import { defined } from '../../contract/defined';
+import type { OutcomeReport } from '../../contract/call';
+import type { Issue, JsonSchema } from '../../contract/tool';
+import type { Approvals, CallState, SpentId } from './state';
+import { digestJson } from '../../contract/digest';
+import { utf8Bytes } from '../../contract/transcript';
+
+const id: JsonObject = { type: 'string', minLength: 1, maxLength: 200 };
+const text: JsonObject = { type: 'string', maxLength: 1000 };
+const reason: JsonObject = { type: 'string', maxLength: LIMITS.reasonBytes };
+
+const ABANDONMENT: JsonSchema = { type: 'object', properties: { reason, approver: text } };
+
+const OUTCOME: JsonSchema = {
+  type: 'object',
+  properties: {
+    callKey: id,
+    generation: { type: 'integer' },
+    secret: id,
+    result: { type: 'object', properties: { callId: { type: 'string' } }, required: ['callId'] },
+  },
+  required: ['callKey', 'generation', 'secret', 'result'],
+};
+
+const decisionIssues = messageCheck(DECISION);
+const resolutionIssues = messageCheck(RESOLUTION);
+const abandonmentIssues = soundCheck(ABANDONMENT);
+const outcomeIssues = soundCheck(OUTCOME);
+
+/** A message that can be read, or why it cannot. */
+export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
+
+/** Reads a decision of any sender. Never throws. */
+export function parseDecision(value: unknown): Parsed<Decision> {
+  if (!isDecision(value)) return malformed(decisionIssues, value, 'decision');
+  if (value.decision === 'modified' && value.arguments === undefined) {
+    return { ok: false, message: '"modified" needs the whole new arguments in "arguments"' };
+  }
+  if (value.decision !== 'modified' && value.arguments !== undefined) {
+    return { ok: false, message: '"arguments" only goes with "modified"' };
+  }
+  if (value.decision !== 'approved' && value.hunks !== undefined) {
+    return { ok: false, message: '"hunks" only goes with "approved"' };
+  }
+  if (value.hunks !== undefined && value.seenDigest === undefined) {
+    return { ok: false, message: '"hunks" needs "seenDigest": they are parts of what was seen' };
+  }
+  return { ok: true, value };
+}
+
+/** Reads a resolution of any sender. Never throws. */
+export function parseResolution(value: unknown): Parsed<Resolution> {
+  if (!isResolution(value)) return malformed(resolutionIssues, value, 'resolution');
+  if (value.resolution !== 'happened' && value.content !== undefined) {
+    return { ok: false, message: '"content" only goes with "happened"' };
+  }
+  return { ok: true, value };
+}
+
+/** Reads the report of a late call. Never throws. */
+export function parseOutcome(value: unknown): Parsed<OutcomeReport> {
+  if (!isOutcome(value)) return malformed(outcomeIssues, value, 'outcome');
+  const result = readResult(value.result, value.result.callId);
+  if (result === undefined) return { ok: false, message: 'not an outcome: its result cannot be read' };
+  return { ok: true, value: { ...value, result } };
+}
+
+/** Reads an abandonment. One that cannot be read still abandons the turn, without a reason. */
+export function parseAbandonment(value: unknown): Abandonment {
+  return isAbandonment(value) ? value : {};
+}
+
+function isDecision(value: unknown): value is Decision {
+  return decisionIssues(value).length === 0;
+}
+
+function isResolution(value: unknown): value is Resolution {
+  return resolutionIssues(value).length === 0;
+}
+
+function isOutcome(value: unknown): value is OutcomeReport {
+  return outcomeIssues(value).length === 0;
+}
+
+function isAbandonment(value: unknown): value is Abandonment {
+  return abandonmentIssues(value).length === 0;
+}
+
+function malformed(
+  issues: (value: unknown) => Issue[],
+  value: unknown,
+  what: string,
+): { ok: false; message: string } {
+  if (!isObject(value)) return { ok: false, message: `a ${what} is a JSON object, this is ${nameOf(value)}` };
+  return { ok: false, message: `not a ${what}: ${describeIssues(issues(value))}` };
+}
+
+function nameOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}
+
+/** A refusal; `message` may be anything a sender sent. */
+export function refuse(code: RefusalCode, why: string, message: unknown): Refused {
+  const callId = textOf(message, 'callId') ?? '';
+  const decisionId = textOf(message, 'decisionId');
+  return { accepted: false, code, message: why, callId, ...defined({ decisionId }) };
+}
+
+function textOf(message: unknown, key: string): string | undefined {
+  const value = isObject(message) ? message[key] : undefined;
+  return typeof value === 'string' ? value.slice(0, 200) : undefined;
+}
+
+/**
+ * A message that can be taken, a repeat of an earlier one, or a refusal. Judging changes nothing. `work` counts the steps
+ * of checking new arguments; absent where nothing was checked.
+ */
+export type Judged<M> =
+  | { kind: 'take'; message: M; state: CallState; contentDigest: string; work?: number }
+  | { kind: 'repeat'; spent: SpentId }
+  | Refusal;
+
+interface Refusal {
+  kind: 'refuse';
+  refused: Refused;
+  work?: number;
+}
+
+/** The time at which a message is taken and its id, which the workflow draws where the sender gave none. */
+export interface TakenAt {
+  now: number;
+  decisionId: string;
+}
+
+/** A message that is refused. */
+export function refusal(refused: Refused): Refusal {
+  return { kind: 'refuse', refused };
+}
+
+/** A message with a new id and the digest of its content; a repeat of an earlier one; or a refusal. */
+export function readNew<M extends { decisionId?: string }>(
+  approvals: Approvals,
+  parsed: Parsed<M>,
+  message: unknown,
+): { kind: 'new'; message: M; contentDigest: string } | Exclude<Judged<M>, { kind: 'take' }> {
+  if (!parsed.ok) return refusal(refuse('malformed', parsed.message, message));
+  const { decisionId: _, ...content } = parsed.value;
+  const contentDigest = digestJson(content);
+  return (
+    repeatOf(approvals, parsed.value, contentDigest) ?? { kind: 'new', message: parsed.value, contentDigest }
+  );
+}
+
+/** Judges a decision id that was used before: the same verdict for the same content, else `malformed`; undefined: a new id. */
+export function repeatOf(
+  approvals: Approvals,
+  message: { decisionId?: string },
+  contentDigest: string,
+): { kind: 'repeat'; spent: SpentId } | Refusal | undefined {
+  const spent = message.decisionId === undefined ? undefined : approvals.verdicts.get(message.decisionId);
+  if (spent === undefined) return undefined;
+  if (spent.digest === contentDigest)
+    return spent.verdict.accepted ? { kind: 'repeat', spent } : refusal(spent.verdict);
+  const why = `decision id ${message.decisionId} was used before with other content`;
+  return refusal(refuse('malformed', why, message));
+}
+
+/** Why a message does not fit its call, whatever else it says. */
+export function checkMessage(
+  message: Pick<Decision, 'callKey' | 'reason'>,
+  { callKey }: CallState,
+): Refused | undefined {
+  if (message.callKey !== undefined && message.callKey !== callKey)
+    return refuse('stale_args', 'this call was asked anew since you looked; look again', message);
+  if (utf8Bytes(message.reason ?? '') <= LIMITS.reasonBytes) return undefined;
+  return refuse('malformed', `the reason is over ${LIMITS.reasonBytes} bytes`, message);
+}

@@ -1,0 +1,234 @@
+import {
+  ActivityCancellationType,
+  type ActivityOptions,
+  isCancellation,
+  type LocalActivityOptions,
+  scheduleActivity,
+  scheduleLocalActivity,
+  sleep,
+} from '@temporalio/workflow';
+import type { RawValue } from '@temporalio/common';
+import { defined } from '../contract/defined';
+import type {
+  CallInput,
+  InvalidCall,
+  NotHere,
+  PreparedCall,
+  RemoteCall,
+  SpentDecision,
+  VerifyInput,
+} from '../contract/call';
+import { ENDINGS, nobodyHad, unprepared } from '../contract/call-messages';
+import { TIMES } from '../contract/limits';
+import { ACTIVITIES, activityIds } from '../contract/names';
+import type { RetryOptions } from '../contract/tool';
+import { readPrepareOutput } from '../contract/payloads';
+import { failureOf } from './approvals/transitions';
+import type { CallState, Settlement } from './approvals/state';
+import { rawResult, valueOf } from './messages';
+import { summaryOf } from './summary';
+import type { Turn } from './turn';
+import { askFirst } from '../contract/fork';
+import { makeFailure } from '../contract/result';
+import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
+import { MOST_ASKED } from './think';
+
+/** Runs one started call as an activity whose type is the tool's name. */
+export function runCall(
+  turn: Turn,
+  state: CallState,
+  decision: SpentDecision | undefined,
+): Promise<RawValue> {
+  const input = inputOf(turn, state, decision);
+  state.scheduledAt = Date.now();
+  const { tool, settings } = state.call;
+  // A local call leaves one marker in history, at its end. That is too late to show whether its decision came before or after a
+  // reset, so a call with a decision is never local. Nor is a call that a worker gave back: it would come to the same worker.
+  return settings.local === true && !state.needsDecision && state.absent === undefined
+    ? scheduleLocalActivity<RawValue>(tool, [input], localOptions(state), rawResult)
+    : scheduleActivity<RawValue>(tool, [input], activityOptions(state), rawResult);
+}
+
+/** Short pauses at first: with two workers, the right one gets the call after a few tries. Long ones later: each round adds six events. */
+const MOST_PAUSE_MS = 60_000;
+const SOON_MS = 500;
+const pauseAfter = (waitedMs: number, round: number): number =>
+  Math.min(MOST_PAUSE_MS, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
+
+/**
+ * Waits before a call that did not start is scheduled again, with the same key and decision. Returns a result instead
+ * where its time to start is over or its turn was cancelled.
+ */
+export async function untilNextRound(state: CallState, output: NotHere): Promise<Settlement | undefined> {
+  const absent = (state.absent ??= { since: state.scheduledAt, rounds: 0 });
+  absent.rounds += 1;
+  const waited = Date.now() - absent.since;
+  const left = state.call.settings.startWithinMs - waited;
+  if (left <= 0) return { cause: 'absent', result: failureOf(state, nobodyHad(output), Date.now()) };
+  try {
+    const summary = `${state.call.callId} waits for a worker that has it`;
+    await sleep(Math.min(left, pauseAfter(waited, absent.rounds)), { summary });
+    return undefined;
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
+  }
+}
+
+function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefined): CallInput {
+  const { call } = state;
+  return {
+    callId: call.callId,
+    id: call.id,
+    tool: call.tool,
+    agent: turn.agent,
+    callKey: state.callKey,
+    generation: state.generation,
+    arguments: state.effective,
+    argsDigest: state.effectiveDigest,
+    toolDigest: call.toolDigest,
+    effect: call.settings.effect,
+    timeoutMs: call.settings.timeoutMs,
+    originalRunId: turn.originalRunId,
+    ...(turn.fork?.world === 'dry' ? { dry: true as const } : {}),
+    ...defined({
+      ...{ round: state.absent?.rounds, secret: state.secret, decision, plan: state.plan },
+      proposed: state.edit === undefined ? undefined : state.proposed,
+    }),
+  };
+}
+
+function activityOptions(state: CallState): ActivityOptions {
+  const { callId, settings } = state.call;
+  return {
+    activityId: activityIds.call(callId, state.generation),
+    startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,
+    scheduleToStartTimeout: settings.startWithinMs,
+    heartbeatTimeout: settings.heartbeatMs,
+    retry: retryOf(state),
+    // A cancelled turn waits for the outcome of a call that runs: it must be known, not assumed.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    summary: summaryOf(state),
+    ...(state.absent === undefined ? {} : { allowEagerDispatch: false }),
+    ...defined({ taskQueue: settings.taskQueue }),
+  };
+}
+
+function localOptions(state: CallState): LocalActivityOptions {
+  return {
+    startToCloseTimeout: state.call.settings.timeoutMs + TIMES.closeMargin,
+    retry: retryOf(state),
+    summary: summaryOf(state),
+  };
+}
+
+/** We never retry an unsafe call: a lost attempt may have taken effect. */
+function retryOf({ call: { settings } }: CallState): NonNullable<ActivityOptions['retry']> {
+  return settings.effect === 'unsafe' ? { maximumAttempts: 1 } : toRetryPolicy(settings.retry);
+}
+
+function toRetryPolicy(retry: RetryOptions): NonNullable<ActivityOptions['retry']> {
+  return {
+    maximumAttempts: retry.maximumAttempts,
+    initialInterval: retry.initialIntervalMs,
+    backoffCoefficient: retry.backoffCoefficient,
+    ...defined({ maximumInterval: retry.maximumIntervalMs }),
+  };
+}
+
+/** Asks the worker's journal, then the tool's `verify`, whether a call in doubt took effect. Changes nothing. */
+export function verifyCall(agent: string, state: CallState, asked: number): Promise<RawValue> {
+  const { callId, id, tool, settings } = state.call;
+  const { callKey, generation, effective } = state;
+  const input: VerifyInput = { agent, callId, id, tool, callKey, generation, arguments: effective };
+  const options: ActivityOptions = {
+    activityId: activityIds.verify(callId, generation, asked),
+    startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,
+    heartbeatTimeout: settings.heartbeatMs,
+    // The activity decides how often to retry: it may wait for a worker that has the tool.
+    retry: { initialInterval: 1000, backoffCoefficient: 2, maximumInterval: '1 minute' },
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    summary: `did ${callId} ${tool} happen?`,
+    ...defined({ taskQueue: settings.taskQueue }),
+  };
+  return scheduleActivity<RawValue>(ACTIVITIES.verify, [input], options, rawResult);
+}
+
+/** Keeps the schemas of the requests of a reply: arguments that a person changes are checked against them. */
+export function keepSchemas(turn: Turn, { schemas }: ThinkOutput): void {
+  for (const [digest, schema] of Object.entries(schemas)) turn.approvals.schemas.set(digest, schema);
+}
+
+/** Whether some calls use tools on other task queues. */
+export function hasRemote({ calls }: ThinkOutput): boolean {
+  return calls.some((call) => call.kind === 'remote');
+}
+
+/** Prepares the calls whose tools are on other task queues, where their files are. */
+export function prepareRemote(turn: Turn, output: ThinkOutput): Promise<PreparedCall[]> {
+  return Promise.all(output.calls.map((call) => (call.kind === 'remote' ? remote(turn, call) : call)));
+}
+
+async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
+  const { callId, id, tool, raw, taskQueue } = call;
+  const prepared = await prepare(turn, { agent: turn.agent, callId, id, tool, raw }, taskQueue);
+  // A fork may name the wrong task queue for a tool; a worker of the turn names the right one.
+  if (prepared.kind === 'remote' && prepared.taskQueue !== taskQueue)
+    return remote(turn, { ...call, taskQueue: prepared.taskQueue });
+  return askFirst(call, prepared);
+}
+
+/** Prepares a call again, with the arguments that a person gave. Never throws. */
+export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall> {
+  const { callId, id, tool, settings } = state.call;
+  const raw = JSON.stringify(state.effective);
+  return prepare(turn, { agent: turn.agent, callId, id, tool, raw }, settings.taskQueue);
+}
+
+async function prepare(
+  turn: Turn,
+  input: PrepareInput,
+  taskQueue: string | undefined,
+): Promise<PreparedCall> {
+  try {
+    const { call, schema } = await prepared(input, taskQueue);
+    if (schema !== undefined && call.kind === 'ask') turn.approvals.schemas.set(call.toolDigest, schema);
+    return call;
+  } catch (error) {
+    return withoutWorker(input, error);
+  }
+}
+
+/** Asks again where the result cannot be read: an operator may have completed the activity with anything. */
+async function prepared(input: PrepareInput, taskQueue: string | undefined): Promise<PrepareOutput> {
+  for (let asked = 1; asked <= MOST_ASKED; asked++) {
+    const options = optionsOf(input, taskQueue, asked);
+    const result = await scheduleActivity<RawValue>(ACTIVITIES.prepare, [input], options, rawResult);
+    const output = readPrepareOutput(valueOf(result), input.callId);
+    if (output !== undefined) return output;
+  }
+  throw new Error('what was prepared cannot be read');
+}
+
+function optionsOf(input: PrepareInput, taskQueue: string | undefined, asked: number): ActivityOptions {
+  return {
+    activityId: activityIds.prepare(input.callId, asked),
+    startToCloseTimeout: TIMES.toolTimeout + TIMES.closeMargin,
+    scheduleToStartTimeout: TIMES.startWithin,
+    // The activity decides when it has waited long enough for a worker that has the agent.
+    scheduleToCloseTimeout: 2 * TIMES.startWithin,
+    retry: { initialInterval: 1000, backoffCoefficient: 2, maximumInterval: '1 minute' },
+    summary: `prepare ${input.callId} ${input.tool}`,
+    ...defined({ taskQueue }),
+  };
+}
+
+/** The error result of a call that no worker could prepare. Nothing ran. */
+function withoutWorker(input: PrepareInput, error: unknown): InvalidCall {
+  const { callId, id, tool } = input;
+  const why =
+    error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
+  const facts = { timestamp: new Date(Date.now()).toISOString() };
+  const result = makeFailure({ id, callId, tool, arguments: {} }, unprepared(tool, why), facts);
+  return { kind: 'invalid', callId, id, tool, proposed: {}, result };
+}

@@ -1,0 +1,117 @@
+import { CancellationScope, condition, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
+import { type ApprovalContext, markChanged } from './approvals/state';
+import { isIn } from './message-queue';
+import type { Publisher } from './publish';
+
+/**
+ * Decides who acts on a change: a step that waits is woken, and looks and publishes itself; between steps the notifier
+ * publishes.
+ *
+ * A call that ended wakes its step at once. Everything else (updates, signals, a cancellation, a timer) goes through
+ * `condition()`, which resolves when the messages of the workflow task are answered: history then has a decision before
+ * what we publish about it. A `condition()` for each call would add two promises to each step, and the SDK keeps a stack
+ * for each promise.
+ */
+export class ChangeNotifier {
+  /** The revision that a step or the publisher has acted on. */
+  private seen = 0;
+  private isInStep = false;
+  /** Wakes the step; undefined while no step waits. */
+  private wake: (() => void) | undefined;
+
+  constructor(
+    private readonly context: ApprovalContext,
+    private readonly publisher: Publisher,
+  ) {}
+
+  /** Publishes, then acts on changes until the workflow ends. */
+  async run(): Promise<void> {
+    const { runId } = workflowInfo();
+    this.publish();
+    while (isIn(runId)) {
+      await condition(() => this.hasUnseen && (!this.isInStep || this.wake !== undefined));
+      this.act();
+    }
+  }
+
+  /** A step begins that has seen all changes so far. From here on it acts on changes. */
+  beginStep(): void {
+    this.isInStep = true;
+    this.seen = this.context.revision;
+  }
+
+  /** The step is over: publishes what it left. */
+  endStep(): void {
+    this.publish();
+    this.isInStep = false;
+  }
+
+  /** Publishes everything so far. */
+  publish(): void {
+    this.seen = this.context.revision;
+    this.publisher.publish();
+  }
+
+  /** Whether something changed that nobody has acted on. */
+  get hasUnseen(): boolean {
+    return this.context.revision !== this.seen;
+  }
+
+  /** Resolves at the next change that the step has to look at. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = resolve;
+    });
+  }
+
+  /** A call has ended. Where a message came first in this workflow task, `condition()` wakes the step for both. */
+  callEnded(): void {
+    const isFirst = !this.hasUnseen;
+    markChanged(this.context);
+    if (isFirst) this.act();
+  }
+
+  private act(): void {
+    if (!this.isInStep) return this.publish();
+    this.seen = this.context.revision;
+    this.wake?.();
+    this.wake = undefined;
+  }
+}
+
+/** One timer for the earliest deadline of a step; it is replaced only when that deadline changes. */
+export class DeadlineTimer {
+  private at: number | null = null;
+  private scope: CancellationScope | undefined;
+
+  /** The timer fires also after the turn was cancelled, as long as `nonCancellable` is not. */
+  constructor(
+    private readonly nonCancellable: CancellationScope,
+    private readonly notify: () => void,
+  ) {}
+
+  /** Fires at workflow time `at` (ms); null: never. Temporal's UI shows `summary`. */
+  set(at: number | null, summary: string): void {
+    if (at === this.at) return;
+    this.scope?.cancel();
+    this.at = at;
+    this.scope = at === null ? undefined : this.start(at, summary);
+  }
+
+  private start(at: number, summary: string): CancellationScope {
+    const scope = new CancellationScope({ cancellable: true, parent: this.nonCancellable });
+    scope
+      .run(() => sleep(Math.max(1, at - Date.now()), { summary }))
+      .then(() => this.fired())
+      .catch((error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      });
+    return scope;
+  }
+
+  /** After a clock was set back the timer fires early: then the same deadline needs a new timer. */
+  private fired(): void {
+    this.at = null;
+    this.notify();
+  }
+}

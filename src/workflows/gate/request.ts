@@ -1,0 +1,229 @@
+import { ApplicationFailure } from '@temporalio/workflow';
+import { msToNumber } from '@temporalio/common/lib/time';
+import type { Duration } from '@temporalio/common';
+import { defined } from '../../contract/defined';
+import type { PreparedCall, ValidCall } from '../../contract/call';
+import { digestJson } from '../../contract/digest';
+import { errorMessage } from '../../contract/errors';
+import { isSoundJson, type JsonObject } from '../../contract/json';
+import { LIMITS, TIMES } from '../../contract/limits';
+import { makeFailure } from '../../contract/result';
+import { FAILURES, RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
+import type { Preview } from '../../contract/plan';
+import { checkSchema } from '../../contract/schema/schema';
+import { previewDigests } from '../../contract/plan';
+import { utf8Bytes } from '../../contract/transcript';
+import { describeIssues } from '../../contract/read-json';
+import type { CallState, SpentId } from '../approvals/state';
+import type { Effect, JsonSchema } from '../../contract/tool';
+
+/** How to open a gate. */
+export interface GateOptions {
+  /** What this workflow is about, in a few words; the inbox shows it beside each request. @default nothing */
+  about?: string;
+  /** From `gate.carry()` of the run before, where the workflow continues as new. */
+  carried?: CarriedGate;
+}
+
+/** What a gate carries into the next run, so that spent decisions stay spent. JSON, a few KiB. */
+export interface CarriedGate {
+  asked: number;
+  spent: [string, SpentId][];
+}
+
+/** One call that a person is asked about. */
+export interface GateRequest<A extends JsonObject = JsonObject> {
+  /** What it would do, in snake_case, such as `refund_order`. Shown, and searchable: never a secret. */
+  tool: string;
+  /** What it would do it with. */
+  arguments: A;
+  /** JSON Schema (2020-12) of the arguments. Without one a person may approve and deny, but not change them. */
+  schema?: JsonSchema;
+  /**
+   * What the approver sees beside the arguments: a text, or a function that makes it from them. When a person changes the
+   * arguments, they are asked about again, with a new preview from the function, or without one where it was a text.
+   * @default the arguments alone
+   */
+  preview?: string | ((args: A) => string);
+  /** Why a person is asked. */
+  reason?: string;
+  /** Shown to the approver: what a second run would do. @default 'unsafe' */
+  effect?: Effect;
+  /** How long the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
+  expiresIn?: Duration | 'never';
+  /** Never decided together with other requests. @default false */
+  noBatch?: boolean;
+  /** Unique in this workflow: letters, digits, `.`, `_`, `-`, at most 64. @default `1.<n>`, n counting from 1 */
+  callId?: string;
+}
+
+/** What a person decided, or that nobody decided in time. Run the call only where `allowed`, and only with these arguments. */
+export type GateDecision<A extends JsonObject = JsonObject> = GateAllowed<A> | GateForbidden;
+
+/** Go ahead, once, with these arguments. */
+export interface GateAllowed<A extends JsonObject = JsonObject> {
+  allowed: true;
+  decision: 'approved' | 'modified';
+  callId: string;
+  /** Unique to this call and this decision, also after a reset of the workflow: an idempotency key. */
+  callKey: string;
+  /** What to run: as asked, or as the person changed it; it fits the schema. */
+  arguments: A;
+  decisionId: string;
+  /** The approver's name, as claimed. */
+  approver: string;
+  reason?: string;
+}
+
+/** Nothing may run. */
+export interface GateForbidden {
+  allowed: false;
+  decision: 'denied' | 'expired';
+  callId: string;
+  callKey: string;
+  /** The approver's name, as claimed; absent where nobody decided. */
+  approver?: string;
+  /** Who said no and why, or that nobody decided in time. */
+  message: string;
+}
+
+/** Asks people on behalf of a workflow. */
+export interface Gate {
+  /**
+   * Opens a request and waits for its decision, for days if need be. Any number may wait at once.
+   * In a scope that is cancelled the request is withdrawn and the wait throws Temporal's CancelledFailure.
+   *
+   * @throws ApplicationFailure `countersign.gate`, not retryable: arguments that do not fit the schema, a request over
+   * 16 KiB (too large to review), a call id that was used before, or a wrong time.
+   */
+  ask<A extends JsonObject>(request: GateRequest<A>): Promise<GateDecision<A>>;
+  /** What to give to the next run's `createGate` when the workflow continues as new; only with nothing open. */
+  carry(): CarriedGate;
+}
+
+const CALL_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/**
+ * The call of a request, in the form that approvals use.
+ *
+ * @throws ApplicationFailure `countersign.gate`, not retryable, where the request is wrong.
+ */
+export function toCall<A extends JsonObject>(request: GateRequest<A>, callId: string): ValidCall {
+  const { tool, arguments: args, reason } = request;
+  checkNames(tool, callId);
+  checkArguments(request);
+  const preview = previewOf(request);
+  const call: ValidCall = {
+    kind: 'ask',
+    callId,
+    id: callId,
+    tool,
+    arguments: args,
+    argsDigest: digestJson(args),
+    toolDigest: digestJson([tool, request.schema ?? null]),
+    settings: settingsOf(request),
+    ...(preview === undefined ? {} : { preview, ...previewDigests(preview) }),
+    ...defined({ policyReason: reason }),
+  };
+  if (utf8Bytes(JSON.stringify(call)) > LIMITS.gateRequestBytes) {
+    throw gateFailure(
+      `a request of ${tool} is over ${LIMITS.gateRequestBytes} bytes: too large to review; split it`,
+    );
+  }
+  return call;
+}
+
+function previewOf<A extends JsonObject>(request: GateRequest<A>): Preview | undefined {
+  const { tool, arguments: args, preview } = request;
+  if (preview === undefined) return undefined;
+  if (typeof preview === 'string') return { text: preview };
+  try {
+    return { text: preview(args) };
+  } catch (error) {
+    throw gateFailure(`the preview of ${tool} failed: ${errorMessage(error)}`);
+  }
+}
+
+/**
+ * The call of a request with the arguments of a person. A preview that is a function is made again; one that is a text is
+ * left out, because it describes the old arguments. Where the call is wrong, its result says why.
+ */
+export function toEditedCall<A extends JsonObject>(
+  request: GateRequest<A>,
+  { call: { callId, id, tool }, effective }: CallState,
+): PreparedCall {
+  try {
+    if (!fitsLike(request, effective)) throw gateFailure('the changed arguments do not fit the schema');
+    const { preview, ...rest } = request;
+    const again = typeof preview === 'function' ? { preview } : {};
+    return toCall({ ...rest, ...again, arguments: effective }, callId);
+  } catch (error) {
+    const message = errorMessage(error);
+    const facts = { timestamp: new Date(Date.now()).toISOString() };
+    const head = { id, callId, tool, arguments: effective };
+    const result = makeFailure(head, { code: 'validation', message }, facts);
+    return { kind: 'invalid', callId, id, tool, proposed: effective, result };
+  }
+}
+
+function checkNames(tool: string, callId: string): void {
+  if (!TOOL_NAME.test(tool) || RESERVED_TOOL_NAMES.includes(tool)) {
+    throw gateFailure(
+      `${JSON.stringify(tool)} is not a name of a tool: use snake_case, at most 64 characters`,
+    );
+  }
+  if (CALL_ID.test(callId)) return;
+  throw gateFailure(`${JSON.stringify(callId)} cannot be a call id: use letters, digits, ".", "_" and "-"`);
+}
+
+function checkArguments<A extends JsonObject>({ tool, arguments: args, schema }: GateRequest<A>): void {
+  if (!isSoundJson(args)) throw gateFailure(`the arguments of ${tool} are not plain JSON`);
+  const issues = schema === undefined ? [] : checkSchema(schema, args);
+  if (issues.length > 0) {
+    throw gateFailure(`the arguments of ${tool} do not fit its schema: ${describeIssues(issues)}`);
+  }
+}
+
+/** The workflow itself runs an allowed call, so of these settings only the expiry has an effect. */
+function settingsOf<A extends JsonObject>({
+  effect = 'unsafe',
+  expiresIn,
+  noBatch = false,
+}: GateRequest<A>): ValidCall['settings'] {
+  return {
+    safety: 'dangerous',
+    effect,
+    timeoutMs: TIMES.toolTimeout,
+    heartbeatMs: TIMES.heartbeatTimeout,
+    retry: { maximumAttempts: 1, initialIntervalMs: 1000, backoffCoefficient: 2 },
+    requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires),
+    startWithinMs: TIMES.startWithin,
+    ...(noBatch ? { noBatch } : {}),
+  };
+}
+
+function toMs(time: Exclude<GateRequest['expiresIn'], 'never' | undefined>): number {
+  const ms = parseTime(time);
+  if (Number.isFinite(ms) && ms >= 1) return Math.round(ms);
+  throw gateFailure(
+    `expiresIn ${JSON.stringify(time)} is not a time; write milliseconds, '2 hours' or 'never'`,
+  );
+}
+
+function parseTime(time: Parameters<typeof msToNumber>[0]): number {
+  try {
+    return msToNumber(time);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Whether changed arguments fit the schema of the request, and so have the type of its arguments. */
+export function fitsLike<A extends JsonObject>(request: GateRequest<A>, args: JsonObject): args is A {
+  return request.schema !== undefined && checkSchema(request.schema, args).length === 0;
+}
+
+/** A mistake in the code of the workflow. It fails the workflow, where a plain Error would fail its tasks again and again. */
+export function gateFailure(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, FAILURES.gate);
+}

@@ -1,0 +1,154 @@
+import { ApplicationFailure, setHandler, type SignalDefinition, uuid4 } from '@temporalio/workflow';
+import type { RawValue, UpdateDefinition } from '@temporalio/common';
+import type { Accepted, Decision, Refused, Resolution, Verdict } from '../contract/decision';
+import { type ChangedTool, toolsHere } from '../contract/worker-tools';
+import { MOST_WORK } from '../contract/schema/check';
+import { judgeDecision, takeDecision } from './approvals/decide';
+import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } from './approvals/messages';
+import { judgeResolution, report, takeResolution } from './approvals/resolve';
+import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
+import type { MessageQueue } from './message-queue';
+import * as messages from './messages';
+import type { Turn } from './turn';
+
+/**
+ * Sets the handlers of a turn. The validator of an update refuses before anything enters history; a refused signal leaves
+ * a verdict in the memo. All messages go through one queue, so they are judged in the order in which they came.
+ */
+export function setHandlers(turn: Turn, queue: MessageQueue): void {
+  setVerdictHandlers(turn, queue, DECISIONS);
+  setVerdictHandlers(turn, queue, RESOLUTIONS);
+  setHandler(messages.outcomeSignal, (message) =>
+    queue.add({ weight: messages.weightOf(message), judge: () => applyLateOutcome(turn, message) }),
+  );
+  setHandler(messages.abandonSignal, (message) =>
+    queue.add({ weight: messages.weightOf(message), judge: () => abandon(turn, message) }),
+  );
+  setHandler(messages.toolsQuery, () => changedTools(turn), {
+    description: 'Requests whose tool has changed since, as far as this worker knows',
+  });
+  setHandler(messages.transcriptQuery, (message) => turn.transcript.page(messages.firstAsked(message)), {
+    description: 'The messages the model sees, a page at a time',
+  });
+}
+
+/** Skips tools of other task queues: this worker may have another version of them. */
+function changedTools({ agent, approvals }: Turn): ChangedTool[] {
+  const here = toolsHere(agent);
+  if (here === undefined) return [];
+  return [...approvals.calls.values()].flatMap(({ call, phase }): ChangedTool[] => {
+    const { callId, tool, toolDigest, settings } = call;
+    if (phase !== 'request' || settings.taskQueue !== undefined || here[tool] === toolDigest) return [];
+    return [{ callId, now: Object.hasOwn(here, tool) ? 'changed' : 'gone' }];
+  });
+}
+
+/** A kind of message that gets a verdict: how it comes, and how it is judged and taken. */
+interface VerdictMessage<M> {
+  update: UpdateDefinition<Accepted, [RawValue]>;
+  signal: SignalDefinition<[RawValue]>;
+  bounds: messages.Bounds;
+  judge(approvals: Approvals, message: unknown, now: number): Judged<M>;
+  take(approvals: Approvals, taken: Extract<Judged<M>, { kind: 'take' }>, at: TakenAt): Accepted;
+  /** Temporal's UI shows it beside the update. */
+  description: string;
+  signalDescription: string;
+}
+
+/** What a person says to a request. */
+export const DECISIONS: VerdictMessage<Decision> = {
+  update: messages.decideUpdate,
+  signal: messages.approvalSignal,
+  bounds: messages.DECISION_BOUNDS,
+  judge: judgeDecision,
+  take: takeDecision,
+  description: 'Decide on a request: approved, modified (with arguments) or denied',
+  signalDescription: 'Decide on a request when no worker is up; the verdict is in the memo',
+};
+
+/** What a person says to a call in doubt. */
+const RESOLUTIONS: VerdictMessage<Resolution> = {
+  update: messages.resolveUpdate,
+  signal: messages.resolutionSignal,
+  bounds: messages.RESOLUTION_BOUNDS,
+  judge: judgeResolution,
+  take: takeResolution,
+  description: 'Resolve a call in doubt: happened, did-not or run-again',
+  signalDescription: 'Resolve a call in doubt when no worker is up; the verdict is in the memo',
+};
+
+/** How much work of a check makes one unit of weight: what it does in 0.1 ms. */
+const WORK_OF_WEIGHT = MOST_WORK / 500;
+
+/**
+ * Sets the handlers for one kind of message: its update, whose validator refuses before anything enters history, and its
+ * signal, whose verdict goes into the memo. A message is judged in one go, at once or, in a flood, when its turn comes.
+ */
+export function setVerdictHandlers<M extends { decisionId?: string }>(
+  context: ApprovalContext,
+  queue: MessageQueue,
+  kind: VerdictMessage<M>,
+): void {
+  const { description, signalDescription } = kind;
+  const judge = (message: RawValue): Judged<M> => {
+    const read = messages.readMessage(message, kind.bounds);
+    if (read.ok) return kind.judge(context.approvals, read.value, Date.now());
+    return { kind: 'refuse', refused: refuse('malformed', read.message, undefined) };
+  };
+  const answer = (message: RawValue): Verdict => {
+    const judged = judge(message);
+    markChanged(context);
+    if (judged.kind === 'repeat') return judged.spent.verdict;
+    queue.spend((judged.work ?? 0) / WORK_OF_WEIGHT);
+    if (judged.kind === 'refuse') return judged.refused;
+    const decisionId = judged.message.decisionId ?? uuid4();
+    return kind.take(context.approvals, judged, { now: Date.now(), decisionId });
+  };
+  const validator = (message: RawValue): void => {
+    const judged = judge(message);
+    if (judged.kind === 'refuse') throw refusalFailure(judged.refused);
+  };
+  setHandler(
+    kind.update,
+    (message) => queue.answer(messages.weightOf(message), () => acceptedOf(answer(message))),
+    { validator, description },
+  );
+  const note = (message: RawValue): void => noteVerdict(context, answer(message), Date.now());
+  setHandler(
+    kind.signal,
+    (message) => {
+      context.signalsWaiting += 1;
+      queue.add({ weight: messages.weightOf(message), judge: () => note(message) });
+    },
+    { description: signalDescription },
+  );
+}
+
+function applyLateOutcome(turn: Turn, message: RawValue): void {
+  const read = messages.readMessage(message, messages.OUTCOME_BOUNDS);
+  const parsed = read.ok ? parseOutcome(read.value) : read;
+  if (parsed.ok && report(turn.approvals, parsed.value)) markChanged(turn);
+}
+
+/** A message that cannot be read still abandons the turn, without a reason: its sender may signal, and wants the end. */
+function abandon(turn: Turn, message: RawValue): void {
+  const read = messages.readMessage(message, messages.ABANDONMENT_BOUNDS);
+  turn.approvals.abandoned = parseAbandonment(read.ok ? read.value : undefined);
+  markChanged(turn);
+}
+
+/** Checks again in the handler: another message of the same task may have won since the validator ran. */
+function acceptedOf(verdict: Verdict): Accepted {
+  if (!verdict.accepted) throw refusalFailure(verdict);
+  return verdict;
+}
+
+/** Thrown in the validator, it leaves nothing in history, and the sender gets the answer at once. */
+function refusalFailure(refused: Refused): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: refused.code,
+    message: refused.message,
+    nonRetryable: true,
+    details: [refused],
+  });
+}

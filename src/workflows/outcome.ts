@@ -1,0 +1,132 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  isCancellation,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type { RawValue } from '@temporalio/common';
+import type { AskAgain, NotHere, VerifyOutput } from '../contract/call';
+import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
+import { failureOf } from './approvals/transitions';
+import { settleDoubt } from './approvals/resolve';
+import type { CallState, Settlement } from './approvals/state';
+import { markChanged } from './approvals/state';
+import { valueOf } from './messages';
+import { MOST_ASKED } from './think';
+import { verifyCall } from './call-activities';
+import type { Turn } from './turn';
+import {
+  doubt,
+  lost,
+  type LostActivity,
+  mostAttempts,
+  unreadable,
+  UNREADABLE,
+  unstarted,
+} from '../contract/call-messages';
+import type { ToolResult } from '../contract/result';
+import { errorMessage } from '../contract/errors';
+import { FAILURES } from '../contract/names';
+
+/** Asks in the background whether a call in doubt took effect. Stops asking when a person resolves the call first. */
+export function startVerify(turn: Turn, state: CallState, nonCancellable: CancellationScope): void {
+  turn.counts.inDoubt += 1;
+  const { generation } = state;
+  const scope = new CancellationScope({ cancellable: true, parent: nonCancellable });
+  void scope.run(() => askVerify(turn, state)).catch(ignoreCancellation);
+  const isSettled = (): boolean => state.phase !== 'in_doubt' || state.generation !== generation;
+  void nonCancellable.run(() => condition(isSettled)).then(() => scope.cancel());
+}
+
+async function askVerify(turn: Turn, state: CallState): Promise<void> {
+  const { generation } = state;
+  const answer = await verified(turn.agent, state).catch((error: unknown) => {
+    if (isCancellation(error)) throw error;
+    return undefined;
+  });
+  if (answer === undefined || answer.outcome === 'cannot_tell' || state.generation !== generation) return;
+  // The handler still runs, so it may take effect yet.
+  if (answer.outcome === 'did_not' && state.doubt?.running === true) return;
+  const now = Date.now();
+  const result =
+    answer.outcome === 'happened'
+      ? answer.result
+      : failureOf(state, { code: 'transport', message: answer.message }, now);
+  if (settleDoubt(turn.approvals, state, result)) markChanged(turn);
+}
+
+/** Asks again where the answer cannot be read, three times in all. Then only a person can resolve the call. */
+async function verified(agent: string, state: CallState): Promise<VerifyOutput | undefined> {
+  for (let asked = 1; asked <= MOST_ASKED; asked++) {
+    const answer = readVerifyOutput(valueOf(await verifyCall(agent, state, asked)), state.call.callId);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
+
+function ignoreCancellation(error: unknown): void {
+  if (!isCancellation(error)) throw error;
+}
+
+/** Reads what the activity of a call returned. A result that cannot be read leaves an unsafe call in doubt. */
+export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere {
+  const { callId, settings } = state.call;
+  const output = readCallOutput(valueOf(result), callId);
+  const isForged = output !== undefined && 'notHere' in output && output.secret !== state.secret;
+  if (output !== undefined && 'result' in output)
+    return { result: output.result, contentDigest: output.contentDigest };
+  if (output !== undefined && !isForged) return output;
+  if (settings.effect === 'unsafe') return { inDoubt: { message: UNREADABLE } };
+  return { result: failureOf(state, unreadable(), Date.now()) };
+}
+
+/**
+ * Decides what a failed activity means for its call. A schedule-to-start timeout, a cancellation before the start and "not
+ * registered" prove that the call never started, unless an earlier attempt could have been lost. Any other failure leaves
+ * an unsafe call in doubt.
+ */
+export function settlementOf(state: CallState, error: unknown, now: number): Exclude<Settlement, AskAgain> {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const activity = lostActivity(cause, isCancellation(error));
+  const { settings } = state.call;
+  const times = { openMs: now - state.scheduledAt, maximumAttempts: mostAttempts(settings) };
+  const proven = unstarted(activity, { ...settings, ...times });
+  if (proven !== undefined) return { result: failureOf(state, proven, now) };
+  if (settings.effect === 'unsafe') return { inDoubt: { message: doubt(activity) } };
+  const result = lastResult(cause, state.call.callId) ?? failureOf(state, lost(activity), now);
+  // A local activity that was cancelled leaves no event.
+  return activity.cancelled && settings.local === true ? { result, cause: 'cancelled' } : { result };
+}
+
+/** The server's reason where it cancels an activity that no worker has started. */
+const NOT_STARTED = 'ACTIVITY_ID_NOT_STARTED';
+
+function lostActivity(cause: unknown, cancelled: boolean): LostActivity {
+  return {
+    cancelled,
+    untaken: cause instanceof CancelledFailure && cause.details[0] === NOT_STARTED,
+    timeout: cause instanceof TimeoutFailure ? cause.timeoutType : undefined,
+    beaten: cause instanceof TimeoutFailure && cause.lastHeartbeatDetails !== undefined,
+    type: cause instanceof ApplicationFailure ? (cause.type ?? undefined) : undefined,
+    message: errorMessage(cause),
+  };
+}
+
+/** The last result of a call that was retried. The failure that asked for the retry carries it. */
+function lastResult(cause: unknown, callId: string): ToolResult | undefined {
+  if (!(cause instanceof ApplicationFailure) || cause.type !== FAILURES.retry) return undefined;
+  const [result] = cause.details ?? [];
+  return readResult(result, callId);
+}
+
+/** The failure of a turn whose model failed for good. No other activity can fail a turn: the calls of a step never throw. */
+export function modelFailure({ cause, message }: ActivityFailure): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: FAILURES.model,
+    message: cause?.message ?? message,
+    nonRetryable: true,
+  });
+}

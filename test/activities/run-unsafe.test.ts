@@ -1,0 +1,79 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { createJournal } from '../../src/activities/journal';
+import { createMemory } from '../../src/activities/conversation';
+import { verify } from '../../src/activities/run-unsafe';
+import type { VerifyOutput } from '../../src/contract/call';
+import { scriptedModel } from '../../src/models/scripted';
+import { defineAgent } from '../../src/tools/define-agent';
+import { defineTool } from '../../src/tools/define-tool';
+
+const logger = new DefaultLogger('ERROR');
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays.',
+  parameters: { type: 'object' },
+  safety: 'dangerous',
+  verify: () => ({ outcome: 'did_not' }),
+  handler: () => 'paid',
+});
+const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([]), tools: [pay] });
+const deps = {
+  agents: new Map([['a', agent]]),
+  toolNames: new Set(['pay']),
+  taskQueue: 'q',
+  agentWaitMs: 60_000,
+  run: {},
+  memory: createMemory(),
+  journal: createJournal('/nonexistent'),
+  log: logger,
+};
+
+/** Asks about a call of this agent and tool, so long after it was first scheduled. */
+function ask({
+  waited = 0,
+  attempt = 1,
+  ...named
+}: Partial<Record<'agent' | 'tool', string>> & { waited?: number; attempt?: number }) {
+  const call = {
+    agent: 'a',
+    callId: '1.1',
+    id: 'call_1',
+    tool: 'pay',
+    callKey: 'k',
+    generation: 0,
+    arguments: {},
+  };
+  const environment = new MockActivityEnvironment(
+    { attempt, scheduledTimestampMs: Date.now() - waited },
+    { logger },
+  );
+  return new Promise<VerifyOutput>((resolve, reject) => {
+    environment.run(() => verify(deps, { ...call, ...named }).then(resolve)).catch(reject);
+  });
+}
+
+it.each([
+  [{ agent: 'b' }, 'no worker with agent "b" here: the one that took this has a'],
+  [{ tool: 'charge' }, 'no worker with the tool charge of agent "a" here: the one that took this lacks it'],
+])(
+  'leaves %j to another worker, tells nothing before agentWait is over, then that it cannot tell',
+  async (named, lack) => {
+    const notHere = { type: 'countersign.not_here', message: lack, nonRetryable: false };
+    await expect(ask(named)).rejects.toMatchObject({ ...notHere, nextRetryDelay: 250 });
+    await expect(ask({ ...named, attempt: 50, waited: 59_000 })).rejects.toMatchObject({
+      ...notHere,
+      nextRetryDelay: 5000,
+    });
+    expect(await ask({ ...named, waited: 60_000 })).toEqual({ outcome: 'cannot_tell', message: lack });
+  },
+);
+
+it('asks the tool that is here, also late', async () => {
+  expect(await ask({ waited: 3_600_000 })).toMatchObject({ outcome: 'did_not' });
+});
+
+it('gives up after attempts that were lost, when agentWait is over', async () => {
+  expect(await ask({ attempt: 6, waited: 59_000 })).toMatchObject({ outcome: 'did_not' });
+  expect(await ask({ attempt: 6, waited: 60_000 })).toMatchObject({ outcome: 'cannot_tell' });
+});

@@ -1,0 +1,209 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { ApplicationFailure } from '@temporalio/activity';
+import { createJournal } from '../../src/activities/journal';
+import { createMemory } from '../../src/activities/conversation';
+import { think } from '../../src/activities/think';
+import type { ThinkOutput } from '../../src/contract/think';
+import { scriptedModel, type ScriptedReply } from '../../src/models/scripted';
+import { type AgentOptions, defineAgent } from '../../src/tools/define-agent';
+import { defineTool } from '../../src/tools/define-tool';
+import { type Model, ModelError, type ModelReply } from '../../src/models/model';
+
+const logger = new DefaultLogger('ERROR');
+
+/** One step of an agent that is asked for this. */
+function step(reply: ScriptedReply, preview: () => string) {
+  const tool = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: { type: 'object', properties: { n: { type: 'number' } } },
+    safety: 'dangerous',
+    preview,
+    handler: () => 'paid',
+  });
+  const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([reply]), tools: [tool] });
+  const deps = {
+    agents: new Map([['a', agent]]),
+    toolNames: new Set(['pay']),
+    taskQueue: 'q',
+    agentWaitMs: 0,
+    run: {},
+    memory: createMemory(),
+    journal: createJournal('/nonexistent'),
+    log: logger,
+  };
+  const input = { agent: 'a', step: 1, words: ['go'], results: [], droppedBefore: 0 };
+  const environment = new MockActivityEnvironment({}, { logger });
+  return new Promise<ThinkOutput>((resolve, reject) => {
+    environment.run(() => think(deps, input).then(resolve)).catch(reject);
+  });
+}
+
+it('makes 64 previews for 1,000 calls', async () => {
+  let made = 0;
+  const toolCalls = Array.from({ length: 1000 }, (_, n) => ({ name: 'pay', arguments: { n } }));
+  const { calls } = await step({ toolCalls }, () => `preview ${++made}`);
+  expect(made).toBe(64);
+  expect(calls.map(({ kind }) => kind)).toEqual([...Array(64).fill('ask'), ...Array(936).fill('invalid')]);
+});
+
+it('cuts the ids of a model, and keeps them unique', async () => {
+  const toolCalls = [1, 2].map((n) => ({ id: 'x'.repeat(1_000_000) + n, name: 'pay', arguments: { n } }));
+  const { calls } = await step({ toolCalls }, () => 'preview');
+  expect(calls.map(({ id }) => id)).toEqual(['x'.repeat(200), 'call_2']);
+});
+
+describe('asking a model', () => {
+  const MINUTE = 60_000;
+
+  type Ask = (attempt: number) => ModelReply | Promise<ModelReply>;
+  type Outcome = { output?: ThinkOutput; failure?: ApplicationFailure; left: unknown };
+
+  /** One attempt of the activity, with what the attempt before left in its heartbeat. */
+  async function attempt(ask: Ask, options: Attempt = {}): Promise<Outcome> {
+    const { number = 1, heartbeatDetails, limits = {}, results = [] } = options;
+    const model: Model = { id: 'test/m', generate: async () => ask(number) };
+    const agent = defineAgent({ name: 'a', instructions: 'x', model, tools: [], limits });
+    const deps = {
+      agents: new Map([['a', agent]]),
+      toolNames: new Set<string>(),
+      taskQueue: 'q',
+      agentWaitMs: 0,
+      run: {},
+      memory: createMemory(),
+      journal: createJournal('/nonexistent'),
+      log: logger,
+    };
+    const info = { attempt: number, heartbeatDetails, startToCloseTimeoutMs: 10 * MINUTE };
+    const environment = new MockActivityEnvironment(info, { logger });
+    let left: unknown = heartbeatDetails;
+    environment.on('heartbeat', (details: unknown) => {
+      left = details;
+    });
+    const input = { agent: 'a', step: 1, words: ['go'], results, droppedBefore: 0 };
+    try {
+      return { output: await environment.run(() => think(deps, input)), left };
+    } catch (error) {
+      if (error instanceof ApplicationFailure) return { failure: error, left };
+      throw error;
+    }
+  }
+
+  interface Attempt {
+    number?: number;
+    heartbeatDetails?: unknown;
+    limits?: AgentOptions['limits'];
+    results?: [];
+  }
+
+  /** Attempts as Temporal makes them, without the waits; `wait` is told each. Gives the last failure, or the output. */
+  async function attempts(ask: Ask, limits: AgentOptions['limits'] = {}) {
+    const waits: number[] = [];
+    let left: unknown;
+    for (let number = 1; number < 1_000; number++) {
+      const outcome = await attempt(ask, { number, heartbeatDetails: left, limits });
+      left = outcome.left;
+      const { failure } = outcome;
+      if (failure === undefined || failure.nonRetryable === true) return { ...outcome, number, waits };
+      waits.push(Number(failure.nextRetryDelay));
+    }
+    throw new Error('it is asked without end');
+  }
+
+  const fail = (kind: 'server' | 'rate_limit' | 'auth' | 'request', retryAfterMs?: number) => (): never => {
+    const retryable = kind === 'server' || kind === 'rate_limit';
+    throw new ModelError(kind, 'test/m: it broke', {
+      retryable,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  };
+  const sum = (numbers: number[]): number => numbers.reduce((all, one) => all + one, 0);
+
+  test('a model that is broken is asked with growing waits until modelRetryFor, and named', async () => {
+    const { failure, number, waits } = await attempts(fail('server'));
+    expect(failure?.message).toMatch(
+      /^test\/m: it broke \(given up after \d+ attempts in 1?\d min; modelRetryFor is 10 min\)$/,
+    );
+    expect(sum(waits)).toBeLessThanOrEqual(10 * MINUTE);
+    expect(sum(waits)).toBeGreaterThan(8 * MINUTE);
+    expect(waits[0]).toBeLessThanOrEqual(1_250);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(75_000);
+    expect(number).toBeLessThan(30);
+  });
+
+  test('the agent says for how long', async () => {
+    const { waits } = await attempts(fail('server'), { modelRetryFor: '20s' });
+    expect(sum(waits)).toBeLessThan(20_000);
+    expect(waits.length).toBeGreaterThan(2);
+  });
+
+  test.each(['auth', 'request'] as const)('%s is not asked again', async (kind) => {
+    expect(await attempts(fail(kind))).toMatchObject({ number: 1, failure: { message: 'test/m: it broke' } });
+  });
+
+  test('what the server asks to wait is waited', async () => {
+    const { waits } = await attempts(fail('rate_limit', 2 * MINUTE));
+    expect(waits).toEqual([2 * MINUTE, 2 * MINUTE, 2 * MINUTE, 2 * MINUTE]);
+  });
+
+  test('a wait that is longer than modelRetryFor is not begun', async () => {
+    const { number, failure } = await attempts(fail('rate_limit', 60 * MINUTE));
+    expect(number).toBe(1);
+    expect(failure?.message).toContain('it asks to wait 60 min');
+  });
+
+  test('a model that never answers and does not look at its signal is left when its time is over', async () => {
+    const { failure, waits } = await attempts(() => new Promise(() => {}), {
+      modelTimeout: 50,
+      modelRetryFor: '3s',
+    });
+    expect(waits.length).toBeGreaterThan(0);
+    expect(failure?.message).toMatch(/^test\/m: the model did not answer within \d+ ms \(given up after/);
+  });
+
+  test('the last attempt has no more time than is left', async () => {
+    const details = { failures: 3, spentMs: 10 * MINUTE - 80, empty: 0, emptySince: 0, lost: 0, open: false };
+    const { failure } = await attempt(() => new Promise(() => {}), { number: 4, heartbeatDetails: details });
+    expect(failure).toMatchObject({
+      nonRetryable: true,
+      message: expect.stringMatching(/did not answer within \d\d ms/),
+    });
+  });
+
+  test('any error names the model', async () => {
+    const broken = () => {
+      throw new TypeError('x is not a function');
+    };
+    expect((await attempt(broken)).failure).toMatchObject({
+      message: 'test/m: x is not a function',
+      type: 'countersign.model.unknown',
+    });
+  });
+
+  const EMPTY: ModelReply = { text: '', toolCalls: [], finishReason: 'stop' };
+
+  test('an empty reply before any tool ran is asked for three times, soon after one another', async () => {
+    const { failure, number, waits } = await attempts(() => EMPTY);
+    expect(number).toBe(3);
+    expect(sum(waits)).toBeLessThan(15_000);
+    expect(failure?.message).toBe('test/m: the model answered nothing (stop) (asked 3 times)');
+  });
+
+  test('a reply that ends its worker is not asked for without end', async () => {
+    const gone = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 9, open: true };
+    const { failure } = await attempt(() => EMPTY, { number: 11, heartbeatDetails: gone });
+    expect(failure).toMatchObject({
+      nonRetryable: true,
+      message: 'test/m: 10 workers ended while they asked the model',
+    });
+  });
+
+  test.each([undefined, null, 'text', { failures: 'many' }])(
+    'what another version left, %j, counts as nothing',
+    async (heartbeatDetails) => {
+      const { failure } = await attempt(fail('server'), { number: 5, heartbeatDetails });
+      expect(failure).toMatchObject({ nonRetryable: false });
+    },
+  );
+});

@@ -1,0 +1,134 @@
+import {
+  type BatchOptions,
+  type BatchWish,
+  type Candidate,
+  checkNoBatch,
+  planBatch,
+  planLines,
+  readBatch,
+  resultLine,
+} from '../../src/cli/batch';
+import { createStyle } from '../../src/cli/print/screen';
+import type { InboxItem } from '../../src/client';
+import { parseWhere } from '../../src/cli/where';
+import type { RequestOpened } from '../../src/history/events';
+import { call, inboxItem, NOW, proposal, request, testScreen } from './support';
+
+describe('the batch that options mean', () => {
+  it.each<[string, BatchOptions, 'approved' | 'denied', string | undefined, RegExp]>([
+    ['a call beside --all', { tool: 'pay' }, 'approved', 't/1.1', /--all and a call exclude each other/],
+    ['approving without a tool', { agent: 'clerk' }, 'approved', undefined, /approve --all needs --tool/],
+    ['denying everything', {}, 'denied', undefined, /deny --all needs --tool, --agent or --where/],
+    ['a condition that cannot be read', { tool: 'pay', where: '(' }, 'approved', undefined, /--where/],
+  ])('refuses %s', (_, options, decision, target, message) => {
+    expect(() => readBatch(options, decision, target)).toThrow(
+      expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
+    );
+  });
+
+  it('takes who decides, why, and the filters', () => {
+    const batch = readBatch(
+      { tool: 'pay', olderThan: '10m', as: 'ann', reason: 'late', yes: true },
+      'denied',
+    );
+    expect(batch).toMatchObject({
+      query: { tool: 'pay', olderThanMs: 600_000 },
+      wish: { decision: 'denied', where: undefined },
+      said: { approver: 'ann', reason: 'late' },
+      yes: true,
+      json: false,
+    });
+  });
+});
+
+it.each<[keyof BatchOptions, BatchOptions]>([
+  ['where', { where: 'true' }],
+  ['tool', { tool: 'pay' }],
+  ['limit', { limit: '5' }],
+])('--%s needs --all', (name, options) => {
+  expect(() => checkNoBatch(options)).toThrow(
+    expect.objectContaining({ code: 'usage', message: `--${name} goes with --all` }),
+  );
+});
+
+it('says so where a decision only waits on record', () => {
+  const line = resultLine(
+    { turn: 't-1', callId: '1.1', tool: 'pay', answer: { status: 'recorded', decisionId: 'd' } },
+    createStyle(false),
+  );
+  expect(line).toBe('t-1/1.1 recorded; it takes effect when a worker returns');
+});
+
+const item = (extra: Partial<InboxItem> = {}): InboxItem => inboxItem({ callKey: 'key:1.1', ...extra });
+const candidate = (opened: RequestOpened = request()): Candidate => ({
+  item: item(),
+  call: call({ request: opened }),
+});
+const wish = (extra: Partial<BatchWish> = {}): BatchWish => ({
+  decision: 'approved',
+  where: undefined,
+  now: NOW + 60_000,
+  ...extra,
+});
+
+describe('what is decided together', () => {
+  it('is what the condition chose', () => {
+    const candidates = [5, 50].map((amount) => candidate(request({ arguments: { amount } })));
+    const { planned, leftOut } = planBatch(
+      candidates,
+      wish({ where: parseWhere('args.amount<50 and age >= 1m') }),
+    );
+    expect(planned.map(({ request: { arguments: args } }) => args)).toEqual([{ amount: 5 }]);
+    expect(leftOut).toEqual([]);
+  });
+
+  const single = (opened: RequestOpened): [string, Candidate] => [opened.tool, candidate(opened)];
+  it.each<[string, Candidate, RegExp]>([
+    [
+      'a tool that wants each on its own',
+      candidate(request({ noBatch: true })),
+      /each one decided on its own/,
+    ],
+    ['several hunks', single(proposal())[1], /2 hunks/],
+    ['what deceives the eye', candidate(request({ arguments: { to: 'ann\u202e' } })), /deceive the eye/],
+    [
+      'letters that pass for others',
+      candidate(request({ arguments: { to: 'p\u0430ypal' } })),
+      /deceive the eye/,
+    ],
+  ])('is never %s; a denial is', (_name, one, why) => {
+    const { planned, leftOut } = planBatch([one], wish());
+    expect(planned).toEqual([]);
+    expect(leftOut).toEqual([{ item: one.item, why: expect.stringMatching(why) }]);
+    expect(planBatch([one], wish({ decision: 'denied' })).planned).toHaveLength(1);
+  });
+
+  it.each<[string, Candidate]>([
+    ['a call that is gone', { item: item(), call: undefined }],
+    ['one that is decided', { item: item(), call: call({ phase: 'approved' }) }],
+    ['one in doubt', { item: item({ kind: 'in_doubt' }), call: call({ phase: 'in_doubt' }) }],
+    ['one that was asked anew', { item: item({ callKey: 'other' }), call: call() }],
+  ])('is never %s', (_name, one) => {
+    for (const decision of ['approved', 'denied'] as const) {
+      expect(planBatch([one], wish({ decision }))).toEqual({ planned: [], leftOut: [] });
+    }
+  });
+});
+
+describe('what is shown before', () => {
+  it('is a table, and what is left out', () => {
+    const plan = planBatch([candidate(), candidate(request({ noBatch: true }))], wish());
+    expect(planLines(plan, wish(), testScreen(80))).toEqual([
+      'to be approved:',
+      'CALL     TOOL  AGENT  WAITS  CALLS FOR',
+      't-1/1.1  pay   clerk  1 min  pay amount=10',
+      'left out: t-1/1.1: its tool wants each one decided on its own',
+    ]);
+  });
+
+  it('says that nothing fits', () => {
+    expect(planLines({ planned: [], leftOut: [] }, wish(), testScreen())).toEqual([
+      'Nothing fits; nothing is decided.',
+    ]);
+  });
+});

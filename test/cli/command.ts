@@ -1,0 +1,43 @@
+import { Command } from 'commander';
+import type { Countersign } from '../../src/client';
+import type { Context } from '../../src/cli/context';
+import { testScreen } from './support';
+
+/** What a command printed, and what it asked of the server. */
+export interface CommandRun {
+  printed: string[];
+  asked: [method: string, ...args: unknown[]][];
+}
+
+type Answers = Partial<Record<keyof Countersign, unknown>>;
+
+/** Runs one command on a server that answers like this; `find` takes each prefix for the whole id. */
+export async function runCommand(
+  add: (program: Command, context: Context) => void,
+  answers: Answers,
+  ...args: string[]
+): Promise<CommandRun> {
+  const screen = testScreen();
+  const asked: CommandRun['asked'] = [];
+  const client: Countersign = new Proxy(Object.create(null), {
+    get:
+      (_, method) =>
+      async (...given: unknown[]) => {
+        const name = String(method);
+        if (name === 'find') return given[0];
+        asked.push([name, ...given]);
+        return Reflect.get(answers, name);
+      },
+  });
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  add(program, {
+    screen,
+    env: {},
+    keyboard: undefined,
+    options: () => ({}),
+    withClient: (use) => use(client),
+    command: (line) => `cs ${line}`,
+  });
+  await program.parseAsync(args, { from: 'user' });
+  return { printed: screen.printed, asked };
+}

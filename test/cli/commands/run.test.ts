@@ -1,0 +1,24 @@
+import { addRun } from '../../../src/cli/commands/run';
+import { runCommand } from '../command';
+
+const start = { turn: 't-1', runId: 'r-1' };
+const run = (...args: string[]) => runCommand(addRun, { start }, 'run', 'clerk', ...args);
+
+it.each<[name: string, args: string[], printed: string]>([
+  ['its id', [], 't-1'],
+  ['both ids as JSON', ['--json'], '{"turn":"t-1","runId":"r-1"}'],
+])('only starts a turn with --detach, and prints %s', async (_name, args, printed) => {
+  const found = await run('pay ann', '--detach', '--queue', 'other', ...args);
+  expect(found).toEqual({
+    printed: [printed],
+    asked: [['start', { agent: 'clerk', prompt: 'pay ann', taskQueue: 'other' }]],
+  });
+});
+
+it.each([
+  ['--detach with --wait', ['pay', '--detach', '--wait', '1m']],
+  ['a time that is not one', ['pay', '--wait', 'soon']],
+  ['a prompt of a file that is not there', ['@/no/such/file']],
+])('refuses %s', async (_name, args) => {
+  await expect(run(...args)).rejects.toMatchObject({ code: 'usage' });
+});

@@ -1,0 +1,50 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkConfig, checkNode } from '../../../src/cli/doctor/machine';
+import { scratchDirectory } from '../../support/scratch';
+
+const scratch = scratchDirectory();
+const before = process.cwd();
+beforeEach(() => process.chdir(scratch()));
+afterEach(() => process.chdir(before));
+
+/** A config that leaves a trace where it runs. */
+const put = (): void =>
+  writeFileSync(
+    'countersign.config.cjs',
+    `require('node:fs').writeFileSync(${JSON.stringify(join(scratch(), 'ran'))}, ''); throw new Error('it ran');`,
+  );
+
+it('runs no config that was not named, and says so', async () => {
+  put();
+  expect(await checkConfig(undefined)).toEqual({
+    finding: {
+      name: 'config',
+      state: 'skipped',
+      detail: 'countersign.config.cjs is here and was not run',
+      todo: expect.stringMatching(/countersign doctor countersign\.config\.cjs$/),
+    },
+  });
+  expect(existsSync('ran')).toBe(false);
+});
+
+it('runs the one that is named', async () => {
+  put();
+  expect(await checkConfig('countersign.config.cjs')).toMatchObject({
+    finding: { state: 'bad', detail: expect.stringContaining('it ran') },
+  });
+  expect(existsSync('ran')).toBe(true);
+});
+
+it('needs none', async () => {
+  expect(await checkConfig(undefined)).toMatchObject({ finding: { state: 'ok' } });
+});
+
+it.each([
+  ['20.19.0', 'ok'],
+  ['24.1.0', 'ok'],
+  ['20.18.9', 'bad'],
+  ['18.20.0', 'bad'],
+])('Node.js %s is %s', (version, state) => {
+  expect(checkNode(version).state).toBe(state);
+});

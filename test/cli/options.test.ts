@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readArguments, readMoment, readCount, readText, readTime } from '../../src/cli/options';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'countersign-cli-'));
+  writeFileSync(join(directory, 'args.json'), '{"path": "ü.txt"}\n');
+  writeFileSync(join(directory, 'broken.json'), '{"path": ');
+  writeFileSync(join(directory, 'latin.json'), Buffer.from('{"path": "ü"}', 'latin1'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const usage = expect.objectContaining({ code: 'usage' });
+
+describe('text', () => {
+  it('is itself, or what a file holds', async () => {
+    await expect(readText('a@b', '--content')).resolves.toBe('a@b');
+    await expect(readText(`@${join(directory, 'args.json')}`, '--content')).resolves.toBe(
+      '{"path": "ü.txt"}\n',
+    );
+  });
+
+  it.each(['@no-such-file', '@', '@.'])('from %s is a mistake that names the option', async (value) => {
+    await expect(readText(value, '--content')).rejects.toThrow(usage);
+    await expect(readText(value, '--content')).rejects.toThrow(`--content ${value}`);
+  });
+});
+
+describe('arguments', () => {
+  it('are an object, written or in a file', async () => {
+    await expect(readArguments('{"a":1}')).resolves.toEqual({ a: 1 });
+    await expect(readArguments(`@${join(directory, 'args.json')}`)).resolves.toEqual({ path: 'ü.txt' });
+  });
+
+  it.each(['', '{', '[]', 'null', '3', '"a"', '{"a":1} x'])('refuses %j', async (text) => {
+    await expect(readArguments(text)).rejects.toThrow(usage);
+  });
+
+  it.each([
+    ['a number that would become another', '{"a":{"id":9007199254740993}}', /\/a\/id: .* 9007199254740992/],
+    ['a key that is there twice', '{"a":1,"a":2}', /\/a: .*twice/],
+    ['half a character', '{"a":"\\ud83d"}', /\/a: .*half a character/],
+  ])('refuses %s and names the place', async (_what, text, message) => {
+    await expect(readArguments(text)).rejects.toThrow(message);
+  });
+
+  it('refuses a file that is not JSON, and one that is not UTF-8', async () => {
+    await expect(readArguments(`@${join(directory, 'broken.json')}`)).rejects.toThrow(/not JSON/);
+    await expect(readArguments(`@${join(directory, 'latin.json')}`)).rejects.toThrow(/not UTF-8/);
+  });
+});
+
+describe('times and counts', () => {
+  it.each([
+    ['30s', 30_000],
+    ['5m', 300_000],
+    ['10', 10_000],
+    ['0', 0],
+    ['2 hours', 7_200_000],
+  ])('%s is %d ms', (text, ms) => {
+    expect(readTime(text, '--wait')).toBe(ms);
+  });
+
+  it.each(['', 'soon', '-5s', '99 years', '1s1'])('refuses the time %j', (text) => {
+    expect(() => readTime(text, '--wait')).toThrow(usage);
+  });
+
+  it.each(['', '0', '-1', '1.5', 'x', '1e3', '99999999999999999999'])('refuses the count %j', (text) => {
+    expect(() => readCount(text, '--limit')).toThrow(usage);
+  });
+
+  it('takes a count', () => {
+    expect(readCount('20', '--limit')).toBe(20);
+  });
+});
+
+describe('moments', () => {
+  const now = Date.parse('2026-11-21T12:00:00Z');
+
+  it.each([
+    ['2026-11-20', '2026-11-20T00:00:00.000Z'],
+    ['2026-11-20T08:30:00Z', '2026-11-20T08:30:00.000Z'],
+    ['2026-11-20T08:30:00.5+01:00', '2026-11-20T07:30:00.500Z'],
+    ['24h', '2026-11-20T12:00:00.000Z'],
+    ['7d', '2026-11-14T12:00:00.000Z'],
+    ['7 days', '2026-11-14T12:00:00.000Z'],
+  ])('%s is %s', (text, moment) => {
+    expect(readMoment(text, '--since', now)).toBe(moment);
+  });
+
+  it.each([
+    '',
+    'yesterday',
+    '7',
+    '2026',
+    '2026-13-01',
+    '2026-11-20 ',
+    '12x',
+    '-1d',
+    '99 years',
+    "2026-01-01' OR '1",
+  ])('refuses %j', (text) => {
+    expect(() => readMoment(text, '--since', now)).toThrow(usage);
+  });
+});

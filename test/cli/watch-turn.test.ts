@@ -1,0 +1,108 @@
+import type { Countersign } from '../../src/client/types';
+import { followTurn } from '../../src/cli/watch-turn';
+import type { TurnEvent } from '../../src/history/events';
+import { AT, request } from './support';
+
+const head = { eventId: 1, at: AT };
+const START: TurnEvent = {
+  ...head,
+  type: 'turn_started',
+  turn: 't',
+  runId: 'r',
+  agent: 'a',
+  prompt: 'p',
+  taskQueue: 'q',
+};
+const STEP: TurnEvent = {
+  ...head,
+  type: 'step',
+  step: 1,
+  text: '',
+  model: 'm',
+  finishReason: 'stop',
+  calls: [{ callId: '1.1', id: 'm', tool: 'pay', kind: 'ask', arguments: {} }],
+};
+const END: TurnEvent = { ...head, eventId: 20, type: 'turn_ended', status: 'answered', answer: 'done' };
+
+/** A web inbox whose turn has these events and, where it is `open`, no end yet. */
+const client = (events: TurnEvent[], open = false): Pick<Countersign, 'follow'> => ({
+  async *follow(_turn, { signal } = {}) {
+    yield* events;
+    if (open)
+      await new Promise<void>((resolve) =>
+        signal?.addEventListener('abort', () => resolve(), { once: true }),
+      );
+  },
+});
+
+const follow = async (
+  from: ReturnType<typeof client>,
+  plan: { waitMs?: number; signal?: AbortSignal } = {},
+) => {
+  const seen: string[] = [];
+  const { end, view } = await followTurn(from, {
+    turn: 't',
+    signal: new AbortController().signal,
+    onSilence: () => Promise.resolve(),
+    onEvent: (event) => seen.push(event.type),
+    ...plan,
+  });
+  return { end, seen, status: view.status };
+};
+
+describe('following a turn', () => {
+  it('hands on every event until the end', async () => {
+    await expect(follow(client([START, STEP, request(), END]))).resolves.toEqual({
+      end: 'ended',
+      seen: ['turn_started', 'step', 'request_opened', 'turn_ended'],
+      status: 'answered',
+    });
+  });
+
+  it('gives up when a person takes too long', async () => {
+    await expect(follow(client([START, STEP, request()], true), { waitMs: 20 })).resolves.toMatchObject({
+      end: 'waiting',
+      status: 'waiting',
+    });
+  });
+
+  it('gives up at once when it is late and only then has to wait for a person', async () => {
+    const late = {
+      async *follow(): AsyncIterable<TurnEvent> {
+        yield START;
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        yield STEP;
+        yield request();
+        yield END;
+      },
+    };
+    await expect(follow(late, { waitMs: 1 })).resolves.toMatchObject({ end: 'waiting' });
+  });
+
+  it('does not give up on a turn that runs', async () => {
+    const slow = {
+      async *follow(): AsyncIterable<TurnEvent> {
+        yield START;
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        yield END;
+      },
+    };
+    await expect(follow(slow, { waitMs: 1 })).resolves.toMatchObject({ end: 'ended' });
+  });
+
+  it('ends when it is interrupted, whatever the turn does', async () => {
+    const stop = new AbortController();
+    const following = follow(client([START, STEP, request()], true), { signal: stop.signal });
+    setImmediate(() => stop.abort());
+    await expect(following).resolves.toMatchObject({ end: 'interrupted' });
+  });
+
+  it('hands on what goes wrong', async () => {
+    const broken = {
+      async *follow(): AsyncIterable<TurnEvent> {
+        throw new Error('gone');
+      },
+    };
+    await expect(follow(broken)).rejects.toThrow('gone');
+  });
+});

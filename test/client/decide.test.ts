@@ -1,0 +1,76 @@
+import { answerDecision, answerResolution } from '../../src/client/decide';
+import { viewOf, type TurnView } from '../../src/history/view';
+import { accepted, ask, item, run, Script } from '../history/script';
+
+/** A turn that ended with one request decided, one expired, one open, and a call that needed nobody. */
+function ended(): TurnView {
+  const calls = [ask('1.1'), ask('1.2'), ask('1.3', {}, { requestExpiresMs: null }), run('1.4')];
+  const script = new Script().started().task().think(1, calls);
+  script.open([item('1.1'), item('1.2'), item('1.3', { deadline: null })]);
+  script.update('decide', { callId: '1.1', decision: 'denied' }, accepted('1.1', 'denied'));
+  script
+    .wait(60_000)
+    .task()
+    .close({ expired: ['1.2'] }, [item('1.3', { deadline: null })]);
+  script.add({ kind: 'canceled' });
+  return viewOf(script.fold());
+}
+
+test.each([
+  ['1.1', 'already_decided'],
+  ['1.2', 'expired'],
+  ['1.3', 'cancelled'],
+  ['1.4', 'unknown_call'],
+  ['9.9', 'unknown_call'],
+])('deciding on %s after the end: %s', (callId, code) => {
+  const answer = answerDecision(ended(), { callId, decision: 'approved', decisionId: 'mine' });
+  expect(answer).toMatchObject({
+    status: 'refused',
+    verdict: { accepted: false, code, callId, decisionId: 'mine' },
+  });
+});
+
+test('who decided is shown', () => {
+  const answer = answerDecision(ended(), { callId: '1.1', decision: 'approved' });
+  expect(answer).toMatchObject({ verdict: { standing: { decision: 'denied', approver: 'ann' } } });
+});
+
+test('a repeat of the decision that stands is accepted', () => {
+  const answer = answerDecision(ended(), { callId: '1.1', decision: 'denied', decisionId: 'd-1.1-denied' });
+  expect(answer).toMatchObject({
+    status: 'accepted',
+    verdict: { accepted: true, decision: 'denied', approver: 'ann' },
+  });
+});
+
+test.each([{ decision: 'approved' as const }, { decision: 'denied' as const, reason: 'changed my mind' }])(
+  'the same id with other content is not a repeat: %p',
+  (content) => {
+    const answer = answerDecision(ended(), { callId: '1.1', decisionId: 'd-1.1-denied', ...content });
+    expect(answer).toMatchObject({ status: 'refused', verdict: { code: 'malformed' } });
+  },
+);
+
+/** A turn with a call that was in doubt, and what became of it. */
+function doubted(resolution?: string): TurnView {
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [ask('1.1')])
+    .open([item('1.1')]);
+  script.update('decide', { callId: '1.1', decision: 'approved' }, accepted('1.1', 'approved'));
+  script.fails(script.call(ask('1.1')), { message: 'pipe' }).open([item('1.1', { kind: 'in_doubt' })]);
+  if (resolution !== undefined)
+    script.update('resolve', { callId: '1.1', resolution }, accepted('1.1', resolution));
+  script.add({ kind: 'canceled' });
+  return viewOf(script.fold());
+}
+
+test.each([
+  [doubted(), '1.1', 'cancelled'],
+  [doubted('did-not'), '1.1', 'already_decided'],
+  [ended(), '1.1', 'not_in_doubt'],
+  [ended(), '9.9', 'unknown_call'],
+])('resolving after the end %#: %s %s', (view, callId, code) => {
+  expect(answerResolution(view, { callId, resolution: 'happened' })).toMatchObject({ verdict: { code } });
+});

@@ -1,0 +1,39 @@
+import { DECISION, isDenial, RESOLUTION } from '../../src/contract/decision';
+import { messageCheck } from '../../src/contract/schema/message';
+
+test.each<[Parameters<typeof isDenial>[0], boolean]>([
+  [{ decision: 'denied' }, true],
+  [{ decision: 'approved', hunks: [] }, true],
+  [{ decision: 'approved', hunks: ['1'] }, false],
+  [{ decision: 'approved' }, false],
+  [{ decision: 'modified' }, false],
+  [{}, false],
+])('%j is a denial: %s', (decision, denial) => {
+  expect(isDenial(decision)).toBe(denial);
+});
+
+const decision = { callId: '1.1', decision: 'approved' };
+
+test.each<[string, unknown, boolean]>([
+  ['a bare approval', decision, true],
+  ['one with all fields', { ...decision, hunks: ['1'], reason: '', seenDigest: 'a'.repeat(64) }, true],
+  ['no call', { decision: 'approved' }, false],
+  ['a call id with a blank', { ...decision, callId: '1 1' }, false],
+  ['another word', { ...decision, decision: 'yes' }, false],
+  ['a digest that is too short', { ...decision, seenDigest: 'ab' }, false],
+  ['a field nobody knows', { ...decision, force: true }, false],
+  ['authenticated: false', { ...decision, authenticated: false }, false],
+  ['a text', 'approved', false],
+  ['nothing', undefined, false],
+])('as a decision, %s fits: %s', (_, message, fits) => {
+  expect(messageCheck(DECISION)(message).length === 0).toBe(fits);
+});
+
+test.each<[string, unknown, boolean]>([
+  ['run-again', { callId: '1.1', resolution: 'run-again' }, true],
+  ['what it returned', { callId: '1.1', resolution: 'happened', content: 'paid' }, true],
+  ['a decision', decision, false],
+  ['a reason that is too long', { callId: '1.1', resolution: 'did-not', reason: 'x'.repeat(1e6) }, false],
+])('as a resolution, %s fits: %s', (_, message, fits) => {
+  expect(messageCheck(RESOLUTION)(message).length === 0).toBe(fits);
+});

@@ -1,0 +1,164 @@
+import { LIMITS } from '../../src/contract/limits';
+import {
+  isTurnInput,
+  readCallOutput,
+  readPrepareOutput,
+  readResult,
+  readThinkOutput,
+  readVerifyOutput,
+} from '../../src/contract/payloads';
+import { result, thinkOutput } from '../history/script';
+import { PLAN, validCall } from '../support/calls';
+
+const call = validCall();
+const invalid = { kind: 'invalid', callId: '1.1', id: 'm', tool: 'x y', proposed: {}, result: result('1.1') };
+const remote = { kind: 'remote', callId: '1.1', id: 'm', tool: 'pay', taskQueue: 'far', raw: '{}' };
+const failed = { ...result('1.1'), success: false, error: { code: 'tool', message: 'no' } };
+
+describe('a reply', () => {
+  it.each<[string, unknown]>([
+    ['without calls', thinkOutput([])],
+    ['with a call that runs', thinkOutput([validCall({ kind: 'run' })])],
+    ['with a call that shows a plan', thinkOutput([validCall({ plan: PLAN })])],
+    ['with a call whose request never expires', thinkOutput([validCall({ expiresMs: null })])],
+    ['with a call that cannot run, of any name', { ...thinkOutput([]), calls: [invalid] }],
+    ['with a call of another queue', { ...thinkOutput([]), calls: [remote] }],
+    ['with what it used', { ...thinkOutput([]), usage: { inputTokens: 1, outputTokens: 2 } }],
+  ])('%s is read', (_case, output) => {
+    expect(readThinkOutput(output)).toBe(output);
+  });
+
+  const change = (more: object) => ({ ...thinkOutput([]), calls: [{ ...call, ...more }] });
+  const settings = (more: object) => change({ settings: { ...call.settings, ...more } });
+
+  it.each<[string, unknown]>([
+    ['that is nothing', undefined],
+    ['that is a text', 'done'],
+    ['that is a list', []],
+    ['without an id', { ...thinkOutput([]), replyId: '' }],
+    ['without calls', { ...thinkOutput([]), calls: undefined }],
+    ['of an order that nobody knows', { ...thinkOutput([]), order: 'random' }],
+    ['of half a step', { ...thinkOutput([]), maxSteps: 0.5 }],
+    ['with two calls of one id', thinkOutput([call, call])],
+    ['with a call of a kind that nobody knows', change({ kind: 'skip' })],
+    ['with a call whose id is too long', change({ callId: 'x'.repeat(65) })],
+    ['with a call that is one of our activities', change({ tool: 'countersign.think' })],
+    ['with a call without arguments', change({ arguments: 'none' })],
+    ['with arguments that are not JSON', change({ arguments: { at: Number.NaN } })],
+    ['with a time that no timer takes', settings({ timeoutMs: 1e13 })],
+    ['with a time of nothing', settings({ startWithinMs: 0 })],
+    ['with half an attempt', settings({ retry: { ...call.settings.retry, maximumAttempts: 0.5 } })],
+    ['with an effect that nobody knows', settings({ effect: 'maybe' })],
+    ['with fewer tokens than none', { ...thinkOutput([]), usage: { inputTokens: -1 } }],
+    [
+      'with a result that failed and does not say why',
+      { ...thinkOutput([]), calls: [{ ...invalid, result: { ...result('1.1'), success: false } }] },
+    ],
+  ])('%s is not read', (_case, output) => {
+    expect(readThinkOutput(output)).toBeUndefined();
+  });
+});
+
+describe('what is of one call is read for that call only', () => {
+  it.each<[string, (value: unknown, callId: string) => unknown, unknown]>([
+    ['a prepared call', readPrepareOutput, { call }],
+    ['an output', readCallOutput, { result: result('1.1') }],
+    ['an output that failed', readCallOutput, { result: failed }],
+    ['what it did', readVerifyOutput, { outcome: 'happened', result: result('1.1') }],
+    ['a result', readResult, result('1.1')],
+  ])('%s', (_case, read, value) => {
+    expect(read(value, '1.1')).toBe(value);
+    expect(read(value, '1.2')).toBeUndefined();
+  });
+});
+
+it.each<[string, unknown, boolean]>([
+  ['a doubt', { inDoubt: { message: 'lost' } }, true],
+  ['a doubt with what it had', { inDoubt: { message: 'lost', partial: 'half', running: true } }, true],
+  ['a doubt without words', { inDoubt: {} }, false],
+  ['a doubt that does not run', { inDoubt: { message: 'lost', running: false } }, false],
+  ['a question', { askAgain: 'outdated' }, true],
+  ['nobody here', { notHere: 'no agent', secret: 's' }, true],
+  ['nobody here, with a number', { notHere: 5 }, false],
+  ['a result without a success', { result: { ...result('1.1'), success: undefined } }, false],
+  ['a failure without an error', { result: { ...result('1.1'), success: false } }, false],
+  [
+    'a failure of a code that nobody knows',
+    { result: { ...failed, error: { code: 'x', message: '' } } },
+    false,
+  ],
+  ['nothing', {}, false],
+])('an output of a call: %s: %s', (_case, output, isRead) => {
+  expect(readCallOutput(output, '1.1')).toBe(isRead ? output : undefined);
+});
+
+it.each<[string, unknown, boolean]>([
+  ['it did not', { outcome: 'did_not', message: 'not there' }, true],
+  ['nobody can tell', { outcome: 'cannot_tell', message: 'no answer' }, true],
+  ['it happened, without a result', { outcome: 'happened' }, false],
+  ['it did not, without words', { outcome: 'did_not' }, false],
+  ['a word that nobody knows', { outcome: 'maybe', message: '' }, false],
+])('whether a call happened: %s: %s', (_case, output, isRead) => {
+  expect(readVerifyOutput(output, '1.1')).toBe(isRead ? output : undefined);
+});
+
+it('cuts a result that is larger than a tool may return, and says so', () => {
+  const read = readResult(result('1.1', { content: 'é'.repeat(LIMITS.outputBytesMost) }), '1.1');
+  expect(read?.content).toMatch(/^é+\n\[cut: it was over \d+ bytes\]$/);
+  expect(Buffer.byteLength(read?.content ?? '')).toBeLessThanOrEqual(LIMITS.outputBytesMost);
+});
+
+describe('what a turn starts with', () => {
+  const counts = { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 };
+  const carried = {
+    ...{ step: 1, transcript: [{ kind: 'words', text: 'go' }], droppedBefore: 0, results: [], spent: [] },
+    ...{ counts, usage: {}, signalVerdicts: [] },
+  };
+  const start = (more: object = {}) => ({ agent: 'clerk', prompt: 'pay', ...more });
+  const carry = (more: object) => start({ carried: { ...carried, ...more } });
+  const entry = (more: object) => carry({ transcript: [more] });
+
+  it.each<[string, unknown]>([
+    ['an agent and a prompt', start()],
+    ['what the run before carried', carry({})],
+    [
+      'a reply with its calls',
+      entry({
+        kind: 'reply',
+        replyId: 'r',
+        text: '',
+        calls: [{ callId: '1.1', id: 'm', tool: 'pay', arguments: {} }],
+      }),
+    ],
+    ['a fork', start({ fork: { of: 't', from: '1.1', world: 'dry', given: thinkOutput([]) } })],
+  ])('is enough: %s', (_case, input) => {
+    expect(isTurnInput(input)).toBe(true);
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['a text', 'clerk'],
+    ['no agent', { prompt: 'pay' }],
+    ['an agent without a name', start({ agent: '' })],
+    ['a prompt that is not a text', start({ prompt: 7 })],
+    ['counts that are missing', carry({ counts: {} })],
+    ['a step before the first', carry({ step: -1 })],
+    ['an entry of a kind that nobody knows', entry({ kind: 'song', text: '' })],
+    ['words without a text', entry({ kind: 'words' })],
+    [
+      'a result that does not say whether it failed',
+      entry({ kind: 'result', callId: '1.1', id: 'm', tool: 'pay', content: '' }),
+    ],
+    [
+      'a reply with a call without arguments',
+      entry({ kind: 'reply', replyId: 'r', text: '', calls: [{ callId: '1.1', id: 'm', tool: 'pay' }] }),
+    ],
+    ['a fork of a world that nobody knows', start({ fork: { of: 't', from: '1.1', world: 'moon' } })],
+    [
+      'a fork whose first step cannot be read',
+      start({ fork: { of: 't', from: '1.1', world: 'dry', given: {} } }),
+    ],
+  ])('is not: %s', (_case, input) => {
+    expect(isTurnInput(input)).toBe(false);
+  });
+});

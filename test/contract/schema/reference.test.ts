@@ -1,0 +1,27 @@
+import { findReference } from '../../../src/contract/schema/reference';
+
+const root = {
+  $defs: { id: { type: 'string' }, 'a/b~c': { type: 'number' }, list: [{ const: 1 }] },
+  properties: { x: { $anchor: 'here', type: 'null' } },
+  default: { $anchor: 'data' },
+};
+
+test.each<[string, unknown]>([
+  ['#', root],
+  ['#/$defs/id', { type: 'string' }],
+  ['#/$defs/a~1b~0c', { type: 'number' }],
+  ['#/%24defs/id', { type: 'string' }],
+  ['#/$defs/list/0', { const: 1 }],
+  ['#here', { $anchor: 'here', type: 'null' }],
+  ['#/$defs/none', undefined],
+  ['#/$defs/id/toString', undefined],
+  ['#nowhere', undefined],
+  ['#/%E0%A4%A', undefined],
+  ['https://example.com/schema', undefined],
+])('%s', (reference, found) => {
+  expect(findReference(root, reference)).toEqual(found);
+});
+
+test('an anchor in data is not one', () => {
+  expect(findReference(root, '#data')).toBeUndefined();
+});

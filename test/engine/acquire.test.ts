@@ -1,0 +1,273 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { join } from 'node:path';
+import { downloadRoute, goBuildArgs, goModule, goRoute } from '../../src/engine/acquire';
+import { CLI_ARCHIVES, CLI_VERSION } from '../../src/engine/binary';
+import { fakeTemporal, scratchDirectory, writeScript } from '../support/scratch';
+
+const scratch = scratchDirectory();
+let server: Server | undefined;
+let service = '';
+/** The digest that is pinned: that of the last archive that was made, unless a test says otherwise. */
+let sha256 = '';
+
+/** Starts a download service with these answers, on a free port. */
+const serve = async (listener: RequestListener): Promise<void> => {
+  const started = createServer(listener);
+  server = started;
+  await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
+  const address = started.address();
+  service = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+};
+
+afterEach(async () => {
+  server?.closeAllConnections();
+  await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  server = undefined;
+});
+
+const attempt = (said: string[] = []): ReturnType<ReturnType<typeof downloadRoute>['attempt']> =>
+  downloadRoute({
+    env: { XDG_CACHE_HOME: join(scratch(), 'cache') },
+    test: { service, sha256 },
+    progress: (line) => said.push(line),
+  }).attempt();
+
+const cached = (): string[] => readdirSync(join(scratch(), 'cache/countersign/temporal-1.8.2'));
+
+const pin = (bytes: Buffer): Buffer => {
+  sha256 = createHash('sha256').update(bytes).digest('hex');
+  return bytes;
+};
+
+const archiveOf = (make: (path: string) => void): Buffer => {
+  const directory = join(scratch(), 'archive');
+  mkdirSync(directory);
+  make(join(directory, 'temporal'));
+  execFileSync('tar', ['-czf', join(scratch(), 'a.tar.gz'), '-C', directory, 'temporal']);
+  return pin(readFileSync(join(scratch(), 'a.tar.gz')));
+};
+
+/** The service's two answers: where the archive is, and the archive. */
+const answer = (archive: () => Buffer, file = 'temporal'): RequestListener => {
+  return (request, response) => {
+    if (request.url?.startsWith('/cli/') === true)
+      response.end(JSON.stringify({ archiveUrl: `${service}/a.tar.gz`, fileToExtract: file }));
+    else response.end(archive());
+  };
+};
+
+it('fetches the binary for this machine into the cache', async () => {
+  const asked: (string | undefined)[] = [];
+  const archive = archiveOf((path) => fakeTemporal(path));
+  const listener = answer(() => archive);
+  await serve((request, response) => {
+    asked.push(request.url);
+    listener(request, response);
+  });
+  const binary = join(scratch(), 'cache/countersign/temporal-1.8.2/temporal');
+  expect(await attempt()).toEqual({
+    engine: { kind: 'binary', binary, version: '1.8.2', route: 'download' },
+  });
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  expect(asked).toEqual([`/cli/v1.8.2?arch=${arch}&platform=${process.platform}&format=tar.gz`, '/a.tar.gz']);
+  expect(cached()).toEqual(['temporal']);
+});
+
+const broken = (): RequestListener => {
+  const bytes = pin(Buffer.from('this is no archive'));
+  return answer(() => bytes);
+};
+const cut = (): RequestListener => {
+  const whole = archiveOf((path) => fakeTemporal(path));
+  const half = pin(whole.subarray(0, whole.length - 20));
+  return answer(() => half);
+};
+
+it.each<[string, () => RequestListener, RegExp]>([
+  ['answers 500', () => (_request, response) => void response.writeHead(500).end(), /answers 500/],
+  ['answers nonsense', () => (_request, response) => void response.end('<html>'), /JSON/],
+  ['names no archive', () => (_request, response) => void response.end('{}'), /archiveUrl/],
+  ['names a file with a strange path', () => answer(() => pin(Buffer.alloc(0)), 'a b;c'), /fileToExtract/],
+  ['names a file above', () => answer(() => pin(Buffer.alloc(0)), 'a/../../temporal'), /fileToExtract/],
+  ['names a file by its whole path', () => answer(() => pin(Buffer.alloc(0)), '/temporal'), /fileToExtract/],
+  ['names an option', () => answer(() => pin(Buffer.alloc(0)), '--to-command=sh'), /fileToExtract/],
+  ['sends what is no archive', broken, /the archive is damaged/],
+  ['sends half an archive', cut, /damaged|does not run/],
+  [
+    'sends an archive without the file',
+    () => {
+      const archive = archiveOf((path) => fakeTemporal(path));
+      return answer(() => archive, 'other');
+    },
+    /the archive is damaged/,
+  ],
+  [
+    'sends a binary that does not run',
+    () => {
+      const archive = archiveOf((path) => writeScript(path, 'exit 1'));
+      return answer(() => archive);
+    },
+    /does not run/,
+  ],
+  [
+    'sends a link in the place of the file',
+    () => {
+      const archive = archiveOf((path) => symlinkSync('/bin/true', path));
+      return answer(() => archive);
+    },
+    /is not a file/,
+  ],
+  [
+    'hangs up',
+    () => (request) => void request.socket.destroy(),
+    /failed: (other side closed|.*ECONNRESET|socket hang up)/,
+  ],
+])('says so when the service %s, and caches nothing', async (_what, listener, message) => {
+  await serve(listener());
+  expect(await attempt()).toEqual({ missed: expect.stringMatching(message) });
+  expect(cached()).toEqual([]);
+});
+
+it('unpacks and runs nothing of an archive that is not the pinned one', async () => {
+  const ran = join(scratch(), 'ran');
+  const archive = archiveOf((path) => writeScript(path, `touch '${ran}'; echo temporal version 1.8.2`));
+  await serve(answer(() => archive));
+  sha256 = '0'.repeat(64);
+  expect(await attempt()).toEqual({
+    missed: expect.stringMatching(/has the SHA-256 [0-9a-f]{64} and not 0{64}, so it is not unpacked/),
+  });
+  expect(cached()).toEqual([]);
+  expect(existsSync(ran)).toBe(false);
+});
+
+it.each<[string, (at: string) => string, RegExp]>([
+  ['an archive by http', () => 'http://example.com/a.tar.gz', /http:\/\/example.com is not https/],
+  ['a file', () => 'file:///etc/passwd', /is not https/],
+  ['a redirect that leaves https', (at) => `${at}/leave`, /http:\/\/192.0.2.1 is not https/],
+  ['redirects without end', (at) => `${at}/again`, /redirects more than 5 times/],
+])('follows no %s', async (_what, archiveUrl, message) => {
+  await serve((request, response) => {
+    if (request.url?.startsWith('/cli/') === true)
+      response.end(JSON.stringify({ archiveUrl: archiveUrl(service), fileToExtract: 'temporal' }));
+    else
+      response.writeHead(302, { location: request.url === '/leave' ? 'http://192.0.2.1/' : '/again' }).end();
+  });
+  expect(await attempt()).toEqual({ missed: expect.stringMatching(message) });
+  expect(cached()).toEqual([]);
+});
+
+it('asks nobody but the official service by https, whatever the environment says', async () => {
+  const asked: string[] = [];
+  const fetched = jest.spyOn(globalThis, 'fetch').mockImplementation(async (url) => {
+    asked.push(String(url));
+    return new Response(null, { status: 302, headers: { location: 'http://127.0.0.1:1/' } });
+  });
+  const env = {
+    XDG_CACHE_HOME: join(scratch(), 'cache'),
+    COUNTERSIGN_DOWNLOAD: 'http://127.0.0.1:1',
+    service: 'x',
+  };
+  const tried = await downloadRoute({ env, progress: () => undefined }).attempt();
+  fetched.mockRestore();
+  expect(tried).toEqual({ missed: expect.stringMatching(/http:\/\/127.0.0.1:1 is not https/) });
+  expect(asked).toEqual([expect.stringMatching(/^https:\/\/temporal\.download\/cli\/v1\.8\.2\?/)]);
+});
+
+it('has a digest for each platform that the version is released for', () => {
+  expect(CLI_VERSION).toBe('1.8.2');
+  expect(Object.keys(CLI_ARCHIVES)).toEqual(['linux amd64', 'linux arm64', 'darwin amd64', 'darwin arm64']);
+  for (const digest of Object.values(CLI_ARCHIVES)) expect(digest).toMatch(/^[0-9a-f]{64}$/);
+});
+
+it('says so at once when there is no such host', async () => {
+  service = 'http://127.0.0.1:1';
+  expect(await attempt()).toEqual({
+    missed: expect.stringMatching(/the download to .* failed: (bad port|.*ECONNREFUSED)/),
+  });
+});
+
+describe('go-build', () => {
+  const scratch = scratchDirectory();
+  const env = (): NodeJS.ProcessEnv => ({
+    ...process.env,
+    XDG_CACHE_HOME: join(scratch(), 'cache'),
+    FAKE: scratch(),
+  });
+
+  /** A `go` that answers as the real one does; `build` are the lines of its build command. */
+  const fakeGo = (version: string, ...build: string[]): string =>
+    writeScript(
+      join(scratch(), 'go'),
+      'case "$1" in',
+      `version) echo "go version go${version} linux/amd64" ;;`,
+      'list) echo "go: downloading example.test/a v1" >&2; echo a; echo b; cp go.mod "$FAKE/seen.mod" ;;',
+      `build) shift; while [ "$1" != -o ]; do shift; done; out=$2`,
+      ...build,
+      '  ;;',
+      'esac',
+    );
+
+  const MAKE = `printf '#!/bin/sh\\necho temporal version 1.8.2\\n' >"$out"`;
+
+  const attempt = (go: string, said: string[] = []): ReturnType<ReturnType<typeof goRoute>['attempt']> =>
+    goRoute({ env: env(), go, progress: (line) => said.push(line) }).attempt();
+
+  it('asks for the official module, with the replacement that its own go.mod has', () => {
+    expect(goModule().split('\n').filter(Boolean)).toEqual([
+      'module countersign/temporal',
+      'go 1.26.4',
+      'require github.com/temporalio/cli v1.8.2',
+      'replace github.com/temporalio/cli/cliext v0.0.0 => github.com/temporalio/cli/cliext v0.0.0-20260731000218-c579925f193f',
+      'tool github.com/temporalio/cli/cmd/temporal',
+    ]);
+  });
+
+  it('builds the command with its version in it', () => {
+    expect(goBuildArgs('/out').join(' ')).toBe(
+      'build -v -mod=mod -trimpath -o /out -ldflags -s -w -X github.com/temporalio/cli/internal/temporalcli.Version=1.8.2 github.com/temporalio/cli/cmd/temporal',
+    );
+  });
+
+  it('builds into the cache and tells how far it is', async () => {
+    const said: string[] = [];
+    const result = await attempt(fakeGo('1.26.8', '  echo a >&2; echo b >&2', `  ${MAKE}`), said);
+    expect(result).toEqual({
+      engine: {
+        kind: 'binary',
+        binary: join(scratch(), 'cache/countersign/temporal-1.8.2/temporal'),
+        version: '1.8.2',
+        route: 'go',
+      },
+    });
+    expect(said[0]).toMatch(/building Temporal 1.8.2 with Go, once: 4 to 5 minutes/);
+    expect(said.at(-1)).toMatch(/compiling Temporal: 2 of up to 2 packages/);
+  });
+
+  it.each([
+    ['is not installed', () => join(scratch(), 'missing'), /^Go is not installed$/],
+    ['is too old', () => fakeGo('1.22.3'), /Go 1.22.3 is too old to build it; 1.26.4 or newer is needed/],
+    ['tells no version', () => writeScript(join(scratch(), 'go'), 'true'), /version cannot be read/],
+    [
+      'cannot compile',
+      () => fakeGo('1.26.8', '  echo "undefined: x" >&2; exit 1'),
+      /with Go failed: undefined: x/,
+    ],
+    [
+      'fills the disk',
+      () => fakeGo('1.26.8', '  echo "write: no space left on device" >&2; echo more >&2; exit 1'),
+      /failed: the disk is full/,
+    ],
+    ['is killed', () => fakeGo('1.26.8', '  kill -9 $$'), /ended by SIGKILL/],
+    ['makes something that does not run', () => fakeGo('1.26.8', '  echo x >"$out"'), /does not run/],
+  ])('says so when Go %s, and caches nothing', async (_what, go, message) => {
+    expect(await attempt(go())).toEqual({ missed: expect.stringMatching(message) });
+    expect(
+      readdirSync(scratch()).includes('cache')
+        ? readdirSync(join(scratch(), 'cache/countersign/temporal-1.8.2'))
+        : [],
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,344 @@
+import type { DecodedFailure } from '../../../src/history/decode/events';
+import { accepted, ask, item, result, Script } from '../script';
+import { eventLines } from '../../../src/cli/print/event';
+import { proposalLines } from '../../../src/cli/print/request';
+import { viewOf } from '../../../src/history/view';
+import { planReset } from '../../../src/history/reset';
+import { createStyle } from '../../../src/cli/print/screen';
+import type { Effect } from '../../../src/contract/tool';
+
+/** A call that a person approved, running. */
+function running(settings: object = {}): { script: Script; scheduled: number } {
+  const call = ask('1.1', {}, { heartbeatMs: 60_000, ...settings });
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [call])
+    .open([item('1.1')]);
+  script.update('decide', { callId: '1.1', decision: 'approved' }, accepted('1.1', 'approved'));
+  const scheduled = script.call(call, {
+    decision: { decisionId: 'd', decision: 'approved', approver: 'ann' },
+  });
+  return { script: script.open([]), scheduled };
+}
+
+/** The same call, lost. */
+function lost(): Script {
+  const { script, scheduled } = running();
+  return script.fails(scheduled, { kind: 'timeout', timeout: 'HEARTBEAT' }).task();
+}
+
+const doubted = () =>
+  lost().open([item('1.1', { kind: 'in_doubt', deadline: null, summary: '1.1 pay n=1' })]);
+
+const failures: [string, Partial<DecodedFailure>, string, string][] = [
+  ['never started', { kind: 'timeout', timeout: 'SCHEDULE_TO_START' }, 'expired', 'expired'],
+  ['cancelled before a worker had it', { kind: 'canceled', untaken: true }, 'cancelled', 'cancelled'],
+  ['cancelled', { kind: 'canceled' }, 'lost', 'cancelled'],
+  ['without a tool', { type: 'NotFoundError' }, 'tool_not_found', 'tool_not_found'],
+  ['not heard of', { kind: 'timeout', timeout: 'START_TO_CLOSE' }, 'lost', 'timeout'],
+  ['on a dead worker', { kind: 'timeout', timeout: 'HEARTBEAT' }, 'lost', 'transport'],
+  ['failed', { type: 'Error', message: 'pipe' }, 'lost', 'unknown'],
+  [
+    'failed with its last result',
+    { type: 'countersign.retry', details: [result('1.1', { content: 'last' })] },
+    'lost',
+    'result',
+  ],
+];
+
+test.each(failures)('an unsafe call %s', (_, failure, expected) => {
+  const { script, scheduled } = running();
+  script.fails(scheduled, failure).task();
+  const [told] = script.told('call_lost', 'call_ended');
+  expect(told?.type === 'call_ended' ? told.result.error?.code : 'lost').toBe(expected);
+});
+
+test.each(failures.filter(([, , expected]) => expected !== 'lost'))(
+  'an unsafe call %s, but so late that an earlier attempt could have been lost',
+  (_, failure) => {
+    const { script, scheduled } = running();
+    script.fails(scheduled, failure);
+    expect(script.told('call_lost', 'call_ended')).toEqual([]);
+    script.wait(61_000).task();
+    expect(script.told('call_lost', 'call_ended')).toMatchObject([
+      {
+        type: 'call_lost',
+        message: expect.stringContaining('an earlier attempt of it may have been started'),
+      },
+    ]);
+  },
+);
+
+test.each(failures)('an idempotent call %s is never in doubt', (_, failure, __, expected) => {
+  const retry = { maximumAttempts: 3, initialIntervalMs: 1000, backoffCoefficient: 2 };
+  const { script, scheduled } = running({ effect: 'idempotent', retry });
+  script.fails(scheduled, failure).task();
+  const [ended] = script.told('call_ended');
+  expect(ended?.result.error?.code ?? 'result').toBe(expected);
+  expect(ended?.origin).toBe(expected === 'result' ? 'handler' : 'failure');
+  expect(ended?.result.error?.message ?? '').not.toContain('Nothing ran');
+});
+
+test('a call that says itself that it is in doubt is lost, with what is known', () => {
+  const { script, scheduled } = running();
+  script.done(scheduled, { inDoubt: { message: 'gone', partial: 'half' } });
+  expect(script.told('call_lost')).toMatchObject([{ callId: '1.1', message: 'gone', partial: 'half' }]);
+});
+
+test('a lost call is a question only once the memo asks it, and only once', () => {
+  expect(lost().told('in_doubt')).toEqual([]);
+  const asked = doubted().open([item('1.1', { kind: 'in_doubt', deadline: null }), item('1.2')]);
+  expect(asked.told('in_doubt')).toMatchObject([
+    {
+      callId: '1.1',
+      callKey: 'key:1.1',
+      tool: 'pay',
+      summary: '1.1 pay n=1',
+      message: 'the worker stopped answering while the call ran',
+    },
+  ]);
+});
+
+test('a cut memo asks for the ones it has no room for', () => {
+  expect(lost().open([], 25).told('in_doubt')).toHaveLength(1);
+});
+
+test.each([
+  [
+    'happened',
+    { content: 'receipt 7' },
+    {
+      success: true,
+      content: 'The call was interrupted. ann found that it did take effect. Reason: saw it\n\nreceipt 7',
+    },
+  ],
+  [
+    'did-not',
+    {},
+    {
+      success: false,
+      content:
+        'Error [transport]: The call was interrupted. ann found that it did not take effect. Reason: saw it',
+    },
+  ],
+])('a person resolves: %s', (resolution, more, expected) => {
+  const said = { callId: '1.1', resolution, reason: 'saw it', ...more };
+  const script = doubted().update('resolve', said, accepted('1.1', resolution)).open([]);
+  expect(script.told('resolved')).toMatchObject([
+    { resolution, approver: 'ann', judgement: { accepted: true } },
+  ]);
+  script.add({ kind: 'completed', result: undefined });
+  expect(script.told('call_ended')).toMatchObject([{ origin: 'turn', attempts: 1, result: expected }]);
+});
+
+test('run again starts the next generation, which can be lost again', () => {
+  const script = doubted().update(
+    'resolve',
+    { callId: '1.1', resolution: 'run-again' },
+    accepted('1.1', 'run-again'),
+  );
+  const again = script.call(
+    ask('1.1'),
+    { decision: { decisionId: 'd2', decision: 'approved', approver: 'ann' } },
+    1,
+  );
+  expect(script.told('call_started').at(-1)).toMatchObject({
+    generation: 1,
+    decision: { decision: 'run-again' },
+  });
+  script
+    .fails(again, { message: 'pipe' })
+    .task()
+    .open([item('1.1', { kind: 'in_doubt' })]);
+  expect(script.told('in_doubt')).toHaveLength(2);
+});
+
+test('a resolution by signal is judged with the memo', () => {
+  const script = doubted()
+    .signal('resolution', { callId: '1.1', resolution: 'did-not', approver: 'bob' })
+    .task();
+  script.open([]).verdicts([{ callId: '1.1', verdict: 'accepted', decisionId: 'x', at: '' }]);
+  expect(script.told('resolved')).toMatchObject([{ resolution: 'did-not', approver: 'bob', door: 'signal' }]);
+});
+
+describe('proof', () => {
+  const verify = (script: Script, answer: unknown) => {
+    const activityType = 'countersign.verify';
+    const scheduled = script.scheduled('verify-1.1-0', activityType, {});
+    return script.done(scheduled, answer).task();
+  };
+
+  test.each([
+    ['proves nothing while its handler may still run', { running: true }, 'it may still be running', []],
+    ['settles the doubt where it had ended', {}, 'it did not', [{ callId: '1.1', origin: 'turn' }]],
+  ])('a check that says that it did not happen %s', (_, how, message, ended) => {
+    const { script, scheduled } = running();
+    script.done(scheduled, { inDoubt: { message: 'gone', ...how } });
+    script.open([item('1.1', { kind: 'in_doubt', deadline: null })]);
+    verify(script, { outcome: 'did_not', message: 'it did not' });
+    if (ended.length > 0) script.close({ proven: ['1.1'] });
+    expect(script.told('verified')).toMatchObject([
+      { outcome: 'did_not', message: expect.stringContaining(message) },
+    ]);
+    expect(script.told('call_ended')).toMatchObject(ended);
+  });
+
+  test.each([
+    ['happened', { outcome: 'happened', result: result('1.1', { content: 'it did' }) }, 'it did', 'handler'],
+    ['did_not', { outcome: 'did_not', message: 'no trace' }, 'Error [transport]: no trace', 'turn'],
+  ])('by verify: %s ends the call once the workflow says so', (outcome, answer, content, origin) => {
+    const script = verify(doubted(), answer);
+    expect(script.told('verifying', 'verified').map((event) => event.type)).toEqual([
+      'verifying',
+      'verified',
+    ]);
+    expect(script.told('verified')).toMatchObject([{ outcome }]);
+    expect(script.told('call_ended')).toEqual([]);
+    expect(script.close({ proven: ['1.1'] }).told('call_ended')).toMatchObject([
+      { origin, result: { content } },
+    ]);
+  });
+
+  test.each([[{ outcome: 'cannot_tell', message: 'no verify' }], [undefined], ['nonsense']])(
+    '%j proves nothing',
+    (answer) => {
+      const script = verify(doubted(), answer);
+      expect(script.told('verified')).toMatchObject([{ outcome: 'cannot_tell' }]);
+      expect(script.open([item('1.1', { kind: 'in_doubt' })]).told('call_ended')).toEqual([]);
+    },
+  );
+
+  test('a failed check proves nothing either', () => {
+    const script = doubted();
+    const activityType = 'countersign.verify';
+    const scheduled = script.scheduled('verify-1.1-0', activityType, {});
+    script.fails(scheduled, { message: 'check broke' });
+    expect(script.told('verified')).toMatchObject([{ outcome: 'cannot_tell', message: 'check broke' }]);
+  });
+
+  test('a person whose signal is judged in the same task is first', () => {
+    const script = verify(doubted().signal('resolution', { callId: '1.1', resolution: 'did-not' }), {
+      outcome: 'happened',
+      result: result('1.1'),
+    });
+    script.open([]).verdicts([{ callId: '1.1', verdict: 'accepted', decisionId: 'x', at: '' }]);
+    expect(script.told('call_ended')).toEqual([]);
+    expect(script.told('resolved')).toHaveLength(1);
+  });
+
+  test('by a late outcome', () => {
+    const late = {
+      callKey: 'key:1.1',
+      generation: 0,
+      secret: 's',
+      result: result('1.1', { content: 'late' }),
+    };
+    const script = doubted()
+      .signal('outcome', late)
+      .task()
+      .close({ proven: ['1.1'] });
+    expect(script.told('outcome_reported')).toMatchObject([{ callId: '1.1', settles: true }]);
+    expect(script.told('call_ended')).toMatchObject([{ result: { content: 'late' } }]);
+  });
+
+  test('by an outcome that came before the loss of its call was known', () => {
+    const { script, scheduled } = running();
+    const late = {
+      callKey: 'key:1.1',
+      generation: 0,
+      secret: 's',
+      result: result('1.1', { content: 'late' }),
+    };
+    script
+      .signal('outcome', late)
+      .done(scheduled, { inDoubt: { message: 'gone' } })
+      .task();
+    expect(script.close({ proven: ['1.1'] }).told('call_ended')).toMatchObject([
+      { result: { content: 'late' } },
+    ]);
+  });
+
+  test.each([
+    ['of another key', { callKey: 'other:1.1', generation: 0, secret: 's' }],
+    ['of another generation', { callKey: 'key:1.1', generation: 1, secret: 's' }],
+    ['with another secret', { callKey: 'key:1.1', generation: 0, secret: 't' }],
+  ])('a late outcome %s settles nothing', (_, of) => {
+    const script = doubted().signal('outcome', { ...of, result: result('1.1') });
+    expect(script.told('outcome_reported')).toMatchObject([{ settles: false }]);
+  });
+
+  test.each([null, 4, { callKey: 'key:1.1' }])('a late outcome that is %j is passed over', (input) => {
+    expect(doubted().signal('outcome', input).told('outcome_reported')).toEqual([]);
+  });
+});
+
+test('an abandoned turn ends with its calls in doubt unresolved', () => {
+  const script = doubted().signal('abandon', { approver: 'bob', reason: 'Give up.' }).task();
+  script.close({ abandoned: ['1.1'] });
+  script.add({ kind: 'canceled' });
+  expect(script.told('abandoned')).toMatchObject([
+    { approver: 'bob', reason: 'Give up.', identity: 'cli@host' },
+  ]);
+  expect(script.told('call_ended')[0]?.result.error).toEqual({
+    code: 'in_doubt',
+    message: 'Unresolved: bob ended the turn with this call in doubt. Give up.',
+  });
+});
+
+describe('a decision that does not hold', () => {
+  const WHY = 'decided before the turn was reset';
+
+  /** A call that was approved with a decision that its worker did not find to hold. */
+  function voided(effect: Effect): Script {
+    const call = ask('1.1', {}, { effect });
+    const script = new Script()
+      .started()
+      .task()
+      .think(1, [call])
+      .open([item('1.1')]);
+    script.update('decide', { callId: '1.1', decision: 'approved' }, accepted('1.1', 'approved'));
+    const decision = { decisionId: 'd', decision: 'approved', approver: 'ann' } as const;
+    const scheduled = script.call(call, { decision });
+    script.open([]);
+    script.done(scheduled, { askAgain: WHY });
+    return script.task().open([item('1.1')]);
+  }
+
+  test('a decision that does not hold is shown, and the call is a request again that says why', () => {
+    const script = voided('idempotent');
+    expect(
+      script.told('decision', 'call_started', 'decision_void', 'request_opened', 'call_lost'),
+    ).toMatchObject([
+      { type: 'request_opened' },
+      { type: 'decision' },
+      { type: 'call_started' },
+      { type: 'decision_void', callId: '1.1', message: WHY },
+      { type: 'request_opened', note: WHY },
+    ]);
+    const view = viewOf(script.fold());
+    expect(view.requests).toMatchObject([{ callId: '1.1', note: WHY }]);
+    expect(view.calls[0]).toMatchObject({ phase: 'requested' });
+    expect(view.calls[0]?.approved).toBeUndefined();
+  });
+
+  test('of an unsafe call nobody but a forger says so: it is lost', () => {
+    expect(voided('unsafe').told('decision_void', 'call_lost')).toMatchObject([
+      { type: 'call_lost', message: WHY },
+    ]);
+  });
+
+  test('the terminal says it in the timeline and with the request', () => {
+    const script = voided('idempotent');
+    const screen = { width: 100, style: createStyle(false) };
+    const [told] = script.told('decision_void');
+    const request = script.told('request_opened').at(-1);
+    if (told === undefined || request === undefined) throw new Error('not told');
+    expect(eventLines(told, screen).join('\n')).toContain(`1.1      does not run: ${WHY}`);
+    expect(proposalLines(request, { turn: 't', screen, now: 0 }).join('\n')).toContain(WHY);
+  });
+
+  test('it never ran, so there is nothing to reset', () => {
+    expect(() => planReset([voided('idempotent').events], '1.1')).toThrow('waits for a decision as it is');
+  });
+});

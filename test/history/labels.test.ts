@@ -1,0 +1,87 @@
+import {
+  counted,
+  describeActivity,
+  describeOutcome,
+  describePhase,
+  describeState,
+  failingTaskText,
+  percentText,
+  spreadText,
+  type OpenActivity,
+} from '../../src/history/labels';
+
+test.each([
+  ['done', true, 'done', 'good'],
+  ['done', false, 'failed', 'bad'],
+  ['denied', false, 'denied', 'bad'],
+  ['requested', undefined, 'waits for a decision', 'ask'],
+  ['replanning', undefined, 'about to be asked again', 'busy'],
+] as const)('a call that is %s (success: %s) is shown as %s', (phase, success, text, tone) => {
+  expect(describePhase(phase, success)).toEqual([text, tone]);
+});
+
+test.each([
+  ['waiting', 'waits for a person', 'ask'],
+  ['in_doubt', 'in doubt', 'ask'],
+  ['timed_out', 'timed out', 'bad'],
+  ['cancelled', 'cancelled', 'quiet'],
+] as const)('a turn that is %s is shown as %s', (state, text, tone) => {
+  expect(describeState(state)).toEqual([text, tone]);
+});
+
+test.each([
+  ['done', 'done', 'good'],
+  ['open', 'not over yet', 'busy'],
+  ['would_run', 'would run', 'ask'],
+  ['would_ask', 'would ask a person, then run', 'ask'],
+  ['tool_not_found', 'tool not found', 'bad'],
+] as const)('on a path a call that is %s is shown as %s', (outcome, text, tone) => {
+  expect(describeOutcome(outcome)).toEqual([text, tone]);
+});
+
+const NOW = Date.parse('2026-01-01T00:01:00.000Z');
+const at = (second: number): string => new Date(NOW + second * 1000).toISOString();
+
+test.each<[OpenActivity, string]>([
+  [{ state: 'scheduled', attempt: 1 }, 'waits for a worker'],
+  [{ state: 'started', attempt: 1, startedAt: at(-3), worker: 'w-1' }, 'runs for 3.0 s on w-1'],
+  [{ state: 'started', attempt: 2, startedAt: at(2) }, 'runs for 0 ms, attempt 2'],
+  [
+    { state: 'scheduled', attempt: 3, worker: 'w-1', nextAttemptAt: at(5), lastFailure: 'slow' },
+    'waits for a worker, attempt 3, next try in 5.0 s (last failure: slow)',
+  ],
+  [{ state: 'started', attempt: 1, nextAttemptAt: at(5) }, 'runs'],
+  [{ state: 'paused', attempt: 1 }, 'is paused by an operator'],
+  [{ state: 'cancel_requested', attempt: 1 }, 'is being cancelled'],
+])('%j: %s', (activity, text) => {
+  expect(describeActivity(activity, NOW)).toBe(text);
+});
+
+test.each([
+  [{ attempt: 4, reason: 'no such agent' }, 'its workflow task fails (attempt 4): no such agent'],
+  [{ attempt: 1 }, 'its workflow task fails (attempt 1): the reason is not known'],
+])('a workflow task that fails, %j: %s', (task, text) => {
+  expect(failingTaskText(task)).toBe(text);
+});
+
+test.each([
+  [0, '0 calls'],
+  [1, '1 call'],
+  [2000, '2,000 calls'],
+])('%d: %s', (count, text) => {
+  expect(counted(count, 'call')).toBe(text);
+});
+
+test.each([
+  [1, '100 %'],
+  [0.999, '99 %'],
+  [0, '0 %'],
+])('a rate of %d is %s', (rate, text) => {
+  expect(percentText(rate)).toBe(text);
+});
+
+test('a spread says what was not measured', () => {
+  const spread = { count: 2, mean: 5, p50: 5, p95: null, max: 2000 };
+  expect(spreadText(spread)).toBe('p50 5 ms, p95 -, max 2.0 s');
+  expect(spreadText(spread, (bytes) => `${bytes} B`)).toBe('p50 5 B, p95 -, max 2000 B');
+});

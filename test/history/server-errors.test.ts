@@ -1,0 +1,125 @@
+import { ServiceError } from '@temporalio/client';
+import { CountersignError } from '../../src/contract/errors';
+import {
+  ask,
+  detailsOf,
+  isNotReady,
+  isSignalLimit,
+  isTooLarge,
+  isTransient,
+  isUpdateLimit,
+  STATUS,
+  statusOf,
+  toCountersignError,
+  retry,
+  turnNotFound,
+  unlessGone,
+} from '../../src/history/server-errors';
+
+const grpc = (code: number, details: string): Error =>
+  Object.assign(new Error(`${code} X: ${details}`), { code, details, metadata: {} });
+
+test('the status is found in the error and in what caused it', () => {
+  const error = grpc(STATUS.notFound, 'gone');
+  expect(statusOf(error)).toBe(STATUS.notFound);
+  expect(statusOf(new ServiceError('failed', { cause: error }))).toBe(STATUS.notFound);
+  expect(statusOf(new Error('other'))).toBeUndefined();
+  expect(statusOf('text')).toBeUndefined();
+  expect(detailsOf(new ServiceError('failed', { cause: error }))).toBe('gone');
+  expect(detailsOf(new Error('other'))).toBe('other');
+});
+
+test.each([
+  ['unavailable', true],
+  ['deadlineExceeded', true],
+  ['resourceExhausted', true],
+  ['notFound', false],
+  ['permissionDenied', false],
+] as const)('%s may pass: %s', (status, passes) => {
+  expect(isTransient(grpc(STATUS[status], ''))).toBe(passes);
+});
+
+test('limits of the server are known by its words', () => {
+  expect(isTooLarge(grpc(STATUS.resourceExhausted, 'Received message larger than max (5 vs 4)'))).toBe(true);
+  expect(isTooLarge(grpc(STATUS.resourceExhausted, 'busy'))).toBe(false);
+  expect(isUpdateLimit('limit on number of concurrent in-flight updates has been reached')).toBe(true);
+  expect(
+    isSignalLimit(grpc(STATUS.invalidArgument, 'exceeded workflow execution limit for signal events')),
+  ).toBe(true);
+  expect(isNotReady(grpc(STATUS.invalidArgument, 'no mapping for search attribute X'))).toBe(true);
+});
+
+test.each<[string, Error, string]>([
+  ['no answer', grpc(STATUS.unavailable, 'refused'), 'no_server'],
+  ['too late', grpc(STATUS.deadlineExceeded, 'late'), 'no_server'],
+  ['too large', grpc(STATUS.resourceExhausted, 'larger than max'), 'answer_too_large'],
+  ['no search attributes', grpc(STATUS.invalidArgument, 'search attribute X'), 'not_ready'],
+  ['no namespace', new Error('Namespace x is not found'), 'namespace_missing'],
+  ['a refused key', grpc(STATUS.permissionDenied, 'no'), 'server_failed'],
+  ['anything else', new Error('odd'), 'server_failed'],
+])('%s', (_, error, code) => {
+  expect(toCountersignError(error, 'listing')).toMatchObject({ code, cause: error });
+});
+
+test('an error of ours stays as it is', () => {
+  const error = new CountersignError('usage', 'no');
+  expect(toCountersignError(error, 'listing')).toBe(error);
+  expect(turnNotFound('t')).toMatchObject({ code: 'turn_not_found', data: { turn: 't' } });
+});
+
+test('only a turn that is gone gives nothing; every other failure is passed on', async () => {
+  await expect(unlessGone(Promise.resolve(1))).resolves.toBe(1);
+  await expect(unlessGone(Promise.reject(turnNotFound('t')))).resolves.toBeUndefined();
+  const other = new CountersignError('key_missing', 'no');
+  await expect(unlessGone(Promise.reject(other))).rejects.toBe(other);
+});
+
+describe('retry', () => {
+  /** Fails with these errors first, then gives how often it was tried. */
+  const failing = (...errors: Error[]) => {
+    let tried = 0;
+    return async (): Promise<number> => {
+      const error = errors[tried++];
+      if (error !== undefined) throw error;
+      return tried;
+    };
+  };
+  const busy = grpc(STATUS.unavailable, 'busy');
+  const refused = grpc(STATUS.permissionDenied, 'no');
+  const quick = { passes: isTransient, forMs: 60_000, everyMs: 1 };
+
+  test('an error that passes is tried again until it works', async () => {
+    await expect(retry(quick, failing(busy, busy))).resolves.toBe(3);
+  });
+
+  test.each([
+    ['that does not pass is thrown at once', quick, [refused]],
+    ['that does not pass ends the attempts', quick, [busy, refused]],
+    ['is thrown when time is over', { ...quick, forMs: 0 }, [busy]],
+  ])('an error %s', async (_, how, errors) => {
+    await expect(retry(how, failing(...errors))).rejects.toBe(errors.at(-1));
+  });
+});
+
+describe('a question to the server', () => {
+  const given: number[] = [];
+  const connection = {
+    withDeadline: <T>(deadline: number | Date, question: () => Promise<T>): Promise<T> => {
+      given.push(Number(deadline) - Date.now());
+      return question();
+    },
+  };
+
+  it('gives the answer, and the server ten seconds for it', async () => {
+    expect(await ask({ connection }, 'listing', async () => 7)).toBe(7);
+    expect(Math.round(Number(given.at(-1)) / 1000)).toBe(10);
+  });
+
+  it('names what was tried where it fails', async () => {
+    const late = Promise.reject(grpc(STATUS.deadlineExceeded, 'late'));
+    await expect(ask({ connection }, 'listing', () => late)).rejects.toMatchObject({
+      code: 'no_server',
+      message: 'listing failed: the Temporal server does not answer',
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import { HOST, cookieOf, useOfflineApp } from './support';
+
+const { app, cookie } = useOfflineApp('test');
+
+/** Signs in under another name of the web inbox. */
+const signInAt = (host: string, scheme = 'http'): Promise<Response> =>
+  app().ask('/api/session', {
+    json: { code: app().codes.draw() },
+    headers: { host, origin: `${scheme}://${host}` },
+  });
+
+it.each([
+  ['loopback', HOST, 'http', /^countersign-7243=[\w-]{43};/, false],
+  ['loopback by name', 'localhost:7243', 'http', /^countersign-7243=/, false],
+  ['another name by https', 'inbox.example.com', 'https', /^__Host-countersign-inbox=/, true],
+  ['another port of it', 'inbox.example.com:7243', 'https', /^__Host-countersign-7243=/, true],
+])('names the cookie after host and port: %s', async (_what, host, scheme, name, isSecure) => {
+  const set = (await signInAt(host, scheme)).headers.get('set-cookie') ?? '';
+  expect(set).toMatch(name);
+  expect(/; Secure/.test(set)).toBe(isSecure);
+  expect(set).toMatch(/; HttpOnly/);
+  expect(set).toMatch(/; SameSite=Strict/);
+});
+
+it.each([
+  ['nothing', {}],
+  ['an empty token', { token: '' }],
+  ['a token of 201 letters', { token: 'x'.repeat(201) }],
+  ['a token and a code', { token: 'a', code: 'b' }],
+  ['a user by name', { user: 'owner' }],
+])('does not sign in by %s', async (_what, json) => {
+  const response = await app().ask('/api/session', { json });
+  expect([response.status, await response.json()]).toMatchObject([400, { code: 'usage' }]);
+  expect(response.headers.get('set-cookie')).toBeNull();
+});
+
+it('signs out in this browser only, and removes the cookie', async () => {
+  const other = await app().signIn();
+  const response = await app().ask('/api/session', { method: 'DELETE', cookie: cookie() });
+  expect(response.status).toBe(204);
+  expect(cookieOf(response)).toBe('countersign-7243=');
+  expect((await app().ask('/api/session', { cookie: cookie() })).status).toBe(401);
+  expect((await app().ask('/api/session', { cookie: other })).status).toBe(200);
+});
+
+it('takes no token from the address', async () => {
+  const token = await app().users.add('ann');
+  expect((await app().ask(`/api/session?token=${token}`)).status).toBe(401);
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await app().ask('/api/session', { headers })).status).toBe(200);
+});

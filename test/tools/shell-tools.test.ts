@@ -1,0 +1,374 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../src/contract/json';
+import type { ToolResult } from '../../src/contract/result';
+import { createExecutor, runJob, type RunJob } from '../../src/tools/executor';
+import { createRegistry } from '../../src/tools/registry';
+import type { Tool } from '../../src/tools/types';
+import { createShellTools, type ShellOptions } from '../../src/tools/shell-tools';
+import { scratchDirectory } from '../support/scratch';
+
+const root = scratchDirectory();
+
+function registryOf(options: Partial<ShellOptions> = {}) {
+  return createRegistry(createShellTools({ root: root(), ...options }));
+}
+
+interface How extends Partial<ShellOptions> {
+  cwd?: string;
+  signal?: AbortSignal;
+}
+
+async function run(argv: string[], { cwd, signal, ...options }: How = {}): Promise<ToolResult> {
+  const args: JsonObject = { argv, ...(cwd === undefined ? {} : { cwd }) };
+  const executor = createExecutor({ registry: registryOf(options) });
+  const approve = () => ({ decision: 'approved' as const });
+  return executor.execute(
+    { name: 'run_command', arguments: args },
+    { approve, ...(signal === undefined ? {} : { signal }) },
+  );
+}
+
+function jobOf(tool: Tool | undefined, argv: string[]): RunJob {
+  if (tool === undefined) throw new Error('there is no run_command');
+  const parsed = tool.parse({ argv });
+  if (!parsed.ok) throw new Error('the arguments do not fit');
+  return {
+    tool,
+    value: parsed.value,
+    call: { callId: '1.1', id: 'a', arguments: { argv } },
+    approved: true,
+    attempt: 1,
+    idempotencyKey: 'key',
+  };
+}
+
+const shell = (script: string, how: How = {}): Promise<ToolResult> => run(['sh', '-c', script], how);
+
+/** Waits for a condition; the test's own timeout ends it. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await sleep(10);
+}
+
+/** Whether a process runs; one that has ended and waits for its parent does not. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+const pidIn = (name: string): number => Number(readFileSync(join(root(), name), 'utf8'));
+const isWritten = (name: string) => () => existsSync(join(root(), name)) && pidIn(name) > 0;
+
+it('is dangerous and unsafe, and denied without an approval', async () => {
+  const registry = registryOf();
+  expect(registry.get('run_command')).toMatchObject({ safety: 'dangerous', effect: 'unsafe' });
+  const call = { name: 'run_command', arguments: { argv: ['touch', 'made'] } };
+  expect(await createExecutor({ registry }).execute(call)).toMatchObject({ error: { code: 'denied' } });
+  expect(existsSync(join(root(), 'made'))).toBe(false);
+});
+
+describe('the words', () => {
+  it('are given as they are, nothing is expanded', async () => {
+    const words = [
+      '$HOME',
+      '*',
+      '~',
+      ';',
+      '&&',
+      '| cat',
+      '$(id)',
+      '`id`',
+      '> out',
+      '',
+      "a'b",
+      'a\nb',
+      '{a,b}',
+      '<(id)',
+    ];
+    const { content } = await run(['printf', '%s|', ...words]);
+    expect(content).toBe(words.map((word) => `${word}|`).join(''));
+    expect(existsSync(join(root(), 'out'))).toBe(false);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ['a NUL byte', ['echo', 'a\0b'], /NUL byte/],
+    ['no program', [''], /it is empty/],
+    ['a blank program', [' \t'], /it is empty/],
+    ['a program that is not there', ['no-such-program'], /no program "no-such-program"/],
+    ['a built-in of a shell', ['export', 'A=b'], /no program "export"/],
+    ['a whole line', ['echo a; touch made'], /no program/],
+    ['a file that may not be executed', ['./plain'], /may not be executed/],
+    ['a path through a file', ['./plain/x'], /could not be started: ENOTDIR/],
+  ])('%s is refused and nothing runs', async (...[, argv, message]) => {
+    writeFileSync(join(root(), 'plain'), 'x');
+    const result = await run(argv);
+    expect(result).toMatchObject({ success: false, error: { code: 'tool' } });
+    expect(result.content).toMatch(message);
+    expect(existsSync(join(root(), 'made'))).toBe(false);
+  });
+
+  it('half a character does not fit, and nothing runs', async () => {
+    const result = await run(['touch', 'made\ud800']);
+    expect(result).toMatchObject({ success: false, error: { code: 'validation' } });
+    expect(result.content).toMatch(/\/argv\/1: .*half a character/);
+    expect(existsSync(join(root(), 'made\ufffd'))).toBe(false);
+  });
+
+  it.each([{ argv: [] }, { argv: 'ls' }, { argv: ['ls'], shell: true }, {}])(
+    '%j does not fit',
+    async (args) => {
+      const result = await createExecutor({ registry: registryOf() }).execute(
+        { name: 'run_command', arguments: args },
+        { approve: () => ({ decision: 'approved' }) },
+      );
+      expect(result).toMatchObject({ error: { code: 'validation' } });
+    },
+  );
+
+  it('are shown as one line, and the folder on another', async () => {
+    const tool = registryOf().get('run_command');
+    mkdirSync(join(root(), 'sub'));
+    const context = {
+      callId: '1.1',
+      tool: 'run_command',
+      idempotencyKey: 'key',
+      attempt: 1,
+      signal: new AbortController().signal,
+      partial: () => undefined,
+    };
+    const shown = await tool?.preview?.({ argv: ['rm', '-rf', 'a b', 'x\ny'], cwd: './sub/' }, context);
+    expect(shown).toEqual({ text: "rm -rf 'a b' $'x\\ny'\nin sub" });
+  });
+});
+
+describe('what a command is given', () => {
+  const MARK = /^COUNTERSIGN_COMMAND_[0-9a-f]{32}=1$/;
+  const hidden = {
+    COUNTERSIGN_TEST_SECRET: 'hunter2',
+    NODE_OPTIONS: '--no-warnings',
+    AWS_SECRET_ACCESS_KEY: 'x',
+  };
+  const before = { ...process.env };
+  beforeEach(() => Object.assign(process.env, hidden));
+  afterEach(() => {
+    for (const name of Object.keys(hidden)) delete process.env[name];
+    Object.assign(process.env, before);
+  });
+
+  it('sees only the variables that are allowed', async () => {
+    const { content } = await run(['env']);
+    const names = content
+      .trim()
+      .split('\n')
+      .filter((line) => !MARK.test(line))
+      .map((line) => line.split('=')[0]);
+    expect(names).toContain('PATH');
+    expect(['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER']).toEqual(
+      expect.arrayContaining(names),
+    );
+    expect(content).not.toContain('hunter2');
+  });
+
+  it('is marked by a variable of its own, beside those of the commands that started the worker', async () => {
+    const outer = `COUNTERSIGN_COMMAND_${'0'.repeat(32)}`;
+    process.env[outer] = '1';
+    try {
+      const marks = async () => {
+        const { content } = await run(['env']);
+        return content.split('\n').filter((line) => MARK.test(line));
+      };
+      const [first, second] = [await marks(), await marks()];
+      expect([first.length, second.length]).toEqual([2, 2]);
+      expect(first.filter((line) => second.includes(line))).toEqual([`${outer}=1`]);
+    } finally {
+      delete process.env[outer];
+    }
+  });
+
+  it('sees those that the pack names instead', async () => {
+    process.env['MY_SETTING'] = 'on';
+    const { content } = await run(['/usr/bin/env'], { env: ['MY_SETTING', 'NOT_SET'] });
+    expect(content.split('\n').filter((line) => !MARK.test(line))).toEqual(['MY_SETTING=on', '']);
+    delete process.env['MY_SETTING'];
+  });
+
+  it.each(['NODE_OPTIONS', 'LD_PRELOAD', 'TEMPORAL_API_KEY', 'BASH_ENV'])('never sees %s', (name) => {
+    expect(() => createShellTools({ root: root(), env: ['PATH', name] })).toThrow(name);
+  });
+
+  it('has an empty input, and the folder is not handed to it', async () => {
+    expect(await run(['cat'])).toMatchObject({ success: true, content: '(no output; exit code 0)' });
+    // The folder is held open while the command runs; only its own process may see that.
+    const { content } = await shell('ls -l /proc/$$/fd; :');
+    expect(content).toContain('/dev/null');
+    expect(content).not.toContain(root());
+  });
+});
+
+describe('the folder', () => {
+  beforeEach(() => {
+    mkdirSync(join(root(), 'sub'));
+    symlinkSync('/', join(root(), 'out'));
+    writeFileSync(join(root(), 'plain'), 'x');
+  });
+
+  it.each([
+    [undefined, ''],
+    ['sub', '/sub'],
+    ['./sub//', '/sub'],
+  ])('%s is where it runs', async (cwd, below) => {
+    const how = cwd === undefined ? {} : { cwd };
+    expect(await run(['pwd', '-P'], how)).toMatchObject({ content: `${root()}${below}\n` });
+  });
+
+  it.each(['..', '/', '/tmp', 'sub/../..', 'out', 'out/tmp', 'plain', 'missing', 'a\0b'])(
+    '%j is refused and nothing runs',
+    async (cwd) => {
+      const result = await run(['touch', join(root(), 'made')], { cwd });
+      expect(result).toMatchObject({ success: false, error: { code: 'tool' } });
+      expect(existsSync(join(root(), 'made'))).toBe(false);
+    },
+  );
+
+  it('may be moved away by the command itself', async () => {
+    const script = 'mv ../sub ../other && mkdir ../sub && echo moved';
+    expect(await shell(script, { cwd: 'sub' })).toMatchObject({ success: true, content: 'moved\n' });
+  });
+});
+
+describe('how it ends', () => {
+  it.each([
+    [0, 'echo out; echo err >&2', true, 'out\nerr\n'],
+    [3, 'echo out; exit 3', false, /ended with exit code 3\.[^]*out\n$/],
+    [1, 'exit 1', false, /ended with exit code 1\. It wrote nothing\./],
+    [null, 'echo last; kill -9 $$', false, /was ended by SIGKILL[^]*last\n$/],
+  ])('%s: %s', async (...[code, script, success, said]) => {
+    const result = await shell(script);
+    expect(result.success).toBe(success);
+    expect(result.content).toEqual(typeof said === 'string' ? said : expect.stringMatching(said));
+    if (!success) expect(result.error?.details).toMatchObject({ exit_code: code });
+  });
+
+  it('tells all that a failed command wrote, within the limit', async () => {
+    const { content } = await shell('seq 1 3000; exit 3');
+    expect(content).toContain('\n1500\n');
+  });
+
+  it('keeps head and tail of a flood', async () => {
+    const { content } = await run(['seq', '1', '100000'], { outputLimit: 2000 });
+    expect(Buffer.byteLength(content)).toBeLessThanOrEqual(2000);
+    expect(content).toMatch(/^1\n2\n3\n[^]*\n\[\.\.\. \d+ bytes left out \.\.\.\]\n[^]*99999\n100000\n$/);
+  });
+
+  it('puts characters together that came in pieces', async () => {
+    const { content } = await shell("printf '\\342\\202'; sleep 0.05; printf '\\254'");
+    expect(content).toBe('€');
+  });
+});
+
+describe('a command that does not end', () => {
+  const FAR = 'setsid sh -c "echo \\$\\$ > far; exec sleep 300"';
+  const STUBBORN = 'trap "" TERM; echo $$ > leader; (trap "" TERM; sleep 300 & echo $! > child; wait) & ';
+
+  it('is killed at its timeout with all it started, even where they ignore being asked', async () => {
+    const result = await shell(`${STUBBORN} echo started; sleep 300`, { timeout: 1000 });
+    expect(result).toMatchObject({ success: false, error: { code: 'timeout' } });
+    expect(result.content).toContain('started');
+    await until(() => !isAlive(pidIn('leader')) && !isAlive(pidIn('child')));
+  });
+
+  it('is killed when it is cancelled', async () => {
+    const abort = new AbortController();
+    const running = shell(`${STUBBORN} sleep 300`, { signal: abort.signal });
+    await until(isWritten('child'));
+    abort.abort();
+    expect(await running).toMatchObject({ error: { code: 'cancelled' } });
+    await until(() => !isAlive(pidIn('leader')) && !isAlive(pidIn('child')));
+  });
+
+  it('may end by itself when it is asked to, and the model hears of it', async () => {
+    const abort = new AbortController();
+    const script = 'trap "echo bye; exit 7" TERM; echo $$ > leader; while :; do sleep 0.05; done';
+    const running = shell(script, { signal: abort.signal });
+    await until(isWritten('leader'));
+    abort.abort();
+    const { content, success } = await running;
+    expect(success).toBe(false);
+    expect(content).toMatch(/ended with exit code 7[^]*Partial output:\n[^]*bye/);
+  });
+
+  it('proves that it was stopped; what made a session of its own is killed too', async () => {
+    const script = 'setsid sh -c "echo \\$\\$ > far; exec sleep 300" & echo started; sleep 300';
+    const tool = registryOf({ timeout: 1000 }).get('run_command');
+    const outcome = await runJob(jobOf(tool, ['sh', '-c', script]), {});
+    expect(outcome).toMatchObject({ outcomeKnown: true, result: { error: { code: 'timeout' } } });
+    expect(outcome.result.content).toMatch(/it was stopped[^]*was ended by SIG\w+[^]*started/);
+    expect(isAlive(pidIn('far'))).toBe(false);
+  });
+
+  it.each([
+    ['in its group', 'sleep 300 & echo $! > far; echo done'],
+    ['in a group of its own', 'exec 2>/dev/null; set -m; sleep 300 & echo $! > far; echo done'],
+    ['without its mark', 'env -i /bin/sleep 300 & echo $! > far; echo done'],
+    ['in a session of its own', `${FAR} & until [ -s far ]; do sleep 0.01; done; echo done`],
+    [
+      'that ignores to be asked',
+      `trap "" TERM HUP; ${FAR} & until [ -s far ]; do sleep 0.01; done; echo done`,
+    ],
+    ['without its output', `${FAR} >/dev/null 2>&1 & until [ -s far ]; do sleep 0.01; done; echo done`],
+  ])('takes what it left behind %s with it when it ends, and says so', async (_, script) => {
+    const { success, content } = await shell(script);
+    expect(isAlive(pidIn('far'))).toBe(false);
+    expect({ success, content }).toEqual({
+      success: true,
+      content: 'done\n\n[1 process that it left behind was killed]',
+    });
+  });
+
+  it('takes a whole tree with it that keeps forking', async () => {
+    const fork = 'i=0; while [ $i -lt 60 ]; do i=$((i+1)); setsid sleep 300 & done; echo done';
+    expect((await shell(`setsid sh -c '${fork}' & sleep 0.2; echo done`)).content).toMatch(
+      /\d+ processes that it left behind were killed/,
+    );
+    expect(await shell('pgrep -fc "^sleep 300$"')).toMatchObject({
+      content: expect.stringMatching(/exit code 1/),
+    });
+  });
+
+  it('is in doubt where something survives that cannot be found but holds its output', async () => {
+    const script =
+      'env -i setsid /bin/sh -c "echo \\$\\$ > far; exec sleep 300" & until [ -s far ]; do sleep 0.01; done';
+    const tool = registryOf().get('run_command');
+    const outcome = await runJob(jobOf(tool, ['sh', '-c', script]), {});
+    try {
+      expect(outcome).toMatchObject({
+        outcomeKnown: false,
+        result: {
+          error: {
+            code: 'transport',
+            message: expect.stringContaining('something it started still holds its output'),
+          },
+        },
+      });
+    } finally {
+      process.kill(pidIn('far'), 'SIGKILL');
+    }
+  });
+
+  it('is not started once it is cancelled', async () => {
+    expect(await run(['touch', 'made'], { signal: AbortSignal.abort() })).toMatchObject({
+      error: { code: 'cancelled' },
+    });
+    expect(existsSync(join(root(), 'made'))).toBe(false);
+  });
+});
+
+it('runs a script of the folder', async () => {
+  writeFileSync(join(root(), 'go.sh'), '#!/bin/sh\necho "$1"\n');
+  chmodSync(join(root(), 'go.sh'), 0o755);
+  expect(await run(['./go.sh', '$1'])).toMatchObject({ content: '$1\n' });
+});

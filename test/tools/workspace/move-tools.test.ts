@@ -1,0 +1,90 @@
+import { chmodSync, readdirSync } from 'node:fs';
+import { openWorkspace } from './support';
+
+describe('move_file', () => {
+  const args = { from: 'a.txt', to: 'b/c.txt' };
+  it('moves to a name that is free, with its permissions', async () => {
+    const { box, hands } = openWorkspace({ 'a.txt': 'a\n' });
+    chmodSync(`${box.root}/a.txt`, 0o700);
+    const { text, plan } = await hands.preview('move_file', args);
+    expect(text).toMatch(/^Move a\.txt \(2 bytes, SHA-256 [0-9a-f]{64}\)\nto b\/c\.txt$/);
+    expect(plan).toMatchObject({ path: 'a.txt', targetHash: '', hunks: [] });
+    expect(await hands.verify('move_file', args)).toEqual({ outcome: 'did_not' });
+    expect(await hands.run('move_file', args)).toBe('Moved a.txt to b/c.txt.');
+    expect([readdirSync(box.root), box.text('b/c.txt')]).toEqual([['b'], 'a\n']);
+    expect(await hands.verify('move_file', args)).toEqual({
+      outcome: 'happened',
+      content: 'Moved to b/c.txt.',
+    });
+  });
+
+  it.each([
+    ['a name that is taken', { from: 'a.txt', to: 'b.txt' }, /exists/],
+    ['a folder as new name', { from: 'a.txt', to: 'd' }, /is a folder|exists/],
+    ['itself', { from: 'a.txt', to: './a.txt' }, /Both names are the same/],
+    ['a folder', { from: 'd', to: 'e' }, /is a folder/],
+    ['what does not exist', { from: 'none', to: 'e' }, /does not exist/],
+  ])('refuses %s', async (_, given, why) => {
+    const { box, hands } = openWorkspace({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'd/x': '' });
+    expect(await hands.say('move_file', given)).toMatch(why);
+    await expect(hands.preview('move_file', given)).rejects.toThrow(why);
+    expect([box.text('a.txt'), box.text('b.txt')]).toEqual(['a\n', 'b\n']);
+  });
+
+  it.each([
+    ['both are there', { 'a.txt': 'a\n', 'b/c.txt': 'a\n' }],
+    ['neither is there', {}],
+  ])('cannot tell whether it happened when %s', async (_, files) => {
+    expect(await openWorkspace(files).hands.verify('move_file', args)).toEqual({ outcome: 'cannot_tell' });
+  });
+});
+
+describe.each([
+  ['move_file', { from: 'a.txt', to: 'b.txt' }],
+  ['delete_file', { path: 'a.txt' }],
+])('%s, approved on what was shown', (tool, args) => {
+  it('does nothing once the file has other bytes', async () => {
+    const { box, hands } = openWorkspace({ 'a.txt': 'shown\n' });
+    const { plan } = await hands.preview(tool, args);
+    box.write('a.txt', 'somebody wrote this meanwhile\n');
+    expect(plan).toBeDefined();
+    const context = plan === undefined ? {} : { plan };
+    expect(await hands.say(tool, args, context)).toMatch(
+      /^conflict: Conflict: "a.txt" changed since this was approved/,
+    );
+    expect(box.text('a.txt')).toBe('somebody wrote this meanwhile\n');
+  });
+});
+
+describe('delete_file', () => {
+  it('deletes a file, shown as the diff that empties it', async () => {
+    const { box, hands } = openWorkspace({ 'a.txt': 'one\ntwo\n' });
+    const { text } = await hands.preview('delete_file', { path: 'a.txt' });
+    expect(text).toMatch(
+      /^Delete a\.txt \(8 bytes, SHA-256 [0-9a-f]{64}\)\n--- a\.txt\n\+\+\+ \/dev\/null\n@@ -1,2 \+0,0 @@\n-one\n-two$/,
+    );
+    expect(await hands.verify('delete_file', { path: 'a.txt' })).toEqual({ outcome: 'did_not' });
+    expect(await hands.run('delete_file', { path: './a.txt' })).toBe('Deleted a.txt.');
+    expect(readdirSync(box.root)).toEqual([]);
+    expect(await hands.verify('delete_file', { path: 'a.txt' })).toEqual({
+      outcome: 'happened',
+      content: 'Deleted a.txt.',
+    });
+    expect(await hands.say('delete_file', { path: 'a.txt' })).toMatch(/^tool: "a.txt" does not exist/);
+  });
+
+  it('shows the head of a long file and how much is left', async () => {
+    const { hands } = openWorkspace({ 'a.txt': 'é 0123456789\n'.repeat(5000), 'b.bin': Buffer.alloc(100) });
+    const { text } = await hands.preview('delete_file', { path: 'a.txt' });
+    expect(text).toMatch(/\n-é 0123456789\n\(and \d+ bytes more\)$/);
+    expect(text).not.toContain('Ã');
+    expect(Buffer.byteLength(text)).toBeLessThan(20_000);
+    expect((await hands.preview('delete_file', { path: 'b.bin' })).text).toMatch(/\n\(binary\)$/);
+  });
+
+  it('does not delete folders', async () => {
+    expect(await openWorkspace({ 'd/x': '' }).hands.say('delete_file', { path: 'd' })).toMatch(
+      /is a folder, not a file/,
+    );
+  });
+});

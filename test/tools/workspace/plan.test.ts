@@ -1,0 +1,337 @@
+import fc from 'fast-check';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FilePlan } from '../../../src/contract/plan';
+import { createWorkspaceTools } from '../../../src/tools/workspace';
+import {
+  applyHunks,
+  executePlan,
+  HunkMismatch,
+  makeHunks,
+  planFile,
+  renderDiff,
+  reverseHunks,
+} from '../../../src/tools/workspace/plan';
+import { createRoot } from '../../../src/tools/workspace/root';
+import { makeBox, takeInHand } from './support';
+
+const lines = (count: number, change: (line: string, index: number) => string = (line) => line): string =>
+  Array.from({ length: count }, (_, index) => change(`line ${index + 1}\n`, index + 1)).join('');
+
+const BASE = lines(40);
+const TARGET = lines(40, (line, index) => ([2, 20, 39].includes(index) ? `new ${line}` : line));
+const ONLY = (...kept: number[]): string =>
+  lines(40, (line, index) => (kept.includes(index) ? `new ${line}` : line));
+
+function proposal(content = BASE) {
+  const box = makeBox({ 'a.txt': content });
+  const hands = takeInHand(createWorkspaceTools({ root: box.root }));
+  const args = { path: 'a.txt', new_content: TARGET };
+  const run = async (plan: FilePlan, hunks?: string[]) =>
+    hands.say('propose_file_edit', args, { plan, ...(hunks === undefined ? {} : { hunks }) });
+  return { box, hands, run, plan: () => hands.plan('propose_file_edit', args) };
+}
+
+describe('an approved plan', () => {
+  it('is written as it was shown', async () => {
+    const { box, run, plan } = proposal();
+    const made = await plan();
+    expect(made).toMatchObject({
+      path: 'a.txt',
+      encoding: 'utf8',
+      hunks: [{ id: '1' }, { id: '2' }, { id: '3' }],
+    });
+    expect(box.text('a.txt')).toBe(BASE);
+    expect(await run(made)).toBe(`Wrote a.txt (${TARGET.length} bytes).`);
+    expect(box.text('a.txt')).toBe(TARGET);
+  });
+
+  it.each([
+    [['1'], ONLY(2), '2 (at line 17 of the old file), 3 (at line 36 of the old file)'],
+    [['2'], ONLY(20), '1 (at line 1 of the old file), 3 (at line 36 of the old file)'],
+    [['3', '1'], ONLY(2, 39), '2 (at line 17 of the old file)'],
+  ])('is written in part: %j', async (hunks, content, rejected) => {
+    const { box, run, plan } = proposal();
+    const said = await run(await plan(), hunks);
+    expect(box.text('a.txt')).toBe(content);
+    expect(said).toContain(rejected);
+    expect(said).toContain('Do not propose that part again.');
+  });
+
+  it('of which every hunk is rejected writes nothing and tells the model to stop', async () => {
+    const { box, run, plan } = proposal();
+    expect(await run(await plan(), [])).toMatch(/^Nothing was written to a.txt: .*Stop/);
+    expect(box.text('a.txt')).toBe(BASE);
+  });
+
+  it.each([
+    [1, 'Nothing was written.'],
+    [2, 'This attempt wrote nothing; an earlier one may have.'],
+  ])('that does not fit any more at attempt %d says: %s', async (attempt, said) => {
+    const { box, run, plan } = proposal();
+    const made = await plan();
+    await run(made);
+    box.write('a.txt', `${box.text('a.txt')}more\n`);
+    const root = createRoot(box.root);
+    await expect(executePlan(root, made, { attempt })).rejects.toMatchObject({
+      code: 'conflict',
+      message: `Conflict at "a.txt": the file changed since this was proposed. ${said} Read the file and propose anew.`,
+    });
+  });
+
+  it.each([[undefined], [['1']], [['2']], [['1', '3']], [['1', '2', '3']]])(
+    'that an earlier attempt has written is not written again: hunks %j',
+    async (hunks) => {
+      const { box, run, plan } = proposal();
+      const made = await plan();
+      await run(made, hunks);
+      const content = box.text('a.txt');
+      expect(await run(made, hunks)).toContain('already is as approved');
+      expect(box.text('a.txt')).toBe(content);
+    },
+  );
+
+  it.each([
+    ['changed elsewhere', BASE.replace('line 30\n', 'other\n'), undefined],
+    ['changed elsewhere, a part chosen', BASE.replace('line 30\n', 'other\n'), ['1']],
+    ['written with another part', ONLY(20), ['1']],
+    ['written in part, all chosen', ONLY(20), undefined],
+    ['emptied', '', undefined],
+    ['of other line ends', BASE.replaceAll('\n', '\r\n'), ['1']],
+    ['no UTF-8 any more', Buffer.concat([Buffer.from(BASE), Buffer.from([0xff])]), undefined],
+  ])('is a conflict with a file that was %s; nothing is written', async (_, content, hunks) => {
+    const { box, run, plan } = proposal();
+    const made = await plan();
+    box.write('a.txt', content);
+    expect(await run(made, hunks)).toMatch(/^conflict: Conflict at "a.txt": the file changed/);
+    expect(box.read('a.txt')).toEqual(Buffer.from(content));
+  });
+
+  it('is a conflict with a file that is gone, and a new file with one that came', async () => {
+    const { box, hands, run, plan } = proposal();
+    const made = await plan();
+    await hands.run('delete_file', { path: 'a.txt' });
+    expect(await run(made)).toMatch(/^conflict: /);
+    expect(existsSync(join(box.root, 'a.txt'))).toBe(false);
+    const fresh = await hands.plan('create_file', { path: 'b/c.txt', content: 'mine\n' });
+    box.write('b/c.txt', 'theirs\n');
+    expect(await hands.say('create_file', { path: 'b/c.txt', content: 'mine\n' }, { plan: fresh })).toMatch(
+      /^conflict: /,
+    );
+    expect(box.text('b/c.txt')).toBe('theirs\n');
+  });
+
+  it.each([
+    ['another file', (plan: FilePlan) => ({ ...plan, path: 'b.txt' }), undefined],
+    ['another target', (plan: FilePlan) => ({ ...plan, targetHash: '0'.repeat(64) }), undefined],
+    ['hunks out of order', (plan: FilePlan) => ({ ...plan, hunks: [...plan.hunks].reverse() }), undefined],
+    [
+      'lines that the file does not have',
+      (plan: FilePlan) => ({
+        ...plan,
+        hunks: plan.hunks.map((hunk) => ({ ...hunk, oldStart: hunk.oldStart + 1 })),
+      }),
+      ['1'],
+    ],
+    ['a hunk that does not exist', (plan: FilePlan) => plan, ['1', '9']],
+  ])('with %s is refused', async (_, spoil, hunks) => {
+    const { box, run, plan } = proposal();
+    box.write('b.txt', BASE);
+    expect(await run(spoil(await plan()), hunks)).toMatch(/^conflict: /);
+    expect([box.text('a.txt'), box.text('b.txt')]).toEqual([BASE, BASE]);
+  });
+
+  it('without a plan is planned and written at once', async () => {
+    const { box, hands } = proposal();
+    expect(await hands.run('propose_file_edit', { path: 'a.txt', new_content: TARGET })).toContain(
+      'Wrote a.txt',
+    );
+    expect(box.text('a.txt')).toBe(TARGET);
+  });
+});
+
+describe('bytes survive', () => {
+  it.each([
+    ['CRLF', Buffer.from('a\r\nb\r\nc'), 'b', 'B', Buffer.from('a\r\nB\r\nc')],
+    ['mixed line ends', Buffer.from('a\r\nb\nc\rd'), 'b\nc', 'X', Buffer.from('a\r\nX\rd')],
+    ['no final newline', Buffer.from('a\nb'), 'b', 'c', Buffer.from('a\nc')],
+    ['a byte order mark', Buffer.from('\ufeffa\n'), 'a', 'b', Buffer.from('\ufeffb\n')],
+    ['Latin-1', Buffer.from('caf\xe9 x\n', 'latin1'), 'x', 'y', Buffer.from('caf\xe9 y\n', 'latin1')],
+    ['Latin-1, edited', Buffer.from('caf\xe9\n', 'latin1'), 'café', 'thé', Buffer.from('th\xe9\n', 'latin1')],
+    [
+      'UTF-8 beside bytes that are none',
+      Buffer.concat([Buffer.from('é '), Buffer.from([0xff, 0xfe]), Buffer.from(' z\n')]),
+      'é',
+      '€',
+      Buffer.concat([Buffer.from('€ '), Buffer.from([0xff, 0xfe]), Buffer.from(' z\n')]),
+    ],
+  ])('of %s', async (_, before, old_text, new_text, after) => {
+    const box = makeBox({ 'a.txt': before });
+    const hands = takeInHand(createWorkspaceTools({ root: box.root }));
+    const args = { path: 'a.txt', edits: [{ old_text, new_text }] };
+    const plan = await hands.plan('edit_file', args);
+    await hands.run('edit_file', args, { plan: JSON.parse(JSON.stringify(plan)) });
+    expect(box.read('a.txt')).toEqual(after);
+  });
+
+  it('of a binary file, which has no text to change and is left alone', async () => {
+    const bytes = Buffer.from([0, 1, 0x61, 0, 0xff]);
+    const box = makeBox({ 'a.bin': bytes });
+    const hands = takeInHand(createWorkspaceTools({ root: box.root }));
+    expect(await hands.say('write_file', { path: 'a.bin', content: 'x' })).toMatch(/is a binary file/);
+    expect(box.read('a.bin')).toEqual(bytes);
+  });
+
+  it('of any file and any change of its bytes', async () => {
+    const box = makeBox();
+    const root = createRoot(box.root);
+    const bytes = fc.array(fc.constantFrom(0x0a, 0x0d, 0x61, 0x62, 0xe9, 0xff, 0xc3, 0xa9, 0), {
+      maxLength: 30,
+    });
+    await fc.assert(
+      fc.asyncProperty(bytes, bytes, async (before, after) => {
+        box.write('a.bin', Buffer.from(before));
+        const target = Buffer.from(after);
+        fc.pre(!target.equals(Buffer.from(before)));
+        let encodable = true;
+        const plan = await planFile(root, 'a.bin', (_, encoding) => {
+          const text = target.toString(encoding);
+          encodable = Buffer.from(text, encoding).equals(target);
+          return text;
+        }).catch(() => undefined);
+        if (plan === undefined || !encodable) return;
+        await executePlan(root, plan);
+        expect(box.read('a.bin')).toEqual(target);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+/** Few different lines, so that texts share some; every line end there is, and ends without one. */
+const text = fc
+  .array(
+    fc.constantFrom('a\n', 'b\n', 'c\n', '\n', 'a\r\n', 'b\r', '-x\n', '+y\n', '\\ z\n', 'é\u2028\n', ' \n'),
+    {
+      maxLength: 40,
+    },
+  )
+  .chain((lines) => fc.constantFrom('', 'end', '\r', 'a').map((end) => lines.join('') + end));
+
+/** A text of many lines and one made of it by a few changes, so that there are several hunks. */
+const changed = fc
+  .tuple(
+    fc.integer({ min: 20, max: 90 }),
+    fc.array(fc.tuple(fc.nat(99), fc.constantFrom('', 'new\n', 'two\nlines\n')), { maxLength: 8 }),
+  )
+  .map(([count, changes]) => {
+    const lines = Array.from({ length: count }, (_, index) => `line ${index % 7}\n`);
+    const target = [...lines];
+    for (const [at, line] of changes) if (at < count) target[at] = line;
+    return { base: lines.join(''), target: target.join('') };
+  });
+
+describe('hunks', () => {
+  it('lead from any text to any other, and back', () => {
+    fc.assert(
+      fc.property(text, text, (base, target) => {
+        const hunks = makeHunks(base, target);
+        expect(applyHunks(base, hunks)).toBe(target);
+        expect(reverseHunks(target, hunks)).toBe(base);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('can be taken by any part, and that part be taken back', () => {
+    fc.assert(
+      fc.property(
+        changed,
+        fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }),
+        ({ base, target }, picks) => {
+          const hunks = makeHunks(base, target);
+          const kept = hunks.filter((_, index) => picks[index % picks.length]);
+          const now = applyHunks(base, kept);
+          expect(reverseHunks(now, kept)).toBe(base);
+          const rest = hunks.filter((hunk) => !kept.includes(hunk));
+          expect(rest.length === 0 ? now : base).toBe(rest.length === 0 ? target : reverseHunks(now, kept));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('have ids from 1 in the order of the file', () => {
+    const lines = Array.from({ length: 40 }, (_, index) => `${index}\n`);
+    const target = lines.map((line, index) => ([3, 20, 38].includes(index) ? `new ${line}` : line));
+    const hunks = makeHunks(lines.join(''), target.join(''));
+    expect(hunks.map(({ id, oldStart }) => [id, oldStart])).toEqual([
+      ['1', 1],
+      ['2', 18],
+      ['3', 36],
+    ]);
+  });
+
+  it.each([
+    ['another line', 'x\nb\n'],
+    ['a line less', ''],
+    ['a line end more', 'a\n'],
+    ['another line end', 'a\r\nb'],
+  ])('do not apply to %s', (_, other) => {
+    const hunks = makeHunks('a\nb', 'a\nc');
+    expect(() => applyHunks(other, hunks)).toThrow(HunkMismatch);
+  });
+
+  it('are one where texts have too little in common, context and missing line ends kept', () => {
+    const same = 'one\ntwo\nthree\nfour\n';
+    const base = same + Array.from({ length: 6000 }, (_, index) => `old ${index}\n`).join('') + same;
+    const target = same + Array.from({ length: 6000 }, (_, index) => `new ${index}\n`).join('') + same;
+    const hunks = makeHunks(base, `${target}end`);
+    expect(hunks).toHaveLength(1);
+    expect(hunks[0]).toMatchObject({ oldStart: 2, newStart: 2 });
+    expect(applyHunks(base, hunks)).toBe(`${target}end`);
+    expect(reverseHunks(`${target}end`, hunks)).toBe(base);
+  });
+
+  it('hold files of many lines', () => {
+    const base = 'x\n'.repeat(400_000);
+    const hunks = makeHunks(base, `${base}y\n`);
+    expect(applyHunks(base, hunks) === `${base}y\n`).toBe(true);
+  });
+});
+
+describe('a unified diff', () => {
+  const plan = (base: string | null, target: string) => ({
+    path: 'a.txt',
+    baseHash: base === null ? null : 'hash',
+    hunks: makeHunks(base ?? '', target),
+  });
+
+  it('shows what goes and what comes, as diff -u does', () => {
+    expect(renderDiff(plan('one\ntwo\r\nthree', 'one\nTWO\r\nthree'))).toBe(
+      '--- a.txt\n+++ a.txt\n@@ -1,3 +1,3 @@\n one\n-two\r\n+TWO\r\n three\n\\ No newline at end of file',
+    );
+  });
+
+  it.each([
+    ['a new file', null, 'a\n', '--- /dev/null\n+++ a.txt\n@@ -0,0 +1,1 @@\n+a'],
+    ['a file that becomes empty', 'a\n', '', '--- a.txt\n+++ a.txt\n@@ -1,1 +0,0 @@\n-a'],
+    [
+      'a missing line end',
+      'a',
+      'a\n',
+      '--- a.txt\n+++ a.txt\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a',
+    ],
+  ])('shows %s', (_, base, target, shown) => {
+    expect(renderDiff(plan(base, target))).toBe(shown);
+  });
+
+  it('keeps a name on one line, whatever is in it', () => {
+    const shown = renderDiff({ ...plan('a\n', 'b\n'), path: 'x\n+++ y\n@@ -1 +1 @@' });
+    expect(shown.split('\n').slice(0, 3)).toEqual([
+      '--- "x\\n+++ y\\n@@ -1 +1 @@"',
+      '+++ "x\\n+++ y\\n@@ -1 +1 @@"',
+      '@@ -1,1 +1,1 @@',
+    ]);
+  });
+});

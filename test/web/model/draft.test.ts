@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import type { Json, JsonObject } from '../../../src/contract/json';
+import {
+  type ArgumentsDraft,
+  atField,
+  draftFor,
+  type ForkDraft,
+  issuesAt,
+  issuesOf,
+  parseNumber,
+  type Path,
+  pointerOf,
+  setAt,
+  setNumber,
+  setText,
+  toForkBody,
+  valueAt,
+  waysFor,
+  whyNotFork,
+} from '../../../src/web/model/draft';
+import type { CallView } from '../../../src/history/view-types';
+
+const draft = (value: JsonObject, texts = {}): ArgumentsDraft => ({ value, texts });
+
+const CASES: [string, JsonObject, Path, Json | undefined, JsonObject][] = [
+  ['a leaf', { a: 1, b: 2 }, ['a'], 3, { a: 3, b: 2 }],
+  ['a new leaf', { a: 1 }, ['b'], 2, { a: 1, b: 2 }],
+  ['below', { a: { b: [1, 2] } }, ['a', 'b', 1], 3, { a: { b: [1, 3] } }],
+  ['an item at the end', { a: [1] }, ['a', 1], 2, { a: [1, 2] }],
+  ['a leaf out', { a: 1, b: 2 }, ['a'], undefined, { b: 2 }],
+  ['an item out', { a: [1, 2, 3] }, ['a', 1], undefined, { a: [1, 3] }],
+  ['into what is not there', {}, ['a', 'b'], 1, { a: { b: 1 } }],
+  ['a name that every object has', {}, ['constructor'], 1, { constructor: 1 } as unknown as JsonObject],
+];
+
+it.each(CASES)('sets %s', (_, before, path, value, after) => {
+  const given = structuredClone(before);
+  expect(setAt(draft(given), path, value).value).toEqual(after);
+  expect(given).toEqual(before);
+});
+
+it('keeps the order of names', () => {
+  expect(Object.keys(setAt(draft({ b: 1, a: 2 }), ['b'], 3).value)).toEqual(['b', 'a']);
+});
+
+it('reads back what it set, and leaves the rest', () => {
+  const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), leaf), fc.string(), leaf, (value, name, json) => {
+      fc.pre(name !== '__proto__' && !Object.hasOwn(value, '__proto__'));
+      const after = setAt(draft(value), [name], json).value;
+      expect(valueAt(after, [name])).toEqual(json);
+      for (const other of Object.keys(value)) if (other !== name) expect(after[other]).toEqual(value[other]);
+    }),
+  );
+});
+
+describe('typing JSON', () => {
+  it('takes it when it is JSON', () => {
+    expect(setText(draft({ a: 1 }, { '/a': '{' }), ['a'], '{"b":2}')).toEqual(draft({ a: { b: 2 } }));
+  });
+
+  it('keeps the last good value and says so until then', () => {
+    const typed = setText(draft({ a: 1 }), ['a'], '{"b":');
+    expect(typed).toEqual(draft({ a: 1 }, { '/a': '{"b":' }));
+    expect(issuesOf(typed, undefined)).toEqual([
+      { path: '/a', message: expect.stringContaining('this is not JSON') },
+    ]);
+  });
+
+  it('wants an object as the whole', () => {
+    const typed = setText(draft({ a: 1 }), [], '[1]');
+    expect(issuesOf(typed, undefined)).toEqual([{ path: '', message: 'has to be an object' }]);
+  });
+
+  it('forgets what was typed below a place that gets another value', () => {
+    const typed = draft({ a: { b: 1 } }, { '/a/b': '{', '/ab': '{' });
+    expect(setAt(typed, ['a'], 1).texts).toEqual({ '/ab': '{' });
+  });
+
+  it.each([
+    ['nothing', '', /not JSON/],
+    ['half of it', '{', /not JSON/],
+    ['a number that is too large', '[1e999]', /^\/0: this number is too large/],
+    ['a number that would become another', '{"b":9007199254740993}', /^\/b: .* become 9007199254740992;/],
+    ['such a number alone', '9007199254740993', /cannot be kept exactly/],
+    ['a key __proto__', '{"__proto__":1}', /^\/__proto__: .*not allowed/],
+    ['a key that is there twice', '{"b":{"c":1,"c":2}}', /^\/b\/c: .*twice/],
+    ['half a character', '"\\ud800"', /half a character/],
+    ['200 levels', '['.repeat(200) + ']'.repeat(200), /64 levels/],
+  ])('refuses %s and says why, at its field', (_what, text, message) => {
+    const typed = setText(draft({ a: 1 }), ['a'], text);
+    expect(typed.value).toEqual({ a: 1 });
+    expect(issuesOf(typed, undefined)).toEqual([{ path: '/a', message: expect.stringMatching(message) }]);
+  });
+});
+
+describe('typing a number', () => {
+  it('takes one that stays what was typed', () => {
+    expect(setNumber(draft({ a: 1 }, { '/a': '9007199254740993' }), ['a'], '2.50')).toEqual(
+      draft({ a: 2.5 }),
+    );
+  });
+
+  it('keeps the last good value beside one that would become another, and says so', () => {
+    const typed = setNumber(draft({ a: 1 }), ['a'], '0.1000000000000000055');
+    expect(typed).toEqual(draft({ a: 1 }, { '/a': '0.1000000000000000055' }));
+    expect(issuesOf(typed, undefined)).toEqual([
+      { path: '/a', message: 'cannot be kept exactly as a number' },
+    ]);
+  });
+});
+
+it.each([
+  ['1', 1],
+  ['-1.50', -1.5],
+  ['1.', 1],
+  ['.5', 0.5],
+  ['1e3', 1000],
+  [' 7 ', 7],
+  ['', ''],
+  ['1,5', '1,5'],
+  ['0x10', '0x10'],
+  ['1e999', '1e999'],
+  ['Infinity', 'Infinity'],
+  ['9007199254740993', '9007199254740993'],
+  ['0.1000000000000000055', '0.1000000000000000055'],
+])('reads the number %j as %j', (text, value) => {
+  expect(parseNumber(text)).toBe(value);
+});
+
+it.each([
+  [[], ''],
+  [['a', 0], '/a/0'],
+  [['a/b', '~', 'x y'], '/a~1b/~0/x%20y'],
+])('the pointer of %j is %j', (path, pointer) => {
+  expect(pointerOf(path)).toBe(pointer);
+});
+
+describe('mistakes', () => {
+  const schema = {
+    type: 'object',
+    required: ['order', 'lines'],
+    additionalProperties: false,
+    properties: {
+      order: { type: 'string' },
+      amount: { type: 'number', maximum: 500 },
+      lines: {
+        type: 'array',
+        items: { type: 'object', required: ['a/b'], properties: { 'a/b': { type: 'integer' } } },
+      },
+    },
+  };
+
+  it.each([
+    ['a number that is none', { order: '1', lines: [], amount: '12a' }, ['amount'], 1],
+    ['a number that is too large', { order: '1', lines: [], amount: 900 }, ['amount'], 1],
+    ['a missing field', { lines: [] }, ['order'], 1],
+    ['a missing field of an item', { order: '1', lines: [{}] }, ['lines', 0, 'a/b'], 1],
+    ['a wrong field of an item', { order: '1', lines: [{ 'a/b': 'x' }] }, ['lines', 0, 'a/b'], 1],
+    ['nothing', { order: '1', lines: [] }, [], 0],
+  ])('are shown at their field: %s', (_, value, path, count) => {
+    const issues = issuesOf(draft(JSON.parse(JSON.stringify(value))), schema);
+    expect(issuesAt(issues, path).length).toBe(count);
+    expect(issues.length === 0).toBe(count === 0);
+  });
+
+  it('leave others as they are', () => {
+    expect(atField({ path: '/a', message: 'is too long' })).toEqual({ path: '/a', message: 'is too long' });
+  });
+});
+
+describe('a fork', () => {
+  const schema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] };
+  const call = (more: object = {}): CallView =>
+    JSON.parse(JSON.stringify({ callId: '2.1', tool: 'pay', effective: { amount: 5 }, ...more }));
+  const asked = call({ request: { schema } });
+  const draft = (more: Partial<ForkDraft> = {}): ForkDraft => ({ ...draftFor(asked), ...more });
+  const typed = { value: { amount: 5 }, texts: { '': '{' } };
+
+  it('begins with what ran, dry, and with the model of the agent', () => {
+    expect(toForkBody('2.1', draftFor(asked))).toEqual({
+      at: '2.1',
+      change: { what: 'arguments', arguments: { amount: 5 } },
+    });
+  });
+
+  it.each<[string, Partial<ForkDraft>, object]>([
+    [
+      'other arguments',
+      { args: { value: { amount: 7 }, texts: {} } },
+      { what: 'arguments', arguments: { amount: 7 } },
+    ],
+    ['an approval', { way: 'approved' }, { what: 'decision', decision: 'approved' }],
+    [
+      'a denial with its reason',
+      { way: 'denied', reason: ' too much ' },
+      { what: 'decision', decision: 'denied', reason: 'too much' },
+    ],
+    ['a denial with blanks only', { way: 'denied', reason: '  ' }, { what: 'decision', decision: 'denied' }],
+    [
+      'an answer',
+      { way: 'reply', reply: ' No. ', reason: 'of another way' },
+      { what: 'reply', reply: { text: 'No.' } },
+    ],
+  ])('sends %s', (_name, more, change) => {
+    expect(toForkBody('2.1', draft(more))).toEqual({ at: '2.1', change });
+  });
+
+  it('sends a model and the live world only where they are chosen', () => {
+    expect(toForkBody('2.1', draft({ way: 'same', model: ' other ', live: true }))).toEqual({
+      ...{ at: '2.1', model: 'other', live: true },
+    });
+    expect(toForkBody('2.1', draft({ way: 'same' }))).toEqual({ at: '2.1' });
+  });
+
+  it('offers a decision only where somebody was asked', () => {
+    expect(waysFor(asked)).toEqual(['arguments', 'approved', 'denied', 'reply', 'same']);
+    expect(waysFor(call())).toEqual(['arguments', 'reply', 'same']);
+  });
+
+  it.each<[string, Partial<ForkDraft>, RegExp | undefined]>([
+    ['nothing against what ran', {}, undefined],
+    ['arguments that do not fit', { args: { value: { amount: 'x' }, texts: {} } }, /corrected/],
+    ['arguments that are not JSON', { args: typed }, /corrected/],
+    ['what another way would not take', { way: 'same', args: typed }, undefined],
+    ['an answer without words', { way: 'reply', reply: ' \n' }, /Write the answer/],
+    ['an approval for real', { way: 'approved', live: true }, /asks a person again/],
+    ['a denial for real', { way: 'denied', live: true }, undefined],
+  ])('says of %s why not', (_name, more, why) => {
+    const found = whyNotFork(draft(more), asked);
+    if (why === undefined) expect(found).toBeUndefined();
+    else expect(found).toMatch(why);
+  });
+
+  it('takes any object where the record has no schema', () => {
+    expect(whyNotFork(draft({ args: { value: { anything: 1 }, texts: {} } }), call())).toBeUndefined();
+    expect(whyNotFork(draft({ args: typed }), call())).toMatch(/corrected/);
+  });
+});

@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import type { RequestOpened } from '../../../src/history/events';
+import {
+  blocksOf,
+  changesOf,
+  type Choice,
+  deceivingText,
+  hunkIds,
+  numbered,
+  toDecision,
+  whyNot,
+  wordParts,
+} from '../../../src/web/model/review';
+import { segments } from '../../../src/contract/text/unsafe-text';
+
+const hunk = (id: string) => ({
+  id,
+  oldStart: 1,
+  oldLines: 1,
+  newStart: 1,
+  newLines: 1,
+  lines: ['-a', '+b'],
+});
+
+const request = (hunks: string[] = []): RequestOpened => ({
+  ...{ type: 'request_opened', eventId: 7, at: '', callId: '1.1', callKey: 'key', tool: 'edit', summary: '' },
+  ...{ safety: 'dangerous', effect: 'unsafe', arguments: { a: 1 }, seenDigest: 'digest', deadline: null },
+  preview: {
+    text: '',
+    plan: { path: 'a', baseHash: 'x', targetHash: 'y', encoding: 'utf8', hunks: hunks.map(hunk) },
+  },
+});
+
+const SHOWN = { callId: '1.1', callKey: 'key', seenDigest: 'digest' };
+const choice = (extra: Partial<Choice> = {}): Choice => ({ hunks: [], reason: '', ...extra });
+
+it.each([
+  ['approves', 'approve', [], choice(), { decision: 'approved' }],
+  [
+    'approves with a reason',
+    'approve',
+    [],
+    choice({ reason: ' fine ' }),
+    { decision: 'approved', reason: 'fine' },
+  ],
+  [
+    'names no hunks when all are ticked',
+    'approve',
+    ['1', '2'],
+    choice({ hunks: ['2', '1'] }),
+    { decision: 'approved' },
+  ],
+  [
+    'names the ticked hunks in order',
+    'approve',
+    ['1', '2', '3'],
+    choice({ hunks: ['3', '1'] }),
+    { decision: 'approved', hunks: ['1', '3'] },
+  ],
+  [
+    'sends the whole edit, and no hunks with it',
+    'approve',
+    ['1', '2'],
+    choice({ edited: { a: 2 }, hunks: ['1'] }),
+    { decision: 'modified', arguments: { a: 2 } },
+  ],
+  [
+    'denies, whatever else was chosen',
+    'deny',
+    ['1', '2'],
+    choice({ edited: { a: 2 }, hunks: ['1'], reason: 'no' }),
+    { decision: 'denied', reason: 'no' },
+  ],
+  ['leaves out a reason of blanks', 'deny', [], choice({ reason: ' \n' }), { decision: 'denied' }],
+] as const)('%s', (_, kind, hunks, chosen, sent) => {
+  expect(toDecision(request([...hunks]), kind, chosen)).toEqual({ ...SHOWN, ...sent });
+});
+
+it('has no hunks without a plan', () => {
+  const { preview: _, ...plain } = request();
+  expect(hunkIds(plain)).toEqual([]);
+});
+
+describe('approving waits', () => {
+  const clear = {
+    fresh: false,
+    unseen: 0,
+    hidden: 0,
+    confirmed: false,
+    issues: 0,
+    hunksLeft: true,
+    expired: false,
+  };
+  it.each([
+    ['for nothing', {}, undefined],
+    ['for a moment, where another one stood here', { fresh: true }, 'It has just opened; wait a moment.'],
+    [
+      'for what was not in sight, first of all',
+      { fresh: true, unseen: 1 },
+      'One part has not been in sight yet.',
+    ],
+    ['for what was not in sight', { unseen: 2 }, '2 parts have not been in sight yet.'],
+    ['for the last part', { unseen: 1 }, 'One part has not been in sight yet.'],
+    ['for a look at the marks', { hidden: 3 }, 'Confirm first that you looked at the marked characters.'],
+    ['no more once they were looked at', { hidden: 3, confirmed: true }, undefined],
+    ['for mistakes', { issues: 1, unseen: 4 }, 'One field has to be corrected first.'],
+    ['for several', { issues: 2 }, '2 fields have to be corrected first.'],
+    ['for a hunk', { hunksLeft: false }, 'No hunk is ticked: deny it instead.'],
+    ['once past the deadline', { expired: true, issues: 2 }, 'Its deadline has passed.'],
+  ])('%s', (_, extra, why) => {
+    expect(whyNot({ ...clear, ...extra })).toBe(why);
+  });
+});
+
+it.each([
+  [0, 0, ''],
+  [1, 0, '1 character that would not show'],
+  [8, 2, '8 characters that would not show and 2 words with letters that pass for others'],
+])('%d and %d in words', (hidden, alike, words) => {
+  expect(deceivingText({ hidden, alike })).toBe(words);
+});
+
+const textOf = (blocks: ReturnType<typeof blocksOf>): string =>
+  blocks
+    .flat()
+    .map((piece) => (piece.kind === 'text' ? piece.text : piece.original))
+    .join('');
+const sizes = (text: string): number[] =>
+  blocksOf(segments(text, 'block')).map((block) => textOf([block]).length);
+
+it('keeps a short text in one block', () => {
+  expect(sizes('ls -la\n')).toEqual([7]);
+});
+
+it('has one block, to be seen, for no text', () => {
+  expect(blocksOf([])).toEqual([[]]);
+});
+
+it('cuts by lines', () => {
+  expect(sizes('x\n'.repeat(40))).toEqual([32, 32, 16]);
+});
+
+it('cuts a line that is longer than a screen', () => {
+  expect(sizes('x'.repeat(3_000))).toEqual([1_200, 1_200, 600]);
+});
+
+it('loses nothing and breaks no character and no mark', () => {
+  const char = fc.constantFrom('a', '\n', '\u202e', '\u200b', '😀', ' ', '\t', '\x1b', 'а');
+  fc.assert(
+    fc.property(fc.array(char, { maxLength: 4_000 }), (chars) => {
+      const text = chars.join('');
+      const blocks = blocksOf(segments(text, 'block'));
+      expect(textOf(blocks)).toBe(text);
+      for (const block of blocks) expect(textOf([block])).not.toMatch(/\p{Cs}/u);
+    }),
+  );
+});
+
+describe('differences', () => {
+  it('counts the lines before and after', () => {
+    const lines = [' a', '-b', '+c', '+d', ' e', '\\ No newline at end of file'];
+    const hunk = { id: '1', oldStart: 10, oldLines: 3, newStart: 20, newLines: 4, lines };
+    expect(numbered(hunk).map(({ before, after }) => [before, after])).toEqual([
+      [10, 20],
+      [11, ''],
+      ['', 21],
+      ['', 22],
+      [12, 23],
+      ['', ''],
+    ]);
+  });
+
+  const shown = (before: object, after: object): string[] =>
+    changesOf(JSON.parse(JSON.stringify(before)), JSON.parse(JSON.stringify(after))).map(
+      ({ path, kind, parts }) =>
+        `${path} ${kind}: ${parts.map(({ kind: k, text }) => `${{ same: '', removed: '-', added: '+' }[k]}${text}`).join('|')}`,
+    );
+
+  it.each([
+    ['nothing', { a: 1 }, { a: 1 }, []],
+    ['the order of keys', { a: 1, b: 2 }, { b: 2, a: 1 }, []],
+    ['a number', { a: 129.9 }, { a: 50 }, ['a changed: -129.9|+50']],
+    ['a word', { t: 'pay 50 now' }, { t: 'pay 60 now' }, ['t changed: pay |-50|+60| now']],
+    ['a type', { a: 1 }, { a: '1' }, ['a changed: -1|+"1"']],
+    ['something new', {}, { a: 'x' }, ['a added: +x']],
+    ['something gone', { a: { b: null } }, { c: 1 }, ['a.b removed: -null', 'c added: +1']],
+    ['blanks only', { a: 'x  y' }, { a: 'x y' }, ['a changed: x|-  |+ |y']],
+  ])('shows %s', (_, before, after, changes) => {
+    expect(shown(before, after)).toEqual(changes);
+  });
+
+  it('compares long texts as a whole', () => {
+    const parts = wordParts('a '.repeat(20_000), 'b '.repeat(20_000));
+    expect(parts.map(({ kind }) => kind)).toEqual(['removed', 'added']);
+  });
+
+  it('holds both texts, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (before, after) => {
+        const parts = wordParts(before, after);
+        const without = (kind: string): string =>
+          parts
+            .filter((part) => part.kind !== kind)
+            .map(({ text }) => text)
+            .join('');
+        expect(without('added')).toBe(before);
+        expect(without('removed')).toBe(after);
+      }),
+    );
+  });
+});

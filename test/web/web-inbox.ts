@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { connect, type Countersign } from '../../src/client';
+import { createUsers } from '../../src/server/auth/users';
+import { startWeb, type RunningWeb } from '../../src/server';
+import { openBrowser } from '../support/browser';
+import { ensureBuilt, lib } from '../support/build';
+import { testAddress } from '../support/server';
+import { until } from '../support/until';
+
+/** The true page on the true server, and a browser that shows it. */
+export interface WebInbox {
+  client: Countersign;
+  url: string;
+  /** A tab of a browser of its own, signed in as `owner`, at a place such as `#/turns`. */
+  tab(place?: string, options?: BrowserContextOptions): Promise<Page>;
+  /** Gives somebody a token. */
+  addUser(name: string): Promise<string>;
+  /** Ends the server; every session ends with it. */
+  stopServer(): Promise<void>;
+  /** Starts it again where it was. */
+  startServer(): Promise<void>;
+  /** What the pages had to complain about: errors, refused by policy, dialogs. */
+  complaints: string[];
+  stop(): Promise<void>;
+}
+
+/** Opens a web inbox, on the server of this test run unless another is named. */
+export async function openWebInbox(address = testAddress()): Promise<WebInbox> {
+  ensureBuilt();
+  const directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
+  const usersFile = join(directory, 'users.json');
+  const client = await connect({ address });
+  const browser = await openBrowser();
+  const complaints: string[] = [];
+  const start = (port: number): Promise<RunningWeb> =>
+    startWeb({
+      ...{ client, usersFile, port, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
+      refusalsFile: join(directory, 'refusals.jsonl'),
+      onLink: () => undefined,
+      report: (error) => void complaints.push(String(error)),
+    });
+  let web = await start(0);
+  const { url } = web;
+  return {
+    ...{ client, url, complaints },
+    tab: (place, options) => openTab(browser, { web, place, options, complaints }),
+    addUser: (name) => createUsers(usersFile).add(name),
+    stopServer: () => web.stop(),
+    startServer: async () => {
+      web = await start(Number(new URL(url).port));
+    },
+    stop: async () => {
+      await browser.close();
+      await web.stop();
+      await client.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+interface TabOptions {
+  web: RunningWeb;
+  place: string | undefined;
+  options: BrowserContextOptions | undefined;
+  complaints: string[];
+}
+
+async function openTab(browser: Browser, { web, place, options, complaints }: TabOptions): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  page.on('pageerror', (error) => void complaints.push(`error: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    const isOurs = !/Failed to load resource|net::ERR/.test(message.text());
+    if (message.type() === 'error' && isOurs) complaints.push(`console: ${message.text()}`);
+  });
+  await page.goto(web.drawLink() ?? web.url);
+  await page.getByRole('heading', { name: /^Inbox/ }).waitFor();
+  if (place !== undefined) await page.goto(`${web.url}/${place}`);
+  return page;
+}
+
+/** Lists what one agent asks alone: the server of a test run has many more requests, and a page draws what is in sight. */
+export async function listOnly(page: Page, agent: string): Promise<void> {
+  await page.getByLabel('Agent', { exact: true }).selectOption(agent);
+}
+
+/** Where a call is on the page. */
+export const callPlace = (turn: string, callId = '1.1'): string => `#/turns/${turn}/calls/${callId}`;
+
+/** Goes on until everything was in sight, as a person does: a screen at a time, by the button or by its key. */
+export async function lookAtAll(page: Page, by: 'button' | 'key' = 'button'): Promise<void> {
+  const why = page.locator('#why');
+  await page.locator('#approve').waitFor();
+  await until('everything to be in sight', async () => {
+    const text = await why.innerText();
+    if (!/in sight|just opened/.test(text)) return true;
+    if (/just opened/.test(text)) return false;
+    if (by === 'key') await page.keyboard.press('n');
+    // It may go between a look and a click.
+    else await page.evaluate("document.querySelector('.why button')?.click()");
+    return false;
+  });
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { connect, type Countersign } from '../src/client';
+import { bundleWorkflows } from '../src/bundle-workflows';
+import { scriptedModel } from '../src/models/scripted';
+import { defineAgent } from '../src/tools/define-agent';
+import { defineConfig } from '../src/tools/define-config';
+import { defineTool } from '../src/tools/define-tool';
+import { startWorker } from '../src/worker';
+import { createWorkerOptions, type OwnWorkerOptions } from '../src/worker-options';
+import { scratchDirectory } from './support/scratch';
+import { testAddress, testBundle } from './support/server';
+import { until } from './support/until';
+
+const scratch = scratchDirectory();
+const workflowsPath = require.resolve('./fixtures/own-workflows.ts');
+let connection: Connection;
+let client: Client;
+let countersign: Countersign;
+
+beforeAll(async () => {
+  connection = await Connection.connect({ address: testAddress() });
+  client = new Client({ connection });
+  countersign = await connect({ client });
+});
+afterAll(() => connection.close());
+
+/** An agent with a dangerous tool, on a queue of its own. */
+const makeConfig = (toolQueue?: string) => {
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: { type: 'object', properties: {} },
+    safety: 'dangerous',
+    handler: () => 'paid',
+    ...(toolQueue === undefined ? {} : { taskQueue: toolQueue }),
+  });
+  const model = scriptedModel([{ toolCalls: [{ name: 'pay', arguments: {} }] }, { text: 'done' }]);
+  const agent = defineAgent({ name: 'payer', instructions: 'Pay.', model, tools: [pay] });
+  const taskQueue = `own-${randomUUID()}`;
+  return defineConfig({ agents: [agent], taskQueue, stateDir: scratch(), log: { calls: false } });
+};
+
+const refunds: string[] = [];
+const activities = {
+  refund: (order: string, key: string): Promise<string> => {
+    refunds.push(key);
+    return Promise.resolve(`refunded ${order}`);
+  },
+};
+
+/** Approves what the workflow asks, and returns what it then returns. */
+const approved = async (type: string, taskQueue: string, arg: unknown): Promise<unknown> => {
+  const handle = await client.workflow.start(type, {
+    taskQueue,
+    workflowId: `own-${randomUUID()}`,
+    args: [arg],
+  });
+  const item = await until('a request', async () =>
+    (await countersign.inbox({ limit: 1000 })).find(({ turn }) => turn === handle.workflowId),
+  );
+  const { callId, seenDigest = '' } = item;
+  await countersign.decide(item.turn, { callId, seenDigest, decision: 'approved' });
+  return handle.result();
+};
+const turn = { agent: 'payer', prompt: 'pay' };
+
+const own: OwnWorkerOptions = { workflowsPath, activities, maxConcurrentActivityTaskExecutions: 7 };
+
+it('startWorker runs turns beside workflows and activities of one’s own', async () => {
+  const config = makeConfig();
+  const worker = await startWorker({ config, address: testAddress(), logLevel: 'ERROR', worker: own });
+  try {
+    expect(await approved('refundOrder', config.taskQueue, '17')).toBe('refunded 17');
+    expect(await approved('agentTurn', config.taskQueue, turn)).toMatchObject({ answer: 'done' });
+    expect(refunds).toHaveLength(1);
+  } finally {
+    await worker.stop();
+  }
+}, 120_000);
+
+it('Worker.create runs turns, its own workflows, and calls of a queue that a tool names', async () => {
+  const toolQueue = `tools-${randomUUID()}`;
+  const config = makeConfig(toolQueue);
+  const file = join(scratch(), 'bundle.js');
+  writeFileSync(file, (await bundleWorkflows({ workflowsPath })).code);
+  const native = await NativeConnection.connect({ address: testAddress() });
+  const shared = { config, connection: native, workflowBundle: file, worker: own };
+  const workers = [
+    await Worker.create(await createWorkerOptions(shared)),
+    await Worker.create(await createWorkerOptions({ ...shared, taskQueue: toolQueue })),
+  ];
+  const ran = Promise.all(workers.map((worker) => worker.run()));
+  try {
+    expect(await approved('refundOrder', config.taskQueue, '18')).toBe('refunded 18');
+    expect(await approved('agentTurn', config.taskQueue, turn)).toMatchObject({ answer: 'done' });
+  } finally {
+    for (const worker of workers) worker.shutdown();
+    await ran;
+    await native.close();
+  }
+}, 120_000);
+
+describe('the options', () => {
+  const optionsOf = async (worker: OwnWorkerOptions, workflowBundle = testBundle()) => {
+    const native = await NativeConnection.connect({ address: testAddress() });
+    try {
+      return await createWorkerOptions({ config: makeConfig(), connection: native, workflowBundle, worker });
+    } finally {
+      await native.close();
+    }
+  };
+
+  it.each([
+    ['of a tool', { pay: () => Promise.resolve('') }, 'pay'],
+    ['of one of ours', { 'countersign.think': () => Promise.resolve('') }, 'countersign.think'],
+    ['that stands for all others', { default: () => Promise.resolve('') }, 'default'],
+  ])('refuse an activity with the name %s', async (_case, activities, name) => {
+    await expect(optionsOf({ activities })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: `two activities are called ${name}`,
+    });
+  });
+
+  it('refuse a bundle that is not there', async () => {
+    await expect(optionsOf({}, '/nowhere/bundle.js')).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('/nowhere/bundle.js'),
+    });
+  });
+
+  it('keep what is one’s own beside what turns need', async () => {
+    const interceptors = { activity: [() => ({ inbound: {} })] };
+    const plugin = { name: 'mine' };
+    const options = await optionsOf({ interceptors, plugins: [plugin], shutdownGraceTime: '3s' });
+    expect(options).toMatchObject({
+      interceptors,
+      plugins: [{ name: 'countersign.agent/payer' }, plugin],
+      shutdownGraceTime: '3s',
+      shutdownForceTime: '30s',
+      tuner: expect.anything(),
+    });
+  });
+
+  it.each<OwnWorkerOptions>([
+    { maxConcurrentActivityTaskExecutions: 5 },
+    { maxConcurrentWorkflowTaskExecutions: 5 },
+    { maxConcurrentLocalActivityExecutions: 5 },
+  ])('leave the number of tasks at once to %j', async (worker) => {
+    expect(await optionsOf(worker)).not.toHaveProperty('tuner');
+  });
+});

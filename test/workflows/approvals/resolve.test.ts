@@ -1,0 +1,189 @@
+import type { Verdict } from '../../../src/contract/decision';
+import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
+import {
+  judgeResolution,
+  report,
+  sweepAbandoned,
+  takeResolution,
+} from '../../../src/workflows/approvals/resolve';
+import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
+import { cancelAll, settle, start } from '../../../src/workflows/approvals/transitions';
+import { result } from '../../history/script';
+import { approvalsWith, PLAN } from '../../support/calls';
+
+const callOf = (approvals: Approvals): CallState => {
+  const state = approvals.calls.get('1.1');
+  if (state === undefined) throw new Error('no call 1.1');
+  return state;
+};
+
+/** A call that a person let run by this decision, and whose outcome nobody knows. */
+function inDoubt(decision: object = { decision: 'approved' }, approvals = approvalsWith({})): Approvals {
+  const judged = judgeDecision(
+    approvals,
+    { callId: '1.1', decisionId: 'a', approver: 'ann', ...decision },
+    1,
+  );
+  if (judged.kind !== 'take') throw new Error('the decision was not taken');
+  takeDecision(approvals, judged, { now: 1, decisionId: 'a' });
+  start(callOf(approvals));
+  settle(approvals, callOf(approvals), { settlement: { inDoubt: { message: 'lost' } }, now: 9 });
+  return approvals;
+}
+
+function resolve(approvals: Approvals, message: unknown): Verdict {
+  const judged = judgeResolution(approvals, message);
+  if (judged.kind === 'refuse') return judged.refused;
+  if (judged.kind === 'repeat') return judged.spent.verdict;
+  return takeResolution(approvals, judged, { now: 10, decisionId: judged.message.decisionId ?? 'r' });
+}
+
+it.each([
+  ['happened', { success: true }],
+  ['did-not', { success: false, error: { code: 'transport' } }],
+])('%s gives the call its result, with the reason', (resolution, result) => {
+  const approvals = inDoubt();
+  expect(resolve(approvals, { callId: '1.1', resolution, reason: 'looked' })).toMatchObject({
+    accepted: true,
+  });
+  expect(callOf(approvals)).toMatchObject({ phase: 'done', result });
+  expect(callOf(approvals).result?.content).toContain('looked');
+});
+
+it('accepts with the time of the workflow, and remembers who resolved', () => {
+  const approvals = inDoubt();
+  const at = new Date(10).toISOString();
+  expect(resolve(approvals, { callId: '1.1', resolution: 'happened', approver: 'bob' })).toEqual({
+    accepted: true,
+    decisionId: 'r',
+    callId: '1.1',
+    decision: 'happened',
+    approver: 'bob',
+    at,
+  });
+  expect(approvals.closed.get('1.1')).toEqual({
+    standing: { decision: 'happened', approver: 'bob', at },
+  });
+});
+
+it('gives the model the content that a person found', () => {
+  const approvals = inDoubt();
+  resolve(approvals, { callId: '1.1', resolution: 'happened', content: 'receipt 7' });
+  expect(callOf(approvals).result?.content).toMatch(/receipt 7$/);
+});
+
+it('gives the model also what a person changed before', () => {
+  const approvals = inDoubt({ decision: 'modified', arguments: { amount: 5 }, reason: 'less' });
+  resolve(approvals, { callId: '1.1', resolution: 'happened', content: 'seen' });
+  expect(callOf(approvals).result?.content).toMatch(
+    /^\[ann changed the arguments[^]+amount: 10 → 5[^]+seen$/,
+  );
+});
+
+describe('run-again', () => {
+  it('is a decision for the next generation, and counts once', () => {
+    const approvals = inDoubt();
+    resolve(approvals, { callId: '1.1', resolution: 'run-again', approver: 'ann', decisionId: 'r1' });
+    expect(callOf(approvals)).toMatchObject({ phase: 'ready', generation: 1 });
+    expect(start(callOf(approvals))).toMatchObject({ decisionId: 'r1', approver: 'ann' });
+    expect(() => start(callOf(approvals))).toThrow('not ready');
+  });
+
+  it.each<[string, object, object]>([
+    ['changed arguments', { decision: 'modified', arguments: { amount: 5 } }, { decision: 'modified' }],
+    ['an approval', { decision: 'approved' }, { decision: 'approved' }],
+  ])('runs what was allowed before: %s', (_, decision, expected) => {
+    const approvals = inDoubt(decision);
+    resolve(approvals, { callId: '1.1', resolution: 'run-again' });
+    expect(start(callOf(approvals))).toMatchObject(expected);
+  });
+
+  it('keeps the hunks that were chosen', () => {
+    const approvals = approvalsWith({ plan: PLAN });
+    const { seenDigest } = callOf(approvals);
+    inDoubt({ decision: 'approved', hunks: ['2'], seenDigest }, approvals);
+    resolve(approvals, { callId: '1.1', resolution: 'run-again' });
+    expect(start(callOf(approvals))).toMatchObject({ hunks: ['2'] });
+  });
+});
+
+describe('a resolution is refused', () => {
+  it.each([
+    ['that is null', null, 'malformed'],
+    ['that is a text', 'happened', 'malformed'],
+    ['with an unknown word', { callId: '1.1', resolution: 'maybe' }, 'malformed'],
+    ['without a call', { resolution: 'happened' }, 'malformed'],
+    [
+      'with content where nothing happened',
+      { callId: '1.1', resolution: 'did-not', content: 'x' },
+      'malformed',
+    ],
+    [
+      'with a reason that is too long',
+      { callId: '1.1', resolution: 'happened', reason: '€'.repeat(2000) },
+      'malformed',
+    ],
+    ['for a call that does not exist', { callId: '9.9', resolution: 'happened' }, 'unknown_call'],
+    ['for another key', { callId: '1.1', resolution: 'happened', callKey: 'x' }, 'stale_args'],
+    [
+      'with the id of another message',
+      { callId: '1.1', resolution: 'happened', decisionId: 'a' },
+      'malformed',
+    ],
+  ])('%s', (_, message, code) => {
+    const approvals = inDoubt();
+    expect(resolve(approvals, message)).toMatchObject({ accepted: false, code });
+    expect(callOf(approvals).phase).toBe('in_doubt');
+  });
+
+  it('where nothing is in doubt', () => {
+    const message = { callId: '1.1', resolution: 'happened' };
+    expect(resolve(approvalsWith({}), message)).toMatchObject({ code: 'not_in_doubt' });
+    const approvals = inDoubt();
+    resolve(approvals, { ...message, decisionId: 'first' });
+    expect(resolve(approvals, { ...message, decisionId: 'second' })).toMatchObject({ code: 'not_in_doubt' });
+  });
+
+  it('where it would run a call of a cancelled turn again; it may still say what happened', () => {
+    const approvals = inDoubt();
+    cancelAll(approvals, 11);
+    expect(callOf(approvals).phase).toBe('in_doubt');
+    expect(resolve(approvals, { callId: '1.1', resolution: 'run-again' })).toMatchObject({
+      code: 'cancelled',
+    });
+    expect(resolve(approvals, { callId: '1.1', resolution: 'happened' })).toMatchObject({ accepted: true });
+  });
+});
+
+it('answers a repeat with the first verdict', () => {
+  const approvals = inDoubt();
+  const message = { callId: '1.1', resolution: 'happened', decisionId: 'same' };
+  const first = resolve(approvals, message);
+  expect(resolve(approvals, message)).toBe(first);
+});
+
+it.each<[string, object, boolean]>([
+  ['of this execution', {}, true],
+  ['of another call', { callKey: 'k:1.2' }, false],
+  ['of another generation', { generation: 1 }, false],
+  ['with another secret', { secret: 't' }, false],
+])('a late outcome %s settles a doubt: %s', (_, change, isTaken) => {
+  const approvals = inDoubt();
+  const state = callOf(approvals);
+  state.secret = 's';
+  const outcome = { callKey: 'k:1.1', generation: 0, secret: 's', result: result('1.1'), ...change };
+  expect(report(approvals, outcome)).toBe(isTaken);
+  expect(state.phase).toBe(isTaken ? 'done' : 'in_doubt');
+});
+
+it('a turn that ends with a doubt tells the model who ended it and why', () => {
+  const approvals = inDoubt();
+  const state = callOf(approvals);
+  cancelAll(approvals, 6);
+  approvals.abandoned = { reason: 'We moved.', approver: 'ann' };
+  sweepAbandoned(approvals, 7);
+  expect(state.result?.error).toEqual({
+    code: 'in_doubt',
+    message: 'Unresolved: ann ended the turn with this call in doubt. We moved.',
+  });
+});

@@ -1,0 +1,120 @@
+import type { PreparedCall, RemoteCall } from '../../src/contract/call';
+import type { CallState } from '../../src/workflows/approvals/state';
+import { prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
+import { makeTurn, type Turn } from '../../src/workflows/turn';
+import { thinkOutput } from '../history/script';
+import { approvalsWith, type CallShape, PAY_SCHEMA, validCall } from '../support/calls';
+import { type Command, endWorkflow, type Job, jobs, lines, WorkflowUnderTest } from '../support/workflow';
+
+afterEach(endWorkflow);
+
+const turnWith = (shape: CallShape = {}): { turn: Turn; state: CallState } => {
+  const approvals = approvalsWith(shape);
+  const state = approvals.calls.get('1.1');
+  if (state === undefined) throw new Error('no call');
+  return { turn: { ...makeTurn({ agent: 'clerk', prompt: 'p' }, 'run-1'), approvals }, state };
+};
+
+const commandsOf = async (run: () => unknown): Promise<Command[]> => {
+  const { commands } = await WorkflowUnderTest.start(async () => {
+    void run();
+    await new Promise(() => undefined);
+  });
+  return commands;
+};
+
+it.each<[string, CallShape, (state: CallState) => void, string]>([
+  ['a call', { kind: 'run' }, () => undefined, 'schedule call-1.1-0'],
+  ['a local call', { kind: 'run', local: true }, () => undefined, 'schedule locally'],
+  ['a local call with a decision', { local: true }, () => undefined, 'schedule call-1.1-0'],
+  [
+    'a local call that its worker gave back',
+    { kind: 'run', local: true },
+    (state) => (state.absent = { since: 0, rounds: 1 }),
+    'schedule call-1.1-0',
+  ],
+  ['a call that runs again', { kind: 'run' }, (state) => (state.generation = 1), 'schedule call-1.1-1'],
+])('%s is scheduled by its kind', async (_, shape, change, line) => {
+  const { turn, state } = turnWith(shape);
+  change(state);
+  expect(lines(await commandsOf(() => runCall(turn, state, undefined)))).toEqual([
+    expect.stringContaining(line),
+  ]);
+});
+
+it.each<['unsafe' | 'idempotent', number]>([
+  ['unsafe', 1],
+  ['idempotent', 5],
+])('a call that is %s has at most %i attempts', async (effect, attempts) => {
+  const { turn, state } = turnWith({ kind: 'run', effect });
+  const [command] = await commandsOf(() => runCall(turn, state, undefined));
+  expect(command?.scheduleActivity?.retryPolicy?.maximumAttempts).toBe(attempts);
+});
+
+describe('a call that no worker could start yet', () => {
+  it('waits, and is given up when its time to start is over', async () => {
+    const { state } = turnWith({ kind: 'run' });
+    state.scheduledAt = 0;
+    const [timer] = await commandsOf(() => untilNextRound(state, { notHere: 'no agent clerk' }));
+    expect(timer?.startTimer).toBeDefined();
+    expect(state.absent).toEqual({ since: 0, rounds: 1 });
+    state.absent = { since: -state.call.settings.startWithinMs, rounds: 9 };
+    expect(await untilNextRound(state, { notHere: 'no agent clerk' })).toMatchObject({
+      cause: 'absent',
+      result: { error: { code: 'expired', message: expect.stringContaining('no agent clerk') } },
+    });
+  });
+});
+
+describe('calls of tools on other task queues', () => {
+  const far: RemoteCall = {
+    kind: 'remote',
+    ...{ callId: '1.1', id: 'm', tool: 'pay', taskQueue: 'far', raw: '{}' },
+  };
+
+  /** What the calls of a reply became, and the commands task by task. */
+  async function prepared(
+    ...come: Job[]
+  ): Promise<{ calls: PreparedCall[] | undefined; all: string[]; turn: Turn }> {
+    const { turn } = turnWith();
+    let calls: PreparedCall[] | undefined;
+    const { workflow, commands } = await WorkflowUnderTest.start(async () => {
+      calls = await prepareRemote(turn, thinkOutput([validCall({ callId: '1.2' }), far]));
+      await new Promise(() => undefined);
+    });
+    const all = lines(commands);
+    for (const job of come) all.push(...lines(await workflow.task([job])));
+    return { calls, all, turn };
+  }
+
+  it('are prepared there, with the schema that edits are checked against', async () => {
+    const { calls, all, turn } = await prepared(jobs.completed(1, { call: validCall(), schema: PAY_SCHEMA }));
+    expect(all).toEqual(['schedule prepare-1.1']);
+    expect(calls).toMatchObject([{ callId: '1.2' }, { callId: '1.1', kind: 'ask' }]);
+    expect(turn.approvals.schemas.get('pay-1')).toEqual(PAY_SCHEMA);
+  });
+
+  it('go on to the queue that a worker there names', async () => {
+    const { all } = await prepared(jobs.completed(1, { call: { ...far, taskQueue: 'farther' } }));
+    expect(all).toEqual(['schedule prepare-1.1', 'schedule prepare-1.1']);
+  });
+
+  it.each<[string, Job[], string]>([
+    [
+      'three times',
+      [jobs.completed(1, 'x'), jobs.completed(2, 'x'), jobs.completed(3, 'x')],
+      'cannot be read',
+    ],
+    [
+      'because no worker took it',
+      [jobs.failed(1, { message: 'activity', cause: { message: 'too late', applicationFailureInfo: {} } })],
+      'too late',
+    ],
+  ])('are invalid where nothing that can be read comes back: %s', async (_, come, why) => {
+    const { calls } = await prepared(...come);
+    expect(calls?.[1]).toMatchObject({
+      kind: 'invalid',
+      result: { error: { code: 'transport', message: expect.stringContaining(why) } },
+    });
+  });
+});

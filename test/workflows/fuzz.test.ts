@@ -1,0 +1,85 @@
+import { RawValue } from '@temporalio/common';
+import fc from 'fast-check';
+import {
+  isTurnInput,
+  readCallOutput,
+  readPrepareOutput,
+  readResult,
+  readThinkOutput,
+  readVerifyOutput,
+} from '../../src/contract/payloads';
+import { whyUnreadable } from '../../src/contract/unreadable';
+import { payloadConverter } from '../../src/encryption/bundle-converters';
+import {
+  parseAbandonment,
+  parseDecision,
+  parseOutcome,
+  parseResolution,
+} from '../../src/workflows/approvals/messages';
+import * as messages from '../../src/workflows/messages';
+import { anyPayload, anyValue } from '../support/outsider';
+
+const RUNS = { numRuns: 3000 };
+
+const BOUNDS = [
+  messages.DECISION_BOUNDS,
+  messages.RESOLUTION_BOUNDS,
+  messages.OUTCOME_BOUNDS,
+  messages.ABANDONMENT_BOUNDS,
+];
+
+test('any payload is read or refused, by every door, and weighed before', () => {
+  fc.assert(
+    fc.property(fc.option(anyPayload, { nil: undefined }), (drawn) => {
+      const message = drawn && RawValue.fromPayload(drawn);
+      expect(messages.weightOf(message)).toBeGreaterThan(0);
+      for (const bounds of BOUNDS) {
+        const read = messages.readMessage(message, bounds);
+        expect(read.ok || read.message.length < 1000).toBe(true);
+      }
+      expect(Number.isSafeInteger(messages.firstAsked(message))).toBe(true);
+      messages.valueOf(message);
+    }),
+    RUNS,
+  );
+});
+
+test('any payload is converted in the sandbox, or noted as unreadable', () => {
+  fc.assert(
+    fc.property(anyPayload, (drawn) => {
+      const converted = payloadConverter.fromPayload(drawn);
+      const unreadable = whyUnreadable(converted);
+      if (unreadable !== undefined) expect(converted).toEqual({});
+    }),
+    RUNS,
+  );
+});
+
+test('any value is understood or refused in words', () => {
+  fc.assert(
+    fc.property(anyValue, (drawn) => {
+      for (const parse of [parseDecision, parseResolution, parseOutcome]) {
+        const parsed = parse(drawn);
+        expect(parsed.ok || parsed.message.length > 0).toBe(true);
+      }
+      expect(parseAbandonment(drawn)).toEqual(expect.any(Object));
+    }),
+    RUNS,
+  );
+});
+
+test('any value is a result of that call, or is not', () => {
+  fc.assert(
+    fc.property(anyValue, (drawn) => {
+      readThinkOutput(drawn);
+      readPrepareOutput(drawn, '1.1');
+      readVerifyOutput(drawn, '1.1');
+      const output = readCallOutput(drawn, '1.1');
+      if (output !== undefined && 'result' in output) expect(output.result.callId).toBe('1.1');
+      const result = readResult(drawn, '1.1');
+      if (result !== undefined) expect(result.callId).toBe('1.1');
+      expect([true, false]).toContain(isTurnInput(drawn));
+    }),
+    RUNS,
+  );
+});

@@ -1,0 +1,83 @@
+import { MessageQueue, type QueuedMessage } from '../../src/workflows/message-queue';
+
+/** A workflow whose tasks come when the test says so. */
+const workflow = { historyLength: 3, sleepers: new Array<() => void>() };
+
+jest.mock('@temporalio/workflow', () => ({
+  workflowInfo: () => ({ runId: 'run', historyLength: workflow.historyLength }),
+  inWorkflowContext: () => true,
+  CancellationScope: { nonCancellable: (body: () => unknown) => body() },
+  sleep: () => new Promise<void>((resolve) => workflow.sleepers.push(resolve)),
+  condition: () => Promise.resolve(),
+}));
+
+/** The next workflow task begins: every timer has fired. */
+async function nextTask(): Promise<void> {
+  workflow.historyLength += 5;
+  for (const wake of workflow.sleepers.splice(0)) wake();
+  for (let turns = 0; turns < 5; turns++) await Promise.resolve();
+}
+
+/** Adds messages of these weights and says which are judged in the first task, the second, and so on. */
+async function tasksOf(weights: readonly number[], spend = 0): Promise<number[][]> {
+  const queue = new MessageQueue();
+  let judged: number[] = [];
+  const messageOf = (weight: number, index: number): QueuedMessage => ({
+    weight,
+    judge: () => {
+      judged.push(index);
+      queue.spend(spend);
+    },
+  });
+  workflow.historyLength += 5;
+  for (const [index, weight] of weights.entries()) queue.add(messageOf(weight, index));
+  const tasks = [judged];
+  while (queue.isBehind) {
+    judged = [];
+    await nextTask();
+    tasks.push(judged);
+  }
+  return tasks;
+}
+
+it.each<[string, number[], number, number[][]]>([
+  ['few are judged as they come', [1, 1, 1], 0, [[0, 1, 2]]],
+  ['what has no room waits for the next task', [1500, 1500, 1], 0, [[0], [1, 2]]],
+  ['a light one does not overtake a heavy one', [2000, 1000, 1, 2000], 0, [[0], [1, 2], [3]]],
+  ['one that is over the limit alone is judged alone', [9000, 9000], 0, [[0], [1]]],
+  [
+    'what their reading took counts, too',
+    [1, 1, 1, 1, 1],
+    1200,
+    [
+      [0, 1, 2],
+      [3, 4],
+    ],
+  ],
+])('%s', async (_, weights, spend, tasks) => {
+  expect(await tasksOf(weights, spend)).toEqual(tasks);
+});
+
+it('judges ten thousand short messages in one task', async () => {
+  const tasks = await tasksOf(Array.from({ length: 10_000 }, () => 0.24));
+  expect(tasks.map((task) => task.length)).toEqual([10_000]);
+});
+
+it('answers a sender in its turn, with what its judging throws', async () => {
+  const queue = new MessageQueue();
+  const order: string[] = [];
+  workflow.historyLength += 5;
+  queue.add({ weight: 2500, judge: () => order.push('first') });
+  queue.add({ weight: 1, judge: () => order.push('second') });
+  const answer = Promise.resolve(
+    queue.answer(1, () => {
+      order.push('third');
+      throw new Error('refused');
+    }),
+  );
+  const told = answer.catch((error: unknown) => error);
+  expect(order).toEqual(['first']);
+  await nextTask();
+  expect(await told).toEqual(new Error('refused'));
+  expect(order).toEqual(['first', 'second', 'third']);
+});

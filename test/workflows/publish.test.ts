@@ -1,0 +1,170 @@
+import { MEMO } from '../../src/contract/names';
+import type { ApprovalContext } from '../../src/workflows/approvals/state';
+import { makeApprovals, noteVerdict } from '../../src/workflows/approvals/state';
+import { cancelAll, expire, settle, start } from '../../src/workflows/approvals/transitions';
+import { Publisher } from '../../src/workflows/publish';
+import { approvalsWith, type CallShape } from '../support/calls';
+import { type Command, endWorkflow, lines, valueIn, WorkflowUnderTest } from '../support/workflow';
+
+afterEach(endWorkflow);
+
+const contextWith = (...shapes: CallShape[]): ApprovalContext => ({
+  approvals: shapes.length === 0 ? makeApprovals() : approvalsWith(...shapes),
+  stepKey: 'k',
+  signalVerdicts: [],
+  signalCount: 0,
+  signalsWaiting: 0,
+  revision: 0,
+});
+
+/** The commands and the current details of a workflow that publishes by these steps. */
+async function published(
+  context: ApprovalContext,
+  ...steps: ((publisher: Publisher) => void)[]
+): Promise<{ commands: Command[]; details: string }> {
+  const publisher = new Publisher(context, (open) => `${open.length} open`);
+  const { workflow, commands } = await WorkflowUnderTest.start(async () => {
+    for (const step of steps) step(publisher);
+    await new Promise(() => undefined);
+  });
+  return { commands, details: workflow.details };
+}
+
+const publish = (publisher: Publisher): void => publisher.publish();
+
+const attributesIn = (commands: readonly Command[]): Record<string, unknown>[] =>
+  commands.flatMap(({ upsertWorkflowSearchAttributes: upsert }) => {
+    const fields = upsert?.searchAttributes?.indexedFields;
+    if (fields == null) return [];
+    return [Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, valueIn(value)]))];
+  });
+const memoIn = (commands: readonly Command[], name: string): unknown[] =>
+  commands.flatMap(({ modifyWorkflowProperties: upsert }) => {
+    const field = upsert?.upsertedMemo?.fields?.[name];
+    return field === undefined ? [] : [valueIn(field)];
+  });
+
+const never = '9999-12-31';
+const doubt = (context: ApprovalContext): void => {
+  const state = context.approvals.calls.get('1.1');
+  if (state === undefined) throw new Error('no call');
+  start(state);
+  settle(context.approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 0 });
+};
+
+describe('search attributes', () => {
+  it.each<[string, CallShape[], (context: ApprovalContext) => void, Record<string, unknown>]>([
+    [
+      'a request',
+      [{}],
+      () => undefined,
+      { CountersignState: 'waiting', CountersignPending: 1, CountersignTools: ['pay'] },
+    ],
+    [
+      'the earliest of two deadlines, and each tool once',
+      [{ expiresMs: 9000 }, { callId: '1.2', expiresMs: 4000 }],
+      () => undefined,
+      {
+        CountersignPending: 2,
+        CountersignTools: ['pay'],
+        CountersignDeadline: new Date(4000).toISOString(),
+      },
+    ],
+    [
+      'a request that never expires',
+      [{ expiresMs: null }],
+      () => undefined,
+      { CountersignDeadline: expect.stringContaining(never) },
+    ],
+    [
+      'a doubt, which wins over a request',
+      [{ kind: 'run' }, { callId: '1.2' }],
+      doubt,
+      { CountersignState: 'in_doubt', CountersignPending: 2 },
+    ],
+  ])('say %s', async (_, shapes, change, expected) => {
+    const context = contextWith(...shapes);
+    change(context);
+    const { commands, details } = await published(context, publish);
+    expect(lines(commands)).toEqual(['memo open', 'search attributes']);
+    expect(attributesIn(commands)).toMatchObject([expected]);
+    expect(details).toBe(`${shapes.length} open`);
+  });
+});
+
+it('writes nothing where nothing waits', async () => {
+  const { commands, details } = await published(contextWith(), publish);
+  expect({ commands, details }).toEqual({ commands: [], details: '0 open' });
+});
+
+it('writes nothing twice', async () => {
+  const { commands } = await published(contextWith({}), publish, publish);
+  expect(lines(commands)).toEqual(['memo open', 'search attributes']);
+});
+
+it('clears the memo when nothing waits any more', async () => {
+  const context = contextWith({});
+  const { commands } = await published(context, publish, () => cancelAll(context.approvals, 1), publish);
+  expect(memoIn(commands, MEMO.open)).toEqual([expect.objectContaining({ key: 'k', count: 1 }), undefined]);
+  expect(attributesIn(commands).at(-1)).toMatchObject({
+    CountersignState: 'running',
+    CountersignPending: 0,
+    CountersignTools: null,
+    CountersignDeadline: null,
+  });
+});
+
+describe('closings', () => {
+  const cancel = (context: ApprovalContext) => () => cancelAll(context.approvals, 1);
+
+  it('are written once, with what waits', async () => {
+    const context = contextWith({}, { callId: '1.2' });
+    const steps = [publish, cancel(context), publish, publish, (one: Publisher) => one.end('cancelled')];
+    const { commands } = await published(context, ...steps);
+    expect(lines(commands)).toEqual([
+      ...['memo open', 'search attributes', 'memo open closed', 'search attributes', 'search attributes'],
+    ]);
+    expect(memoIn(commands, MEMO.closed)).toEqual([{ neverStarted: ['1.1', '1.2'] }]);
+  });
+
+  it('are written of calls that did not wait for a person too', async () => {
+    const context = contextWith({ kind: 'run' });
+    const { commands } = await published(context, cancel(context), publish);
+    expect(lines(commands)).toEqual(['memo closed']);
+  });
+
+  it('are taken out of the memo by the next change of what waits', async () => {
+    const context = contextWith({ expiresMs: 5 }, { callId: '1.2' });
+    const change = (): boolean => context.approvals.calls.delete('1.2');
+    const { commands } = await published(
+      context,
+      () => expire(context.approvals, 9),
+      publish,
+      change,
+      publish,
+    );
+    expect(lines(commands).filter((line) => line.startsWith('memo'))).toEqual([
+      ...['memo open closed', 'memo open closed'],
+    ]);
+    expect(memoIn(commands, MEMO.closed)).toEqual([{ expired: ['1.1'] }, undefined]);
+  });
+});
+
+it('writes the verdicts on signals when there is a new one', async () => {
+  const context = contextWith();
+  const note = (): void =>
+    noteVerdict(context, { accepted: false, code: 'malformed', message: 'no', callId: '1.1' }, 5);
+  const { commands } = await published(context, note, publish, publish, note, publish);
+  expect(memoIn(commands, MEMO.verdicts)).toMatchObject([
+    [{ callId: '1.1', verdict: 'malformed' }],
+    [{ callId: '1.1' }, { callId: '1.1' }],
+  ]);
+});
+
+it('publishes the end, and nothing after it', async () => {
+  const context = contextWith({});
+  const { commands, details } = await published(context, publish, (one) => one.end('failed'), publish);
+  expect(lines(commands)).toEqual(['memo open', 'search attributes', 'memo open', 'search attributes']);
+  expect(attributesIn(commands).at(-1)).toMatchObject({ CountersignState: 'failed', CountersignPending: 0 });
+  expect(details).toBe('Ended: failed');
+});

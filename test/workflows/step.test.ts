@@ -1,0 +1,167 @@
+import { CancellationScope } from '@temporalio/workflow';
+import type { PreparedCall } from '../../src/contract/call';
+import { digestText } from '../../src/contract/digest';
+import type { ForkInput } from '../../src/contract/fork';
+import { ChangeNotifier } from '../../src/workflows/changes';
+import { MessageQueue } from '../../src/workflows/message-queue';
+import { Publisher } from '../../src/workflows/publish';
+import { applySeedStep, nextToStart, Step } from '../../src/workflows/step';
+import type { FinishedCall } from '../../src/workflows/think';
+import { makeTurn, type Turn } from '../../src/workflows/turn';
+import { result, thinkOutput } from '../history/script';
+import { approvalsWith, type CallShape, validCall } from '../support/calls';
+import { endWorkflow, type Job, jobs, WorkflowUnderTest } from '../support/workflow';
+import type { Effect, Order } from '../../src/contract/tool';
+import type { Phase } from '../../src/workflows/approvals/state';
+
+afterEach(endWorkflow);
+
+const turnWith = (fork?: ForkInput): Turn =>
+  makeTurn({ agent: 'clerk', prompt: 'pay the bill', ...(fork === undefined ? {} : { fork }) }, 'run-1');
+
+/** The results of a step with these calls, once all `tasks` have come; undefined where it still waits. */
+async function finishedBy(
+  turn: Turn,
+  calls: readonly PreparedCall[],
+  ...tasks: readonly Job[][]
+): Promise<FinishedCall[] | undefined> {
+  let results: FinishedCall[] | undefined;
+  const { workflow } = await WorkflowUnderTest.start(async () => {
+    const publisher = new Publisher(turn, () => '');
+    const changes = new ChangeNotifier(turn, publisher);
+    void changes.run();
+    const nonCancellable = CancellationScope.current();
+    const step = new Step(turn, calls, { changes, nonCancellable, publisher, queue: new MessageQueue() });
+    while (step.proceed()) await step.changed();
+    results = step.results();
+  });
+  for (const task of tasks) await workflow.task(task);
+  return results;
+}
+
+const PURE: CallShape = { kind: 'run', effect: 'pure' };
+const own: PreparedCall = {
+  ...{ kind: 'invalid', callId: '1.1', id: 'm', tool: 'pay', proposed: {} },
+  result: result('1.1', { content: 'no such argument' }),
+};
+
+it('without a call that runs is over at once, with the results that the calls brought', async () => {
+  expect(await finishedBy(turnWith(), [own])).toEqual([{ call: own, result: own.result, ours: false }]);
+});
+
+it('waits until each call has its result', async () => {
+  const calls = [validCall(PURE), validCall({ ...PURE, callId: '1.2' })];
+  const first = jobs.completed(1, { result: result('1.1'), contentDigest: digestText('done') });
+  expect(await finishedBy(turnWith(), calls, [first])).toBeUndefined();
+});
+
+it('gives results in the order of the model, whatever ended first', async () => {
+  const calls = [validCall(PURE), validCall({ ...PURE, callId: '1.2' })];
+  const ends = ['1.2', '1.1'].map((callId) => [
+    jobs.completed(callId === '1.1' ? 1 : 2, { result: result(callId), contentDigest: digestText('done') }),
+  ]);
+  const results = await finishedBy(turnWith(), calls, ...ends);
+  expect(results?.map(({ call }) => call.callId)).toEqual(['1.1', '1.2']);
+});
+
+describe('a result', () => {
+  it.each<[string, unknown, Partial<FinishedCall>]>([
+    [
+      'of an activity keeps the digest of its text',
+      { result: result('1.1'), contentDigest: digestText('done') },
+      { ours: false, contentDigest: digestText('done') },
+    ],
+    ['that cannot be read is replaced by one of ours', 'done', { ours: true }],
+    [
+      'of another call is replaced by one of ours',
+      { result: result('1.2'), contentDigest: digestText('done') },
+      { ours: true },
+    ],
+  ])('%s', async (_, output, expected) => {
+    const results = await finishedBy(turnWith(), [validCall(PURE)], [jobs.completed(1, output)]);
+    expect(results).toMatchObject([expected]);
+  });
+});
+
+it('closes all its calls where the turn is cancelled already', async () => {
+  const turn = turnWith();
+  turn.approvals.cancelled = true;
+  const results = await finishedBy(turn, [validCall(), validCall({ ...PURE, callId: '1.2' })]);
+  expect(results?.map(({ result: { error } }) => error?.code)).toEqual(['cancelled', 'cancelled']);
+});
+
+it('draws a secret for each start of an unsafe call, and for no other', async () => {
+  const turn = turnWith();
+  await finishedBy(turn, [validCall({ kind: 'run' }), validCall({ ...PURE, callId: '1.2' })]);
+  const [unsafe, pure] = [...turn.approvals.calls.values()];
+  expect(unsafe?.secret).toMatch(/^[0-9a-f-]{36}$/);
+  expect(pure?.secret).toBeUndefined();
+});
+
+describe('the step that a fork begins with', () => {
+  const given = thinkOutput([validCall()], { maxSteps: 3 });
+  const fork = { of: 't', from: '1.1', world: 'dry', given } as const;
+
+  it('is applied once', () => {
+    const turn = turnWith(fork);
+    expect(applySeedStep(turn)).toEqual(given);
+    expect(turn.transcript.entries).toMatchObject([{ kind: 'words' }, { kind: 'reply' }]);
+    expect(turn.maxSteps).toBe(3);
+    expect(applySeedStep(turn)).toBeUndefined();
+  });
+
+  it('is missing in a turn that is not a fork', () => {
+    const turn = turnWith();
+    expect(applySeedStep(turn)).toBeUndefined();
+    expect(turn.transcript.entries).toEqual([]);
+  });
+});
+
+/** `P` pure, `E` with an effect; then the phase. */
+function started(line: string, order: Order): string {
+  const words = line.split(' ');
+  const effects: Record<string, Effect> = { P: 'pure', E: 'unsafe' };
+  const phases: Record<string, Phase> = {
+    w: 'request',
+    r: 'ready',
+    x: 'running',
+    d: 'in_doubt',
+    o: 'done',
+    p: 'replanning',
+  };
+  const approvals = approvalsWith(
+    ...words.map((word, index) => ({ callId: `1.${index + 1}`, effect: effects[word[0] ?? ''] ?? 'pure' })),
+  );
+  const states = [...approvals.calls.values()];
+  states.forEach((state, index) => (state.phase = phases[words[index]?.[1] ?? ''] ?? 'done'));
+  return nextToStart(states, order)
+    .map((state) => state.call.callId.slice(2))
+    .join(' ');
+}
+
+it.each<[string, Order, string]>([
+  ['Pr Pr Pr', 'lane', '1 2 3'],
+  ['Er Er', 'lane', '1'],
+  ['Ew Er', 'lane', '2'],
+  ['Ew Ex Er', 'lane', ''],
+  ['Ed Er Pr', 'lane', '3'],
+  ['Eo Er Pr', 'lane', '3 2'],
+  ['Ep Er', 'lane', '2'],
+  ['Pr Pr', 'strict', '1'],
+  ['Px Pr', 'strict', ''],
+  ['Pw Pr', 'strict', ''],
+  ['Eo Pr Er', 'strict', '2'],
+  ['Ed Pr', 'strict', ''],
+  ['Er Er Pr', 'parallel', '1 2 3'],
+  ['Ed Er', 'parallel', '2'],
+  ['', 'lane', ''],
+])('%s in order %s starts %s', (line, order, expected) => {
+  expect(started(line, order)).toBe(expected);
+});
+
+it.each<Order>(['lane', 'parallel'])('%s starts at most 16 pure calls at once', (order) => {
+  expect(started(Array(20).fill('Pr').join(' '), order).split(' ')).toHaveLength(16);
+  expect(started(Array(15).fill('Px').concat(Array(5).fill('Pr')).join(' '), order).split(' ')).toHaveLength(
+    1,
+  );
+});

@@ -1,0 +1,179 @@
+import { defaultPayloadConverter, RawValue } from '@temporalio/common';
+import type { InvalidCall, PreparedCall } from '../../src/contract/call';
+import { digestText } from '../../src/contract/digest';
+import { makeFailure } from '../../src/contract/result';
+import type { ThinkInput, Usage } from '../../src/contract/think';
+import type { TurnInput } from '../../src/contract/turn';
+import { settle, start } from '../../src/workflows/approvals/transitions';
+import {
+  appendPrompt,
+  appendReply,
+  appendResults,
+  applyThink,
+  type FinishedCall,
+  think,
+} from '../../src/workflows/think';
+import { makeTurn, type Turn } from '../../src/workflows/turn';
+import { result, thinkOutput } from '../history/script';
+import { approvalsWith, validCall } from '../support/calls';
+import { endWorkflow, valueIn, WorkflowUnderTest } from '../support/workflow';
+
+afterEach(endWorkflow);
+
+const makeTestTurn = (more: Partial<TurnInput> = {}): Turn =>
+  makeTurn({ agent: 'clerk', prompt: 'pay the bill', ...more }, 'run-1');
+const raw = (value: unknown): RawValue => RawValue.fromPayload(defaultPayloadConverter.toPayload(value));
+
+/** What the model's activity is given, and its id. */
+async function scheduled(turn: Turn, asked = 1): Promise<{ id: unknown; input: unknown }> {
+  const { commands } = await WorkflowUnderTest.start(() => think(turn, asked));
+  const activity = commands[0]?.scheduleActivity;
+  return { id: activity?.activityId, input: valueIn(activity?.arguments?.[0]) };
+}
+
+describe('the model is asked', () => {
+  const base: ThinkInput = { agent: 'clerk', step: 1, words: [], results: [], droppedBefore: 0 };
+
+  it.each<[string, (turn: Turn) => void, Partial<ThinkInput>]>([
+    ['at first with the prompt', () => undefined, { words: ['pay the bill'] }],
+    [
+      'then with results alone, after the last reply',
+      (turn) => {
+        appendPrompt(turn);
+        appendReply(turn, thinkOutput([validCall()], { replyId: 'r1' }));
+        appendResults(turn, [{ call: validCall(), result: result('1.1'), ours: true }]);
+      },
+      {
+        after: { replyId: 'r1', count: 2 },
+        results: [{ callId: '1.1', digest: digestText('done'), success: true, text: 'done' }],
+      },
+    ],
+    [
+      'with the size that results are cut to',
+      (turn) => {
+        appendPrompt(turn);
+        turn.cutTo = 100;
+      },
+      { words: ['pay the bill'], cutTo: 100 },
+    ],
+  ])('%s', async (_, prepare, input) => {
+    const turn = makeTestTurn();
+    turn.step = 1;
+    prepare(turn);
+    expect((await scheduled(turn)).input).toEqual({ ...base, ...input });
+  });
+
+  it('under another id where its last reply could not be read', async () => {
+    expect((await scheduled(makeTestTurn(), 2)).id).toBe('think-0-again-1');
+  });
+
+  it('with the model that a fork chose', async () => {
+    const fork = { of: 't', from: '1.1', world: 'dry', model: 'large' } as const;
+    expect((await scheduled(makeTestTurn({ fork }))).input).toMatchObject({ model: 'large' });
+  });
+});
+
+describe('what the model returned', () => {
+  it('enters the transcript and sets the limits of the turn', () => {
+    const turn = makeTestTurn();
+    const output = thinkOutput([], { maxSteps: 7, order: 'strict' });
+    expect(applyThink(turn, raw(output), 1)).toEqual(output);
+    expect(turn).toMatchObject({ maxSteps: 7, order: 'strict' });
+    expect(turn.transcript.entries).toMatchObject([{ kind: 'reply', replyId: output.replyId }]);
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['a text', 'paid'],
+    ['a reply without calls', { ...thinkOutput([]), calls: undefined }],
+    ['a call that is not one', { ...thinkOutput([]), calls: [{ kind: 'run' }] }],
+  ])('is asked for again where it is %s, and fails the turn the third time', (_, value) => {
+    const turn = makeTestTurn();
+    expect(applyThink(turn, raw(value), 1)).toBeUndefined();
+    expect(applyThink(turn, raw(value), 2)).toBeUndefined();
+    expect(() => applyThink(turn, raw(value), 3)).toThrow('could not be read, 3 times');
+    expect(turn.transcript.entries).toEqual([]);
+  });
+
+  it.each<[string, (Usage | undefined)[], Usage]>([
+    ['nothing is known', [undefined], {}],
+    [
+      'some is known',
+      [{ inputTokens: 3 }, undefined, { outputTokens: 1 }],
+      { inputTokens: 3, outputTokens: 1 },
+    ],
+    ['all is known', [{ totalTokens: 3 }, { totalTokens: 4 }], { totalTokens: 7 }],
+  ])('adds up its tokens where %s', (_, usages, sum) => {
+    const turn = makeTestTurn();
+    for (const usage of usages) applyThink(turn, raw(thinkOutput([], usage && { usage })), 1);
+    expect(turn.usage).toEqual(sum);
+  });
+});
+
+it('puts the prompt into the transcript once', () => {
+  const turn = makeTestTurn();
+  appendPrompt(turn);
+  appendPrompt(turn);
+  expect(turn.transcript.entries).toEqual([{ kind: 'words', text: 'pay the bill' }]);
+});
+
+describe('the results of a step', () => {
+  const failure = (code: 'denied' | 'expired' | 'tool'): FinishedCall['result'] => {
+    const { id, callId, tool } = validCall();
+    return makeFailure({ id, callId, tool, arguments: {} }, { code, message: 'no' }, { timestamp: '' });
+  };
+  const none = { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 };
+  const recorded: PreparedCall = {
+    ...{ kind: 'recorded', callId: '1.1', id: 'm', tool: 'pay', proposed: {} },
+    result: result('1.1'),
+  };
+  const invalid: InvalidCall = {
+    ...{ kind: 'invalid', callId: '1.1', id: 'm', tool: 'pay' },
+    proposed: {},
+    result: failure('tool'),
+  };
+
+  it.each<[string, PreparedCall, FinishedCall['result'], Partial<Turn['counts']>]>([
+    ['a success', validCall({ kind: 'run' }), result('1.1'), { calls: 1 }],
+    ['a failure', validCall({ kind: 'run' }), failure('tool'), { calls: 1, failed: 1 }],
+    ['a denial', validCall(), failure('denied'), { calls: 1, failed: 1, requests: 1, denied: 1 }],
+    ['an expiry', validCall(), failure('expired'), { calls: 1, failed: 1, requests: 1, expired: 1 }],
+    ['an invalid call', invalid, invalid.result, { calls: 1, failed: 1 }],
+    ['a call of the turn that this is a fork of', recorded, result('1.1'), {}],
+  ])('are counted: %s', (_, call, ended, counts) => {
+    const turn = makeTestTurn();
+    appendResults(turn, [{ call, result: ended, ours: true }]);
+    expect(turn.counts).toEqual({ ...none, ...counts });
+  });
+
+  it('count a call with arguments of a person as modified', () => {
+    const turn = { ...makeTestTurn(), approvals: approvalsWith({ kind: 'run' }) };
+    const state = turn.approvals.calls.get('1.1');
+    if (state === undefined) throw new Error('no call');
+    start(state);
+    state.edit = { approver: 'ann' };
+    settle(turn.approvals, state, { settlement: { result: result('1.1') }, now: 1 });
+    appendResults(turn, [{ call: state.call, result: result('1.1'), ours: false }]);
+    expect(turn.counts).toMatchObject({ calls: 1, modified: 1 });
+  });
+
+  const long = 'x'.repeat(4097);
+
+  it.each<[string, Partial<FinishedCall>, string, string | undefined]>([
+    ['a short text of the workflow', { ours: true }, 'denied', 'denied'],
+    ['a long text of the workflow', { ours: true }, long, undefined],
+    ['a text that an activity returned', { ours: false }, 'done', undefined],
+  ])('go to the model by digest, and %s goes along as it has to', (_, more, content, text) => {
+    const turn = makeTestTurn();
+    appendResults(turn, [{ call: validCall(), result: result('1.1', { content }), ours: true, ...more }]);
+    const [sent] = turn.results;
+    expect(sent?.digest).toBe(digestText(content));
+    expect(sent?.text).toBe(text);
+  });
+
+  it('keep the digest of an activity, which saw the text before it was cut', () => {
+    const turn = makeTestTurn();
+    appendResults(turn, [{ call: validCall(), result: result('1.1'), contentDigest: 'f00d', ours: false }]);
+    expect(turn.results).toEqual([{ callId: '1.1', digest: 'f00d', success: true }]);
+  });
+});
