@@ -1,4 +1,5 @@
 import { CancellationScope, condition, inWorkflowContext, sleep, workflowInfo } from '@temporalio/workflow';
+import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
 import { asError } from '../contract/errors';
 
 /**
@@ -18,6 +19,10 @@ export interface QueuedMessage {
  * Judges updates and signals in the order in which they came. Up to a limit each is judged as it comes. The rest of a flood
  * waits for later workflow tasks: it must not block the other turns of its worker, and the SDK ends a workflow whose task
  * takes too long.
+ *
+ * Temporal's own reset applies messages again, all in one workflow task. Live they come in the order of history, in a replay
+ * the signals come first. So in such a task all updates are judged before the signals. An update is in history only if it
+ * was accepted, so a signal on the same call was refused, or came later.
  */
 export class MessageQueue {
   private readonly waiting: QueuedMessage[] = [];
@@ -25,22 +30,37 @@ export class MessageQueue {
   private task = -1;
   private weight = 0;
   private isEmptying = false;
+  /** What this workflow task applies again. */
+  private readonly reapplied = { updates: new Array<QueuedMessage>(), signals: new Array<QueuedMessage>() };
+  private isReapplying = false;
+  private random = randomOfRun();
 
-  /** Whether messages of earlier workflow tasks wait. */
+  constructor() {
+    // The SDK asks in each task, so that a task without a message is noted, too.
+    const ask = (): boolean => (this.enterTask(), false);
+    void CancellationScope.nonCancellable(() => condition(ask));
+  }
+
+  /** Whether messages wait. */
   get isBehind(): boolean {
-    return this.next < this.waiting.length;
+    return this.next < this.waiting.length || this.hasReapplied;
   }
 
-  /** Judges a message, now if there is room. Throws only what the message throws. */
+  private get hasReapplied(): boolean {
+    return this.reapplied.updates.length + this.reapplied.signals.length > 0;
+  }
+
+  /** Judges a signal, now if there is room. Throws only what its judging throws. */
   add(message: QueuedMessage): void {
-    if (!this.isBehind && this.hasRoom(message)) return message.judge();
-    this.waiting.push(message);
-    if (!this.isEmptying) void this.empty();
+    this.enterTask();
+    if (this.isReapplying) this.reapply(this.reapplied.signals, message);
+    else this.take(message);
   }
 
-  /** Judges a message whose sender waits for the verdict. Throws what the message throws. */
+  /** Judges an update, whose sender waits for the verdict. Throws what its judging throws. */
   answer<T>(weight: number, judge: () => T): T | Promise<T> {
-    if (!this.isBehind && this.hasRoom({ weight })) return judge();
+    this.enterTask();
+    if (!this.isReapplying && !this.isBehind && this.hasRoom({ weight })) return judge();
     return new Promise((resolve, reject) => {
       const answered = (): void => {
         try {
@@ -49,8 +69,38 @@ export class MessageQueue {
           reject(asError(error));
         }
       };
-      this.add({ weight, judge: answered });
+      const message = { weight, judge: answered };
+      if (this.isReapplying) this.reapply(this.reapplied.updates, message);
+      else this.take(message);
     });
+  }
+
+  private take(message: QueuedMessage): void {
+    if (!this.isBehind && this.hasRoom(message)) return message.judge();
+    this.waiting.push(message);
+    if (!this.isEmptying) void this.empty();
+  }
+
+  /** Keeps a message until all messages of this workflow task are there: the SDK runs no promise before. */
+  private reapply(messages: QueuedMessage[], message: QueuedMessage): void {
+    if (!this.hasReapplied) void Promise.resolve().then(() => this.takeReapplied());
+    messages.push(message);
+  }
+
+  private takeReapplied(): void {
+    const { updates, signals } = this.reapplied;
+    for (const message of [...updates.splice(0), ...signals.splice(0)]) this.take(message);
+  }
+
+  /** Notes whether the workflow task that runs now applies messages again: its run has other random numbers than before. */
+  private enterTask(): void {
+    const { historyLength } = workflowInfo();
+    if (historyLength === this.task) return;
+    this.task = historyLength;
+    this.weight = 0;
+    const random = randomOfRun();
+    this.isReapplying = random !== this.random;
+    this.random = random;
   }
 
   /** Waits until every message is judged. */
@@ -65,9 +115,7 @@ export class MessageQueue {
 
   /** Whether this workflow task has room for one more. It always has room for the first. */
   private hasRoom({ weight }: Pick<QueuedMessage, 'weight'>): boolean {
-    const { historyLength } = workflowInfo();
-    if (historyLength !== this.task) this.weight = 0;
-    this.task = historyLength;
+    this.enterTask();
     if (this.weight > 0 && this.weight + weight > MOST_WEIGHT) return false;
     this.weight += weight;
     return true;
@@ -89,6 +137,11 @@ export class MessageQueue {
     this.next = 0;
     this.isEmptying = false;
   }
+}
+
+/** The source of this run's random numbers. A reset makes another one; the SDK offers no other sign of a reset. */
+function randomOfRun(): (() => number) | undefined {
+  return maybeGetActivator()?.random;
 }
 
 /**

@@ -15,6 +15,8 @@ export type Job = coresdk.workflow_activation.IWorkflowActivationJob;
 export type Command = coresdk.workflow_commands.IWorkflowCommand;
 type Payload = temporal.api.common.v1.IPayload;
 
+const { UpdateRandomSeed: ResetSeed } = coresdk.workflow_activation;
+
 const payload = (value: unknown): Payload => defaultPayloadConverter.toPayload(value) ?? {};
 
 /** What a server tells a workflow in one workflow task. */
@@ -42,6 +44,8 @@ export const jobs = {
     queryWorkflow: { queryId: 'q', queryType, arguments: value === undefined ? [] : [payload(value)] },
   }),
   cancel: (): Job => ({ cancelWorkflow: {} }),
+  /** What the task after a reset begins with. */
+  reseed: (): Job => ({ updateRandomSeed: ResetSeed.fromObject({ randomnessSeed: 7 }) }),
 };
 
 export interface WorkflowStart {
@@ -85,7 +89,11 @@ export class WorkflowUnderTest {
     this.historyLength += 3;
     const { historyLength } = this;
     this.activator.mutateWorkflowInfo((info) => ({ ...info, historyLength }));
-    activate(coresdk.workflow_activation.WorkflowActivation.fromObject({ jobs: [...of] }));
+    // The SDK's sandbox takes the new seed before all else, too.
+    for (const { updateRandomSeed } of of)
+      if (updateRandomSeed) this.activator.updateRandomSeed(ResetSeed.fromObject(updateRandomSeed));
+    const rest = of.filter(({ updateRandomSeed }) => !updateRandomSeed);
+    activate(coresdk.workflow_activation.WorkflowActivation.fromObject({ jobs: rest }));
     do await new Promise(setImmediate);
     while (tryUnblockConditions() > 0);
     return concludeActivation().successful?.commands ?? [];

@@ -43,6 +43,30 @@ const ASK: CallShape = {};
 const DOUBT: CallShape = { kind: 'run' };
 const approve = { callId: '1.1', decision: 'approved' };
 
+describe('what a reset applies again, all in one task', () => {
+  const ann = jobs.update(UPDATES.decide, { ...approve, approver: 'ann' });
+  const bob = jobs.signal(SIGNALS.approval, { ...approve, decision: 'denied', approver: 'bob' });
+
+  it.each<[string, Job[]]>([
+    ['live, in the order of history', [jobs.reseed(), ann, bob]],
+    ['in a replay, signals first', [jobs.reseed(), bob, ann]],
+  ])('is judged updates first: %s', async (_, of) => {
+    const { turn, send } = await listening(ASK);
+    const commands = await send(...of);
+    expect(lines(commands)).toEqual(['accept update', 'complete update']);
+    expect(valueIn(commands.at(-1)?.updateResponse?.completed)).toMatchObject({ accepted: true });
+    expect(phaseOf(turn)).toBe('ready');
+    expect(turn.signalVerdicts).toMatchObject([{ verdict: 'already_decided' }]);
+  });
+
+  it('does not change the order of the tasks after it', async () => {
+    const { turn, send } = await listening(ASK);
+    await send(jobs.reseed());
+    expect(lines(await send(bob, ann))).toEqual(['reject update']);
+    expect(phaseOf(turn)).toBe('done');
+  });
+});
+
 describe('an update', () => {
   it.each<[string, CallShape, Job, string]>([
     ['decides', ASK, jobs.update(UPDATES.decide, approve), 'ready'],
