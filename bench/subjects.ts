@@ -7,11 +7,11 @@ import {
   defineAgent,
   defineConfig,
   defineTool,
+  type RunningWorker,
   scriptedModel,
   startWorker,
-  type RunningWorker,
+  type Tool,
 } from '../lib/index';
-import type { Tool } from '../lib/index';
 import type { Message } from './baseline/workflows';
 
 export const BASELINE_QUEUE = 'bench-baseline';

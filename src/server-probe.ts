@@ -1,6 +1,7 @@
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
+import { defined } from './contract/defined';
 import type { SERVER_HINTS } from './contract/server-hints';
 
 /** Where a server is, and how to reach it. */
@@ -80,13 +81,12 @@ function tlsOptions({ connection }: ServerAddress): TlsOptions | undefined {
 
 function fromTemporal(tls: TLSConfig): TlsOptions {
   const { serverNameOverride, serverRootCACertificate, clientCertPair } = tls;
-  return {
-    ...(serverNameOverride === undefined ? {} : { servername: serverNameOverride }),
-    ...(serverRootCACertificate === undefined ? {} : { ca: Buffer.from(serverRootCACertificate) }),
-    ...(clientCertPair
-      ? { cert: Buffer.from(clientCertPair.crt), key: Buffer.from(clientCertPair.key) }
-      : {}),
-  };
+  return defined({
+    servername: serverNameOverride,
+    ca: serverRootCACertificate && Buffer.from(serverRootCACertificate),
+    cert: clientCertPair && Buffer.from(clientCertPair.crt),
+    key: clientCertPair && Buffer.from(clientCertPair.key),
+  });
 }
 
 /** How a client of HTTP/2 begins: its preface, and settings without any. */

@@ -17,7 +17,7 @@ import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk, sdkVersion } from './sdk-copies';
 import { makeTuner } from './worker-slots';
 import { userStateDir } from './files';
-import type { Config } from './tools/define-config';
+import { type Config, toolsOf } from './tools/define-config';
 import { createCallLog, type LineLogger } from './tools/call-log';
 import type { Tool } from './tools/types';
 
@@ -86,17 +86,8 @@ export async function createWorkerOptions({
 }: CreateWorkerOptions): Promise<WorkerOptions> {
   requireOneSdk();
   const { taskQueue = settings.config.taskQueue } = settings;
-  return workerOptions(settings, { connection, namespace, taskQueue }, await makeShared(settings));
-}
-
-/** The config's own queue, and one for each tool that names another. */
-export function queuesOf(config: Config): string[] {
-  const named = toolsOf(config).map((tool) => tool.taskQueue ?? config.taskQueue);
-  return [...new Set([config.taskQueue, ...named])];
-}
-
-function toolsOf(config: Config): Tool[] {
-  return config.agents.flatMap((agent) => agent.registry.list());
+  const shared = await makeShared(settings, loadEncryption(settings.encryption));
+  return workerOptions(settings, { connection, namespace, taskQueue }, shared);
 }
 
 type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log'> & {
@@ -105,13 +96,10 @@ type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log'> & {
 };
 
 /** What the workers of one process share. */
-export async function makeShared({
-  config,
-  stateDir,
-  logLevel,
-  ...settings
-}: TurnWorkerSettings): Promise<Shared> {
-  const encryption = loadEncryption(settings.encryption);
+export async function makeShared(
+  { config, stateDir, logLevel }: TurnWorkerSettings,
+  encryption: Encryption,
+): Promise<Shared> {
   // All workers of a user share one folder, so that each sees what another one started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const journal = createJournal(directory, encryption.sealer());
@@ -184,14 +172,16 @@ function hasOwnPolls(own: OwnWorkerOptions): boolean {
 }
 
 /** The SDK takes a tuner or numbers of tasks, not both. */
+const SLOT_OPTIONS = [
+  'tuner',
+  'maxConcurrentWorkflowTaskExecutions',
+  'maxConcurrentActivityTaskExecutions',
+  'maxConcurrentLocalActivityExecutions',
+  'maxConcurrentNexusTaskExecutions',
+] as const;
+
 function hasOwnSlots(own: OwnWorkerOptions): boolean {
-  return (
-    own.tuner !== undefined ||
-    own.maxConcurrentWorkflowTaskExecutions !== undefined ||
-    own.maxConcurrentActivityTaskExecutions !== undefined ||
-    own.maxConcurrentLocalActivityExecutions !== undefined ||
-    own.maxConcurrentNexusTaskExecutions !== undefined
-  );
+  return SLOT_OPTIONS.some((name) => own[name] !== undefined);
 }
 
 /** The bundle that the build made, or was named; without one (running from sources) it is bundled now. */

@@ -82,8 +82,7 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
       const take = (): void => {
         signal.removeEventListener('abort', leave);
         this.waiting.delete(take);
-        this.free -= 1;
-        resolve({});
+        resolve(this.give());
       };
       const leave = (): void => {
         this.waiting.delete(take);
@@ -96,9 +95,7 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
   }
 
   tryReserveSlot(): SlotPermit | null {
-    if (!this.canGive()) return null;
-    this.free -= 1;
-    return {};
+    return this.canGive() ? this.give() : null;
   }
 
   markSlotUsed(): void {
@@ -118,6 +115,11 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
       if (!this.canGive()) return;
       take();
     }
+  }
+
+  private give(): SlotPermit {
+    this.free -= 1;
+    return {};
   }
 
   private canGive(): boolean {

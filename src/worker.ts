@@ -13,13 +13,14 @@ import {
   requireNamespace,
   type ServerPlace,
 } from './engine/connect-native';
-import { loadEncryption } from './encryption/load';
+import { type Encryption, loadEncryption } from './encryption/load';
 import { ensureAttributes } from './engine/search-attributes';
 import { hasRuntime } from './history/replay/sdk-internals';
 import { warnOfOtherWorkers } from './other-workers';
 import { endUnused, runWorkers } from './run-workers';
 import { requireOneSdk } from './sdk-copies';
-import { identityOn, makeShared, queuesOf, type TurnWorkerSettings, workerOptions } from './worker-options';
+import { queuesOf } from './tools/define-config';
+import { identityOn, makeShared, type TurnWorkerSettings, workerOptions } from './worker-options';
 
 /** What a worker is started with. */
 export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
@@ -51,14 +52,14 @@ export interface RunningWorker {
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
   requireOneSdk();
-  // Checked before the network is, as settings that cannot be right.
-  loadEncryption(settings.encryption);
+  // Read before the network is tried, because keys that cannot be right need no server.
+  const encryption = loadEncryption(settings.encryption);
   // Checked before the runtime exists, because a runtime keeps the process alive.
   await requireAnswer(settings);
   quietRuntime(settings.logLevel ?? 'WARN');
   const place = await connectNative(settings);
   try {
-    return await startAt(place, settings);
+    return await startAt(place, settings, encryption);
   } catch (error) {
     // An open connection keeps the process alive. If closing fails too, the first error matters more.
     await place.connection.close().catch(() => undefined);
@@ -66,12 +67,16 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
   }
 }
 
-async function startAt(place: NativePlace, settings: WorkerSettings): Promise<RunningWorker> {
+async function startAt(
+  place: NativePlace,
+  settings: WorkerSettings,
+  encryption: Encryption,
+): Promise<RunningWorker> {
   await requireNamespace(place.connection, place.namespace);
   await ensureAttributes(place);
   const { config } = settings;
   const queues = settings.queues ?? queuesOf(config);
-  const shared = await makeShared(settings);
+  const shared = await makeShared(settings, encryption);
   const { connection, address, namespace } = place;
   const options = queues.map((taskQueue) =>
     workerOptions(settings, { connection, namespace, taskQueue }, shared),

@@ -6,10 +6,9 @@ import { openAuditFile, verifyFile } from '../../lib/cli/audit-file';
 import { type AuditSource, exportRuns } from '../../lib/cli/commands/audit';
 import { makeKeys } from '../../lib/history/audit/keys';
 import { createRecorder } from '../../lib/history/audit/records';
-import { makeDecode } from '../../lib/history/decode/decode';
+import { type History, makeDecode } from '../../lib/history/decode/decode';
 import type { TurnEvent } from '../../lib/history/events';
 import { createFold } from '../../lib/history/fold/fold';
-import type { History } from '../../lib/history/decode/decode';
 import { median, timed } from '../figure';
 
 /** Exports the history in a directory again and again, then verifies a million records; prints both times as JSON. */

@@ -4,8 +4,7 @@ import { fetchRuns, newestRuns, replayIsolated } from '../../lib/cli/replay/repl
 import { judgeRuns, type NamedRun } from '../../lib/cli/replay/judge';
 import { taskTimeoutOf } from '../../lib/cli/commands/replay';
 import { connect } from '../../lib/client';
-import { makeDecode } from '../../lib/history/decode/decode';
-import type { History } from '../../lib/history/decode/decode';
+import { type History, makeDecode } from '../../lib/history/decode/decode';
 import { absolute, alternate, type Bench, type Measurement, median, relative, timed } from '../figure';
 import { freshId } from '../subjects';
 import { runLoop, runTurn } from './step';

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CountersignError } from '../contract/errors';
-import type { AuditRecord } from '../history/audit/format';
+import { asciiJson, type AuditRecord, notAudit, type SealedField } from '../history/audit/format';
 import { keyId, readPrivateKey, readPublicKey } from '../history/audit/keys';
 import {
   type ChainEnd,
@@ -18,7 +18,6 @@ import {
 } from '../history/audit/chain';
 import { syncFolder } from '../files';
 import { chunksOf, readTextFile, withFile } from './files';
-import { asciiJson, notAudit, type SealedField } from '../history/audit/format';
 import { readLine, type ReadLine, redactLine, splitLines } from '../history/audit/read';
 import { readKeyFile } from '../encryption/keys';
 

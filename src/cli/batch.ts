@@ -4,20 +4,17 @@ import type { Answer, Countersign, InboxItem, InboxQuery } from '../client';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
 import { assertTaken } from './answer';
-import type { Context } from './context';
+import { type Context, osUser } from './context';
 import { decide, givenUp } from './review/decision';
-import { beside } from './print/screen';
+import { beside, type ScreenFormat, type Style } from './print/screen';
 import { confirm, withTerminal } from './review/terminal';
 import { waits, withoutId } from './print/inbox';
-import type { ScreenFormat, Style } from './print/screen';
 import { tableLines } from './print/table';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
-import { osUser } from './context';
-import { isTrueOf, parseWhere } from './where';
+import { type Condition, isTrueOf, parseWhere } from './where';
 import type { RequestOpened } from '../history/events';
 import { hiddenIn } from './print/request';
-import type { Condition } from './where';
 
 /** A batch to decide. */
 interface Batch {

@@ -1,30 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EEXIST: 'it is there already',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is a file',
-  EACCES: 'you may not do that there',
-  EPERM: 'you may not do that there',
-  EROFS: 'nothing can be written there',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'your quota is used up',
-  EFBIG: 'the file would be too large',
-};
+import { refusalOf } from '../files';
 
 /** Why the system refused to work with a file, in words. */
 export function fileReason(error: unknown): string {
-  return REASONS[errnoOf(error) ?? ''] ?? errorMessage(error);
+  return refusalOf(error) ?? errorMessage(error);
 }
 
 /** A failure with a file that a person named becomes `file_failed`; any other error stays as it is. */
 export function toFileError(error: unknown, doing: string): unknown {
   const errno = errnoOf(error);
   if (error instanceof CountersignError || errno === undefined) return error;
-  const why = REASONS[errno] ?? errno;
+  const why = refusalOf(error) ?? errno;
   return new CountersignError('file_failed', `${doing} failed: ${why}`, { cause: error, data: { errno } });
 }
 

@@ -1,8 +1,7 @@
 import type { PreparedCall, RemoteCall, ValidCall } from './call';
 import type { ThinkOutput } from './think';
-import { makeSuccess } from './result';
+import { type DryKind, makeSuccess, type ToolResult } from './result';
 import type { Effect } from './tool';
-import type { DryKind, ToolResult } from './result';
 
 /** `dry`: calls that have an effect or need a decision do not run, they are recorded. `live`: they do run. */
 export const WORLDS = ['dry', 'live'] as const;

@@ -3,6 +3,7 @@ import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { isAlive } from '../lock';
 import { CountersignError, errnoOf } from '../contract/errors';
+import { refusalOf } from '../files';
 
 const Record = z.object({
   pid: z.number().int().positive(),
@@ -64,18 +65,12 @@ const commandOf = (pid: number): string => {
 /** A new server needs about this much. With less, we take every failure for a full disk. */
 const NEEDED_BYTES = 8 * 1024 * 1024;
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'your quota is used up',
-  EROFS: 'nothing can be written there',
-  EACCES: 'you may not write there',
-  EPERM: 'you may not write there',
-  ENOTDIR: 'a part of the path is a file',
-};
+/** What keeps the server from writing its data. */
+const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR']);
 
 /** A failure to write as an error for a person; any other error unchanged. */
 export const toDiskError = (error: unknown, directory: string): unknown => {
-  const reason = REASONS[errnoOf(error) ?? ''];
+  const reason = DISK_ERRORS.has(errnoOf(error) ?? '') ? refusalOf(error) : undefined;
   return reason === undefined ? error : cannotWrite(directory, reason, error);
 };
 

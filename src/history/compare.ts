@@ -33,7 +33,7 @@ export interface PathEnd {
   error?: string;
 }
 
-/** One step of both paths. A side is absent where the path did not come so far. */
+/** One step of both paths. A side is absent where the path did not get this far. */
 export interface ComparedStep {
   step: number;
   left?: PathStep;

@@ -1,7 +1,6 @@
 import { getConnInfo } from '@hono/node-server/conninfo';
-import type { Context, MiddlewareHandler } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import { Hono } from 'hono';
 import { z } from 'zod';
 import { defined } from '../contract/defined';
 import type { Authenticator, Credentials, SignedIn } from './auth/authenticator';

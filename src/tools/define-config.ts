@@ -8,7 +8,7 @@ import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
 import type { Hooks } from './executor';
 import { inProcess, type Runner } from './run-handler';
-import type { Duration } from './types';
+import type { Duration, Tool } from './types';
 
 /** Tells configs from all else, also those of a second copy of this module. */
 const CONFIG = Symbol.for('countersign.config');
@@ -146,4 +146,15 @@ function disagreement(name: string, queue: string): CountersignError {
 
 function invalid(message: string, hint = 'Correct what is given to defineConfig.'): CountersignError {
   return new CountersignError('config_invalid', `config: ${message}`, { hint });
+}
+
+/** The config's own queue, and one for each tool that names another. */
+export function queuesOf(config: Config): string[] {
+  const named = toolsOf(config).map((tool) => tool.taskQueue ?? config.taskQueue);
+  return [...new Set([config.taskQueue, ...named])];
+}
+
+/** The tools of all agents. */
+export function toolsOf(config: Config): Tool[] {
+  return config.agents.flatMap((agent) => agent.registry.list());
 }

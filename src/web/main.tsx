@@ -1,5 +1,4 @@
-import { render } from 'preact';
-import type { JSX } from 'preact';
+import { type JSX, render } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../server/api';
 import { readSession, signIn, signOut } from './http';

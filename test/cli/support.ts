@@ -1,8 +1,7 @@
 import type { InboxItem } from '../../src/client/types';
 import type { RequestOpened } from '../../src/history/events';
 import type { CallView, TurnView } from '../../src/history/view';
-import { createStyle } from '../../src/cli/print/screen';
-import type { Screen } from '../../src/cli/print/screen';
+import { createStyle, type Screen } from '../../src/cli/print/screen';
 import { PLAN } from '../support/calls';
 
 /** When everything made up here happens. */

@@ -1,6 +1,12 @@
 import type { PreparedCall, RemoteCall } from '../../src/contract/call';
-import { askFirst, dryKindOf, dryResult, originOf, resultWithoutRun } from '../../src/contract/fork';
-import type { World } from '../../src/contract/fork';
+import {
+  askFirst,
+  dryKindOf,
+  dryResult,
+  originOf,
+  resultWithoutRun,
+  type World,
+} from '../../src/contract/fork';
 import type { DryKind } from '../../src/contract/result';
 import type { Effect } from '../../src/contract/tool';
 import { thinkOutput } from '../history/script';

@@ -1,5 +1,4 @@
-import type { Order } from '../../src/contract/tool';
-import { ORDERS } from '../../src/contract/tool';
+import { type Order, ORDERS } from '../../src/contract/tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';

@@ -5,7 +5,7 @@ it.each([
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'your quota is used up'],
   ['EROFS', 'nothing can be written there'],
-  ['EACCES', 'you may not write there'],
+  ['EACCES', 'you may not do that there'],
 ])('tells %s in words and what to do', (code, reason) => {
   const cause = Object.assign(new Error(`${code}: no`), { code });
   expect(toDiskError(cause, '/data')).toMatchObject({

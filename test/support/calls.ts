@@ -1,8 +1,7 @@
 import type { ValidCall } from '../../src/contract/call';
 import { digestJson } from '../../src/contract/digest';
 import type { JsonObject } from '../../src/contract/json';
-import type { FilePlan, Preview } from '../../src/contract/plan';
-import { previewDigests } from '../../src/contract/plan';
+import { type FilePlan, type Preview, previewDigests } from '../../src/contract/plan';
 import type { Effect } from '../../src/contract/tool';
 import { makeApprovals, type Approvals } from '../../src/workflows/approvals/state';
 import { register } from '../../src/workflows/approvals/transitions';

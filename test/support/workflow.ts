@@ -1,6 +1,5 @@
 import { defaultPayloadConverter, TypedSearchAttributes } from '@temporalio/common';
-import type { temporal } from '@temporalio/proto';
-import { coresdk } from '@temporalio/proto';
+import { coresdk, type temporal } from '@temporalio/proto';
 import type { WorkflowInfo } from '@temporalio/workflow';
 import { setActivator } from '@temporalio/workflow/lib/global-attributes';
 import { Activator } from '@temporalio/workflow/lib/internals';

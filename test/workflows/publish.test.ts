@@ -1,6 +1,5 @@
 import { MEMO } from '../../src/contract/names';
-import type { ApprovalContext } from '../../src/workflows/approvals/state';
-import { makeApprovals, noteVerdict } from '../../src/workflows/approvals/state';
+import { type ApprovalContext, makeApprovals, noteVerdict } from '../../src/workflows/approvals/state';
 import { cancelAll, expire, settle, start } from '../../src/workflows/approvals/transitions';
 import { Publisher } from '../../src/workflows/publish';
 import { approvalsWith, type CallShape } from '../support/calls';

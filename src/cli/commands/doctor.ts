@@ -35,7 +35,7 @@ async function examine(named: string | undefined, context: Context): Promise<Fin
 }
 
 async function examineServer(config: Config | undefined, context: Context): Promise<Finding[]> {
-  const queues = queuesOf(config);
+  const queues = await queuesFor(config);
   try {
     return await context.withClient((client) => {
       context.screen.note('looking at the server; a few seconds');
@@ -73,10 +73,10 @@ async function lookAt(client: Countersign, queues: readonly string[]): Promise<F
 
 const SERVER = 'server';
 
-function queuesOf(config: Config | undefined): string[] {
-  const main = config?.taskQueue ?? TASK_QUEUE;
-  const tools = config?.agents.flatMap((agent) => agent.registry.list()) ?? [];
-  return [...new Set([main, ...tools.map((tool) => tool.taskQueue ?? main)])];
+async function queuesFor(config: Config | undefined): Promise<string[]> {
+  if (config === undefined) return [TASK_QUEUE];
+  const { queuesOf } = await import('../../tools/define-config.js');
+  return queuesOf(config);
 }
 
 /** 5 without a server, 1 with anything else bad. */

@@ -3,18 +3,23 @@ import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { Countersign, ForkChange, ForkTurnRequest, GivenReply } from '../../client';
 import { errorMessage } from '../../contract/errors';
-import { compareFork } from '../../history/compare';
+import {
+  type ComparedStep,
+  compareFork,
+  type Comparison,
+  type PathCall,
+  type PathEnd,
+  type PathStep,
+} from '../../history/compare';
 import { defined } from '../../contract/defined';
 import { type Context, osUser } from '../context';
-import { escapeText } from '../print/escape';
+import { escapeText, type Paint } from '../print/escape';
 import { readArguments, readText, readTime, readValue, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
-import type { ComparedStep, Comparison, PathCall, PathEnd, PathStep } from '../../history/compare';
 import type { ScreenFormat, Style } from '../print/screen';
 import { labelCell, stateCell } from '../print/table';
 import { callText, truncate } from '../../history/describe';
 import { describeOutcome } from '../../history/labels';
-import type { Paint } from '../print/escape';
 import { widthOf, wrap } from '../print/format';
 
 interface ForkOptions {
@@ -176,7 +181,7 @@ function fit({ width }: ScreenFormat): (line: ColumnLine) => string[] {
 }
 
 function pathLines(path: PathStep | undefined, style: Style): ColumnLine[] {
-  if (path === undefined) return [{ text: '(it did not come so far)', paint: style.quiet }];
+  if (path === undefined) return [{ text: '(it did not get this far)', paint: style.quiet }];
   // The answer is printed once, at the end.
   if (path.calls.length === 0) return [{ text: `${escapeText(path.model)} answers`, paint: style.quiet }];
   const text = path.text.trim() === '' ? [] : [{ text: escapeText(truncate(path.text.trim())) }];

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { TurnEvent } from '../../history/events';
-import { parsePoint, stateAt } from '../../history/moment';
-import { timelineOf } from '../../history/timeline';
+import { parsePoint, stateAt, type TurnMoment } from '../../history/moment';
+import { type Timeline, type TimelineCall, timelineOf, type TimelineStep } from '../../history/timeline';
 import type { Context } from '../context';
 import { readTurnEvents } from '../open-turn';
 import type { Usage } from '../../contract/think';
-import type { Timeline, TimelineCall, TimelineStep } from '../../history/timeline';
 import type { StepView } from '../../history/view';
 import { recordLines } from '../print/arguments';
 import { eventLines } from '../print/event';
@@ -18,7 +17,6 @@ import { describePhase } from '../../history/labels';
 import { escapeText, escapeLines } from '../print/escape';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { callSummary } from '../../contract/text/call-summary';
-import type { TurnMoment } from '../../history/moment';
 import { proposalLines } from '../print/request';
 
 interface TimelineOptions {

@@ -7,8 +7,7 @@ import { withLock } from '../../lock';
 import type { Context } from '../context';
 import { addInboxFilters, type InboxFilters, readInboxQuery, readTime, usageError } from '../options';
 import { createCommand, createWebhook, readSecret } from '../receivers';
-import { createOutbox, makeFolder, openSent, keepSending, sendOnce } from '../notices';
-import type { Receiver } from '../notices';
+import { createOutbox, keepSending, makeFolder, openSent, type Receiver, sendOnce } from '../notices';
 import { escapeText } from '../print/escape';
 import { takeStopSignals } from '../stop-signals';
 

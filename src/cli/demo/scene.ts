@@ -2,8 +2,7 @@ import { cp, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
-import type { JsonObject } from '../../contract/json';
-import { isObject } from '../../contract/json';
+import { isObject, type JsonObject } from '../../contract/json';
 import { setArgument } from '../set-argument';
 
 /** What happens in the demo. */

@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
-import { safeLine, escapeJson, escapeJsonLine } from './escape';
+import { escapeJson, escapeJsonLine, type Paint, safeLine } from './escape';
 import type { Tone } from '../../history/labels';
-import type { Paint } from './escape';
 
 /** A stream to write to: a terminal, a pipe, or a list in a test. */
 export interface Sink {

@@ -4,8 +4,7 @@ import { loadEncryption } from '../../encryption/load';
 import { defined } from '../../contract/defined';
 import { replayRuns, type RunToReplay } from '../../history/replay/replayer';
 import { codeToReplay, unpackHistory } from './sdk';
-import { ProgressCounter } from './messages';
-import type { Answer, ThreadData } from './messages';
+import { type Answer, ProgressCounter, type ThreadData } from './messages';
 
 /** Entry of the thread that replays. Its code may never stop, so the process that started it watches it. */
 async function replay(port: MessagePort, { setup, counter }: ThreadData): Promise<void> {

@@ -1,4 +1,10 @@
-import type { RefusalCode, Refused } from '../../contract/decision';
+import {
+  type Accepted,
+  type Decision,
+  isDenial,
+  type RefusalCode,
+  type Refused,
+} from '../../contract/decision';
 import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
@@ -10,7 +16,6 @@ import { describeIssues } from '../../contract/read-json';
 import { checkMessage, type Judged, parseDecision, readNew, refusal, refuse, type TakenAt } from './messages';
 import type { Approvals, CallState, FinalDecision } from './state';
 import type { SpentDecision } from '../../contract/call';
-import { type Accepted, type Decision, isDenial } from '../../contract/decision';
 import { seenDigestOf } from '../../contract/plan';
 import { closeCall, denialOf } from './transitions';
 

@@ -1,5 +1,12 @@
-import type { Abandonment, Decision, RefusalCode, Refused, Resolution } from '../../contract/decision';
-import { DECISION, RESOLUTION } from '../../contract/decision';
+import {
+  type Abandonment,
+  type Decision,
+  DECISION,
+  type RefusalCode,
+  type Refused,
+  RESOLUTION,
+  type Resolution,
+} from '../../contract/decision';
 import { isObject, type JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';

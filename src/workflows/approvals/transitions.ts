@@ -9,9 +9,15 @@ import {
 } from '../../contract/call-messages';
 import { defined } from '../../contract/defined';
 import { seenDigestOf } from '../../contract/plan';
-import type { ToolFailure, ToolResult } from '../../contract/result';
+import {
+  makeFailure,
+  makeSuccess,
+  type ResultFacts,
+  type ResultHead,
+  type ToolFailure,
+  type ToolResult,
+} from '../../contract/result';
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
-import { makeFailure, makeSuccess, type ResultFacts, type ResultHead } from '../../contract/result';
 
 /** Registers a prepared call at workflow time `now` (ms). From here on decisions can reach it. */
 export function register(

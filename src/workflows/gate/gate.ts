@@ -13,12 +13,27 @@ import { defined } from '../../contract/defined';
 import type { JsonObject } from '../../contract/json';
 import { callKey, gateMemoKey, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { expire, handOver, register, reopen, withdraw } from '../approvals/transitions';
-import type { ApprovalContext, Approvals, CallState } from '../approvals/state';
+import {
+  type ApprovalContext,
+  type Approvals,
+  type CallState,
+  carriedDecisions,
+  makeApprovals,
+  markChanged,
+} from '../approvals/state';
 import { DECISIONS, setVerdictHandlers } from '../handlers';
-import { carriedDecisions, makeApprovals, markChanged } from '../approvals/state';
 import { MessageQueue } from '../message-queue';
-import { fitsLike, gateFailure, toCall, toEditedCall } from './request';
-import type { CarriedGate, Gate, GateDecision, GateOptions, GateRequest } from './request';
+import {
+  type CarriedGate,
+  fitsLike,
+  type Gate,
+  type GateDecision,
+  gateFailure,
+  type GateOptions,
+  type GateRequest,
+  toCall,
+  toEditedCall,
+} from './request';
 import { ChangeNotifier } from '../changes';
 import { Publisher } from '../publish';
 import { currentDetails } from '../summary';

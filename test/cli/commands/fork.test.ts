@@ -89,7 +89,7 @@ test.each<[PathOutcome, string]>([
 ])('the outcome %s in words, and a path that ended before', (outcome, words) => {
   const right = { text: '', model: 'm', calls: [pay(outcome)] };
   const lines = compareLines(comparison({ steps: [{ step: 2, right, same: false }] }), testScreen(90));
-  expect(lines[4]).toContain('(it did not come so far)');
+  expect(lines[4]).toContain('(it did not get this far)');
   expect(lines[5]).toContain(words);
 });
 

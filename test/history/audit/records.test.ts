@@ -1,6 +1,5 @@
 import { digestJson } from '../../../src/contract/digest';
-import type { AuditRecord } from '../../../src/history/audit/format';
-import { sha256 } from '../../../src/history/audit/format';
+import { type AuditRecord, sha256 } from '../../../src/history/audit/format';
 import { createRecorder } from '../../../src/history/audit/records';
 import type { TurnEvent } from '../../../src/history/events';
 import { accepted, ask, item, result, run, Script } from '../script';

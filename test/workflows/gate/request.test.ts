@@ -1,7 +1,12 @@
 import { FAILURES } from '../../../src/contract/names';
 import { LIMITS, TIMES } from '../../../src/contract/limits';
-import type { GateRequest } from '../../../src/workflows/gate/request';
-import { fitsLike, gateFailure, toCall, toEditedCall } from '../../../src/workflows/gate/request';
+import {
+  fitsLike,
+  gateFailure,
+  type GateRequest,
+  toCall,
+  toEditedCall,
+} from '../../../src/workflows/gate/request';
 import type { CallState } from '../../../src/workflows/approvals/state';
 import { approvalsWith, PAY_SCHEMA } from '../../support/calls';
 
