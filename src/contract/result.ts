@@ -131,9 +131,30 @@ export function makeFailure(head: ResultHead, failure: ToolFailure, facts: Resul
 }
 
 /** A failure as the model reads it: code and message, then the partial output. */
-function failureText({ code, message }: ToolFailure, partial = ''): string {
-  const line = `Error [${code}]: ${message}`;
+function failureText(failure: ToolFailure, partial = ''): string {
+  const line = failureLine(failure);
   return partial === '' ? line : `${line}\nPartial output:\n${partial}`;
+}
+
+function failureLine({ code, message }: ToolFailure): string {
+  return `Error [${code}]: ${message}`;
+}
+
+/** What became of a call, in one word. */
+export type ResultKind = 'done' | DryKind | ToolErrorCode;
+
+export function kindOfResult({ success, error, metadata }: ToolResult): ResultKind {
+  return metadata.dry ?? (success ? 'done' : (error?.code ?? 'unknown'));
+}
+
+/** What the tool itself gave: the content without the note before it, and without the line that names a failure. */
+export function outputOf({ content, error }: ToolResult, note?: string): string {
+  const own = note === undefined ? content : without(`${note}\n\n`, content);
+  return error === undefined ? own : without(failureLine(error), own).replace(/^\n/, '');
+}
+
+function without(start: string, text: string): string {
+  return text.startsWith(start) ? text.slice(start.length) : text;
 }
 
 /** The most issues that a validation failure names; the model fixes these first. */

@@ -52,8 +52,10 @@ export interface RequestOpened extends EventHeader {
   seenDigest: string;
   /** Why it is asked about once more: the edit before was not taken, or the decision did not hold. It is what it was. */
   note?: string;
-  /** What the model asked for, where that is something else. */
+  /** What the model asked for, where that is something else: defaults were filled in, or a person changed it. */
   proposed?: JsonObject;
+  /** Who changed the arguments last, and why; absent where no person did. */
+  edit?: { approver: string; reason?: string };
   preview?: Preview;
   /** Why policy wants a decision, where it said. */
   policyReason?: string;
@@ -122,6 +124,8 @@ export interface CallEnded extends EventHeader {
    * `record`: a fork began with it; it happened in the turn that was forked, or was given as a what-if.
    */
   origin: 'handler' | 'failure' | 'turn' | 'record';
+  /** What the model reads before the result, which begins with it: what a person changed or said. Absent: nothing. */
+  note?: string;
 }
 
 /** A call was started and nobody knows its outcome. Next: verifying, or in_doubt. */

@@ -1,12 +1,12 @@
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
-import type { DryKind, ToolErrorCode } from '../contract/result';
+import { kindOfResult, type ResultKind } from '../contract/result';
 import { defined } from '../contract/defined';
 import type { TurnEvent } from './events';
 import { viewOf, type CallView, type StepView, type TurnView } from './view';
 
 /** What became of a call. `open`: it waits, runs, or is in doubt. */
-export type PathOutcome = 'done' | DryKind | ToolErrorCode | 'open';
+export type PathOutcome = ResultKind | 'open';
 
 /** One call on a path. */
 export interface PathCall {
@@ -98,7 +98,7 @@ function pathStep({ steps, calls }: TurnView, step: number): PathStep | undefine
 }
 
 function pathCall({ callId, tool, effective, result }: CallView): PathCall {
-  const outcome = result === undefined ? 'open' : (result.metadata.dry ?? result.error?.code ?? 'done');
+  const outcome = result === undefined ? 'open' : kindOfResult(result);
   return { callId, tool, arguments: effective, outcome, ...defined({ content: result?.content }) };
 }
 

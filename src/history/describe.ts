@@ -1,6 +1,6 @@
 import { isDenial } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
-import type { ToolResult } from '../contract/result';
+import { outputOf, type ToolResult } from '../contract/result';
 import { span } from '../contract/text/times';
 import type { Attribution, Judgement, TurnEvent, TurnEventOf } from './events';
 import { counted, describeOutcome, describeState, type Tone } from './labels';
@@ -161,7 +161,7 @@ function startText({ tool, generation, decision, arguments: args }: TurnEventOf<
   return `runs${generation > 0 ? ' once more' : ''}: ${callText({ tool, arguments: shown })}`;
 }
 
-function describeResult({ tool, result, durationMs, origin }: TurnEventOf<'call_ended'>): Described {
+function describeResult({ tool, result, durationMs, origin, note }: TurnEventOf<'call_ended'>): Described {
   const { dry } = result.metadata;
   if (dry !== undefined)
     return {
@@ -170,13 +170,14 @@ function describeResult({ tool, result, durationMs, origin }: TurnEventOf<'call_
     };
   const source = origin === 'record' ? 'given: ' : '';
   const took = durationMs === null ? '' : ` (${span(durationMs)})`;
-  return { text: `${source}${outcomeText(result)}${took}`, tone: result.success ? 'good' : 'bad' };
+  return { text: `${source}${outcomeText(result, note)}${took}`, tone: result.success ? 'good' : 'bad' };
 }
 
 /** The first line of a result. */
-function outcomeText({ success, content, error, metadata }: ToolResult): string {
+function outcomeText(result: ToolResult, note?: string): string {
+  const { success, content, error, metadata } = result;
   if (!success) return `${error?.code ?? 'unknown'}: ${truncate(error?.message ?? content)}`;
-  const lines = content.trimEnd().split('\n');
+  const lines = outputOf(result, note).trimEnd().split('\n');
   const more = lines.length > 1 ? ` … ${counted(lines.length - 1, 'more line')}` : '';
   return `${metadata.late === true ? 'done, late' : 'done'}: ${truncate(lines[0] ?? '')}${more}`;
 }
@@ -186,7 +187,8 @@ function describeDecision(event: TurnEventOf<'decision'>): Described {
   return isDenial(event) ? { ...line, tone: 'bad' } : line;
 }
 
-function decisionDetails({ hunks, unbound, asksAgain }: TurnEventOf<'decision'>): string {
+/** What a decision says beside its word: the hunks, and what is unusual about it. */
+export function decisionDetails({ hunks, unbound, asksAgain }: TurnEventOf<'decision'>): string {
   return [
     hunks === undefined ? '' : hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`,
     unbound === true ? ', not bound to what was seen' : '',

@@ -1,4 +1,4 @@
-import type { DryKind } from '../contract/result';
+import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Spread } from './stats';
@@ -41,9 +41,9 @@ const PHASES: Readonly<Record<CallPhase, Label>> = {
   closed: ['closed with its turn', 'quiet'],
 };
 
-/** Where a call is; one that is done without success has failed. */
-export function describePhase(phase: CallPhase, success?: boolean): Label {
-  return phase === 'done' && success === false ? ['failed', 'bad'] : PHASES[phase];
+/** Where a call is, or how it ended. */
+export function describePhase({ phase, result }: { phase: CallPhase; result?: ToolResult }): Label {
+  return phase === 'done' && result !== undefined ? describeOutcome(kindOfResult(result)) : PHASES[phase];
 }
 
 const DRY: Readonly<Record<DryKind, string>> = {
@@ -51,12 +51,17 @@ const DRY: Readonly<Record<DryKind, string>> = {
   would_ask: 'would ask a person, then run',
 };
 
-/** What became of a call on one of two paths; a failure by its code. */
+/** Codes that say more than that it failed. */
+const TELLING: readonly string[] = TOOL_ERROR_CODES.filter((code) => code !== 'tool' && code !== 'unknown');
+
+/** What became of a call; a failure by its code. */
 export function describeOutcome(outcome: PathOutcome): Label {
   if (outcome === 'done') return ['done', 'good'];
   if (outcome === 'open') return ['not over yet', 'busy'];
   if (outcome === 'would_run' || outcome === 'would_ask') return [DRY[outcome], 'ask'];
-  return [outcome.replaceAll('_', ' '), 'bad'];
+  // A code that is none of ours may be any text.
+  const isTelling = TELLING.includes(outcome);
+  return [isTelling ? outcome.replaceAll('_', ' ') : 'failed', 'bad'];
 }
 
 /** An activity that is not closed yet. Times are ISO 8601. */

@@ -55,6 +55,8 @@ export interface CallView {
   doubt?: InDoubtOpened;
   resolutions: Resolved[];
   result?: ToolResult;
+  /** What the model reads before the result, which begins with it: what a person changed or said. */
+  note?: string;
   /** Only in a fork: the result was given, nothing of this turn ran. */
   given?: true;
   durationMs?: number;

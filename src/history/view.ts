@@ -18,6 +18,7 @@ import type { CallView, TurnView } from './view-types';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';
+import { idempotencyKey } from '../contract/names';
 
 export type { CallPhase, CallView, StepView, ThinkingView, TurnView } from './view-types';
 
@@ -52,6 +53,22 @@ export function viewOf(events: Iterable<TurnEvent>): TurnView {
   const live = createView();
   for (const event of events) live.push(event);
   return live.current();
+}
+
+/** What let a call run last: the decision, or the resolution that ran it again. Undefined where it needed none. */
+export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | Resolved | undefined {
+  const accepted = ({ judgement }: DecisionMade | Resolved): boolean => judgement.accepted === true;
+  return (
+    resolutions.findLast((one) => accepted(one) && one.resolution === 'run-again') ??
+    decisions.findLast((one) => accepted(one) && !isDenial(one))
+  );
+}
+
+/** The key that the handler of a call got with its last start; undefined where it never started, or the record does not name it. */
+export function keyOfStart({ request, doubt, generation, startedAt }: CallView): string | undefined {
+  const callKey = doubt?.callKey ?? request?.callKey;
+  if (callKey === undefined || startedAt === undefined) return undefined;
+  return idempotencyKey({ callKey, generation });
 }
 
 function apply(view: TurnView, event: TurnEvent): void {
@@ -250,6 +267,7 @@ function callEnded(call: CallView, event: CallEnded): void {
   if (call.phase !== 'denied' && call.phase !== 'expired') call.phase = 'done';
   call.result = event.result;
   if (event.origin === 'record') call.given = true;
+  if (event.note !== undefined) call.note = event.note;
   call.attempts = event.attempts;
   if (event.durationMs !== null) call.durationMs = event.durationMs;
 }

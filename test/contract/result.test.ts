@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { makeFailure, makeSuccess, TOOL_ERROR_CODES, validationFailure } from '../../src/contract/result';
+import {
+  kindOfResult,
+  makeFailure,
+  makeSuccess,
+  outputOf,
+  TOOL_ERROR_CODES,
+  validationFailure,
+} from '../../src/contract/result';
 
 const head = { id: 'abc', callId: '1.1', tool: 'echo', arguments: { a: 1 } };
 const facts = { timestamp: '2026-01-01T00:00:00.000Z' };
@@ -31,6 +38,23 @@ it('a failure tells the model code, message and partial output', () => {
   );
   expect(result).toMatchObject({ success: false, server: 'mcp', error: { code: 'timeout' } });
   expect(result.content).toBe('Error [timeout]: too slow\nPartial output:\nabc');
+});
+
+it.each([
+  ['a success', makeSuccess(head, { content: 'paid', contentType: 'text' }, facts), 'done', 'paid'],
+  ['a failure', makeFailure(head, { code: 'denied', message: 'no' }, facts), 'denied', ''],
+  [
+    'a failure with partial output',
+    makeFailure(head, { code: 'timeout', message: 'slow' }, { ...facts, partial: 'abc' }),
+    'timeout',
+    'Partial output:\nabc',
+  ],
+])('the output of %s comes without the note and the failure', (_, result, kind, output) => {
+  const note = '[ann changed the arguments]';
+  expect(kindOfResult(result)).toBe(kind);
+  expect(outputOf(result)).toBe(output);
+  expect(outputOf({ ...result, content: `${note}\n\n${result.content}` }, note)).toBe(output);
+  expect(outputOf({ ...result, content: `[mine]\n\n${output}` }, note)).toBe(`[mine]\n\n${output}`);
 });
 
 it('only what belongs to a result gets into it', () => {

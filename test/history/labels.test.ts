@@ -1,3 +1,4 @@
+import { makeFailure, makeSuccess } from '../../src/contract/result';
 import {
   counted,
   describeActivity,
@@ -11,13 +12,21 @@ import {
 } from '../../src/history/labels';
 
 test.each([
-  ['done', true, 'done', 'good'],
-  ['done', false, 'failed', 'bad'],
-  ['denied', false, 'denied', 'bad'],
+  ['done', undefined, 'done', 'good'],
+  ['done', 'tool', 'failed', 'bad'],
+  ['done', 'denied', 'denied', 'bad'],
+  ['done', 'conflict', 'conflict', 'bad'],
+  ['denied', 'denied', 'denied', 'bad'],
   ['requested', undefined, 'waits for a decision', 'ask'],
   ['replanning', undefined, 'about to be asked again', 'busy'],
-] as const)('a call that is %s (success: %s) is shown as %s', (phase, success, text, tone) => {
-  expect(describePhase(phase, success)).toEqual([text, tone]);
+] as const)('a call that is %s (error: %s) is shown as %s', (phase, code, text, tone) => {
+  const facts = { timestamp: '2026-01-01T00:00:00.000Z' };
+  const head = { id: 'c', callId: '1.1', tool: 'pay', arguments: {} };
+  const result =
+    code === undefined
+      ? makeSuccess(head, { content: 'x', contentType: 'text' }, facts)
+      : makeFailure(head, { code, message: 'no' }, facts);
+  expect(describePhase({ phase, result })).toEqual([text, tone]);
 });
 
 test.each([

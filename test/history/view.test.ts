@@ -1,4 +1,4 @@
-import { createView, viewOf } from '../../src/history/view';
+import { allowedBy, createView, keyOfStart, viewOf } from '../../src/history/view';
 import type { TurnEvent } from '../../src/history/events';
 import { accepted, ask, item, run, Script } from './script';
 
@@ -37,6 +37,17 @@ test.each([
   expect(view.requests.map((request) => request.callId)).toEqual(['1.2']);
   expect(view.calls[0]).toMatchObject({ phase, effective, arguments: { n: 1 } });
   expect(view.calls[0]?.decisions).toHaveLength(1);
+});
+
+test('who let a call run, and with which key', () => {
+  const said = { callId: '1.1', decision: 'approved', approver: 'ann' };
+  const script = asked().update('decide', said, accepted('1.1', 'approved'));
+  const [waits] = viewOf(script.fold()).calls;
+  expect(waits && keyOfStart(waits)).toBeUndefined();
+  script.call(ask('1.1'));
+  const [runs] = viewOf(script.fold()).calls;
+  expect(runs && keyOfStart(runs)).toBe('key:1.1:0');
+  expect(runs && allowedBy(runs)).toMatchObject({ decision: 'approved' });
 });
 
 test('a refused decision is kept and changes nothing', () => {

@@ -4,7 +4,7 @@ import { defineTool } from '../../src/tools/define-tool';
 import type { Tool } from '../../src/tools/types';
 import { recordTool, type Effects } from '../support/effects';
 import { planTool } from '../support/plan-tool';
-import { decide } from '../support/turns';
+import { decide, seenOf } from '../support/turns';
 import { callPlace, listOnly, lookAtAll } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
@@ -48,7 +48,7 @@ const REFUND = { order: '4711', amount: 129.9, currency: 'EUR', lines: [{ sku: '
 const start = (name: string, args: object): Promise<TurnHandle> =>
   startTurn([{ text: 'I pay it back.', toolCalls: [{ name, arguments: JSON.parse(JSON.stringify(args)) }] }]);
 
-const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
+const approve = (page: Page) => page.locator('#approve');
 /** Changed arguments have a new preview, which the person looks at and approves. */
 const approveNew = async (page: Page, preview: string): Promise<void> => {
   await page.getByText(preview).waitFor();
@@ -77,7 +77,7 @@ test('a request is shown whole and approved', async () => {
   await lookAtAll(page);
   await page.getByLabel('Reason').fill('fine');
   await approve(page).click();
-  await notices(page).getByText('Approved refund_order.').waitFor();
+  await notices(page).getByText('Approved refund_order order=').waitFor();
   await ran('refund {"order":"4711","amount":129.9');
   const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]?.decisions).toMatchObject([{ decision: 'approved', approver: 'owner', reason: 'fine' }]);
@@ -106,8 +106,8 @@ test('arguments are changed in the form; mistakes stand at their field before an
   expect(await changes.locator('ins').allInnerTexts()).toEqual(
     expect.arrayContaining(['12.5', 'USD', 'BLB', 'true']),
   );
-  await page.getByRole('button', { name: /^Approve with changes/ }).click();
-  await notices(page).getByText('Modified refund_order.').waitFor();
+  await page.getByRole('button', { name: /^See what it does now/ }).click();
+  await notices(page).getByText('Changed refund_order order=').waitFor();
   const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]?.effective).toEqual({
     ...{ order: '4711', amount: 12.5, currency: 'USD', notify: true },
@@ -129,12 +129,12 @@ test('what only the workflow can find wrong stands at its field after sending', 
   await page.getByRole('button', { name: 'Form' }).click();
   await page.getByLabel('amount', { exact: true }).fill('900');
   await lookAtAll(page);
-  await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await page.getByRole('button', { name: /^See what it does now/ }).click();
   await page.getByText(/Correct the marked fields\. \(invalid_arguments\)/).waitFor();
   await page.locator('#field\\/amount-issues li').first().waitFor();
   expect(await approve(page).getAttribute('aria-disabled')).toBe('true');
   await page.getByLabel('amount', { exact: true }).fill('90');
-  await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await page.getByRole('button', { name: /^See what it does now/ }).click();
   await approveNew(page, 'refund 90 EUR of order 4711');
   await ran('refund {"order":"4711","amount":90,');
 });
@@ -151,7 +151,7 @@ test('raw JSON beside the form', async () => {
   await page.locator('#raw-issues').getByText('/amount').waitFor();
   await raw.fill(JSON.stringify({ ...REFUND, amount: 7 }));
   await lookAtAll(page);
-  await page.getByRole('button', { name: /^Approve with changes/ }).click();
+  await page.getByRole('button', { name: /^See what it does now/ }).click();
   await approveNew(page, 'refund 7 EUR of order 4711');
   await ran('refund {"order":"4711","amount":7,');
 });
@@ -165,7 +165,7 @@ test('denying asks for a reason once, and the model reads it', async () => {
   expect(await page.locator('#reason:focus').count()).toBe(1);
   await reason.fill('not this one');
   await page.getByRole('button', { name: /^Deny/ }).click();
-  await notices(page).getByText('Denied refund_order.').waitFor();
+  await notices(page).getByText('Denied refund_order order=').waitFor();
   expect((await handle.result()).answer).toContain('not this one');
 });
 
@@ -176,6 +176,23 @@ test('hunks are ticked one by one', async () => {
   await lookAtAll(page);
   await page.getByRole('button', { name: 'Approve 2 of 3 hunks' }).click();
   expect(await ran('propose_lines hunks')).toBe('propose_lines hunks +one+three');
+  await notices(page).getByText('Approved 2 of 3 hunks of propose_lines tag=hunks').waitFor();
+});
+
+test.each(['call', 'turn'])('the page of a %s shows which hunks ran, with the diff', async (where) => {
+  const handle = await start('propose_lines', { tag: `kept ${where}`, lines: ['one', 'two', 'three'] });
+  const said = { callId: '1.1', decision: 'approved', approver: 'ann' } as const;
+  const seen = await seenOf(handle, '1.1');
+  expect(await decide(handle, { ...said, ...seen, hunks: ['1', '3'] })).toMatchObject({ accepted: true });
+  await handle.result();
+  const page = await web().tab(
+    where === 'call' ? callPlace(handle.workflowId) : `#/turns/${handle.workflowId}`,
+  );
+  if (where === 'turn') await page.getByRole('button', { name: /1\.1\s+propose_lines/ }).click();
+  await page.getByText('approved by ann (as claimed, update), hunks 1, 3').waitFor();
+  const diff = page.getByRole('region', { name: 'What 1.1 does' });
+  await diff.getByText('2 of 3 hunks approved').waitFor();
+  expect(await diff.locator('.hunk.left-out').allInnerTexts()).toEqual([expect.stringContaining('+two')]);
 });
 
 test('without a hunk there is nothing to approve', async () => {
@@ -193,10 +210,13 @@ test('an edited proposal comes back with its new diff', async () => {
   const page = await web().tab(callPlace(handle.workflowId));
   await page.getByRole('button', { name: /^Change/ }).click();
   await page.getByLabel('2', { exact: true }).fill('zwei');
-  await page.getByText('Changed arguments get a new preview').waitFor();
+  await page.getByText('This preview is out of date').waitFor();
   await lookAtAll(page);
-  await page.getByRole('button', { name: /^Approve with changes/ }).click();
-  await page.getByRole('region', { name: 'What it does' }).getByText('+zwei').waitFor();
+  await page.getByRole('button', { name: /^See what it does now/ }).click();
+  await page
+    .getByRole('region', { name: /^What it does with the changes of owner/ })
+    .getByText('+zwei')
+    .waitFor();
   await page.getByRole('heading', { name: 'Against what the model asked for' }).waitFor();
   await lookAtAll(page);
   await approve(page).click();
@@ -221,7 +241,7 @@ test('with the keyboard alone: from the inbox to an approval, which no single ke
   expect(await page.locator('#approve:focus').count()).toBe(1);
   expect((await web().client.view(handle.workflowId)).requests).toHaveLength(1);
   await page.keyboard.press('Enter');
-  await notices(page).getByText('Approved refund_order.').waitFor();
+  await notices(page).getByText('Approved refund_order order=').waitFor();
   await ran('refund {"order":"keys"');
 });
 
@@ -236,7 +256,7 @@ test('denying with the keyboard, and help on a key', async () => {
   await page.keyboard.press('d');
   await page.keyboard.type('by key');
   await page.keyboard.press('Control+Enter');
-  await notices(page).getByText('Denied refund_order.').waitFor();
+  await notices(page).getByText('Denied refund_order order=').waitFor();
   expect((await handle.result()).answer).toContain('by key');
 });
 

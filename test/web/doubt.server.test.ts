@@ -1,3 +1,4 @@
+import { keyOfStart } from '../../src/history/view';
 import { TransportError } from '../../src/tools/errors';
 import { recordTool } from '../support/effects';
 import { decide, waitFor } from '../support/turns';
@@ -7,9 +8,13 @@ import type { TurnHandle } from '../support/fixture';
 
 /** A payment breaks off at its first start, after its effect, and goes through at any other. */
 const { effects, web, start } = usePage('doubter', (written) => [
-  recordTool(written, { name: 'send_payment', safety: 'dangerous' }, async (tag) => {
-    if ((await written.lines(tag)).length === 1) throw new TransportError('the line broke');
-  }),
+  recordTool(
+    written,
+    { name: 'send_payment', safety: 'dangerous', preview: ({ tag }) => `sends ${String(tag)}` },
+    async (tag) => {
+      if ((await written.lines(tag)).length === 1) throw new TransportError('the line broke');
+    },
+  ),
 ]);
 expectNoComplaints(web);
 
@@ -33,6 +38,12 @@ test.each([
   const handle = await inDoubt(answer);
   const page = await web().tab(callPlace(handle.workflowId));
   await page.getByText('nobody knows whether it happened').waitFor();
+  const [call] = (await web().client.view(handle.workflowId)).calls;
+  await page.getByText(call === undefined ? '' : (keyOfStart(call) ?? '')).waitFor();
+  await page.locator('.facts').getByText('ann').waitFor();
+  await page.getByRole('region', { name: 'What 1.1 does' }).getByText(`sends ${answer}`).waitFor();
+  const send = await page.getByRole('button', { name: 'Choose one' }).boundingBox();
+  expect(send === null ? Infinity : send.y + send.height).toBeLessThanOrEqual(900);
   expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Choose one' }).isDisabled()).toBe(true);
   await page.getByRole('radio', { name: new RegExp(`^${answer} `) }).check();
@@ -40,7 +51,7 @@ test.each([
   await page.getByLabel('How you know').fill('I asked the bank');
   expect(await effects.lines(answer)).toHaveLength(1);
   await page.getByRole('button', { name: button }).click();
-  await page.locator('.notices').getByText('Resolved').waitFor();
+  await page.locator('.notices').getByText(`${answer}: 1.1 send_payment`).waitFor();
   expect((await handle.result()).answer).toContain(read);
   expect(await effects.lines(answer)).toHaveLength(starts);
   const { calls } = await web().client.view(handle.workflowId);

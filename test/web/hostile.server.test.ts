@@ -119,5 +119,5 @@ test('a long text has to be shown to its end before it can be approved', async (
   await lookAtAll(page);
   expect(await isHeld(page)).toBe(false);
   await approve(page).click();
-  await page.locator('.notices').getByText('Approved run_command.').waitFor();
+  await page.locator('.notices').getByText('Approved run_command ').waitFor();
 });

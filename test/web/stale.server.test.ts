@@ -33,7 +33,7 @@ test('of two tabs one decides, and the other shows who did', async () => {
   // Its server's news are held back: this tab stays as stale as one on a slow line.
   await second.route('**/api/turns/*/calls/*', (route) => route.abort());
   await approve(first).click();
-  await first.locator('.notices').getByText('Approved pay.').waitFor();
+  await first.locator('.notices').getByText('Approved pay ').waitFor();
   await approve(second).click();
   await second
     .getByText(/Another person decided it before you\. owner approved it at .*\(already_decided\)/)
@@ -112,7 +112,7 @@ test('after its server was restarted a page signs in again and has lost nothing'
   expect(await page.locator('.row', { hasText: 'tag=restart' }).count()).toBe(1);
   expect(await page.getByLabel('Reason').inputValue()).toBe('typed before');
   await approve(page).click();
-  await page.locator('.notices').getByText('Approved pay.').waitFor();
+  await page.locator('.notices').getByText('Approved pay ').waitFor();
   const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]?.decisions).toMatchObject([{ approver: 'bea', reason: 'typed before' }]);
   await handle.result();

@@ -103,9 +103,9 @@ function textLines({ text, callIds }: StepView, { style }: ScreenFormat): string
 }
 
 function callLines(call: TimelineCall, screen: ScreenFormat): string[] {
-  const { callId, tool, phase, events } = call;
+  const { callId, tool, events } = call;
   const { strong, quiet } = screen.style;
-  const state = `${describePhase(phase, call.result?.success)[0]}${timesOf(call)}`;
+  const state = `${describePhase(call)[0]}${timesOf(call)}`;
   return [
     `${strong(escapeText(`${callId} ${tool}`))}  ${state}${quiet(numbersOf(events))}`,
     ...indented(recordLines(call, inner(screen))),
@@ -209,8 +209,7 @@ function openCallLines({ view }: TurnMoment, screen: ScreenFormat): string[] {
   const calls = view.calls.filter((call) => call.step === last);
   if (calls.length === 0 || view.endedAt !== null) return [];
   const lines = calls.map(
-    ({ callId, tool, phase, result }) =>
-      `${escapeText(`${callId} ${tool}`)}  ${describePhase(phase, result?.success)[0]}`,
+    (call) => `${escapeText(`${call.callId} ${call.tool}`)}  ${describePhase(call)[0]}`,
   );
   return ['', ...section(`calls of step ${last ?? 0}`, lines, screen)];
 }

@@ -2,12 +2,13 @@ import { deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/plan';
 import { shellWord } from '../../contract/text/shell-word';
-import type { InDoubtOpened, RequestOpened } from '../../history/events';
+import type { RequestOpened } from '../../history/events';
+import { allowedBy, type CallView, keyOfStart } from '../../history/view';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
 import { type Fact, factLines, inner, section } from './table';
-import { expiry } from '../../contract/text/times';
+import { dateTime, expiry, relative } from '../../contract/text/times';
 import { escapeText, escapeLines } from './escape';
 
 /** What is printed about something that waits for a person. */
@@ -47,7 +48,9 @@ export function proposalLines(request: RequestOpened, place: WaitingPlace): stri
     ...section('arguments', argumentLines(request.arguments, inner(screen)), screen),
     ...section(
       'what the model asked for',
-      request.proposed === undefined ? [] : argumentLines(request.proposed, inner(screen)),
+      request.edit === undefined || request.proposed === undefined
+        ? []
+        : argumentLines(request.proposed, inner(screen)),
       screen,
     ),
     ...section('what it does', previewLines(request.preview, screen.style), screen),
@@ -88,19 +91,44 @@ export function storyFacts({ story }: WaitingPlace): Fact[] {
 }
 
 /** A call in doubt in full, and the commands that resolve it. */
-export function doubtLines(doubt: InDoubtOpened, place: WaitingPlace): string[] {
+export function doubtLines(call: CallView, place: WaitingPlace): string[] {
+  const { doubt } = call;
+  if (doubt === undefined) return [];
   const { screen } = place;
   const { warn, mark } = screen.style;
   const id = `${place.turn}/${doubt.callId}`;
   const facts: Fact[] = [
     ['in doubt', { text: `${escapeText(id)}  ${escapeText(doubt.tool)}`, paint: warn }],
     ['why', escapeText(doubt.message)],
+    ...startFacts(call, place),
   ];
   return [
     ...factLines(facts, screen),
+    ...section('what it does', previewLines(call.request?.preview, screen.style), screen),
     ...section('known so far', doubt.partial === undefined ? [] : escapeLines(doubt.partial, mark), screen),
     ...resolveLines(id, place),
   ];
+}
+
+/** When a call in doubt started, who let it, and the key to look for elsewhere. */
+function startFacts(call: CallView, { now }: WaitingPlace): Fact[] {
+  const { startedAt } = call;
+  const by = allowedBy(call);
+  const key = keyOfStart(call);
+  const signed = by?.authenticated === true ? 'signed in' : 'as claimed';
+  return [
+    ['started', startedAt === undefined ? undefined : momentText(startedAt, now)],
+    [
+      by?.type === 'resolved' ? 'run again by' : 'approved by',
+      by && escapeText(`${by.approver} (${signed}), ${momentText(by.at, now)}`),
+    ],
+    ['its key', key && escapeText(`${key} (idempotency key: its handler was given it)`)],
+  ];
+}
+
+/** When something was, and how long ago. */
+function momentText(iso: string, now: number): string {
+  return `${dateTime(iso)}, ${relative(iso, now)}`;
 }
 
 function resolveLines(id: string, { screen: { style }, command }: WaitingPlace): string[] {
@@ -131,15 +159,20 @@ export function sawOf({ seenDigest }: RequestOpened): string {
 function requestFacts(request: RequestOpened, place: WaitingPlace): Fact[] {
   const { turn, screen, now } = place;
   const id = `${turn}/${request.callId}`;
-  const { policyReason: reason, note } = request;
+  const { policyReason: reason, note, edit } = request;
   return [
     ['request', { text: `${escapeText(id)}  ${escapeText(request.tool)}`, paint: screen.style.warn }],
     ...storyFacts(place),
     ['safety', `${request.safety}; ${EFFECTS[request.effect]}`],
     ['policy', reason === undefined ? undefined : escapeText(reason)],
     ['again', note === undefined ? undefined : escapeText(note)],
+    ['changed', edit === undefined ? undefined : escapeText(changedBy(edit))],
     ['expires', expiry(request.deadline, now)],
   ];
+}
+
+function changedBy({ approver, reason }: NonNullable<RequestOpened['edit']>): string {
+  return reason === undefined ? `by ${approver}` : `by ${approver}: ${reason}`;
 }
 
 const EFFECTS = {

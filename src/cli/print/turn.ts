@@ -7,7 +7,8 @@ import { previewLines } from './diff';
 import { doubtLines, requestLines, saysLines, type Story, storyFacts, type WaitingPlace } from './request';
 import { type Fact, factLines, labelCell, section, stateCell } from './table';
 import { relative, span } from '../../contract/text/times';
-import { escapeText, escapeLines } from './escape';
+import { escapeText, escapeLines, type Paint } from './escape';
+import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending, PendingActivity } from '../../client';
 import { describeActivity, describePhase, failingTaskText } from '../../history/labels';
 
@@ -35,7 +36,9 @@ export function openLines(view: TurnView, place: TurnPlace): string[] {
   const at = { ...place, turn: view.turn };
   return [
     ...view.requests.flatMap((request) => ['', ...requestLines(request, at)]),
-    ...view.inDoubt.flatMap((doubt) => ['', ...doubtLines(doubt, at)]),
+    ...view.calls
+      .filter(({ phase }) => phase === 'in_doubt')
+      .flatMap((call) => ['', ...doubtLines(call, at)]),
   ];
 }
 
@@ -50,16 +53,27 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
   if (call.phase === 'requested' && call.request !== undefined) return requestLines(call.request, place);
   const { screen } = place;
   const judged = [...judgedLines(call.decisions, screen), ...judgedLines(call.resolutions, screen)];
-  const result = call.result === undefined ? [] : escapeLines(call.result.content, screen.style.mark);
+  const { result, note } = call;
+  const { mark } = screen.style;
   return [
     ...factLines(callFacts(call, place), screen),
     ...recordLines(call, screen),
-    ...section('preview', previewLines(call.request?.preview, screen.style), screen),
+    ...(call.phase === 'in_doubt'
+      ? []
+      : section('preview', previewLines(call.request?.preview, screen.style), screen)),
     ...saysLines(place),
     ...section('on record', judged, screen),
-    ...section('result', result, screen),
-    ...(call.phase === 'in_doubt' && call.doubt !== undefined ? ['', ...doubtLines(call.doubt, place)] : []),
+    ...section('result', result === undefined ? [] : resultLines(result, note, mark), screen),
+    ...section('the model also reads', note === undefined ? [] : escapeLines(note, mark), screen),
+    ...(call.phase === 'in_doubt' ? ['', ...doubtLines(call, place)] : []),
   ];
+}
+
+/** What the tool gave; of a failure what it says, and what came before it. */
+function resultLines(result: ToolResult, note: string | undefined, mark: Paint): string[] {
+  const output = outputOf(result, note);
+  const failure = result.error === undefined ? [] : escapeLines(result.error.message, mark);
+  return [...failure, ...(output === '' && failure.length > 0 ? [] : escapeLines(output, mark))];
 }
 
 /** As many as a person reads: anyone can send a thousand. */
@@ -110,7 +124,7 @@ function callFacts(call: CallView, place: WaitingPlace): Fact[] {
       { text: `${escapeText(`${place.turn}/${call.callId}`)}  ${escapeText(call.tool)}`, paint: strong },
     ],
     ...storyFacts(place),
-    ['state', labelCell(describePhase(call.phase, result?.success), place.screen.style)],
+    ['state', labelCell(describePhase(call), place.screen.style)],
     ['error', error === undefined ? undefined : { text: escapeText(error.code), paint: bad }],
     ['took', durationMs === undefined ? undefined : `${span(durationMs)}${tries}`],
   ];

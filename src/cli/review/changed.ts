@@ -103,7 +103,7 @@ function notTaken(id: string, note: string): CountersignError {
 }
 
 function gone(subject: Subject, call: CallView | undefined): CountersignError {
-  const now = call === undefined ? 'gone' : describePhase(call.phase, call.result?.success)[0];
+  const now = call === undefined ? 'gone' : describePhase(call)[0];
   return new CountersignError('decision_refused', `${idOf(subject)} does not wait any more: it is ${now}`, {
     hint: 'countersign show says how it ended.',
   });
@@ -138,18 +138,29 @@ export async function decideByEditor(subject: Subject, looking: Looking): Promis
 
 const WHY = { empty: 'the file is empty', unchanged: 'the arguments are as they were' } as const;
 
-const CHOICES: readonly Choice<'approve' | 'leave' | 'edit'>[] = [
-  { means: 'approve', keys: ['y', 'yes'], does: 'let it run with these arguments' },
+type Next = 'approve' | 'leave' | 'edit';
+
+const OTHERWISE: readonly Choice<Next>[] = [
   { means: 'leave', keys: ['n', 'no', 'q'], does: 'leave; nothing is decided' },
   { means: 'edit', keys: ['e'], does: 'edit once more' },
 ];
 
+const RUN: Choice<Next> = { means: 'approve', keys: ['y', 'yes'], does: 'let it run with these arguments' };
+/** Where the tool has a preview, the old one says nothing of these arguments. */
+const PREVIEW: Choice<Next> = {
+  means: 'approve',
+  keys: ['y', 'yes'],
+  does: 'change the request and show its new preview, which you approve or leave',
+};
+
 async function wantsMore(args: JsonObject, subject: Subject, terminal: Terminal): Promise<boolean> {
-  const wanted = await choose(terminal, 'Approve with these changes', CHOICES, subject.context.screen);
-  if (wanted === 'edit') return true;
   const request = requestOf(subject);
   // Changed arguments of a call with a preview are shown once more, with the new one.
   const isShown = request.preview !== undefined;
+  const question = isShown ? 'See what it does with these changes' : 'Approve with these changes';
+  const choices = [isShown ? PREVIEW : RUN, ...OTHERWISE];
+  const wanted = await choose(terminal, question, choices, subject.context.screen);
+  if (wanted === 'edit') return true;
   const sure =
     wanted === 'approve' &&
     (isShown || (await confirmDeceptiveText({ ...request, arguments: args }, terminal)));

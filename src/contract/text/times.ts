@@ -6,9 +6,22 @@ const DAY = 24 * HOUR;
 /** A time of day on this machine's clock, `08:12:03`. */
 export function clock(iso: string): string {
   const date = new Date(iso);
-  return [date.getHours(), date.getMinutes(), date.getSeconds()]
-    .map((part) => String(part).padStart(2, '0'))
-    .join(':');
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':');
+}
+
+/** A day on this machine's calendar, `2026-11-22`. */
+export function day(iso: string): string {
+  const date = new Date(iso);
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map(twoDigits).join('-');
+}
+
+/** A moment as a record needs it: who reads it next week can still tell the day. `2026-11-22 08:12:03`. */
+export function dateTime(iso: string): string {
+  return `${day(iso)} ${clock(iso)}`;
+}
+
+function twoDigits(part: number): string {
+  return String(part).padStart(2, '0');
 }
 
 /** How long something took: `12 ms`, `3.4 s`, `5 min`, `2 h`, `7 days`. */

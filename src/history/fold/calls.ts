@@ -1,5 +1,6 @@
 import { type CallInput, isValidCall } from '../../contract/call';
 import {
+  decisionNote,
   endedUntaken,
   mostAttempts,
   type OpenTimes,
@@ -42,6 +43,9 @@ export function callScheduled(
   delete held.secret;
   delete held.reported;
   if (input !== undefined) held.callKey = input.callKey;
+  delete held.remark;
+  const remark = input && decisionNote(input);
+  if (remark !== undefined) held.remark = remark;
   if (input?.secret !== undefined) held.secret = input.secret;
   held.effective = input?.arguments ?? held.effective;
   return isRound ? decided : [...decided, startedEvent(event, held, { input, taskQueue: event.taskQueue })];

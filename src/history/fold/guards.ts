@@ -76,6 +76,9 @@ function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
 }
 
 /** Guards over decoded payloads, one for each kind of value that history holds. */
+/** Who said something and why, as the note for the model quotes it. */
+const edit = { approver: z.string(), reason: z.string().optional() };
+
 export const is = {
   carried: guard<{ transcript: TranscriptEntry[]; step?: number }>(
     z.object({ transcript: z.array(message), step: z.number().optional() }),
@@ -107,6 +110,8 @@ export const is = {
       generation: z.number(),
       arguments: object,
       effect: z.enum(EFFECTS),
+      decision: z.object({ ...edit, edit: z.object(edit).optional() }).optional(),
+      proposed: object.optional(),
     }),
   ),
   callOutput: guard<CallOutput>(

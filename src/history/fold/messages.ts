@@ -257,7 +257,7 @@ function applyDecision(state: FoldState, event: DecisionMade): void {
   if (event.judgement.accepted !== true || held?.phase !== 'requested') return;
   if (event.arguments !== undefined) held.effective = withDefaults(held.schema, event.arguments);
   if (isDenial(event)) deny(held, event);
-  else if (event.asksAgain === true) askAgain(held);
+  else if (event.asksAgain === true) askAgain(held, event);
   else {
     held.phase = 'decided';
     held.approved = true;
@@ -265,8 +265,11 @@ function applyDecision(state: FoldState, event: DecisionMade): void {
   }
 }
 
-function askAgain(held: CallFold): void {
+function askAgain(held: CallFold, { approver, reason }: DecisionMade): void {
   if (held.call.kind === 'ask') held.original ??= held.call.proposed ?? held.call.arguments;
+  delete held.editBefore;
+  if (held.edit !== undefined) held.editBefore = held.edit;
+  held.edit = { approver, ...defined({ reason }) };
   held.phase = 'replanning';
   held.planned = false;
 }

@@ -107,6 +107,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
         schema: held.schema,
         timeoutMs,
         note: held.note ?? item?.note,
+        edit: held.edit,
       }),
     },
   ];
@@ -194,14 +195,18 @@ function preparedAs(asked: PreparedCall, prepared: PreparedCall): PreparedCall {
 function replan(held: CallFold, call: PreparedCall): void {
   held.planned = true;
   if (!isValidCall(held.call)) return;
-  if (!isValidCall(call)) {
-    held.effective = held.call.arguments;
-    held.note = unpreviewed(call);
-    return;
-  }
+  if (!isValidCall(call)) return restore(held, unpreviewed(call));
   held.call = { ...call, kind: 'ask' };
   held.effective = call.arguments;
   delete held.note;
+}
+
+/** The edit could not be previewed: the request is what it was. */
+function restore(held: CallFold, note: string): void {
+  if (isValidCall(held.call)) held.effective = held.call.arguments;
+  held.note = note;
+  delete held.edit;
+  if (held.editBefore !== undefined) held.edit = held.editBefore;
 }
 
 export function prepareFailed(
@@ -223,8 +228,7 @@ function closeUnprepared(head: EventHeader, held: CallFold, why: string): TurnEv
   const result = failureResult(held, unprepared(held.call.tool, why), head.at);
   if (held.phase === 'replanning') {
     held.planned = true;
-    if (held.call.kind === 'ask') held.effective = held.call.arguments;
-    held.note = unpreviewed(result);
+    restore(held, unpreviewed(result));
     return [];
   }
   return endCall(head, held, { result, durationMs: null, attempts: 0, origin: 'turn' });

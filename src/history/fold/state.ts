@@ -5,7 +5,7 @@ import type { JsonObject } from '../../contract/json';
 import type { ToolFailure, ToolResult } from '../../contract/result';
 import type { JsonSchema } from '../../contract/tool';
 import type { EventOf } from '../decode/events';
-import type { CallEnded, EventHeader, Reapplied } from '../events';
+import type { CallEnded, EventHeader, Reapplied, RequestOpened } from '../events';
 
 /** What an activity that was scheduled is for. */
 export type Purpose =
@@ -46,6 +46,11 @@ export interface CallFold {
   absent?: string;
   /** What the model asked for, once a person's edit has changed `call`. */
   original?: JsonObject;
+  /** Who changed the arguments last and why; and, while `replanning`, who did before. */
+  edit?: NonNullable<RequestOpened['edit']>;
+  editBefore?: NonNullable<RequestOpened['edit']>;
+  /** What the model reads before the result: what a person changed or said. */
+  remark?: string;
   /** While `replanning`: the new preview is made, or could not be, or none is needed. */
   planned?: boolean;
   /** Why it is asked about once more: the edit before was not taken, or the decision did not hold. */
@@ -144,5 +149,7 @@ export function endCall(head: EventHeader, held: CallFold, ending: Ending): Call
   if (held.phase === 'ended') return [];
   held.phase = 'ended';
   const { callId, tool } = held.call;
-  return [{ type: 'call_ended', ...eventHeader(head), callId, tool, ...ending }];
+  const { remark } = held;
+  const note = remark !== undefined && ending.result.content.startsWith(remark) ? { note: remark } : {};
+  return [{ type: 'call_ended', ...eventHeader(head), callId, tool, ...ending, ...note }];
 }

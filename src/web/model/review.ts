@@ -4,8 +4,10 @@ import { counted } from '../../history/labels';
 import type { DecisionBody } from '../../server/api';
 import type { Json, JsonObject } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
+import type { CallView } from '../../history/view-types';
 import type { Deceiving, Segment } from '../../contract/text/unsafe-text';
 import type { Hunk } from '../../contract/plan';
+import { callSummary } from '../../contract/text/call-summary';
 import { changedLeaves } from '../../contract/text/json-diff';
 
 /** A line of a hunk and its number in the file before and after; empty when the line is not in it. */
@@ -93,6 +95,13 @@ export function hunkIds(request: RequestOpened): string[] {
   return (request.preview?.plan?.hunks ?? []).map(({ id }) => id);
 }
 
+/** Ids of the hunks that a person approved: all, unless the decision that stands names some. */
+export function approvedHunks({ request, decisions }: Pick<CallView, 'request' | 'decisions'>): string[] {
+  const stands = decisions.findLast(({ judgement }) => judgement.accepted === true);
+  const all = request === undefined ? [] : hunkIds(request);
+  return stands?.hunks === undefined ? all : all.filter((id) => stands.hunks?.includes(id));
+}
+
 /** The decision to send. It names what the page showed, so that a stale page decides nothing. */
 export function toDecision(
   request: RequestOpened,
@@ -110,6 +119,18 @@ export function toDecision(
     decision: 'approved',
     ...defined({ hunks: some.length < all.length ? some : undefined }),
   };
+}
+
+const DECIDED = { approved: 'Approved', modified: 'Changed', denied: 'Denied' } as const;
+
+/** A decision in words, for a notice: which call it was, and how much of it. */
+export function decisionText(
+  { callId, tool, arguments: args, preview }: RequestOpened,
+  { decision, arguments: edited, hunks }: Pick<DecisionBody, 'decision' | 'arguments' | 'hunks'>,
+): string {
+  const part = hunks === undefined ? '' : `${hunks.length} of ${preview?.plan?.hunks.length ?? 0} hunks of `;
+  const call = callSummary({ callId, tool, arguments: edited ?? args }).slice(callId.length + 1);
+  return `${DECIDED[decision]} ${part}${call}`;
 }
 
 /** What stands between a person and an approval. */

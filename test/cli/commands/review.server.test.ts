@@ -260,7 +260,7 @@ describe('approve --patch', () => {
       editor(`sed -i 's/LAST/LATEST/' "$1"`),
     );
     await terminal.answer('Approve this hunk', 'e');
-    await terminal.answer('Approve with these changes', 'y');
+    await terminal.answer('See what it does with these changes', 'y');
     await terminal.answer(`Approve ${handle.workflowId}/1.1 propose_file_edit like this? [y/N] `, 'y');
     expect(await terminal.ended).toBe(0);
     expect(terminal.shown()).toMatch(/with your changes:[^]*\+LATEST/);

@@ -3,9 +3,9 @@ import { diffLines, previewLines } from '../../../src/cli/print/diff';
 import { doubtLines, hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
 import { createStyle } from '../../../src/cli/print/screen';
 import { widthOf } from '../../../src/cli/print/format';
-import type { InDoubtOpened } from '../../../src/history/events';
+import type { DecisionMade, InDoubtOpened } from '../../../src/history/events';
 import type { Json } from '../../../src/contract/json';
-import { AT, NOW, proposal, request, testScreen } from '../support';
+import { AT, call, NOW, proposal, request, testScreen } from '../support';
 
 const style = createStyle(false);
 const place = (width = 100) => ({
@@ -104,12 +104,19 @@ describe('a request', () => {
     const asked = request({
       policyReason: 'over 5',
       proposed: { amount: 99 },
+      edit: { approver: 'ann', reason: 'too much' },
       deadline: '2026-11-21T13:00:00.000Z',
     });
     const text = proposalLines(asked, place()).join('\n');
     expect(text).toContain('policy   over 5');
     expect(text).toContain('expires  in 60 min');
     expect(text).toContain('what the model asked for:\n  amount  99');
+    expect(text).toContain('changed  by ann: too much');
+  });
+
+  it('does not set what the model wrote against defaults that were filled in', () => {
+    const text = proposalLines(request({ proposed: {} }), place()).join('\n');
+    expect(text).not.toContain('what the model asked for');
   });
 
   it('warns of what does not show', () => {
@@ -149,7 +156,23 @@ describe('a call in doubt', () => {
       partial: 'half',
       summary: '1.1 pay',
     };
-    const text = doubtLines(doubt, place()).join('\n');
+    const approved: DecisionMade = {
+      ...{ type: 'decision', eventId: 7, at: AT, callId: '1.1', decision: 'approved', approver: 'ann' },
+      ...{
+        channel: 'web',
+        authenticated: true,
+        door: 'update',
+        identity: 'i',
+        judgement: { accepted: true },
+      },
+    };
+    const asked = request({ preview: { text: 'pays 10' } });
+    const inDoubt = call({ phase: 'in_doubt', request: asked, doubt, decisions: [approved], startedAt: AT });
+    const text = doubtLines(inDoubt, place()).join('\n');
+    expect(text).toMatch(/started +2026-11-2\d \d\d:\d\d:\d\d, now/);
+    expect(text).toMatch(/approved by +ann \(signed in\), 2026-/);
+    expect(text).toContain('key:0 (idempotency key');
+    expect(text).toContain('what it does:\n  pays 10');
     expect(text).toContain('the worker was lost\\x1b[2J');
     expect(text).toContain('known so far:\n  half');
     for (const outcome of ['happened', 'did-not', 'run-again']) {

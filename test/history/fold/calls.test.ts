@@ -1,3 +1,4 @@
+import { decisionNote } from '../../../src/contract/call-messages';
 import type { DecodedFailure } from '../../../src/history/decode/events';
 import { accepted, ask, item, result, Script } from '../script';
 import { eventLines } from '../../../src/cli/print/event';
@@ -46,6 +47,20 @@ const failures: [string, Partial<DecodedFailure>, string, string][] = [
     'result',
   ],
 ];
+
+test('the note on what a person changed stands beside the result', () => {
+  const { script } = running();
+  const decision = { decisionId: 'd', decision: 'modified', approver: 'ann', edit: { approver: 'ann' } };
+  const scheduled = script.call(ask('1.1'), { decision, proposed: { n: 7 } }, 1);
+  const note = decisionNote({
+    ...{ arguments: { n: 1 }, proposed: { n: 7 } },
+    decision: { ...decision, seenDigest: '', decision: 'modified' },
+  });
+  const outcome = result('1.1', { content: `${note ?? ''}\n\npaid` });
+  const [call] = viewOf(script.done(scheduled, { result: outcome, contentDigest: 'x' }).fold()).calls;
+  expect(note).toContain('n: 7 → 1');
+  expect(call?.note).toBe(note);
+});
 
 test.each(failures)('an unsafe call %s', (_, failure, expected) => {
   const { script, scheduled } = running();

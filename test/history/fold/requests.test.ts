@@ -218,9 +218,11 @@ describe('an edit that needs a new preview', () => {
         seenDigest: seen({ n: 5 }, 'new'),
         arguments: { n: 5 },
         proposed: { n: 1 },
+        edit: { approver: 'ann' },
         preview: { text: 'new' },
       },
     ]);
+    expect(script.told('request_opened')[0]).not.toHaveProperty('edit');
   });
 
   test('is a request again with what it had where no plan could be made', () => {
@@ -241,6 +243,7 @@ describe('an edit that needs a new preview', () => {
       note: 'the edit could not be previewed: done',
       summary: '1.1 pay (could not be planned)',
     });
+    expect(script.told('request_opened').at(-1)).not.toHaveProperty('edit');
     expect(script.told('call_ended')).toEqual([]);
   });
 

@@ -6,10 +6,11 @@ import { readCall, sendResolution } from '../../http';
 import { goTo, useAppContext, useKeys, useNow } from '../../ui/app';
 import { RequestPanel } from './request';
 import { type DecidingProps, type PanelProps, useSend } from './decide';
-import { ArgumentsView, Outcome } from './content';
-import { CallHead, ModelSays, Refusal, UserAsked } from './head';
+import { ArgumentsView, DecidedPreview, Outcome } from './content';
+import { allowedBy, keyOfStart } from '../../../history/view';
+import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { defined } from '../../../contract/defined';
-import { relative } from '../../../contract/text/times';
+import { dateTime, relative } from '../../../contract/text/times';
 import type { InDoubtOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
 import { Text } from '../../ui/text';
@@ -91,8 +92,14 @@ function ClosedPanel({ details, call, refusal, next }: ClosedProps): JSX.Element
     <article class="call" aria-label={`Call ${call.callId}`}>
       <CallHead view={details.view} call={call}>
         <Refusal text={refusal} />
+        {call.phase === 'replanning' && (
+          <p class="banner" role="status">
+            A worker makes the new preview. It comes here to be approved; nothing runs before that.
+          </p>
+        )}
       </CallHead>
       <Outcome call={call} />
+      <DecidedPreview call={call} />
       <section aria-labelledby="ran-title">
         <h3 id="ran-title">Arguments</h3>
         <ArgumentsView of={call.effective} />
@@ -113,7 +120,6 @@ type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
 /** A call that was started and whose outcome is unknown: what is known, and the three answers. */
 function DoubtPanel(props: DoubtProps): JSX.Element {
   const { details, call, doubt, refusal } = props;
-  const now = useNow();
   return (
     <article class="call" aria-label={`Call in doubt ${call.callId}`}>
       <CallHead view={details.view} call={call}>
@@ -123,11 +129,12 @@ function DoubtPanel(props: DoubtProps): JSX.Element {
             <strong>It was started, and nobody knows whether it happened.</strong> <Text of={doubt.message} />
           </p>
           <p>
-            Started {call.startedAt === undefined ? 'at an unknown time' : relative(call.startedAt, now)}.
             Look where it would have left a trace, then say which it is. Until then nothing runs it again.
           </p>
         </div>
+        <DoubtFacts call={call} />
       </CallHead>
+      <DecidedPreview call={call} />
       {doubt.partial !== undefined && (
         <section aria-labelledby="partial-title">
           <h3 id="partial-title">Known so far</h3>
@@ -144,6 +151,45 @@ function DoubtPanel(props: DoubtProps): JSX.Element {
       <ModelSays view={details.view} call={call} />
       <Answers {...props} />
     </article>
+  );
+}
+
+/** What a person looks for elsewhere: when it started, who let it, and the key that its handler was given. */
+function DoubtFacts({ call }: { call: CallView }): JSX.Element {
+  const by = allowedBy(call);
+  const key = keyOfStart(call);
+  return (
+    <dl class="facts">
+      <Fact name="Started">
+        {call.startedAt === undefined ? 'at an unknown time' : <When at={call.startedAt} />}
+      </Fact>
+      {by !== undefined && (
+        <Fact name={by.type === 'resolved' ? 'Run again by' : 'Approved by'}>
+          <Text of={by.approver} />
+          <span class="quiet">
+            {by.authenticated === true ? 'signed in' : 'as claimed'}, <When at={by.at} />
+          </span>
+        </Fact>
+      )}
+      {key !== undefined && (
+        <Fact name="Idempotency key" isWide>
+          <code>
+            <Text of={key} />
+          </code>
+          <span class="quiet">Its handler was given this key: where it passed it on, look for it there.</span>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+/** When something was, and how long ago. */
+function When({ at }: { at: string }): JSX.Element {
+  const now = useNow();
+  return (
+    <time dateTime={at}>
+      {dateTime(at)}, {relative(at, now)}
+    </time>
   );
 }
 
@@ -182,26 +228,30 @@ function Answers(props: DoubtProps): JSX.Element {
     const returned = (chosen === 'happened' && content) || undefined;
     const { callId, callKey } = doubt;
     const more = defined({ reason: reason.trim() || undefined, content: returned });
-    void send({ callId, callKey, resolution: chosen, ...more }, `resolved: ${chosen}`);
+    void send({ callId, callKey, resolution: chosen, ...more }, `${ANSWERS[chosen].title}: ${doubt.summary}`);
   };
   return (
-    <form class="answers" onSubmit={submit}>
+    <form class="decision-bar answers" aria-label="Resolve" onSubmit={submit}>
       <fieldset>
         <legend>What happened?</legend>
-        {RESOLUTIONS.map((kind, index) => (
-          <Choice key={kind} {...{ kind, index, isChosen: chosen === kind, choose }} />
-        ))}
+        <div class="answer-row">
+          {RESOLUTIONS.map((kind, index) => (
+            <Choice key={kind} {...{ kind, index, isChosen: chosen === kind, choose }} />
+          ))}
+        </div>
       </fieldset>
       {chosen === 'happened' && (
         <LinesInput
           id="content"
           label="What it returned, as far as you know"
-          rows={3}
+          rows={1}
           text={content}
           setText={setContent}
         />
       )}
-      <LinesInput id="reason" label="How you know" rows={1} text={reason} setText={setReason} />
+      {chosen !== undefined && (
+        <LinesInput id="reason" label="How you know" rows={1} text={reason} setText={setReason} />
+      )}
       <button
         class={`button ${chosen === 'run-again' ? 'danger' : 'primary'}`}
         type="submit"

@@ -2,8 +2,10 @@ import type { JSX } from 'preact';
 import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
 import type { JsonObject } from '../../../contract/json';
 import { SeenEnd, SeenText, Text } from '../../ui/text';
-import { changesOf, numbered, type NumberedLine, type Part } from '../../model/review';
-import type { ToolResult } from '../../../contract/result';
+import { approvedHunks, changesOf, numbered, type NumberedLine, type Part } from '../../model/review';
+import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
+import { decisionDetails } from '../../../history/describe';
+import { describeOutcome } from '../../../history/labels';
 import { clock, span } from '../../../contract/text/times';
 import type { DecisionMade, Resolved } from '../../../history/events';
 import type { CallView } from '../../../history/view-types';
@@ -94,9 +96,9 @@ function PartView({ kind, text }: Part): JSX.Element {
   return kind === 'added' ? <ins>{shown}</ins> : shown;
 }
 
-/** The decisions and resolutions of a call, and its result. */
+/** The decisions and resolutions of a call, what a person changed, and its result. */
 export function Outcome({ call }: { call: CallView }): JSX.Element {
-  const { decisions, resolutions, result, durationMs, attempts } = call;
+  const { decisions, resolutions, result } = call;
   const isChanged = JSON.stringify(call.arguments) !== JSON.stringify(call.effective);
   return (
     <section class="outcome" aria-label="Outcome">
@@ -106,35 +108,57 @@ export function Outcome({ call }: { call: CallView }): JSX.Element {
         ))}
       </ul>
       {isChanged && <Changes before={call.arguments} after={call.effective} />}
-      {result !== undefined && (
-        <>
-          <h3>
-            {resultTitle(result)}
-            {durationMs !== undefined && <span class="quiet"> {span(durationMs)}</span>}
-            {attempts !== undefined && attempts > 1 && <span class="quiet"> {attempts} attempts</span>}
-          </h3>
-          {result.error !== undefined && (
-            <p>
-              <Text of={result.error.message} layout="block" />
-            </p>
-          )}
-          {result.content !== '' && result.content !== result.error?.message && (
-            <pre class="code preview-text">
-              <Text of={result.content} layout="block" />
-            </pre>
-          )}
-        </>
-      )}
+      {result !== undefined && <Result result={result} call={call} />}
     </section>
   );
 }
 
-function resultTitle({ success, error, metadata }: ToolResult): string {
-  if (!success) return `Failed: ${error?.code ?? 'unknown'}`;
-  return metadata.late === true ? 'Result, late' : 'Result';
+/** What the tool gave, and apart from it what else the model reads. */
+function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.Element {
+  const { durationMs, attempts = 1, note } = call;
+  const output = outputOf(result, note);
+  return (
+    <>
+      <h3>
+        {resultTitle(result)}
+        {durationMs !== undefined && <span class="quiet"> {span(durationMs)}</span>}
+        {attempts > 1 && <span class="quiet"> {attempts} attempts</span>}
+      </h3>
+      {result.error !== undefined && (
+        <p>
+          <Text of={result.error.message} layout="block" />
+        </p>
+      )}
+      {output !== '' && (
+        <pre class="code preview-text">
+          <Text of={output} layout="block" />
+        </pre>
+      )}
+      {note !== undefined && (
+        <figure class="said-by">
+          <figcaption>The model also reads</figcaption>
+          <blockquote>
+            <Text of={note} layout="block" />
+          </blockquote>
+        </figure>
+      )}
+    </>
+  );
 }
 
-function DecisionLine({ event }: { event: DecisionMade | Resolved }): JSX.Element {
+/** Nothing ran, because of a person, a rule or the time: the tool did not fail. */
+const NOT_RUN: readonly ResultKind[] = ['denied', 'expired', 'refused', 'cancelled'];
+
+function resultTitle(result: ToolResult): string {
+  const kind = kindOfResult(result);
+  const [word] = describeOutcome(kind);
+  if (NOT_RUN.includes(kind)) return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+  if (!result.success) return word === 'failed' ? 'Failed' : `Failed: ${word}`;
+  return result.metadata.late === true ? 'Result, late' : 'Result';
+}
+
+/** One decision or resolution: when, what, by whom and why. */
+export function DecisionLine({ event }: { event: DecisionMade | Resolved }): JSX.Element {
   const what = event.type === 'decision' ? event.decision : event.resolution;
   const { judgement } = event;
   return (
@@ -144,10 +168,33 @@ function DecisionLine({ event }: { event: DecisionMade | Resolved }): JSX.Elemen
       <span class="quiet">
         ({event.authenticated === true ? 'signed in' : 'as claimed'}, <Text of={event.channel} />)
       </span>
+      {event.type === 'decision' && <Text of={decisionDetails(event)} />}
       {event.reason !== undefined && ': '}
       {event.reason !== undefined && <Text of={event.reason} />}
       {judgement.accepted === false && <span class="chip bad">refused: {judgement.code}</span>}
     </li>
+  );
+}
+
+/** What a call does that was decided, with the hunks that a person approved. */
+export function DecidedPreview({ call }: { call: CallView }): JSX.Element | null {
+  const preview = call.request?.preview;
+  if (preview === undefined) return null;
+  const approved = approvedHunks(call);
+  const all = preview.plan?.hunks ?? [];
+  return (
+    <section aria-label={`What ${call.callId} does`}>
+      <h3>
+        {call.result?.success === true ? 'What it did' : 'What it does'}
+        {approved.length < all.length && (
+          <span class="quiet">
+            {' '}
+            {approved.length} of {all.length} hunks approved
+          </span>
+        )}
+      </h3>
+      <PreviewView preview={preview} ticked={approved} toggle={undefined} />
+    </section>
   );
 }
 

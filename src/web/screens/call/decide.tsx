@@ -5,7 +5,7 @@ import { withDefaults } from '../../../contract/schema/schema';
 import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
 import type { Answer, CallDetails } from '../../../server/api';
-import { type Choice, hunkIds, toDecision, whyNot } from '../../model/review';
+import { type Choice, decisionText, hunkIds, toDecision, whyNot } from '../../model/review';
 import { type ArgumentsDraft, atField, issuesOf } from '../../model/draft';
 import { deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/text';
@@ -24,10 +24,12 @@ export function useReview(request: RequestOpened, details: CallDetails, reason: 
   const now = useNow();
   const choice: Choice = { hunks: hunks.ticked, reason, ...defined({ edited: edit.edited }) };
   const fresh = useFresh();
+  // What it shows is out of date, and what will be approved comes back to be looked at.
+  const asksAgain = edit.isEdited && request.preview !== undefined;
   const why = whyNot({
     fresh,
-    unseen: unseen.count,
-    hidden: deceiving.hidden + deceiving.alike,
+    unseen: asksAgain ? 0 : unseen.count,
+    hidden: asksAgain ? 0 : deceiving.hidden + deceiving.alike,
     confirmed: isConfirmed,
     issues: edit.issues.length,
     hunksLeft: hunks.all.length === 0 || hunks.ticked.length > 0 || edit.isEdited,
@@ -40,8 +42,8 @@ export function useReview(request: RequestOpened, details: CallDetails, reason: 
   };
   useReviewKeys({ showNext, startEdit: edit.start, hunks });
   return {
-    ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, fresh, why, showNext },
-    canShow: hasMistake || unseen.count > 0,
+    ...{ edit, hunks, setUnseen, isConfirmed, confirm, deceiving, choice, fresh, why, showNext, asksAgain },
+    canShow: hasMistake || (unseen.count > 0 && !asksAgain),
     setRefused: edit.setRefused,
   };
 }
@@ -164,10 +166,10 @@ export function useSend<B extends object>({ details, ...props }: DecidingProps, 
 }
 
 function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what: string): string {
-  const done = `${what.charAt(0).toUpperCase()}${what.slice(1)}.`;
+  const done = /[.…]$/.test(what) ? what : `${what}.`;
   if (answer.status === 'recorded') return `${done} It is recorded and takes effect when a worker returns.`;
   return answer.verdict.asksAgain === true
-    ? `${done} Its new preview needs your approval; it comes here in a moment.`
+    ? `${done} Nothing ran: its new preview needs your approval, and comes here in a moment.`
     : done;
 }
 
@@ -193,7 +195,7 @@ export function DecisionBar(props: BarProps): JSX.Element {
   const { isSending, send } = useSend(props, sendDecision);
   const decide = (kind: 'approve' | 'deny'): void => {
     const body = toDecision(request, kind, review.choice);
-    void send(body, `${body.decision} ${request.tool}`, review.setRefused);
+    void send(body, decisionText(request, body), review.setRefused);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) decide('deny');
@@ -264,7 +266,8 @@ function Buttons({ review, reason, isSending, decide, askWhy }: ButtonsProps): J
   );
 }
 
-function approveLabel({ edit, hunks: { all, ticked } }: Review): string {
+function approveLabel({ edit, hunks: { all, ticked }, asksAgain }: Review): string {
+  if (asksAgain) return 'See what it does now';
   if (edit.isEdited) return 'Approve with changes';
   if (ticked.length === 0 || ticked.length === all.length) return 'Approve';
   return `Approve ${ticked.length} of ${all.length} hunks`;

@@ -35,7 +35,7 @@ export function CallHead({ view, call, children }: HeadProps): JSX.Element {
         <code>
           <Text of={call.tool} />
         </code>
-        <Chip of={describePhase(call.phase, call.result?.success)} />
+        <Chip of={describePhase(call)} />
       </h2>
       {children}
     </header>
@@ -47,6 +47,22 @@ function isFocusLost(): boolean {
   const { activeElement } = document;
   return (
     activeElement === null || activeElement === document.body || activeElement.getClientRects().length === 0
+  );
+}
+
+interface FactProps {
+  name: string;
+  isWide?: boolean;
+  children: ComponentChildren;
+}
+
+/** One fact of a `facts` list. */
+export function Fact({ name, isWide = false, children }: FactProps): JSX.Element {
+  return (
+    <div class={isWide ? 'wide' : undefined}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
   );
 }
 

@@ -1,9 +1,9 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import type { RequestOpened } from '../../../history/events';
 import type { CallDetails } from '../../../server/api';
 import { Text, WatchSeen } from '../../ui/text';
 import { DecisionBar, type DecidingProps, type Review, useReview } from './decide';
-import { CallHead, ModelSays, Refusal, UserAsked } from './head';
+import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
 import { EFFECT_LABELS, SAFETY_LABELS } from '../../model/labels';
 import { Deadline } from '../../ui/widgets';
@@ -81,21 +81,6 @@ function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>)
   );
 }
 
-interface FactProps {
-  name: string;
-  isWide?: boolean;
-  children: ComponentChildren;
-}
-
-function Fact({ name, isWide = false, children }: FactProps): JSX.Element {
-  return (
-    <div class={isWide ? 'wide' : undefined}>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 interface ProposalProps {
   details: CallDetails;
   request: RequestOpened;
@@ -105,13 +90,27 @@ interface ProposalProps {
 /** What will run: its preview, its arguments, and the changes of a person. */
 function Proposal({ details, request, review }: ProposalProps): JSX.Element {
   const { edit, hunks } = review;
-  const { preview, proposed } = request;
+  const { preview, proposed, edit: edited } = request;
   return (
     <>
       <Deceiving review={review} />
       {preview !== undefined && (
-        <section aria-labelledby="what-title">
-          <h3 id="what-title">What it does</h3>
+        <section aria-labelledby="what-title" class={edit.isEdited ? 'outdated' : undefined}>
+          <h3 id="what-title">
+            {edit.isEdited ? 'What it does without your changes' : 'What it does'}
+            {edited !== undefined && !edit.isEdited && (
+              <span class="quiet">
+                {' '}
+                with the changes of <Text of={edited.approver} />
+              </span>
+            )}
+          </h3>
+          {edit.isEdited && (
+            <p class="banner ask">
+              This preview is out of date. Ask for the new one: it shows what will run, and nothing runs
+              before you approve that.
+            </p>
+          )}
           <PreviewView
             preview={preview}
             ticked={hunks.ticked}
@@ -124,14 +123,16 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
         <section aria-labelledby="changes-title">
           <h3 id="changes-title">Your changes</h3>
           <Changes before={request.arguments} after={edit.edited} />
-          {preview !== undefined && (
-            <p class="banner">Changed arguments get a new preview, which comes back for your approval.</p>
-          )}
         </section>
       )}
-      {proposed !== undefined && (
+      {edited !== undefined && proposed !== undefined && (
         <section aria-labelledby="proposed-title">
           <h3 id="proposed-title">Against what the model asked for</h3>
+          <p class="quiet">
+            Changed by <Text of={edited.approver} />
+            {edited.reason !== undefined && ': '}
+            {edited.reason !== undefined && <Text of={edited.reason} />}
+          </p>
           <Changes before={proposed} after={request.arguments} />
         </section>
       )}

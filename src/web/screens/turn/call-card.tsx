@@ -6,7 +6,7 @@ import type { CallView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip, Dialog } from '../../ui/widgets';
 import { Text } from '../../ui/text';
-import { ArgumentsView, Outcome } from '../call/content';
+import { ArgumentsView, DecidedPreview, Outcome } from '../call/content';
 import { startFork } from '../../http';
 import { errorText } from '../../model/labels';
 import {
@@ -37,7 +37,7 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
         <button class="button plain" type="button" aria-expanded={isOpen} onClick={toggle}>
           <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> <CallName {...call} />
         </button>
-        <Chip of={describePhase(call.phase, call.result?.success)} />
+        <Chip of={describePhase(call)} />
         {call.durationMs !== undefined && <span class="quiet">{span(call.durationMs)}</span>}
         <WhatIf turn={turn} call={call} />
         {isWaiting(call) && (
@@ -48,6 +48,7 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
       </div>
       {isOpen && (
         <div class="call-body">
+          {!isWaiting(call) && <DecidedPreview call={call} />}
           <ArgumentsView of={call.effective} />
           <Outcome call={call} />
         </div>

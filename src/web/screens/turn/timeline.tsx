@@ -147,7 +147,7 @@ function OpenCall({ call }: { call: CallView }): JSX.Element {
   return (
     <li>
       <p class="call-line">
-        <CallName {...call} /> <Chip of={describePhase(call.phase, call.result?.success)} />
+        <CallName {...call} /> <Chip of={describePhase(call)} />
       </p>
       {isWaiting(call) && <ArgumentsView of={call.effective} />}
     </li>
