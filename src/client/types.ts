@@ -193,6 +193,8 @@ export interface Pending {
 export interface FollowOptions {
   /** Ends the following; nothing is thrown then. */
   signal?: AbortSignal;
+  /** Called each time all events so far were given, before it waits for more; not for a turn that has ended. */
+  onCaughtUp?: () => void;
 }
 
 /** A connection to the turns of one namespace: what starters and approvers need. Loads nothing native. */

@@ -21,6 +21,8 @@ export interface RunToRead extends RunIds {
   /** Waits for new events until the run is closed. */
   live: boolean;
   signal: AbortSignal;
+  /** Called each time all events so far were given, before it waits for new ones. */
+  onCaughtUp?: () => void;
   /** Events of the first page. @default 256 */
   pageSize?: number;
 }

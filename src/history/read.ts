@@ -5,6 +5,7 @@ import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { refuseNewer } from './exported';
 import { CountersignError } from '../contract/errors';
+import { defined } from '../contract/defined';
 import { toNumber } from './decode/proto';
 import { type HistoryServer, NO_TOKEN, type Page, Pages, type RunIds, type RunToRead } from './pages';
 import {
@@ -30,6 +31,8 @@ export interface ReadOptions {
   live?: boolean;
   /** Ends the reading; nothing is thrown then. */
   signal?: AbortSignal;
+  /** Called each time all events so far were given, before it waits for more. */
+  onCaughtUp?: () => void;
 }
 
 /**
@@ -41,7 +44,7 @@ export interface ReadOptions {
 export async function* readTurn(
   source: HistorySource,
   turn: string,
-  { live = false, signal = new AbortController().signal }: ReadOptions = {},
+  { live = false, signal = new AbortController().signal, onCaughtUp }: ReadOptions = {},
 ): AsyncGenerator<TurnEvent> {
   const fold = createFold();
   const owner = { type: 'workflow', namespace: source.namespace, workflowId: turn } as const;
@@ -49,7 +52,10 @@ export async function* readTurn(
   let undone = false;
   for (let runId = runs.shift(); runId !== undefined;) {
     let next: NextRun | undefined;
-    for await (const raw of readRun(source, { turn, runId, live, signal })) {
+    // A run that another one continues is over: there is more to read after it.
+    const caughtUp = runs.length === 0 ? onCaughtUp : undefined;
+    const run = { turn, runId, live, signal, ...defined({ onCaughtUp: caughtUp }) };
+    for await (const raw of readRun(source, run)) {
       const event = await source.decode(raw, owner);
       next = await nextRun(source, { turn, runId, event });
       const events = fold.push(event);
@@ -242,6 +248,7 @@ async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promi
   try {
     if (run.live && progress.read >= progress.there) progress.there = await pages.count();
     const isThere = !run.live || progress.read < progress.there;
+    if (!isThere) run.onCaughtUp?.();
     const page = await (isThere ? pages.next(progress.token) : pages.coming(progress.token));
     if (run.live && page.token.length === 0) progress.there = await pages.count();
     progress.failures = 0;

@@ -20,7 +20,7 @@ import type { TurnView } from '../history/view-types';
  * | `GET /api/inbox/events` | server-sent events `inbox` with an `InboxSnapshot`, each complete, so that a reconnect neither loses nor repeats anything; `trouble` with an `ApiError` while the Temporal server cannot be read or has not answered for 2.5 s, until the next `inbox` |
  * | `GET /api/turns?state=&agent=&search=&limit=` | `TurnSummary[]`, newest first; `search`: beginning of the id, or part of the prompt |
  * | `GET /api/turns/:turn` | `TurnDetails` |
- * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn; `pending` with a `Pending`; `trouble` with an `ApiError`; `end` with `{}`, and nothing comes any more. Every connection starts the turn over, from place 0 |
+ * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn; `pending` with a `Pending`, the first one after all events so far; `trouble` with an `ApiError`; `end` with `{}`, and nothing comes any more. Every connection starts the turn over, from place 0 |
  * | `GET /api/turns/:turn/calls/:callId` | `CallDetails` |
  * | `POST /api/turns/:turn/decisions` `DecisionBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/resolutions` `ResolutionBody` | `Answer`; 409 with it when refused |
@@ -28,7 +28,8 @@ import type { TurnView } from '../history/view-types';
  * | `POST /api/turns/:turn/forks` `ForkBody` | 201 `StartedForkAnswer` |
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
  *
- * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids.
+ * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with `{at}`,
+ * the server's time, and has another one every 5 s: a stream that is silent for longer is lost.
  *
  * Next, in place of the routes of the same path above:
  *

@@ -20,9 +20,8 @@ export interface EventSource {
 
 /** How long a person who was removed or signed out keeps a silent stream. Milliseconds. */
 const CHECK_MS = 1_000;
-const HEARTBEAT_MS = 15_000;
-/** A comment: it keeps proxies from closing the connection, and finds out who is gone. */
-const HEARTBEAT = ': still here\n\n';
+/** A page takes a stream for lost that is silent for four of these. Milliseconds. */
+const BEAT_MS = 5_000;
 /** Milliseconds after which a browser connects again. */
 const RETRY_AFTER = 'retry: 1000\n\n';
 
@@ -56,17 +55,18 @@ async function* encoded(source: EventSource, gone: AbortController): AsyncGenera
   const signal = AbortSignal.any([gone.signal, source.closing]);
   const events = eventsOrTrouble(source, signal);
   try {
-    yield RETRY_AFTER;
-    let sentAt = performance.now();
+    yield RETRY_AFTER + beat();
+    let beatAt = performance.now();
     for (let next = events.next(); ;) {
       const result = await orTimeout(next);
       if (result?.done === true || signal.aborted || !(await source.isAllowed())) return;
       if (result !== undefined) {
         yield encode(result.value);
         next = events.next();
-      } else if (performance.now() - sentAt < HEARTBEAT_MS) continue;
-      else yield HEARTBEAT;
-      sentAt = performance.now();
+      }
+      if (performance.now() - beatAt < BEAT_MS) continue;
+      yield beat();
+      beatAt = performance.now();
     }
   } finally {
     gone.abort();
@@ -94,6 +94,14 @@ async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Says that the stream lives, and the time here. It is an event, because a page does not see comments. It also keeps
+ * proxies from closing the connection, and finds out who is gone.
+ */
+function beat(): string {
+  return encode({ event: 'beat', data: { at: new Date().toISOString() } });
 }
 
 function encode({ event, data, id }: ServerEvent): string {

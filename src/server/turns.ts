@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer, Countersign } from '../client/types';
+import type { Answer, Countersign, FollowOptions } from '../client/types';
 import { CountersignError } from '../contract/errors';
 import { TURN_STATES } from '../contract/turn';
 import { defined } from '../contract/defined';
@@ -80,7 +80,8 @@ type TurnReader = Pick<Countersign, 'follow' | 'pendingActivities'>;
 const POLL_MS = 1_000;
 
 /**
- * All events of a turn from its start, and its running activities, until it ends.
+ * All events of a turn from its start, and its running activities, until it ends. The first `pending` comes once all
+ * events so far were sent.
  *
  * @throws CountersignError as `Countersign.follow`.
  */
@@ -91,8 +92,9 @@ export async function* turnEvents(
 ): AsyncGenerator<ServerEvent> {
   const ended = new AbortController();
   const own = AbortSignal.any([signal, ended.signal]);
-  const past = historyEvents(client, turn, own);
-  const running = pendingEvents(client, turn, own);
+  const caughtUp = new AbortController();
+  const past = historyEvents(client, turn, { signal: own, onCaughtUp: () => caughtUp.abort() });
+  const running = pendingEvents(client, turn, { signal: own, caughtUp: caughtUp.signal });
   try {
     yield* untilFirstEnds(past, running);
     if (!signal.aborted) yield { event: 'end', data: {} };
@@ -104,17 +106,18 @@ export async function* turnEvents(
 async function* historyEvents(
   client: TurnReader,
   turn: string,
-  signal: AbortSignal,
+  options: FollowOptions,
 ): AsyncGenerator<ServerEvent> {
   let id = 0;
-  for await (const data of client.follow(turn, { signal })) yield { event: 'turn', id: id++, data };
+  for await (const data of client.follow(turn, options)) yield { event: 'turn', id: id++, data };
 }
 
 async function* pendingEvents(
   client: TurnReader,
   turn: string,
-  signal: AbortSignal,
+  { signal, caughtUp }: { signal: AbortSignal; caughtUp: AbortSignal },
 ): AsyncGenerator<ServerEvent> {
+  await aborted(AbortSignal.any([signal, caughtUp]));
   for (let last = ''; !signal.aborted;) {
     const data = await client.pendingActivities(turn);
     const now = JSON.stringify(data);
@@ -122,6 +125,11 @@ async function* pendingEvents(
     last = now;
     await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** The items of both, as they come, until the first one ends. */

@@ -1,4 +1,5 @@
 import { defined } from '../contract/defined';
+import { takeServerTime } from './stream';
 import type {
   Answer,
   ApiError,
@@ -18,18 +19,39 @@ import type {
 /** The answer of the server. `status` is 0 where none came. */
 export type Reply<T> = { ok: true; data: T } | { ok: false; status: number; error: ApiError };
 
-const NO_ANSWER: ApiError = {
+const NO_ANSWER = {
   code: 'no_answer',
   message: 'The web inbox does not answer.',
   hint: 'What you typed is kept. Try again when the connection is back.',
+} satisfies ApiError;
+
+/** Shown where a decision was not sent, because the connection was lost before. */
+export const NOT_SENT: ApiError = {
+  code: 'no_answer',
+  message: 'Not sent: the connection to the web inbox is lost.',
+  hint: NO_ANSWER.hint,
 };
+
+/** Shown where the connection was lost after a decision was sent. */
+const UNKNOWN: ApiError = {
+  code: 'no_answer',
+  message: 'The connection was lost before an answer came, so the web inbox may have taken it or not.',
+  hint: 'What you typed is kept. The page shows which it is when the connection is back.',
+};
+
+/** How long to wait for the answer to a small question. Milliseconds. */
+const ASK_MS = 2_500;
 
 /** The status of a refused decision; its body is an Answer. */
 const REFUSED = 409;
 
 export const readSession = (): Promise<Reply<Session>> => send('GET', '/api/session');
 
-export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/api/session', body);
+/** The same for who cannot wait: status 0 where the web inbox does not answer soon. */
+export const askSession = (): Promise<Reply<Session>> =>
+  send('GET', '/api/session', { signal: AbortSignal.timeout(ASK_MS) });
+
+export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/api/session', { body });
 
 export const signOut = (): Promise<Reply<null>> => send('DELETE', '/api/session');
 
@@ -44,7 +66,7 @@ export const readInbox = (
 export const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET', turnPath(turn));
 
 export const startFork = (turn: string, body: ForkBody): Promise<Reply<StartedForkAnswer>> =>
-  send('POST', `${turnPath(turn)}/forks`, body);
+  send('POST', `${turnPath(turn)}/forks`, { body });
 
 /** `since` in milliseconds ago. */
 export const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
@@ -53,16 +75,24 @@ export const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Pr
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
 
-export const sendDecision = (turn: string, body: DecisionBody): Promise<Reply<Answer>> =>
-  send('POST', `${turnPath(turn)}/decisions`, body);
+/** The signal gives up waiting for the answer; what was sent may count all the same. */
+export const sendDecision = (
+  turn: string,
+  body: DecisionBody,
+  signal?: AbortSignal,
+): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/decisions`, defined({ body, signal }));
 
-export const sendResolution = (turn: string, body: ResolutionBody): Promise<Reply<Answer>> =>
-  send('POST', `${turnPath(turn)}/resolutions`, body);
+/** As `sendDecision`. */
+export const sendResolution = (
+  turn: string,
+  body: ResolutionBody,
+  signal?: AbortSignal,
+): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/resolutions`, defined({ body, signal }));
 
 export const cancelTurn = (
   turn: string,
   body: { reason?: string; abandon?: boolean },
-): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, body);
+): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, { body });
 
 /** Leaves out empty values. */
 function queryOf(query: Readonly<Record<string, string>>): string {
@@ -71,21 +101,45 @@ function queryOf(query: Readonly<Record<string, string>>): string {
 
 export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
 
+/** Why the server does not open a stream of events; undefined where it does not refuse. */
+export async function whyRefused(path: string): Promise<ApiError | undefined> {
+  const asked = new AbortController();
+  const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(ASK_MS)]);
+  try {
+    const response = await fetch(path, { credentials: 'same-origin', signal });
+    return response.ok ? undefined : await response.json();
+  } catch {
+    return undefined;
+  } finally {
+    // A stream that was opened has no end.
+    asked.abort();
+  }
+}
+
+interface SendOptions {
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Gives up waiting for the answer. */
+  signal?: AbortSignal;
+}
+
 /** The page and its server have the same version, so answers are not checked. */
-async function send<T>(method: string, path: string, body?: unknown): Promise<Reply<T>> {
+async function send<T>(method: string, path: string, { body, signal }: SendOptions = {}): Promise<Reply<T>> {
   try {
     const type = body === undefined ? undefined : 'application/json';
     const response = await fetch(path, {
       method,
       credentials: 'same-origin',
       headers: defined({ accept: 'application/json', 'content-type': type }),
-      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body), signal }),
     });
+    takeServerTime(response.headers.get('date'), false);
     const answer = response.status === 204 ? null : await response.json();
     if (response.ok || isAnswer(response.status, answer)) return { ok: true, data: answer };
     return { ok: false, status: response.status, error: answer };
   } catch {
-    return { ok: false, status: 0, error: NO_ANSWER };
+    const wasSent = method === 'POST' && signal?.aborted === true;
+    return { ok: false, status: 0, error: wasSent ? UNKNOWN : NO_ANSWER };
   }
 }
 

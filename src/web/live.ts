@@ -1,122 +1,123 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Connection } from './model/labels';
 import type { ApiError, InboxSnapshot, Pending } from '../server/api';
-import { readSession, turnPath } from './http';
+import { createWatchdog, listen, serverNow, takeBeat } from './stream';
+import { askSession, turnPath, whyRefused } from './http';
 import type { TurnEvent } from '../history/events';
 import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
 
-interface LiveHandlers {
-  /** Handlers by the name of the event. */
-  on: Readonly<Record<string, (data: string, id: string) => void>>;
-  connection(state: Connection): void;
-}
-
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 10_000;
-
 /**
- * Listens to server-sent events until the returned function is called. The browser reconnects by itself after a lost
- * connection, but not after an error answer: then this reconnects, each time a little later.
+ * A tab that gets its events from another tab waits a little longer than that one: when the server is silent, the other
+ * one says so first. Milliseconds.
  */
-export function listen(url: string, { on, connection }: LiveHandlers): () => void {
-  let source: EventSource | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let wait = FIRST_RETRY_MS;
-  const connect = (): void => {
-    source?.close();
-    const current = new EventSource(url);
-    source = current;
-    current.onopen = () => {
-      wait = FIRST_RETRY_MS;
-      connection('live');
-    };
-    current.onerror = () => {
-      connection('lost');
-      if (current.readyState !== EventSource.CLOSED) return;
-      clearTimeout(timer);
-      timer = setTimeout(connect, wait);
-      wait = Math.min(wait * 2, LAST_RETRY_MS);
-    };
-    for (const [name, take] of Object.entries(on)) {
-      current.addEventListener(name, ({ data, lastEventId }: MessageEvent<string>) =>
-        take(data, lastEventId),
-      );
-    }
-  };
-  connection('connecting');
-  connect();
-  return () => {
-    clearTimeout(timer);
-    source?.close();
-  };
-}
+const TAB_SILENT_MS = 20_000;
 
 /** Receives the events of a stream of whole messages. */
 interface SharedHandlers {
   message(data: string): void;
   /** Why no messages come, until the next one comes. */
   trouble(data: string): void;
-  connection(state: Connection): void;
+  connection(state: Exclude<Connection, 'connecting'>): void;
 }
 
-/** What tabs send each other: a message, trouble, the state of the stream, or a request for all three. */
-type TabMessage = { data: string } | { trouble: string } | { state: Connection } | 'hello';
+/** What tabs send each other: a message, trouble, the state of the stream, the server's time, or a request for all of these. */
+type TabMessage =
+  { data: string } | { trouble: string } | { state: 'live' | 'lost' } | { beat: string } | 'hello';
 
 /**
  * Listens to one kind of event as `listen` does, but with one stream for all tabs of the browser, because a browser
- * opens at most six connections to a host. The tab that holds the lock listens and relays to the others; when it closes,
- * the next one takes over. Without locks (plain http from another machine) each tab listens for itself.
+ * opens at most six connections to a host. The tab that holds the lock listens and relays to the others. When it closes,
+ * the next one takes over; when it is silent, as a tab is that the browser froze, one takes the lock away from it.
+ * Without locks (plain http from another machine) each tab listens for itself.
  */
 function listenShared(url: string, event: string, handlers: SharedHandlers): () => void {
   if (!('locks' in navigator)) return listenAlone(url, event, handlers);
   const channel = new BroadcastChannel(`countersign.${event}`);
-  const stopping = new AbortController();
-  channel.onmessage = ({ data }: MessageEvent<TabMessage>) => dispatch(data, handlers);
-  const lead = async (): Promise<void> => {
-    const stop = listenAlone(url, event, relayToTabs(channel, handlers));
-    await aborted(stopping.signal);
-    stop();
+  let attempt = new AbortController();
+  const follow = (): void => {
+    watchdog.heard();
+    channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
+      if (data === 'hello') return;
+      watchdog.heard();
+      dispatch(data, handlers);
+    };
+    compete(false);
   };
-  navigator.locks.request(channel.name, { signal: stopping.signal }, lead).catch((error: unknown) => {
-    if (!stopping.signal.aborted) throw error;
+  const watchdog = createWatchdog(TAB_SILENT_MS, () => {
+    handlers.connection('lost');
+    attempt.abort();
+    compete(true);
   });
+  const compete = (steal: boolean): void => {
+    attempt = new AbortController();
+    const { signal } = attempt;
+    const lead = async (): Promise<void> => {
+      if (signal.aborted) return;
+      watchdog.stop();
+      const stop = listenAlone(url, event, relayToTabs(channel, handlers));
+      await aborted(signal);
+      stop();
+    };
+    const own = attempt;
+    navigator.locks.request(channel.name, steal ? { steal } : { signal }, lead).catch((error: unknown) => {
+      if (signal.aborted) return;
+      // Another tab took the lock.
+      own.abort();
+      if (error instanceof DOMException && error.name === 'AbortError') follow();
+      else throw error;
+    });
+  };
+  follow();
   channel.postMessage('hello' satisfies TabMessage);
   return () => {
-    stopping.abort();
+    attempt.abort();
+    watchdog.stop();
     channel.close();
   };
 }
 
-function listenAlone(url: string, event: string, handlers: SharedHandlers): () => void {
-  const { message, trouble, connection } = handlers;
-  return listen(url, { on: { [event]: message, trouble }, connection });
+function listenAlone(
+  url: string,
+  event: string,
+  handlers: SharedHandlers & { beat?(data: string): void },
+): () => void {
+  const { message, trouble, connection, beat = takeBeat } = handlers;
+  return listen(url, { on: { [event]: message, trouble, beat }, connection });
 }
 
 function dispatch(sent: TabMessage, { message, trouble, connection }: SharedHandlers): void {
   if (sent === 'hello') return;
   if ('data' in sent) message(sent.data);
   else if ('trouble' in sent) trouble(sent.trouble);
+  else if ('beat' in sent) takeBeat(sent.beat);
   else connection(sent.state);
 }
 
 /** Handlers that serve this tab and all others; a late tab gets the last of each. */
-function relayToTabs(channel: BroadcastChannel, handlers: SharedHandlers): SharedHandlers {
+function relayToTabs(channel: BroadcastChannel, handlers: SharedHandlers) {
   const last = new Map<'data' | 'trouble' | 'state', TabMessage>();
+  const send = (sent: TabMessage): void => {
+    channel.postMessage(sent);
+    dispatch(sent, handlers);
+  };
   const relay = (kind: 'data' | 'trouble' | 'state', sent: TabMessage): void => {
     // The next message ends the trouble.
     if (kind === 'data') last.delete('trouble');
     last.set(kind, sent);
-    channel.postMessage(sent);
-    dispatch(sent, handlers);
+    send(sent);
   };
   channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-    if (data === 'hello') for (const sent of last.values()) channel.postMessage(sent);
+    if (data !== 'hello') return;
+    for (const sent of last.values()) channel.postMessage(sent);
+    channel.postMessage({ beat: JSON.stringify({ at: new Date(serverNow()).toISOString() }) });
   };
   return {
-    message: (data) => relay('data', { data }),
-    trouble: (trouble) => relay('trouble', { trouble }),
-    connection: (state) => relay('state', { state }),
+    message: (data: string) => relay('data', { data }),
+    trouble: (trouble: string) => relay('trouble', { trouble }),
+    connection: (state: 'live' | 'lost') => relay('state', { state }),
+    // An old beat would tell a late tab an old time.
+    beat: (beat: string) => send({ beat }),
   };
 }
 
@@ -158,16 +159,18 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
 
 /** The page cannot tell a stream without a session from a broken one, so this asks. */
 async function checkSession(signedOut: () => void): Promise<void> {
-  const session = await readSession();
+  const session = await askSession();
   if (!session.ok && session.status === 401) signedOut();
 }
 
 export interface LiveTurn {
   events: readonly TurnEvent[];
-  /** Undefined until the first event comes. */
+  /** Undefined until everything so far has come: half of a turn would look like one that goes on. */
   view: TurnView | undefined;
   pending: Pending | undefined;
   connection: Connection;
+  /** Why it cannot be read: there is no such turn, or no answer to the question. */
+  problem: ApiError | undefined;
   ended: boolean;
 }
 
@@ -176,6 +179,7 @@ const EMPTY: LiveTurn = {
   view: undefined,
   pending: undefined,
   connection: 'connecting',
+  problem: undefined,
   ended: false,
 };
 
@@ -187,35 +191,62 @@ export function useTurn(turn: string): LiveTurn {
   const [state, setState] = useState<LiveTurn>(EMPTY);
   const byPlace = useRef(new Map<number, TurnEvent>()).current;
   const isVisible = useTabVisible();
-  useEffect(() => {
-    if (!isVisible) return;
-    let drawn = 0;
-    const draw = (): void => {
-      drawn = 0;
-      const events = [...byPlace.values()];
-      setState((last) => ({ ...last, events, view: viewOf(events) }));
-    };
-    const stop = listen(`${turnPath(turn)}/events`, {
-      on: {
-        turn: (data, id) => {
-          byPlace.set(Number(id), JSON.parse(data));
-          // A long turn sends hundreds of events at once, which need one render only.
-          drawn ||= requestAnimationFrame(draw);
-        },
-        pending: (data) => setState((last) => ({ ...last, pending: JSON.parse(data) })),
-        end: () => {
-          stop();
-          setState((last) => ({ ...last, ended: true, connection: 'live' }));
-        },
-      },
-      connection: (connection) => setState((last) => ({ ...last, connection })),
-    });
-    return () => {
-      cancelAnimationFrame(drawn);
-      stop();
-    };
-  }, [turn, isVisible]);
+  useEffect(
+    () => (isVisible ? followTurn(`${turnPath(turn)}/events`, byPlace, setState) : undefined),
+    [turn, isVisible],
+  );
   return state;
+}
+
+type SetTurn = (change: (last: LiveTurn) => LiveTurn) => void;
+
+/** Adds the events of a turn to those by place, and sets the state of the turn, until the returned function is called. */
+function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetTurn): () => void {
+  const set = (part: Partial<LiveTurn>): void => setState((last) => ({ ...last, ...part }));
+  let drawn = 0;
+  let isWhole = false;
+  const draw = (): void => {
+    drawn = 0;
+    const events = [...byPlace.values()];
+    if (isWhole) return set({ events, view: viewOf(events) });
+    setState((last) => (last.view === undefined ? { ...last, events } : last));
+  };
+  // A long turn sends hundreds of events at once, which need one render only.
+  const drawSoon = (part: Partial<LiveTurn> = {}): void => {
+    set(part);
+    drawn ||= requestAnimationFrame(draw);
+  };
+  const explain = async (): Promise<void> => {
+    const problem = await whyRefused(url);
+    if (problem !== undefined) set({ problem });
+    // There is nothing to wait for.
+    if (problem?.code === 'turn_not_found') stop();
+  };
+  const stop = listen(url, {
+    on: {
+      turn: (data, id) => {
+        byPlace.set(Number(id), JSON.parse(data));
+        drawSoon();
+      },
+      pending: (data) => {
+        isWhole = true;
+        drawSoon({ pending: JSON.parse(data) });
+      },
+      trouble: (data) => set({ problem: JSON.parse(data) }),
+      end: () => {
+        stop();
+        isWhole = true;
+        drawSoon({ ended: true });
+      },
+    },
+    connection: (connection) =>
+      set(connection === 'lost' ? { connection } : { connection, problem: undefined }),
+    refused: () => void explain(),
+  });
+  return () => {
+    cancelAnimationFrame(drawn);
+    stop();
+  };
 }
 
 /** Whether this tab is visible. */

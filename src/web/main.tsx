@@ -12,7 +12,7 @@ import { TurnScreen } from './screens/turn/turn';
 import { TurnsScreen } from './screens/turns';
 import { type AppContext, AppContextProvider, goTo, type Notice, Notices, useKeys, useRoute } from './ui/app';
 import { Text, visibleText } from './ui/text';
-import { Dialog, ThemeSwitch } from './ui/widgets';
+import { Dialog, Nowhere, ThemeSwitch } from './ui/widgets';
 
 interface State {
   /** The last session: during a new sign-in the page stays below it, with what was typed. */
@@ -168,6 +168,8 @@ function Screen({ route }: { route: Route }): JSX.Element {
       return <StatsScreen />;
     case 'turn':
       return <TurnScreen key={route.turn} turn={route.turn} />;
+    case 'nowhere':
+      return <Nowhere place={route.place} />;
   }
 }
 
@@ -228,6 +230,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['e', 'change the arguments'],
   ['d, then Ctrl+Enter', 'deny, with a reason'],
   ['1 … 9', 'tick or untick a hunk'],
+  ['1, 2, 3', 'for a call in doubt: it happened, it did not, run it again'],
   ['u', 'the whole turn'],
   ['Esc', 'back'],
   ['g', 'the inbox'],

@@ -11,8 +11,8 @@ export interface Ended {
 
 /** A command that runs. */
 export interface RunningCommand {
-  /** Ends it as Ctrl-C does, as an operator does, or as a power cut does. */
-  signal(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
+  /** Ends it as Ctrl-C does, as an operator does, or as a power cut does; or stops it for a while. */
+  signal(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
   /** What it has printed to stdout so far. */
   out(): string;
   /** The same of stderr. */

@@ -37,9 +37,10 @@ it('writes events in the standard format, each on one line', async () => {
   }
   const { response } = streamOf(events);
   expect(response.headers.get('content-type')).toBe('text/event-stream');
-  expect(await response.text()).toBe(
-    `retry: 1000\n\nid: 3\nevent: turn\ndata: ${JSON.stringify({ text })}\n\nevent: end\ndata: {}\n\n`,
-  );
+  const [retry, beat, ...rest] = (await response.text()).split('\n\n');
+  expect(retry).toBe('retry: 1000');
+  expect(beat).toMatch(/^event: beat\ndata: {"at":"[\d-]+T[\d:.]+Z"}$/);
+  expect(rest).toEqual([`id: 3\nevent: turn\ndata: ${JSON.stringify({ text })}`, 'event: end\ndata: {}', '']);
 });
 
 it('gives no faster than it is read', async () => {
@@ -105,16 +106,47 @@ describe('in silence', () => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   }
 
-  it.each([
-    ['a heartbeat keeps it open', true, 15_000, ': still here\n\n'],
-    ['it ends within a second for who is signed out by now', false, 1_000, undefined],
-  ])('%s', async (_what, welcome, ms, next) => {
-    const { response, close } = streamOf(silence, { isAllowed: async () => welcome });
+  const read = async (events: EventSource['events'], welcome: boolean) => {
+    const { response, close } = streamOf(events, { isAllowed: async () => welcome });
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     await reader?.read();
-    const read = reader?.read();
-    await jest.advanceTimersByTimeAsync(ms);
-    expect((await read)?.value).toBe(next);
+    return { reader, close };
+  };
+
+  it('a beat each 5 s says that it lives, and the time', async () => {
+    const { reader, close } = await read(silence, true);
+    for (let beat = 0; beat < 3; beat++) {
+      const next = reader?.read();
+      await jest.advanceTimersByTimeAsync(5_000);
+      expect((await next)?.value).toBe(`event: beat\ndata: {"at":"${new Date().toISOString()}"}\n\n`);
+    }
     close();
   });
+
+  it('it ends within a second for who is signed out by now', async () => {
+    const { reader } = await read(silence, false);
+    const next = reader?.read();
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect((await next)?.value).toBeUndefined();
+  });
+});
+
+it('tells the time among events that come all the time too', async () => {
+  jest.useFakeTimers();
+  async function* often() {
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      yield { event: 'n', data: 1 };
+    }
+  }
+  const reader = streamOf(often).response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const texts: unknown[] = [];
+  for (let n = 0; n < 30; n++) {
+    const next = reader?.read();
+    await jest.advanceTimersByTimeAsync(500);
+    texts.push((await next)?.value);
+  }
+  expect(texts.filter((text) => String(text).includes('event: beat')).length).toBeGreaterThanOrEqual(3);
+  await reader?.cancel();
+  jest.useRealTimers();
 });

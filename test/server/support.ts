@@ -172,7 +172,7 @@ export function cookieOf(response: Response): string {
   return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
 }
 
-/** Server-sent events of a response, one at a time. */
+/** Server-sent events of a response, one at a time, without the beats. */
 export async function* eventsIn(
   response: Response,
 ): AsyncGenerator<{ event: string; id?: string; data: unknown }> {
@@ -192,7 +192,7 @@ export async function* eventsIn(
         );
         const event = fields.get('event');
         const id = fields.get('id');
-        if (event === undefined) continue;
+        if (event === undefined || event === 'beat') continue;
         yield { event, data: JSON.parse(fields.get('data') ?? 'null'), ...defined({ id }) };
       }
     }

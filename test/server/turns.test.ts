@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Answer, Countersign, Pending } from '../../src/client';
+import type { FollowOptions } from '../../src/client/types';
 import { CountersignError } from '../../src/contract/errors';
 import type { ServerEvent } from '../../src/server/sse';
 import { turnEvents } from '../../src/server/turns';
@@ -12,8 +13,9 @@ const thinking = (step: number): TurnEvent => ({ type: 'thinking', eventId: step
 
 /** A turn with these events; it ends after them, or waits. */
 const clientOf = (events: TurnEvent[], { ends = true, pending = async () => IDLE } = {}) => ({
-  follow: async function* (_turn: string, { signal }: { signal?: AbortSignal } = {}) {
+  follow: async function* (_turn: string, { signal, onCaughtUp }: FollowOptions = {}) {
     yield* events;
+    onCaughtUp?.();
     if (!ends) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
   },
   pendingActivities: pending,
@@ -27,13 +29,23 @@ const collect = async (events: AsyncIterable<ServerEvent>): Promise<ServerEvent[
 
 const never = new AbortController().signal;
 
-it('sends each event with its place, the running activities, and the end', async () => {
+it('sends what runs once all events so far were sent, so that a page does not draw half of a turn', async () => {
+  const gone = new AbortController();
+  const received: string[] = [];
+  const client = clientOf([thinking(1), thinking(2), thinking(3)], { ends: false });
+  for await (const { event } of turnEvents(client, 't', gone.signal)) {
+    received.push(event);
+    if (event === 'pending') gone.abort();
+  }
+  expect(received).toEqual(['turn', 'turn', 'turn', 'pending']);
+});
+
+it('sends each event with its place, and the end', async () => {
   const received = await collect(turnEvents(clientOf([thinking(1), thinking(2)]), 't', never));
   expect(received.filter(({ event }) => event === 'turn')).toEqual([
     { event: 'turn', id: 0, data: thinking(1) },
     { event: 'turn', id: 1, data: thinking(2) },
   ]);
-  expect(received.filter(({ event }) => event === 'pending')).toEqual([{ event: 'pending', data: IDLE }]);
   expect(received.at(-1)).toEqual({ event: 'end', data: {} });
 });
 

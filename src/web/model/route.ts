@@ -4,16 +4,22 @@ export type Route =
   | { at: 'call'; turn: string; callId: string }
   | { at: 'turns' }
   | { at: 'turn'; turn: string }
-  | { at: 'stats' };
+  | { at: 'stats' }
+  /** A place that the page does not have. */
+  | { at: 'nowhere'; place: string };
 
-/** The route of a fragment such as `#/turns/t1/calls/1.2`; the inbox when it is unknown. */
+/** The route of a fragment such as `#/turns/t1/calls/1.2`. */
 export function parseRoute(fragment: string): Route {
-  const [first, turn, third, callId] = fragment.replace(/^#\/?/, '').split('/').map(decode);
-  if (first === 'stats') return { at: 'stats' };
-  if (first !== 'turns') return { at: 'inbox' };
-  if (turn === undefined || turn === '') return { at: 'turns' };
-  if (third === 'calls' && callId !== undefined && callId !== '') return { at: 'call', turn, callId };
-  return { at: 'turn', turn };
+  const place = fragment.replace(/^#\/?/, '');
+  const parts = place.replace(/\/$/, '').split('/').map(decode);
+  const [first, turn = '', third, callId = ''] = parts;
+  // A link that signs in has no place.
+  if (place === '' || signInCode(fragment) !== undefined) return { at: 'inbox' };
+  if (first === 'stats' && parts.length === 1) return { at: 'stats' };
+  if (first === 'turns' && parts.length === 1) return { at: 'turns' };
+  if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
+  const isCall = first === 'turns' && turn !== '' && third === 'calls' && callId !== '' && parts.length === 4;
+  return isCall ? { at: 'call', turn, callId } : { at: 'nowhere', place };
 }
 
 /** The fragment of a route. */
@@ -29,6 +35,8 @@ export function hrefOf(route: Route): string {
       return `#/turns/${encodeURIComponent(route.turn)}`;
     case 'call':
       return `#/turns/${encodeURIComponent(route.turn)}/calls/${encodeURIComponent(route.callId)}`;
+    case 'nowhere':
+      return `#/${route.place}`;
   }
 }
 

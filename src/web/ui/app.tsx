@@ -1,6 +1,8 @@
 import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../../server/api';
+import { serverNow } from '../stream';
+import { askSession, NOT_SENT, type Reply } from '../http';
 import type { LiveInbox } from '../live';
 import { hrefOf, parseRoute, type Route } from '../model/route';
 import { Text } from './text';
@@ -28,6 +30,30 @@ export function useAppContext(): AppContext {
   const context = useContext(AppContextProvider);
   if (context === undefined) throw new Error('this part is outside of the app context');
   return context;
+}
+
+/** After so long without an answer the page says that it was sent. Milliseconds. */
+const SLOW_MS = 2_500;
+
+/**
+ * Sends what a person decided, and never leaves them without a word: over a lost connection it is not sent, and when the
+ * connection is lost before the answer comes, they read that.
+ */
+export function useCareful(): <T>(post: (signal: AbortSignal) => Promise<Reply<T>>) => Promise<Reply<T>> {
+  const { inbox, notify } = useAppContext();
+  const waiting = useRef<AbortController>(undefined);
+  const isLost = inbox.connection === 'lost';
+  useEffect(() => (isLost ? waiting.current?.abort() : undefined), [isLost]);
+  return async (post) => {
+    // The events may be lost alone, as behind a proxy that holds them back; so it is asked.
+    const asked = isLost ? await askSession() : undefined;
+    if (asked?.ok === false && asked.status === 0) return { ok: false, status: 0, error: NOT_SENT };
+    const { signal } = (waiting.current = new AbortController());
+    const slow = setTimeout(() => notify({ text: 'It was sent; no answer yet …', tone: 'quiet' }), SLOW_MS);
+    const reply = await post(signal);
+    clearTimeout(slow);
+    return reply;
+  };
 }
 
 /** Actions by `event.key`. */
@@ -66,11 +92,11 @@ function isPressing({ key, target }: KeyboardEvent): boolean {
   return key === 'Enter' && target instanceof HTMLElement && target.matches('a, button, input');
 }
 
-/** The current time, updated every `everyMs`. Milliseconds since 1970. */
+/** The current time of the server, updated every `everyMs`. Milliseconds since 1970. */
 export function useNow(everyMs = 1_000): number {
-  const [now, setNow] = useState(Date.now);
+  const [now, setNow] = useState(serverNow);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => setNow(serverNow()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
   return now;

@@ -1,8 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Label } from '../../history/labels';
+import { hrefOf } from '../model/route';
 import { countdown, urgencyOf } from '../model/labels';
-import { visibleText } from './text';
+import { Text, visibleText } from './text';
 
 /** A state in words. */
 export function Chip({ of: [text, tone] }: { of: Label }): JSX.Element {
@@ -48,6 +49,26 @@ export function Deadline({ of: deadline, now }: { of: string | null; now: number
   );
 }
 
+/** Stands for a screen at a place that the page does not have. */
+export function Nowhere({ place }: { place: string }): JSX.Element {
+  return (
+    <div class="empty" role="alert">
+      <h1 class="pane-title">This page does not exist</h1>
+      <p>
+        The web inbox has no place{' '}
+        <code>
+          #/
+          <Text of={place} />
+        </code>
+        . Perhaps the address was cut off.
+      </p>
+      <p>
+        <a href={hrefOf({ at: 'inbox' })}>Go to the inbox</a>
+      </p>
+    </div>
+  );
+}
+
 interface DialogProps {
   /** The id of its heading. */
   titleId: string;
@@ -60,7 +81,13 @@ interface DialogProps {
 /** A dialog that is open for as long as it is rendered. */
 export function Dialog({ titleId, isWide = false, close, children }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => ref.current?.showModal(), []);
+  useEffect(() => {
+    ref.current?.showModal();
+    // Back leaves the screen that it was opened on.
+    const leave = (): void => ref.current?.close();
+    addEventListener('hashchange', leave);
+    return () => removeEventListener('hashchange', leave);
+  }, []);
   return (
     <dialog ref={ref} class={`card${isWide ? ' wide' : ''}`} aria-labelledby={titleId} onClose={close}>
       {children}

@@ -14,9 +14,18 @@ it.each(ROUTES)('%s is a place', (fragment, route) => {
   expect(hrefOf(route)).toBe(fragment);
 });
 
-it.each(['', '#', '#/nowhere', '#code=abc', '#//', '#/inbox/1'])('%j leads to the inbox', (fragment) => {
+it.each(['', '#', '#code=abc'])('%j leads to the inbox', (fragment) => {
   expect(parseRoute(fragment)).toEqual({ at: 'inbox' });
 });
+
+it.each(['//', 'nowhere', 'inbox/1', 'stats/1', 'turns//calls/1.1', 'turns/t/calls', 'turns/t/calls/1/2'])(
+  '#/%s is nowhere',
+  (place) => {
+    const route = parseRoute(`#/${place}`);
+    expect(route).toEqual({ at: 'nowhere', place });
+    expect(hrefOf(route)).toBe(`#/${place}`);
+  },
+);
 
 it('takes what cannot be decoded as it is', () => {
   expect(parseRoute('#/turns/%E0%A4%A')).toEqual({ at: 'turn', turn: '%E0%A4%A' });

@@ -9,7 +9,7 @@ import { type Choice, decisionText, hunkIds, toDecision, whyNot } from '../../mo
 import { type ArgumentsDraft, atField, issuesOf } from '../../model/draft';
 import { deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/text';
-import { type Notice, useAppContext, useKeys, useNow } from '../../ui/app';
+import { type Notice, useAppContext, useCareful, useKeys, useNow } from '../../ui/app';
 import type { CallView } from '../../../history/view-types';
 import { newDecisionId, type Reply, sendDecision } from '../../http';
 import { refusalText } from '../../model/labels';
@@ -133,7 +133,11 @@ export interface DecidingProps extends PanelProps {
   setRefusal: (refusal: string | undefined) => void;
 }
 
-type Post<B> = (turn: string, body: B & { decisionId: string; runId: string }) => Promise<Reply<Answer>>;
+type Post<B> = (
+  turn: string,
+  body: B & { decisionId: string; runId: string },
+  signal: AbortSignal,
+) => Promise<Reply<Answer>>;
 
 /** Sends a decision or a resolution and handles its answer; `isSending` until it comes. */
 export function useSend<B extends object>({ details, ...props }: DecidingProps, post: Post<B>) {
@@ -141,12 +145,14 @@ export function useSend<B extends object>({ details, ...props }: DecidingProps, 
   const { notify, fail } = useAppContext();
   const [isSending, setSending] = useState(false);
   const idOf = useDecisionId();
+  const carefully = useCareful();
   const { turn, runId } = details.view;
   /** `what`: the words for it in the notice. */
   const send = async (body: B, what: string, refused?: (issues: readonly Issue[]) => void): Promise<void> => {
     setSending(true);
     const sent = { ...body, runId };
-    const reply = await post(turn, { ...sent, decisionId: idOf(sent) });
+    const identified = { ...sent, decisionId: idOf(sent) };
+    const reply = await carefully((signal) => post(turn, identified, signal));
     setSending(false);
     if (!reply.ok) return fail(reply.status, reply.error);
     const answer = reply.data;

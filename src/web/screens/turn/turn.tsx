@@ -11,16 +11,23 @@ import { TwoPaths } from './two-paths';
 import { CallCard } from './call-card';
 import { MomentView, Picture, Scrubber } from './timeline';
 import { cancelTurn } from '../../http';
+import { errorText } from '../../model/labels';
+import { hrefOf } from '../../model/route';
 import type { Pending, PendingActivity } from '../../../client/types';
 
 /** A turn with its picture, steps and result. Live until it ends. */
 export function TurnScreen({ turn }: { turn: string }): JSX.Element {
   const live = useTurn(turn);
-  const { view, events } = live;
+  const { view, events, problem } = live;
   const [count, setCount] = useState<number>();
-  if (view === undefined) return <p class="empty">Reading the turn …</p>;
+  if (view === undefined) return <Unread live={live} />;
   return (
     <article class="turn" aria-labelledby="turn-title">
+      {problem !== undefined && (
+        <p class="banner bad" role="alert">
+          <Text of={errorText(problem)} />
+        </p>
+      )}
       <TurnHead view={view} />
       <Picture
         events={events}
@@ -30,6 +37,29 @@ export function TurnScreen({ turn }: { turn: string }): JSX.Element {
       <Scrubber events={events} count={count} choose={setCount} />
       {count === undefined ? <Now view={view} live={live} /> : <MomentView events={events} count={count} />}
     </article>
+  );
+}
+
+/** In place of a turn that has not come yet, or does not come. */
+function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element {
+  if (problem === undefined) {
+    const far = events.length === 0 ? '' : ` ${counted(events.length, 'event')} so far.`;
+    return <p class="empty">Reading the turn …{far}</p>;
+  }
+  const isGone = problem.code === 'turn_not_found';
+  return (
+    <div class="empty" role="alert">
+      <h1 class="pane-title">{isGone ? 'There is no such turn' : 'The turn cannot be read'}</h1>
+      <p>
+        <Text of={errorText(problem)} />
+      </p>
+      {isGone && (
+        <p>Perhaps it was deleted: the server keeps a turn that has ended only for its retention time.</p>
+      )}
+      <p>
+        <a href={hrefOf({ at: 'turns' })}>All turns</a>
+      </p>
+    </div>
   );
 }
 

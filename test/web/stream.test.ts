@@ -1,24 +1,25 @@
 import { z } from 'zod';
 
-// Only the hooks beside it need preact, which Jest cannot load as CommonJS.
-jest.mock('preact/hooks', () => ({}));
-
 interface Handlers {
   on: Record<string, (data: string, id: string) => void>;
   connection(state: string): void;
+  refused(): void;
 }
 
 /** Loaded without its types: those of preact bring the browser's along, which do not fit beside Node's. */
-const { listen } = z
-  .object({ listen: z.custom<(url: string, handlers: Handlers) => () => void>() })
-  .parse(jest.requireActual('../../src/web/live'));
+const { listen, serverNow, takeServerTime } = z
+  .object({
+    listen: z.custom<(url: string, handlers: Handlers) => () => void>(),
+    serverNow: z.custom<() => number>(),
+    takeServerTime: z.custom<(at: string | null, exact: boolean) => void>(),
+  })
+  .parse(jest.requireActual('../../src/web/stream'));
 
 /** Stands in for the browser's `EventSource`. */
 class FakeSource extends EventTarget {
   static readonly CLOSED = 2;
   static opened: FakeSource[] = [];
   readyState = 1;
-  onopen?: () => void;
   onerror?: () => void;
   constructor(readonly url: string) {
     super();
@@ -26,6 +27,12 @@ class FakeSource extends EventTarget {
   }
   close(): void {
     this.readyState = FakeSource.CLOSED;
+  }
+  give(event: string, data = '{}', lastEventId = ''): void {
+    this.dispatchEvent(new MessageEvent(event, { data, lastEventId }));
+  }
+  beat(): void {
+    this.give('beat', JSON.stringify({ at: new Date().toISOString() }));
   }
   /** Fails, as the browser would after an error answer (`isFinal`) or a lost connection. */
   fail(isFinal: boolean): void {
@@ -36,9 +43,11 @@ class FakeSource extends EventTarget {
 
 let states: string[];
 let received: [string, string][];
+let refusals: number;
 const handlers: Handlers = {
   on: { inbox: (data, id) => void received.push([data, id]) },
   connection: (state) => void states.push(state),
+  refused: () => void refusals++,
 };
 const last = (): FakeSource => {
   const source = FakeSource.opened.at(-1);
@@ -47,7 +56,7 @@ const last = (): FakeSource => {
 };
 
 beforeEach(() => {
-  [states, received, FakeSource.opened] = [[], [], []];
+  [states, received, refusals, FakeSource.opened] = [[], [], 0, []];
   jest.useFakeTimers();
   Object.defineProperty(globalThis, 'EventSource', { value: FakeSource, configurable: true });
 });
@@ -56,23 +65,68 @@ afterEach(() => {
   Reflect.deleteProperty(globalThis, 'EventSource');
 });
 
+// The first one here, before any beat.
+describe('the time of the server', () => {
+  const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
+
+  it('is that of this machine until it is known, then that of answers, then that of beats', () => {
+    expect(serverNow()).toBe(Date.now());
+    takeServerTime(at(600_000), false);
+    expect(serverNow()).toBe(Date.now() + 600_000);
+    takeServerTime('nonsense', false);
+    takeServerTime(null, true);
+    expect(serverNow()).toBe(Date.now() + 600_000);
+    const stop = listen('/events', handlers);
+    last().give('beat', JSON.stringify({ at: at(-300_000) }));
+    expect(serverNow()).toBe(Date.now() - 300_000);
+    takeServerTime(at(600_000), false);
+    jest.advanceTimersByTime(10_000);
+    expect(serverNow()).toBe(Date.now() - 300_000);
+    stop();
+  });
+});
+
 it('hands on each event with its id, and says how the connection stands', () => {
   const stop = listen('/events', handlers);
-  last().onopen?.();
-  last().dispatchEvent(new MessageEvent('inbox', { data: '{}', lastEventId: '7' }));
-  last().dispatchEvent(new MessageEvent('other', { data: 'x' }));
+  expect(states).toEqual([]);
+  last().beat();
+  last().give('inbox', '{}', '7');
+  last().give('other', 'x');
   expect(received).toEqual([['{}', '7']]);
-  expect(states).toEqual(['connecting', 'live']);
+  expect(states).toEqual(['live']);
   stop();
 });
 
 it('leaves a lost connection to the browser', () => {
   const stop = listen('/events', handlers);
   last().fail(false);
-  jest.advanceTimersByTime(60_000);
+  jest.advanceTimersByTime(17_000);
   expect(FakeSource.opened).toHaveLength(1);
-  expect(states).toEqual(['connecting', 'lost']);
+  expect(states).toEqual(['lost']);
+  last().beat();
+  expect(states).toEqual(['lost', 'live']);
+  expect(refusals).toBe(0);
   stop();
+});
+
+it('takes a stream for lost that is silent for 20 s, and connects again until it is not', () => {
+  const stop = listen('/events', handlers);
+  for (let beat = 0; beat < 20; beat++) {
+    last().beat();
+    jest.advanceTimersByTime(5_000);
+  }
+  expect([states, FakeSource.opened.length]).toEqual([['live'], 1]);
+  jest.advanceTimersByTime(15_000);
+  expect([states, FakeSource.opened.length]).toEqual([['live', 'lost'], 2]);
+  expect(FakeSource.opened[0]?.readyState).toBe(FakeSource.CLOSED);
+  jest.advanceTimersByTime(60_000);
+  expect(FakeSource.opened.length).toBeGreaterThanOrEqual(5);
+  last().give('inbox');
+  expect(states.slice(-2)).toEqual(['lost', 'live']);
+  stop();
+  const opened = FakeSource.opened.length;
+  jest.advanceTimersByTime(60_000);
+  expect(FakeSource.opened).toHaveLength(opened);
 });
 
 it('connects again after an error answer, each time a little later, and soon again once it was live', () => {
@@ -85,7 +139,8 @@ it('connects again after an error answer, each time a little later, and soon aga
     jest.advanceTimersByTime(1);
     expect(FakeSource.opened).toHaveLength(before + 1);
   }
-  last().onopen?.();
+  expect(refusals).toBe(7);
+  last().beat();
   const before = FakeSource.opened.length;
   last().fail(true);
   jest.advanceTimersByTime(500);

@@ -1,0 +1,115 @@
+import type { Connection } from './model/labels';
+
+/** The server's time minus this machine's, in milliseconds; undefined until the server tells its time. */
+let ahead: number | undefined;
+let isExact = false;
+
+/**
+ * The time of the web inbox's machine, in milliseconds since 1970. Deadlines are compared with it, because the clock of
+ * the browser's machine may be minutes off.
+ */
+export function serverNow(): number {
+  return Date.now() + (ahead ?? 0);
+}
+
+/**
+ * Takes the time that the server has now; an invalid one has no effect. The `Date` header of an answer (`exact`
+ * false) has whole seconds and may be that of a proxy, so it counts only until the first beat.
+ */
+export function takeServerTime(at: string | null, exact: boolean): void {
+  const time = Date.parse(at ?? '');
+  if (Number.isNaN(time) || (isExact && !exact)) return;
+  isExact = exact;
+  ahead = time - Date.now();
+}
+
+/** Receives the events of a stream. */
+interface LiveHandlers {
+  /** Handlers by the name of the event. */
+  on: Readonly<Record<string, (data: string, id: string) => void>>;
+  /** `live`: an event came. `lost`: an error, or silence; said again each time it tries again. */
+  connection(state: Exclude<Connection, 'connecting'>): void;
+  /** The server does not open the stream; this tries again all the same. */
+  refused?(): void;
+}
+
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 10_000;
+/** The server sends a beat every 5 s. */
+const SILENT_MS = 18_000;
+
+/** Calls back when nothing was heard for a while, once for each silence. */
+export interface Watchdog {
+  heard(): void;
+  stop(): void;
+}
+
+/** One that waits for the first sign. */
+export function createWatchdog(silentMs: number, onSilence: () => void): Watchdog {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const stop = (): void => clearTimeout(timer);
+  const heard = (): void => {
+    stop();
+    timer = setTimeout(onSilence, silentMs);
+  };
+  return { heard, stop };
+}
+
+/**
+ * Listens to server-sent events until the returned function is called. The browser reconnects by itself after a lost
+ * connection, but not after an error answer, and it does not see that a connection is silent: then this reconnects, after
+ * errors each time a little later. A frozen server and a network that drops everything are such silence.
+ */
+export function listen(url: string, { on, connection, refused }: LiveHandlers): () => void {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let wait = FIRST_RETRY_MS;
+  let isLive = false;
+  const lose = (): void => {
+    isLive = false;
+    connection('lost');
+  };
+  const watchdog = createWatchdog(SILENT_MS, () => {
+    lose();
+    connect();
+  });
+  const heard = (): void => {
+    watchdog.heard();
+    wait = FIRST_RETRY_MS;
+    if (!isLive) connection('live');
+    isLive = true;
+  };
+  const connect = (): void => {
+    source?.close();
+    clearTimeout(timer);
+    watchdog.heard();
+    const current = new EventSource(url);
+    source = current;
+    current.onerror = () => {
+      lose();
+      if (current.readyState !== EventSource.CLOSED) return;
+      watchdog.stop();
+      timer = setTimeout(connect, wait);
+      wait = Math.min(wait * 2, LAST_RETRY_MS);
+      refused?.();
+    };
+    for (const [name, take] of Object.entries({ ...on, beat: on['beat'] ?? takeBeat })) {
+      current.addEventListener(name, ({ data, lastEventId }: MessageEvent<string>) => {
+        heard();
+        take(data, lastEventId);
+      });
+    }
+  };
+  connect();
+  return () => {
+    clearTimeout(timer);
+    watchdog.stop();
+    source?.close();
+  };
+}
+
+/** Takes the time that a beat tells. */
+export function takeBeat(data: string): void {
+  const { at }: { at: string } = JSON.parse(data);
+  takeServerTime(at, true);
+}
