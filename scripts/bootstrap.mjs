@@ -8,10 +8,12 @@ import { withLock } from './lock.mjs';
 import { at, say } from './root.mjs';
 import { runShown } from './run.mjs';
 
-const prepare = async () => {
+const prepare = async (name) => {
   checkNode();
   if (isInstallStale()) await withLock(install);
   else await install();
+  // It builds with every check.
+  if (name === 'prepack') return;
   // Only now: it needs nothing installed to load, but what it does needs everything.
   const { build, isBuildStale } = await import('./build.mjs');
   if (isBuildStale()) await withLock(async () => (isBuildStale() ? build({ check: false }) : undefined));
@@ -23,6 +25,7 @@ const jest = (...args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...
 
 const commands = {
   prepare: async () => 0,
+  prepack: () => node(at('scripts', 'build.mjs')),
   demo: (args) => node(at('lib', 'cli', 'demo', 'main.js'), ...args),
   test: (args) => jest(...args),
   'test:unit': (args) => jest('--selectProjects', 'unit', ...args),
@@ -34,7 +37,7 @@ const commands = {
 const main = async ([name, ...args]) => {
   const command = Object.hasOwn(commands, name ?? '') ? commands[name] : undefined;
   if (command === undefined) throw new Error(`usage: bootstrap.mjs ${Object.keys(commands).join('|')}`);
-  await prepare();
+  await prepare(name);
   return command(args);
 };
 

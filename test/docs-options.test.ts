@@ -137,7 +137,7 @@ it('tells every variable of the environment that is read, and no other', () => {
   const temporals = textOf(join(root, 'node_modules', '@temporalio', 'envconfig', 'lib'));
   const read = [...ours.matchAll(/'((?:COUNTERSIGN|XDG)_[A-Z_]+[A-Z])'/g)].map(([, name = '']) => name);
   const byProcess = [...ours.matchAll(/env\['([A-Z_]+)'\]/g)].map(([, name = '']) => name);
-  const common = ['HOME', 'TERM', 'TEMPORAL_PROFILE'];
+  const common = ['HOME', 'PATH', 'TERM', 'TEMPORAL_PROFILE'];
   const missing = [...read, ...byProcess].filter((name) => !told.includes(name) && !common.includes(name));
   expect([...new Set(missing)]).toEqual([]);
   expect(told.filter((name) => !`${ours}\n${temporals}`.includes(`'${name}'`))).toEqual([]);

@@ -80,8 +80,8 @@ async function decideOne(
   { wish, said }: Batch,
   context: Context,
 ): Promise<BatchResult> {
-  const { turn, callId, tool } = item;
-  const answer = await decide({ client, turn, call, said, context }, { decision: wish.decision });
+  const { turn, agent, callId, tool } = item;
+  const answer = await decide({ client, turn, agent, call, said, context }, { decision: wish.decision });
   return { turn, callId, tool, answer };
 }
 

@@ -1,8 +1,9 @@
 import { hostname, userInfo } from 'node:os';
-import type { Countersign } from '../client';
+import type { ConnectOptions, Countersign } from '../client';
 import { shellWord } from '../contract/text/shell-word';
 import { defined } from '../contract/defined';
 import { readTime } from './options';
+import { programName } from './own-modules';
 import type { Screen } from './print/screen';
 import type { Keyboard } from './review/terminal';
 
@@ -18,6 +19,9 @@ export interface GlobalOptions {
 /** A server by address and namespace. */
 export type ServerAt = Pick<GlobalOptions, 'address' | 'namespace'>;
 
+/** What one command wants of a connection beside what the options say. */
+export type ConnectionWish = ServerAt & Pick<ConnectOptions, 'readyMs'>;
+
 /** What every command gets beside its own arguments. */
 export interface Context {
   readonly screen: Screen;
@@ -26,31 +30,34 @@ export interface Context {
   readonly keyboard: Keyboard | undefined;
   /** Known once the command line is parsed. */
   options(): GlobalOptions;
-  /** Connects, calls `use`, and always closes the connection. `at` overrides the server of the options. */
-  withClient<T>(use: (client: Countersign) => Promise<T>, at?: ServerAt): Promise<T>;
+  /** Connects, calls `use`, and always closes the connection. `wish` overrides the server of the options. */
+  withClient<T>(use: (client: Countersign) => Promise<T>, wish?: ConnectionWish): Promise<T>;
   /** One of our commands as a person types it to reach the same server. Pass ids through `shellWord` first. */
   command(args: string): string;
+  /** A sentence that names our commands, with each as a person types it here. */
+  typed(sentence: string): string;
 }
 
 /** The parts of a context that the process gives. */
-export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options'>;
+export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options' | 'typed'>;
 
 /** The context of one process. */
 export function createContext(parts: ContextParts): Context {
-  const { options } = parts;
+  const { options, env } = parts;
+  let name: string | undefined;
   return {
     ...parts,
-    command: (args) => ['countersign', args, ...flagsOf(options())].join(' '),
-    withClient: async (use, at) => {
+    command: (args) => [(name ??= programName(env)), args, ...flagsOf(options())].join(' '),
+    withClient: async (use, wish = {}) => {
       // Loaded here, so that `--help` does not wait for gRPC.
       const { connect } = await import('../client/index.js');
       const { timeout, encryptionKeyFile: keyFile, ...place } = options();
       const encryption = keyFile === undefined ? undefined : { keyFile };
-      const timeoutMs = timeout === undefined ? undefined : readTime(timeout, '--timeout');
-      const { address, namespace } = at ?? {};
+      const { address, namespace, readyMs } = wish;
+      const timeoutMs = timeout === undefined ? undefined : readTime(timeout, '--timeout', 1);
       const client = await connect({
         ...place,
-        ...defined({ address, namespace, timeoutMs, encryption }),
+        ...defined({ address, namespace, readyMs, timeoutMs, encryption }),
         identity: `${osUser()}@${hostname()}`,
       });
       try {
@@ -75,4 +82,13 @@ export function osUser(): string {
 function flagsOf({ address, namespace, profile, encryptionKeyFile }: GlobalOptions): string[] {
   const flags = defined({ address, namespace, profile, 'encryption-key-file': encryptionKeyFile });
   return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, shellWord(value)]);
+}
+
+/** A sentence with each of our commands as a person types it where the program has this name. */
+export function asTyped(sentence: string, name: string, commands: readonly string[]): string {
+  const named = new RegExp(
+    `(?<![\\w/.-]|npx )countersign (?=(?:${commands.join('|')}|--help|<command>)(?![\\w-]))`,
+    'g',
+  );
+  return sentence.replace(named, () => `${name} `);
 }

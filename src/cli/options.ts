@@ -34,14 +34,16 @@ export async function readArguments(value: string): Promise<JsonObject> {
   throw usageError('--args is JSON but not an object', hint);
 }
 
-/** A time such as `30s` or `5 minutes`, or a plain number of seconds, in milliseconds. `0` is allowed. */
-export function readTime(value: string, option: string): number {
+/** A time such as `30s` or `5 minutes`, or a plain number of seconds, in milliseconds, of at least `least`. */
+export function readTime(value: string, option: string, least = 0): number {
+  const hint = 'Write 30s, 5m or 2h; a plain number counts seconds.';
   try {
-    return toMilliseconds(/^\d+$/.test(value) ? Number(value) * 1000 : value, 0);
+    const time = toMilliseconds(/^\d+$/.test(value) ? Number(value) * 1000 : value, 0);
+    if (time >= least) return time;
   } catch {
-    const hint = 'Write 30s, 5m or 2h; a plain number counts seconds.';
     throw usageError(`${option} ${value}: this is not a time`, hint);
   }
+  throw usageError(`${option} ${value}: this is too short`, hint);
 }
 
 /** A moment: ISO 8601 (`2026-11-21`, `2026-11-21T08:00:00Z`), or how long ago (`7d`, `24h`). As ISO 8601. */

@@ -1,8 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
+import { parseJson } from '../contract/json';
+import { shellWord } from '../contract/text/shell-word';
 
 /** Where this package is. */
 export const ROOT = join(__dirname, '..', '..');
@@ -58,5 +60,72 @@ function resolvesFrom(file: string, name: string): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+/**
+ * What a person types here to start this very program: its name where a shell finds it, `npx countersign` where npm does,
+ * else its file.
+ */
+export function programName(env: NodeJS.ProcessEnv, cwd = process.cwd()): string {
+  const { name } = manifest();
+  const own = join(ROOT, 'bin', 'countersign.js');
+  const isOwn = (file: string): boolean => realpathOf(file) === realpathOf(own);
+  // What npm puts there while it runs a command is not there afterwards.
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.endsWith(BIN));
+  if (folders.some((folder) => folder !== '' && isOwn(join(folder, name)))) return name;
+  const isNear = foldersFrom(cwd).some((folder) => folder === ROOT || isOwn(join(folder, BIN, name)));
+  // npx keeps what it fetched in a folder of its own, and finds it there again.
+  if (isNear || ROOT.includes(join('_npx', ''))) return `npx ${name}`;
+  return `node ${shellWord(shorter(own, cwd))}`;
+}
+
+const BIN = join('node_modules', '.bin');
+
+/** A folder and all that it is in. */
+function foldersFrom(folder: string): string[] {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...foldersFrom(above)];
+}
+
+function realpathOf(file: string): string | undefined {
+  try {
+    return realpathSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function shorter(file: string, cwd: string): string {
+  const path = relative(cwd, file);
+  return path.length < file.length ? path : file;
+}
+
+const lockSchema = z.object({
+  packages: z.record(z.string(), z.object({ resolved: z.string().optional() })),
+});
+
+/**
+ * Where this package came from, as a dependency names it: a version of the registry, the address or path of a tarball, or
+ * undefined for a clone.
+ */
+export function packageSource(root = ROOT): string | undefined {
+  const { name, version } = manifest();
+  const modules = dirname(root);
+  if (basename(modules) !== 'node_modules') return undefined;
+  const lock = readIfAny(join(modules, '.package-lock.json'));
+  const { resolved = '' } =
+    lockSchema.safeParse(parseJson(lock)).data?.packages[`node_modules/${name}`] ?? {};
+  if (resolved.startsWith('file:'))
+    return `file:${resolve(dirname(modules), resolved.slice('file:'.length))}`;
+  const isOfRegistry = resolved === '' || resolved.endsWith(`/${name}/-/${name}-${version}.tgz`);
+  return isOfRegistry ? `^${version}` : resolved;
+}
+
+function readIfAny(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
   }
 }

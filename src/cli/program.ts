@@ -23,8 +23,8 @@ import { addTimeline } from './commands/timeline';
 import { addStats } from './commands/stats';
 import { addWeb } from './commands/web';
 import { addWorker } from './commands/worker';
-import { createContext, type GlobalOptions } from './context';
-import { manifest } from './own-modules';
+import { asTyped, createContext, type GlobalOptions } from './context';
+import { manifest, programName } from './own-modules';
 import { createScreen, createStyle, type Sink, wantsColor } from './print/screen';
 import type { Keyboard } from './review/terminal';
 import { EXIT, exitCodeOf } from './exit-codes';
@@ -44,7 +44,7 @@ const ABOUT = `Durable agents on Temporal whose dangerous tool calls need a pers
 
 const EXIT_CODES = `
 Any unique prefix of an id works.
-Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no server, 6 still waiting for a person.`;
+Exit codes: 0 done, 1 failed, 2 usage, 3 decision refused, 4 not found, 5 no server, 6 still waiting for a person or a worker.`;
 
 const COMMANDS = [
   addInit,
@@ -102,9 +102,15 @@ export function createProgram({ out, err, env, keyboard }: Streams): Command {
       outputError: () => undefined,
     });
   const options = (): GlobalOptions => program.opts<GlobalOptions>();
-  const context = createContext({ screen, env, keyboard, options });
+  const typed = (sentence: string): string => typedHere(sentence, program, env);
+  const context = createContext({ screen, env, keyboard, options, typed });
   for (const add of COMMANDS) add(program, context);
   return program;
+}
+
+function typedHere(sentence: string, program: Command, env: NodeJS.ProcessEnv): string {
+  const names = program.commands.map((command) => command.name());
+  return asTyped(sentence, programName(env), names);
 }
 
 /** Runs a command line and resolves with the exit code. Errors are printed to stderr. */
@@ -121,7 +127,8 @@ export async function runProgram(args: readonly string[], streams: Streams): Pro
     const error = explainMissing(thrown);
     const { err, env } = streams;
     const style = createStyle(wantsColor(err, env));
-    const lines = errorLines(error, { style, debug: (env['COUNTERSIGN_DEBUG'] ?? '') !== '' });
+    const typed = (sentence: string): string => typedHere(sentence, program, env);
+    const lines = errorLines(error, { style, typed, debug: (env['COUNTERSIGN_DEBUG'] ?? '') !== '' });
     for (const line of lines) err.write(`${safeLine(line, style.color)}\n`);
     return exitCodeOf(error);
   }
@@ -135,8 +142,9 @@ export async function main(): Promise<void> {
   // A reader that stops early, such as `head`, is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    unlessClosed(error);
   });
+  process.stderr.on('error', unlessClosed);
   const code = await runProgram(process.argv.slice(2), {
     out: process.stdout,
     err: process.stderr,
@@ -145,4 +153,9 @@ export async function main(): Promise<void> {
   });
   process.exitCode ??= code;
   if (process.exitCode !== EXIT.done) setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
+}
+
+/** Nobody reads what is written to a terminal that was closed. SIGHUP comes too, and ends the command in good order. */
+function unlessClosed(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EIO') throw error;
 }

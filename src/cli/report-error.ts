@@ -8,18 +8,20 @@ import { Interrupted } from './review/terminal';
 /** How to print an error. */
 export interface ReportOptions {
   style: Style;
+  /** A sentence with our commands as a person types them here. */
+  typed(sentence: string): string;
   /** With the stack trace; for us and for bug reports. */
   debug: boolean;
 }
 
 /** An error as lines for stderr: what happened, what to do, its code. None for a help text: that was printed already. */
-export function errorLines(error: unknown, { style, debug }: ReportOptions): string[] {
+export function errorLines(error: unknown, { style, typed, debug }: ReportOptions): string[] {
   if (error instanceof CommanderError && error.exitCode === 0) return [];
   if (error instanceof Interrupted) return ['', error.message];
   const { message, hint, code } = describe(error);
   const lines = [
     ...escapeLines(message, style.mark).map((line, at) => (at === 0 ? style.bad(line) : line)),
-    ...(hint === undefined ? [] : escapeLines(sentence(hint), style.mark)),
+    ...(hint === undefined ? [] : escapeLines(typed(sentence(hint)), style.mark)),
     style.quiet(`[${code}]`),
   ];
   return debug && error instanceof Error ? [...lines, ...stackLines(error)] : lines;

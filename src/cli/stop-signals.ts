@@ -2,7 +2,7 @@ import { EXIT } from './exit-codes';
 
 /** What ends a long-running command. */
 export interface StopSignals {
-  /** Resolves with the first SIGINT or SIGTERM. */
+  /** Resolves with the first signal. */
   asked: Promise<NodeJS.Signals>;
   /** Aborts at the same time. */
   signal: AbortSignal;
@@ -10,9 +10,10 @@ export interface StopSignals {
   release(): void;
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** A terminal that closes sends SIGHUP. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Takes SIGINT and SIGTERM: the first asks to end in good order, the second ends at once. */
+/** Takes these signals: the first asks to end in good order, the second ends at once. */
 export function takeStopSignals(onSecond: () => void): StopSignals {
   const controller = new AbortController();
   let first: (signal: NodeJS.Signals) => void = () => undefined;

@@ -36,6 +36,7 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
       turn,
       signal: stop.signal,
       ...defined({ waitMs }),
+      isServed: async () => (await client.pendingActivities(turn)).idleQueues.length === 0,
       onEvent: (event, now) => {
         seen++;
         if (json) context.screen.jsonLine(event);
@@ -73,11 +74,11 @@ function printEvent(
   if (lines.length > 0) screen.lines([...lines, '']);
 }
 
-async function noteSilence(client: Countersign, view: TurnView, { screen }: Context): Promise<void> {
+async function noteSilence(client: Countersign, view: TurnView, { screen, typed }: Context): Promise<void> {
   if (waitsForPerson(view)) return;
   const pending = await client.pendingActivities(view.turn);
   const lines = pendingLines(pending, Date.now());
-  for (const line of lines) screen.note(screen.style.quiet(`… ${line}`));
+  for (const line of lines) screen.note(screen.style.quiet(`… ${typed(line)}`));
 }
 
 function conclude(end: FollowEnd, view: TurnView, context: Context): void {
@@ -96,6 +97,10 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
       data: { open },
     });
   }
+  if (end === 'unserved')
+    throw new CountersignError('still_waiting', `${view.turn} still waits for a worker`, {
+      hint: 'Start one with `countersign worker`; the turn goes on by itself then.',
+    });
   if (view.status === 'answered') return;
   throw new CountersignError(
     'turn_failed',
@@ -113,14 +118,16 @@ interface FollowPlan {
   onEvent(event: TurnEvent, view: TurnView): void;
   /** Called when nothing happened for a while although the turn runs. */
   onSilence(view: TurnView): Promise<void>;
-  /** Give up waiting for a person after this many milliseconds; absent: never. */
+  /** Give up waiting for a person, or for a worker, after this many milliseconds; absent: never. */
   waitMs?: number;
+  /** Whether workers take the turn's work. Asked once that time is over. */
+  isServed(): Promise<boolean>;
   /** Ends the following. */
   signal: AbortSignal;
 }
 
-/** How following ended. `waiting`: a person did not decide in time. */
-type FollowEnd = 'ended' | 'waiting' | 'interrupted';
+/** How following ended. `waiting`: a person did not decide in time; `unserved`: no worker was there in time. */
+type FollowEnd = 'ended' | 'waiting' | 'unserved' | 'interrupted';
 
 /** The first silence is reported soon, later ones less often. */
 const SILENCE_MS = [3_000, 15_000, 60_000] as const;
@@ -134,12 +141,18 @@ export async function followTurn(
   const stop = new AbortController();
   const signal = AbortSignal.any([plan.signal, stop.signal]);
   let isLate = false;
-  const tooLate = (): boolean => isLate && waitsForPerson(live.current());
-  const timer = startTimer(plan.waitMs, () => {
+  let isServed = true;
+  const tooLate = (): boolean => isLate && (waitsForPerson(live.current()) || !isServed);
+  const giveUp = async (): Promise<void> => {
     isLate = true;
+    if (!tooLate()) isServed = await plan.isServed();
     if (tooLate()) stop.abort();
+  };
+  const timer = startTimer(plan.waitMs, () => void giveUp().catch(() => undefined));
+  const silence = watchSilence(async () => {
+    await plan.onSilence(live.current());
+    if (isLate) await giveUp();
   });
-  const silence = watchSilence(() => plan.onSilence(live.current()));
   try {
     for await (const event of client.follow(plan.turn, { signal })) {
       silence.broken();
@@ -151,17 +164,15 @@ export async function followTurn(
     clearTimeout(timer);
     silence.end();
   }
-  return { end: howItEnded(live.current(), plan.signal), view: live.current() };
+  const view = live.current();
+  if (view.endedAt !== null) return { end: 'ended', view };
+  if (plan.signal.aborted) return { end: 'interrupted', view };
+  return { end: isServed ? 'waiting' : 'unserved', view };
 }
 
 /** Whether only a person can move the turn on, according to the record. */
 function waitsForPerson({ status }: TurnView): boolean {
   return status === 'waiting' || status === 'in_doubt';
-}
-
-function howItEnded(view: TurnView, signal: AbortSignal): FollowEnd {
-  if (view.endedAt !== null) return 'ended';
-  return signal.aborted ? 'interrupted' : 'waiting';
 }
 
 function startTimer(ms: number | undefined, act: () => void): NodeJS.Timeout | undefined {

@@ -21,7 +21,7 @@ import { readHistories, readHistory, readRunEvents, readTimeline, readTurn } fro
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { countWaiting, readInbox } from './inbox';
-import { decideCall, resolveCall } from './decide';
+import { decideCall, resolveCall, takenOrThrow } from './decide';
 import { findTurn } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
 import { listRuns, listTurns } from './list';
@@ -166,6 +166,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     reset: (plan, reason = {}) => resetTurn(context, plan, reason),
     find: (prefix) => findTurn(context, prefix),
     decide: (turn, decision) => decideCall(context, turn, decision),
+    decideOrThrow: async (turn, decision) => takenOrThrow(await decideCall(context, turn, decision)),
     resolve: (turn, resolution) => resolveCall(context, turn, resolution),
     cancel: (turn, reason) => cancelTurn(context, turn, reason),
     abandon: (turn, abandonment) => abandonTurn(context, turn, abandonment),

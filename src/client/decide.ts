@@ -22,7 +22,7 @@ import { type TurnView, viewOf, type CallView } from '../history/view';
 import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
 import { isServed } from './pending';
-import type { Answer } from './types';
+import type { Answer, TakenAnswer } from './types';
 import { is } from '../history/fold/guards';
 import { isNotFound } from './control-turn';
 import { digestJson } from '../contract/digest';
@@ -41,6 +41,13 @@ export function decideCall(context: ClientContext, turn: string, decision: Decis
   const content = identified(decision);
   const message: Message = { turn, update: UPDATES.decide, signal: SIGNALS.approval, content };
   return send(context, message, (view) => answerDecision(view, content));
+}
+
+/** @throws CountersignError with the code of a refusal. */
+export function takenOrThrow(answer: Answer): TakenAnswer {
+  if (answer.status !== 'refused') return answer;
+  const { verdict } = answer;
+  throw new CountersignError(verdict.code, verdict.message, { data: { verdict } });
 }
 
 /** Resolves a call in doubt; as `decideCall`. */

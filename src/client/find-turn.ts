@@ -1,5 +1,6 @@
 import { describeTurn } from '../history/read';
-import { isTurnId, checkTurnId } from './start-turn';
+import { quoted } from './list';
+import { checkTurnId, mayBeId } from './start-turn';
 import { CountersignError } from '../contract/errors';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { ask, turnNotFound } from '../history/server-errors';
@@ -12,7 +13,7 @@ const CANDIDATES = 10;
 export async function findTurn(context: ClientContext, prefix: string): Promise<string> {
   // Text that looks like an option is a usage error, not a missing turn.
   if (prefix.startsWith('-')) checkTurnId(prefix);
-  if (!isTurnId(prefix)) throw turnNotFound(JSON.stringify(prefix));
+  if (!mayBeId(prefix)) throw turnNotFound(JSON.stringify(prefix));
   // Visibility lags behind a turn that was just started; asking for the exact id does not.
   if (await isTurn(context, prefix)) return prefix;
   const [found, ...others] = await startingWith(context, prefix);
@@ -29,7 +30,7 @@ export async function isTurn(context: ClientContext, turn: string): Promise<bool
 
 async function startingWith(context: ClientContext, prefix: string): Promise<string[]> {
   const ours = `(WorkflowType = '${WORKFLOWS.turn}' OR ${SEARCH_ATTRIBUTES.agent} IS NOT NULL)`;
-  const query = `${ours} AND WorkflowId STARTS_WITH '${prefix}'`;
+  const query = `${ours} AND WorkflowId STARTS_WITH ${quoted(prefix)}`;
   return ask(context, `looking for turn ${prefix}`, async () => {
     const ids = new Set<string>();
     for await (const { workflowId } of context.lister.workflow.list({ query, pageSize: 100 })) {

@@ -24,6 +24,7 @@ export type {
   RunSummary,
   StartedTurn,
   StartRequest,
+  TakenAnswer,
   TurnSummary,
 } from './types';
 export type {

@@ -1,4 +1,4 @@
-import { isTurnId } from './start-turn';
+import { mayBeId } from './start-turn';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { TURN_STATES } from '../contract/turn';
@@ -18,8 +18,10 @@ export async function listTurns(context: ClientContext, query: ListQuery): Promi
   const { limit = LIMIT, search } = query;
   return ask(context, 'listing turns', async () => {
     if (search === undefined) return collectTurns(context, turnQuery(query), { limit });
-    const byId = isTurnId(search)
-      ? await collectTurns(context, `${turnQuery(query)} AND WorkflowId STARTS_WITH '${search}'`, { limit })
+    const byId = mayBeId(search)
+      ? await collectTurns(context, `${turnQuery(query)} AND WorkflowId STARTS_WITH ${quoted(search)}`, {
+          limit,
+        })
       : [];
     const byPrompt = await collectTurns(context, turnQuery(query), { limit, words: search.toLowerCase() });
     const found = new Map([...byId, ...byPrompt].map((turn) => [turn.turn, turn]));

@@ -8,6 +8,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
 import { originOf } from '../contract/fork';
+import { LIMITS } from '../contract/limits';
 import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes } from '../contract/transcript';
 import type { TurnInput } from '../contract/turn';
@@ -22,8 +23,6 @@ import { decodeRuns, readHistories } from '../history/read';
 /** A prompt is one payload, and the transcript carries it through the whole turn. */
 const PROMPT_BYTES = 1024 * 1024;
 const AGENT_CHARS = 200;
-/** What visibility keeps of the prompt. */
-const MEMO_CHARS = 200;
 const SUMMARY_CHARS = 100;
 const NOT_READY_WAIT_MS = 500;
 const START_MS = 10_000;
@@ -90,7 +89,7 @@ async function startOnce(
       workflowIdConflictPolicy: 'FAIL',
       typedSearchAttributes: attributesOf(agent),
       memo: {
-        [MEMO.prompt]: prompt.slice(0, MEMO_CHARS),
+        [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
         ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
       },
       staticSummary: summaryOf(agent, prompt, fork?.of),
@@ -137,8 +136,8 @@ async function historiesOf(
   throw new CountersignError('usage', 'a fork is of a turn or of an exported history, one of them');
 }
 
-/** No `/`: `<turn>/<call>` names a call. No quotes: ids stand in visibility queries. */
-const TURN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
+/** No `/`: `<turn>/<call>` names a call. */
+const TURN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 
 /** Draws an id: by time first, so that newer turns sort after older ones. */
 export function drawTurnId(now = Date.now()): string {
@@ -147,14 +146,22 @@ export function drawTurnId(now = Date.now()): string {
     .padStart(4, '0')}`;
 }
 
-/** Whether text can be a turn's id, or the beginning of one. */
+/** Whether text can be the id of a turn that the client starts. */
 export function isTurnId(text: string): boolean {
   return TURN_ID.test(text);
+}
+
+/** Temporal takes any text as an id. The command line reads a `/` as the beginning of a call, and words between blanks as several. */
+const ANY_ID = /^[^\p{C}\s/]{1,1000}$/u;
+
+/** Whether text can be the id of a turn or of another workflow that gates calls, or the beginning of one. */
+export function mayBeId(text: string): boolean {
+  return ANY_ID.test(text);
 }
 
 /** @throws CountersignError `usage` for what cannot be an id. */
 export function checkTurnId(id: string): string {
   if (isTurnId(id)) return id;
-  const hint = 'use letters, digits, ".", "_" and "-", at most 200, with a letter or digit first';
+  const hint = 'use letters, digits, ".", "_", ":" and "-", at most 200, with a letter or digit first';
   throw new CountersignError('usage', `${JSON.stringify(id)} cannot be the id of a turn`, { hint });
 }

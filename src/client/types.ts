@@ -36,7 +36,7 @@ export interface ConnectOptions {
 export interface StartRequest {
   agent: string;
   prompt: string;
-  /** Letters, digits, `.`, `_` and `-`, at most 200; never used before. @default `turn-` and a sortable random part */
+  /** Letters, digits, `.`, `_`, `:` and `-`, at most 200; never used before. @default `turn-` and a sortable random part */
   id?: string;
   /** @default `countersign` */
   taskQueue?: string;
@@ -84,6 +84,9 @@ export type Answer =
   | { status: 'accepted'; verdict: Accepted }
   | { status: 'refused'; verdict: Refused }
   | { status: 'recorded'; decisionId: string };
+
+/** An answer that is not a refusal. */
+export type TakenAnswer = Exclude<Answer, { status: 'refused' }>;
 
 /** One line of the inbox: a request or a call in doubt. Everything that visibility knows of it; details come from `view`. */
 export interface InboxItem extends OpenItem {
@@ -237,6 +240,13 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`, `server_failed`, `signals_full`.
    */
   decide(turn: string, decision: Decision): Promise<Answer>;
+  /**
+   * As `decide`, but a refusal is an error with the refusal's own code; `data.verdict` has all of it.
+   *
+   * @throws CountersignError `unknown_call`, `already_decided`, `stale_args`, `invalid_arguments`, `expired`, `malformed`,
+   * `cancelled`, and those of `decide`.
+   */
+  decideOrThrow(turn: string, decision: Decision): Promise<TakenAnswer>;
   /** Resolves a call in doubt. As `decide`. */
   resolve(turn: string, resolution: Resolution): Promise<Answer>;
   /**

@@ -1,8 +1,9 @@
+import { REFUSAL_CODES } from './decision';
 import { isObject } from './json';
 
 /**
  * Every code a CountersignError can have; each has a page at `docs/errors/<code>.md`.
- * Codes of call results (`ToolErrorCode`) and of refused decisions (`RefusalCode`) have pages there too.
+ * Codes of call results (`ToolErrorCode`) have pages there too.
  */
 export const ERROR_CODES = [
   'usage',
@@ -58,6 +59,7 @@ export const ERROR_CODES = [
   'not_json',
   'too_large',
   'too_many_attempts',
+  ...REFUSAL_CODES,
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 

@@ -50,6 +50,8 @@ export const LIMITS = {
   memoBytes: 4 * KIB,
   /** One call that a user's workflow gates, with arguments and preview: the memo holds it while it is open. */
   gateRequestBytes: 16 * KIB,
+  /** Characters of the prompt in the memo, which lists show. */
+  promptCharacters: 200,
   /** Requests named in the memo; the rest is a count. */
   memoRequests: 20,
   /** Verdicts on signals that the memo keeps. */

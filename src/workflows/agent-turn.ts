@@ -19,7 +19,7 @@ import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
 import { carriedDecisions, markChanged } from './approvals/state';
 import { makeTurn, type Turn, type TurnRuntime } from './turn';
-import { Publisher } from './publish';
+import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
 import { modelFailure } from './outcome';
 import { Step, applySeedStep } from './step';
@@ -33,6 +33,7 @@ import { appendResults, applyThink, think } from './think';
 export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   refuseRetryPolicy();
   refuseOtherInput(input);
+  publishScheduled(input);
   const turn = makeTurn(input, workflowInfo().originalExecutionRunId);
   const publisher = new Publisher(turn, (open) => currentDetails(open, turn.step));
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });

@@ -3,18 +3,31 @@ import {
   SearchAttributeType,
   type SearchAttributeUpdatePair,
 } from '@temporalio/common';
-import { setCurrentDetails, upsertMemo, upsertSearchAttributes } from '@temporalio/workflow';
+import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { LIMITS } from '../contract/limits';
 import { MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
-import type { TurnState } from '../contract/turn';
+import type { TurnInput, TurnState } from '../contract/turn';
 import type { ApprovalContext, CallState } from './approvals/state';
 import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';
 
+/** Temporal sets it where a schedule started the workflow. */
+const SCHEDULE = defineSearchAttributeKey('TemporalScheduledById', SearchAttributeType.KEYWORD);
+
 const KEYS = {
+  agent: defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD),
   state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
   pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
   tools: defineSearchAttributeKey(SEARCH_ATTRIBUTES.tools, SearchAttributeType.KEYWORD_LIST),
   deadline: defineSearchAttributeKey(SEARCH_ATTRIBUTES.deadline, SearchAttributeType.DATETIME),
 };
+
+/** Writes what lists show of a turn that a schedule started; our client writes it with the start. */
+export function publishScheduled({ agent, prompt }: TurnInput): void {
+  const { typedSearchAttributes: set } = workflowInfo();
+  if (set.get(SCHEDULE) === undefined || set.get(KEYS.agent) !== undefined) return;
+  upsertSearchAttributes([{ key: KEYS.agent, value: agent }, ...attributesOf([], 'running')]);
+  upsertMemo({ [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters) });
+}
 
 /**
  * Shows what waits for a person to visibility and Temporal's UI: memo, search attributes and current details. It writes only

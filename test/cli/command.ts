@@ -37,6 +37,7 @@ export async function runCommand(
     options: () => ({}),
     withClient: (use) => use(client),
     command: (line) => `cs ${line}`,
+    typed: (sentence) => sentence,
   });
   await program.parseAsync(args, { from: 'user' });
   return { printed: screen.printed, asked };

@@ -44,7 +44,7 @@ describe('exit codes', () => {
 
 describe('errors as a person reads them', () => {
   const tell = (error: unknown, debug = false): string[] =>
-    errorLines(error, { style: createStyle(false), debug });
+    errorLines(error, { style: createStyle(false), debug, typed: (text) => text });
 
   it.each<[string, unknown, string[]]>([
     [

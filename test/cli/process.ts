@@ -11,8 +11,8 @@ export interface Ended {
 
 /** A command that runs. */
 export interface RunningCommand {
-  /** Ends it as Ctrl-C does, as an operator does, or as a power cut does; or stops it for a while. */
-  signal(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
+  /** Ends it as Ctrl-C does, as an operator, a closed terminal or a power cut does; or stops it for a while. */
+  signal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
   /** What it has printed to stdout so far. */
   out(): string;
   /** The same of stderr. */

@@ -37,12 +37,13 @@ const client = (events: TurnEvent[], open = false): Pick<Countersign, 'follow'> 
 
 const follow = async (
   from: ReturnType<typeof client>,
-  plan: { waitMs?: number; signal?: AbortSignal } = {},
+  plan: { waitMs?: number; signal?: AbortSignal; isServed?: () => Promise<boolean> } = {},
 ) => {
   const seen: string[] = [];
   const { end, view } = await followTurn(from, {
     turn: 't',
     signal: new AbortController().signal,
+    isServed: () => Promise.resolve(true),
     onSilence: () => Promise.resolve(),
     onEvent: (event) => seen.push(event.type),
     ...plan,
@@ -88,6 +89,14 @@ describe('following a turn', () => {
       },
     };
     await expect(follow(slow, { waitMs: 1 })).resolves.toMatchObject({ end: 'ended' });
+  });
+
+  it('gives up when no worker is there', async () => {
+    const isServed = () => Promise.resolve(false);
+    await expect(follow(client([START], true), { waitMs: 20, isServed })).resolves.toMatchObject({
+      end: 'unserved',
+      status: 'running',
+    });
   });
 
   it('ends when it is interrupted, whatever the turn does', async () => {

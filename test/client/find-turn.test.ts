@@ -17,7 +17,8 @@ function contextOf(workflows: Record<string, 'turn' | 'gated' | 'other'>): {
   };
   const list = async function* ({ query }: { query: string }) {
     queries.push(query);
-    const [, prefix = ''] = /STARTS_WITH '(.*)'/.exec(query) ?? [];
+    const [, quoted = ''] = /STARTS_WITH '(.*)'/.exec(query) ?? [];
+    const prefix = quoted.replaceAll("\\'", "'");
     for (const workflowId of Object.keys(workflows)) if (workflowId.startsWith(prefix)) yield { workflowId };
   };
   const context = {
@@ -55,6 +56,17 @@ test('a prefix finds the one turn that begins with it', async () => {
   expect(queries).toEqual([expect.stringContaining("WorkflowId STARTS_WITH 'turn-'")]);
 });
 
+test.each([
+  ['a schedule gave it', 'daily-2026-11-22T09:09:30Z', 'daily-2026-11-22T'],
+  ['it has a quote', "order's", "order'"],
+  ['it has other letters', 'заказ-1', 'заказ'],
+])('an id is found by its beginning: %s', async (_, id, prefix) => {
+  const { context, queries } = contextOf({ [id]: 'turn' });
+  expect(await findTurn(context, prefix)).toBe(id);
+  expect(await findTurn(context, id)).toBe(id);
+  expect(queries).toHaveLength(1);
+});
+
 test('a prefix of several turns names some of them', async () => {
   const ids = Array.from({ length: 12 }, (_, index) => `turn-${String(index).padStart(2, '0')}`);
   const { context } = contextOf(Object.fromEntries(ids.map((id) => [id, 'turn'])));
@@ -68,6 +80,7 @@ test('a prefix of several turns names some of them', async () => {
 test.each([
   ['no turn begins with', 'nothing', 'turn_not_found'],
   ['cannot be an id', "a' OR ''='", 'turn_not_found'],
+  ['names a path', 'a/b', 'turn_not_found'],
   ['is empty', '', 'turn_not_found'],
   ['looks like an option', '--jsn', 'usage'],
 ])('text that %s is refused', async (_, text, code) => {

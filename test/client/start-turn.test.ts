@@ -67,9 +67,12 @@ test('drawn ids are ids, differ, and sort by time', () => {
   expect(new Set(Array.from({ length: 50 }, () => drawTurnId(1))).size).toBeGreaterThan(40);
 });
 
-test.each(['a', 'turn-1', 'A.b_c-9', '0', 'x'.repeat(200)])('%s can be an id', (id) => {
-  expect(checkTurnId(id)).toBe(id);
-});
+test.each(['a', 'turn-1', 'A.b_c-9', 'daily-2026-11-22T09:09:30Z', '0', 'x'.repeat(200)])(
+  '%s can be an id',
+  (id) => {
+    expect(checkTurnId(id)).toBe(id);
+  },
+);
 
 test.each(['', ' ', '-a', '.a', 'a b', 'a/b', "a'b", 'a"b', 'é', 'a\n', 'x'.repeat(201)])(
   '%j cannot',

@@ -34,7 +34,7 @@ const cases: [string, () => Record<string, string>, RegExp][] = [
   [
     'nobody listens',
     () => ({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
-    /`countersign dev`, or set TEMPORAL_ADDRESS/i,
+    /`npx countersign dev`, or set TEMPORAL_ADDRESS/i,
   ],
   [
     'there is no such host',

@@ -185,7 +185,10 @@ describe('a turn, from the command line', () => {
     const short = await cli('approve', `${turn}/1.1`, '--saw', 'deadbeef');
     expect(short).toMatchObject({ code: 2, err: expect.stringContaining('16 hex digits') });
     const unseen = await cli('approve', `${turn}/1.1`);
-    expect(unseen).toMatchObject({ code: 2, err: expect.stringContaining(`countersign show ${turn}/1.1`) });
+    expect(unseen).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`countersign.js show ${turn}/1.1`),
+    });
     const asIs = await cli('approve', `${turn}/1.1`, '--yes');
     expect(asIs).toMatchObject({ code: 2, err: expect.stringContaining('--saw') });
   });
@@ -206,7 +209,7 @@ describe('a turn, from the command line', () => {
       async () => JSON.parse((await cli('show', turn, '--json')).out).status === 'in_doubt',
     );
     const misuse = await cli('approve', `${turn}/1.1`);
-    expect(misuse).toMatchObject({ code: 2, err: expect.stringContaining('countersign resolve') });
+    expect(misuse).toMatchObject({ code: 2, err: expect.stringContaining('countersign.js resolve') });
     const args = [
       'resolve',
       `${turn}/1.1`,
@@ -281,9 +284,19 @@ describe('dev', () => {
     const there = (...args: string[]) => runCli([...args, '--address', second.address]);
     expect((await approveSeen(there, `${turn}/1.1`)).code).toBe(0);
     expect((await runCli(['show', turn, '--follow', '--address', second.address])).code).toBe(0);
-    second.dev.signal('SIGINT');
+    // A terminal that closes leaves no server behind.
+    second.dev.signal('SIGHUP');
     expect((await second.dev.ended).code).toBe(0);
+    expect((await there('list')).code).toBe(5);
   }, 120_000);
+
+  it('refuses options of a server that it does not start', async () => {
+    const args = ['dev', 'agent.ts', '--address', testAddress(), '--data-dir', 'x'];
+    expect(await runCli(args, { cwd: directory })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`--data-dir has no effect: --address names ${testAddress()}`),
+    });
+  });
 });
 
 describe('the demo', () => {

@@ -24,6 +24,8 @@ export interface DocsPlace {
   stop(): Promise<void>;
 }
 
+const OWN_BIN = join('node_modules', '.bin');
+
 /** Makes the calls that the prompt spells, one a step, then tells the last result. */
 const AGENTS = `
 import {
@@ -122,7 +124,9 @@ export async function makePlace(): Promise<DocsPlace> {
 /** The examples, the agent of getting started under the name it says, and the programs that readers have. */
 async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-docs-'));
-  for (const name of ['bin', 'files']) await mkdir(join(folder, name));
+  for (const name of ['bin', 'files', 'node_modules', OWN_BIN]) await mkdir(join(folder, name));
+  // Where npm would put it, so that commands are printed as a reader types them.
+  await symlink(join(root, 'bin', 'countersign.js'), join(folder, OWN_BIN, 'countersign'));
   await cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
   const [first] = snippetsOf('ts').filter(({ page }) => page === 'docs/getting-started.md');
   await writeFile(join(folder, 'my-agent.ts'), first?.text ?? '');

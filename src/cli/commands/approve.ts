@@ -89,7 +89,7 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
     const call = findCall(view, named.call);
     const said = { approver: options.as ?? osUser(), ...defined({ reason: options.reason }) };
     const at = { ...context, screen: json ? beside(screen) : screen };
-    const subject: Subject = { client, turn, call, said, context: at };
+    const subject: Subject = { client, turn, agent: view.agent, call, said, context: at };
     const shown = { story: storyOf(view, call), ...(await changedIn(client, view)) };
     const approval = { choice, edit, patch, yes, ...shown, ...defined({ saw }) };
     const { answer, what } = await approveCall(subject, approval, keyboard);

@@ -30,8 +30,12 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
   const { reason, as, json = false } = options;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
-    const call = findCall(await client.view(turn), named.call);
-    const subject: Subject = { client, turn, call, said: { approver: as ?? osUser(), reason }, context };
+    const view = await client.view(turn);
+    const said = { approver: as ?? osUser(), reason };
+    const subject: Subject = {
+      ...{ client, turn, said, context },
+      ...{ agent: view.agent, call: findCall(view, named.call) },
+    };
     const answer = await decide(subject, { decision: 'denied' });
     reportAnswer(answer, { id: idOf(subject), json }, context.screen);
   });

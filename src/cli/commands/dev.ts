@@ -13,12 +13,12 @@ import {
   workerLines,
   type WorkerOptions,
 } from './worker';
-import { readCount } from '../options';
+import { readCount, usageError } from '../options';
 import { type OpenWebInbox, readPort, withWebInbox } from '../open-web-inbox';
 import { takeStopSignals } from '../stop-signals';
 
 interface DevOptions extends WorkerOptions {
-  port: string;
+  port?: string;
   uiPort?: string;
   dataDir?: string;
   web: boolean;
@@ -35,7 +35,7 @@ export function addDev(program: Command, context: Context): void {
   program
     .command('dev [config]')
     .description("run a Temporal server with Temporal's own UI, a worker and the web inbox, until Ctrl-C")
-    .option('--port <port>', 'port of the server', String(PORT))
+    .option('--port <port>', `port of the server (default: ${PORT})`)
     .option('--ui-port <port>', `port of Temporal's own UI (default: ${UI_PORT}, or a free one)`)
     .option('--data-dir <folder>', 'folder for the data of the server (default: .countersign)')
     .option('--no-web', 'without the web inbox')
@@ -65,10 +65,11 @@ interface DevServer {
 async function dev(named: string | undefined, options: DevOptions, context: Context): Promise<void> {
   const loaded = await loadConfig(named);
   const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
-  const wanted = { port: readCount(options.port, '--port'), ...defined({ uiPort }) };
+  const port = options.port === undefined ? PORT : readCount(options.port, '--port');
+  const wanted = { port, ...defined({ uiPort }) };
   const web = options.web ? { ...readPort(options.webPort, '--web-port') } : undefined;
   const stop = takeStopSignals(() => undefined);
-  const server = await openServer(wanted, resolve(options.dataDir ?? '.countersign'), context);
+  const server = await openServer(wanted, options, context);
   try {
     if (stop.signal.aborted) return;
     const work = async (inbox?: OpenWebInbox): Promise<void> => {
@@ -89,14 +90,29 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
   }
 }
 
-async function openServer(wanted: Ports, dataDir: string, context: Context): Promise<DevServer> {
+async function openServer(wanted: Ports, options: DevOptions, context: Context): Promise<DevServer> {
   const { address, namespace } = context.options();
-  if (address !== undefined) return foreign(address, namespace ?? 'default');
+  if (address !== undefined) {
+    assertNoOwnServer(options, `--address names ${address}`);
+    return foreign(address, namespace ?? 'default');
+  }
   const { resolveEngine } = await import('../../engine/resolve.js');
   const progress = (line: string): void => context.screen.note(line);
   const engine = await resolveEngine(context.env, { progress });
-  if (engine.kind === 'existing') return foreign(engine.address, namespace ?? engine.namespace);
+  if (engine.kind === 'existing') {
+    assertNoOwnServer(options, `TEMPORAL_ADDRESS or temporal.toml names ${engine.address}`);
+    return foreign(engine.address, namespace ?? engine.namespace);
+  }
+  const dataDir = resolve(options.dataDir ?? '.countersign');
   return ownServer(engine.binary, dataDir, { ...wanted, ...defined({ namespace }) }, progress);
+}
+
+/** @throws CountersignError `usage` for options of a server of our own, where another one is used. */
+function assertNoOwnServer({ port, uiPort, dataDir }: DevOptions, why: string): void {
+  const [given] = Object.keys(defined({ port, 'ui-port': uiPort, 'data-dir': dataDir }));
+  if (given === undefined) return;
+  const hint = `Leave --${given} out to use that server, or unset what names it to start one.`;
+  throw usageError(`--${given} has no effect: ${why}, so no server is started`, hint);
 }
 
 /** A server that the settings name: it is used and never stopped. */

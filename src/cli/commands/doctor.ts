@@ -24,7 +24,7 @@ export function addDoctor(program: Command, context: Context): void {
 async function doctor(named: string | undefined, json: boolean, context: Context): Promise<void> {
   const findings = await examine(named, context);
   if (json) context.screen.json(findings);
-  else context.screen.lines(findingLines(findings, context.screen));
+  else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
   process.exitCode = verdictOf(findings);
 }
 

@@ -62,7 +62,10 @@ export function addFork(program: Command, context: Context): void {
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: that of the turn)')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--detach', 'only start it and print its id')
-    .option('--wait <time>', 'exit with 6 if the turn still waits for a person after this time, such as 10m')
+    .option(
+      '--wait <time>',
+      'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
+    )
     .option('--json', 'print JSON: one event a line, then the comparison; with --detach the ids')
     .action((target: string, options: ForkOptions) => fork(target, options, context));
 }

@@ -1,12 +1,15 @@
+import { execFile } from 'node:child_process';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { readdirSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
 import { shellWord } from '../../contract/text/shell-word';
 import type { Context } from '../context';
 import { CountersignError, errnoOf } from '../../contract/errors';
 import { fileReason } from '../files';
-import { manifest, ROOT } from '../own-modules';
+import { manifest, packageSource, ROOT } from '../own-modules';
 
 /** One file of a new project; `path` is relative to it. */
 interface ProjectFile {
@@ -25,9 +28,9 @@ const RENAMED: Readonly<Record<string, string>> = {
   'manifest.json': 'package.json',
 };
 
-/** The files of a new project in a directory, with its name and our versions filled in. */
-export function projectFiles(directory: string): ProjectFile[] {
-  const facts = { name: packageName(directory), ...versions() };
+/** The files of a new project in a directory, with its name, our versions and where this package comes from filled in. */
+export function projectFiles(directory: string, countersign: string): ProjectFile[] {
+  const facts = { name: packageName(directory), countersign, ...versions() };
   return readdirSync(TEMPLATE, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
@@ -42,12 +45,12 @@ function fill(text: string, facts: Record<string, string>): string {
   return text.replace(/\{\{(\w+)\}\}/g, (mark, name: string) => facts[name] ?? mark);
 }
 
-function versions(): Record<'version' | 'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
-  const { version, dependencies, peerDependencies } = manifest();
+function versions(): Record<'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
+  const { dependencies, peerDependencies } = manifest();
   const of = (name: string): string => dependencies[name] ?? '';
   const peer = (name: string): string => peerDependencies[name] ?? '';
   return {
-    ...{ version, zod: of('zod'), jiti: of('jiti') },
+    ...{ zod: of('zod'), jiti: of('jiti') },
     ...{ sdk: peer('@temporalio/worker'), protobufjs: peer('protobufjs') },
   };
 }
@@ -63,23 +66,33 @@ function packageName(directory: string): string {
   return name === '' || name === manifest().name ? 'my-agent' : name;
 }
 
+interface InitOptions {
+  from?: string;
+  json?: boolean;
+}
+
 /** `init [directory]`. */
 export function addInit(program: Command, context: Context): void {
   program
     .command('init [directory]')
     .description('write a small project that works at once: agent, config, test, scripts')
+    .option(
+      '--from <source>',
+      'where it gets countersign: a version, tarball, folder or URL (default: as this one was installed)',
+    )
     .option('--json', 'print the names of the files as JSON')
-    .action((directory: string | undefined, { json = false }: { json?: boolean }) =>
-      init(directory ?? '.', json, context),
+    .action((directory: string | undefined, options: InitOptions) =>
+      init(directory ?? '.', options, context),
     );
 }
 
-async function init(named: string, json: boolean, { screen }: Context): Promise<void> {
+async function init(named: string, { from, json = false }: InitOptions, { screen }: Context): Promise<void> {
   const directory = resolve(named);
   await assertEmpty(directory, named === '.' ? 'this directory' : named);
-  const files = projectFiles(directory);
+  const { countersign, packed } = await sourceFor(directory, from);
+  const files = projectFiles(directory, countersign);
   await writeFiles(directory, files);
-  const paths = files.map(({ path }) => path);
+  const paths = [...files.map(({ path }) => path), ...packed];
   if (json) return screen.json({ directory, files: paths });
   const { good, link } = screen.style;
   const there = relative(process.cwd(), directory);
@@ -91,6 +104,42 @@ async function init(named: string, json: boolean, { screen }: Context): Promise<
     'Next:',
     ...[...(there === '' ? [] : [`cd ${shellWord(there)}`]), ...steps].map((step) => `  ${link(step)}`),
   ]);
+}
+
+/** How a project asks for this package, and the name of the tarball that was put into it for that. */
+interface ProjectSource {
+  countersign: string;
+  packed: string[];
+}
+
+/**
+ * What is not on the registry goes into the project as a tarball: it can then be moved and shared, and npm installs it as it
+ * installs any other package. A linked folder would bring its own copy of Temporal's SDK.
+ */
+async function sourceFor(directory: string, from: string | undefined): Promise<ProjectSource> {
+  const source = from ?? packageSource() ?? ROOT;
+  const path = source.replace(/^file:/, '');
+  const found = await stat(path).catch((error: unknown) => {
+    if (path !== source) throw cannot(`read ${path}`, error);
+  });
+  if (found === undefined) return { countersign: source, packed: [] };
+  try {
+    await mkdir(directory, { recursive: true });
+    const tarball = found.isFile() ? basename(path) : await pack(path, directory);
+    if (found.isFile()) await copyFile(path, join(directory, tarball));
+    return { countersign: `file:${tarball}`, packed: [tarball] };
+  } catch (error) {
+    throw cannot(`put ${path} into ${directory}`, error);
+  }
+}
+
+const packSchema = z.array(z.object({ filename: z.string() })).min(1);
+
+/** Packs a folder as npm would publish it. Its name in the directory. */
+async function pack(folder: string, directory: string): Promise<string> {
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: folder });
+  return packSchema.parse(JSON.parse(stdout))[0]?.filename ?? '';
 }
 
 /** What an otherwise empty directory may hold. */

@@ -98,7 +98,7 @@ async function reviewOne(review: Review, item: InboxItem, queue: Queue): Promise
     if (call === undefined) return 'gone';
     const act = await askAct(review, item, call);
     if (act === 'next' || act === 'back' || act === 'quit') return act;
-    const way = act === 'show' ? 'stays' : await carryOut(review, item.turn, call, act);
+    const way = act === 'show' ? 'stays' : await carryOut(review, item, call, act);
     if (way !== 'stays') return way;
     screen.line();
   }
@@ -144,12 +144,12 @@ function askAct(
 /** Does what was asked for. `stays` where the person gave it up, or the turn refused it: it is looked at again. */
 async function carryOut(
   review: Review,
-  turn: string,
+  { turn, agent }: InboxItem,
   call: CallView,
   act: DecidingAct,
 ): Promise<Way | 'stays'> {
   const { approver, context, terminal } = review;
-  const subject: Subject = { client: patient(review), turn, call, said: { approver }, context };
+  const subject: Subject = { client: patient(review), turn, agent, call, said: { approver }, context };
   try {
     const answer = await decideAs(act, subject, terminal);
     reportAnswer(answer, { id: idOf(subject), json: false }, context.screen);

@@ -21,12 +21,18 @@ export function addRun(program: Command, context: Context): void {
     .option('--detach', 'only start it and print its id')
     .option('--id <id>', 'the id of the turn; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .option('--wait <time>', 'exit with 6 if the turn still waits for a person after this time, such as 10m')
+    .option(
+      '--wait <time>',
+      'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
+    )
     .option('--json', 'print JSON: one event a line; with --detach the ids')
     .action((agent: string, prompt: string, options: RunOptions) =>
       run(agent, { prompt, ...options }, context),
     );
 }
+
+/** Also where nobody is to be waited for, a worker that has just started gets this long. */
+const READY_LEAST_MS = 2_000;
 
 async function run(agent: string, options: RunOptions & { prompt: string }, context: Context): Promise<void> {
   const { id, queue, detach, wait, json = false } = options;
@@ -34,11 +40,14 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
     throw usageError('--detach does not wait, so --wait has no meaning beside it');
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
   const prompt = await readText(options.prompt, 'the prompt');
-  await context.withClient(async (client) => {
-    const started = await client.start({ agent, prompt, ...defined({ id, taskQueue: queue }) });
-    if (detach !== true)
-      return watchTurn(client, { turn: started.turn, json, ...defined({ waitMs }) }, context);
-    if (json) context.screen.json(started);
-    else context.screen.line(escapeText(started.turn));
-  });
+  await context.withClient(
+    async (client) => {
+      const started = await client.start({ agent, prompt, ...defined({ id, taskQueue: queue }) });
+      if (detach !== true)
+        return watchTurn(client, { turn: started.turn, json, ...defined({ waitMs }) }, context);
+      if (json) context.screen.json(started);
+      else context.screen.line(escapeText(started.turn));
+    },
+    defined({ readyMs: waitMs === undefined ? undefined : Math.max(waitMs, READY_LEAST_MS) }),
+  );
 }

@@ -48,6 +48,6 @@ async function showTurn(client: Countersign, turn: string, json: boolean, contex
   if (json) return screen.json({ ...view, timeline: events, ...defined({ pending }) });
   screen.lines(turnLines(view, events, { ...placeOf(context), ...(await changedIn(client, view)) }));
   if (pending === undefined) return;
-  const lines = section('right now', pendingLines(pending, Date.now()), screen);
+  const lines = section('right now', pendingLines(pending, Date.now()).map(context.typed), screen);
   if (lines.length > 0) screen.lines(['', ...lines]);
 }

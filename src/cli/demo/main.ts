@@ -87,7 +87,7 @@ async function main(): Promise<number> {
     }
     const style = createStyle(wantsColor(process.stderr, process.env));
     const debug = (process.env['COUNTERSIGN_DEBUG'] ?? '') !== '';
-    for (const line of errorLines(error, { style, debug })) screen.note(line);
+    for (const line of errorLines(error, { style, debug, typed: (text) => text })) screen.note(line);
     return exitCodeOf(error);
   }
 }

@@ -20,12 +20,16 @@ export function diffLines(text: string, style: Style): string[] {
 }
 
 function planLines(plan: FilePlan, style: Style): string[] {
-  const path = escapeText(plan.path, style.mark);
+  return [...planHead(plan, style), ...plan.hunks.flatMap((hunk) => hunkLines(hunk, style))];
+}
+
+/** Which file a plan changes. */
+export function planHead({ path, baseHash, encoding }: FilePlan, style: Style): string[] {
+  const name = escapeText(path, style.mark);
   return [
-    style.strong(plan.baseHash === null ? '--- (new file)' : `--- ${path}`),
-    style.strong(`+++ ${path}`),
-    ...plan.hunks.flatMap((hunk) => hunkLines(hunk, style)),
-    ...(plan.encoding === 'latin1' ? [style.quiet('(not UTF-8: one character a byte)')] : []),
+    ...(encoding === 'latin1' ? [style.quiet('(not UTF-8: one character a byte)')] : []),
+    style.strong(baseHash === null ? '--- (new file)' : `--- ${name}`),
+    style.strong(`+++ ${name}`),
   ];
 }
 

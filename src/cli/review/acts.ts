@@ -9,7 +9,8 @@ import { defined } from '../../contract/defined';
 import type { Hunk } from '../../contract/plan';
 import type { CountersignError } from '../../contract/errors';
 import { usageError } from '../options';
-import { hunkLines } from '../print/diff';
+import { hunkLines, planHead } from '../print/diff';
+import { escapeText } from '../print/escape';
 
 /** What a person can do with the item that is looked at. */
 export type ReviewAct =
@@ -117,7 +118,7 @@ const QUESTIONS: Readonly<Record<ResolutionKind, string>> = {
 const HUNK_CHOICES: readonly Choice<HunkAnswer>[] = [
   { means: 'yes', keys: ['y', 'yes'], does: 'approve this hunk' },
   { means: 'no', keys: ['n', 'no'], does: 'do not approve this hunk' },
-  { means: 'all', keys: ['a'], does: 'approve this hunk and all that follow' },
+  { means: 'all', keys: ['a'], does: 'print all hunks that follow, and approve them with this one' },
   { means: 'done', keys: ['d'], does: 'approve neither this hunk nor any that follow' },
   { means: 'split', keys: ['s'], does: 'split this hunk into smaller ones' },
   { means: 'edit', keys: ['e'], does: 'change the arguments in your editor instead' },
@@ -136,9 +137,12 @@ const NO_SPLIT = [
  */
 export async function decideByHunks(subject: Subject, terminal: Terminal): Promise<Answer> {
   const request = requestOf(subject);
-  const hunks = request.preview?.plan?.hunks ?? [];
-  if (hunks.length === 0) throw noHunks(request.callId);
-  const choice = await chooseHunks(hunks, subject, terminal);
+  const plan = request.preview?.plan;
+  if (plan === undefined || plan.hunks.length === 0) throw noHunks(request.callId);
+  const { screen } = subject.context;
+  const what = escapeText(`${request.tool} for ${subject.agent}, ${idOf(subject)}`);
+  screen.lines([screen.style.strong(what), ...planHead(plan, screen.style)]);
+  const choice = await chooseHunks(plan.hunks, subject, terminal);
   if (choice === 'leave') throw givenUp('you left before the last hunk');
   if (choice === 'edit') return decideByEditor(subject, { terminal, yes: false });
   return choiceMeans(choice) === 'none'
@@ -151,16 +155,21 @@ async function chooseHunks(
   { context: { screen } }: Subject,
   terminal: Terminal,
 ): Promise<HunkChoice | 'edit' | 'leave'> {
+  const print = (some: readonly Hunk[]): void => {
+    for (const hunk of some) screen.lines(hunkLines(hunk, screen.style));
+  };
   let choice = startChoice(hunks.map(({ id }) => id));
   for (;;) {
     const id = currentHunk(choice);
     const hunk = hunks.find((one) => one.id === id);
     if (hunk === undefined) return choice;
-    screen.lines(hunkLines(hunk, screen.style));
+    print([hunk]);
     const question = `(${choice.at + 1}/${hunks.length}) Approve this hunk`;
     const answer = await choose(terminal, question, HUNK_CHOICES, screen);
     if (answer === 'edit' || answer === 'leave') return answer;
     if (answer === 'split') screen.lines(NO_SPLIT);
+    // Nothing is approved that was not printed.
+    if (answer === 'all') print(hunks.slice(choice.at + 1));
     choice = answerHunk(choice, answer);
   }
 }

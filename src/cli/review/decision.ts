@@ -16,6 +16,7 @@ import { type Assignment, setArgument } from '../set-argument';
 export interface Subject {
   client: Pick<Countersign, 'decide' | 'resolve' | 'view'>;
   turn: string;
+  agent: string;
   call: CallView;
   /** Who decides, and why where it was said already. */
   said: { approver: string; reason?: string };

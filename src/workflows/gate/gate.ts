@@ -34,12 +34,12 @@ import {
   toCall,
   toEditedCall,
 } from './request';
+import { LIMITS } from '../../contract/limits';
 import { ChangeNotifier } from '../changes';
 import { Publisher } from '../publish';
 import { currentDetails } from '../summary';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
-const ABOUT_CHARS = 200;
 
 // Temporal gives each workflow modules of its own, so this is one flag a workflow.
 let isOpen = false;
@@ -60,7 +60,8 @@ export function createGate(options: GateOptions = {}): Gate {
   const gate = makeGate(options.carried);
   setVerdictHandlers(gate, new MessageQueue(), DECISIONS);
   upsertSearchAttributes([{ key: AGENT, value: workflowInfo().workflowType }]);
-  if (options.about !== undefined) upsertMemo({ [MEMO.prompt]: options.about.slice(0, ABOUT_CHARS) });
+  if (options.about !== undefined)
+    upsertMemo({ [MEMO.prompt]: options.about.slice(0, LIMITS.promptCharacters) });
   void CancellationScope.nonCancellable(() => gate.changes.run());
   return { ask: (request) => ask(gate, request), carry: () => carry(gate) };
 }

@@ -1,15 +1,17 @@
 import { join } from 'node:path';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { manifest } from '../../../src/cli/own-modules';
-import { assertEmpty, projectFiles, writeFiles } from '../../../src/cli/commands/init';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { manifest, packageSource } from '../../../src/cli/own-modules';
+import { addInit, assertEmpty, projectFiles, writeFiles } from '../../../src/cli/commands/init';
 import { scratchDirectory } from '../../support/scratch';
+import { runCommand } from '../command';
 
-const { name, version } = manifest();
+const { name } = manifest();
+const filesOf = (directory: string) => projectFiles(directory, 'file:countersign.tgz');
 const fileOf = (directory: string, path: string): string =>
-  projectFiles(directory).find((file) => file.path === path)?.text ?? '';
+  filesOf(directory).find((file) => file.path === path)?.text ?? '';
 
 it('has an agent, its config, a test and what npm and git need, under their own names', () => {
-  const paths = projectFiles('/somewhere/clerk').map(({ path }) => path);
+  const paths = filesOf('/somewhere/clerk').map(({ path }) => path);
   expect(paths).toEqual(
     expect.arrayContaining([
       '.gitignore',
@@ -25,7 +27,7 @@ it('has an agent, its config, a test and what npm and git need, under their own 
 });
 
 it('leaves no mark unfilled', () => {
-  const text = projectFiles('/somewhere/clerk').map((file) => file.text);
+  const text = filesOf('/somewhere/clerk').map((file) => file.text);
   expect(text.join('\n')).not.toMatch(/\{\{|undefined|"\^"/);
 });
 
@@ -44,7 +46,7 @@ it.each([
 ])('a project in %s is called %s', (directory, wanted) => {
   expect(JSON.parse(fileOf(join('/somewhere', directory), 'package.json'))).toMatchObject({
     name: wanted,
-    dependencies: { [name]: `^${version}` },
+    dependencies: { [name]: 'file:countersign.tgz' },
   });
 });
 
@@ -90,4 +92,67 @@ it('overwrites nothing', async () => {
     message: `cannot write ${join(scratch(), 'b.txt')}: it is there already`,
   });
   expect(readFileSync(join(scratch(), 'b.txt'), 'utf8')).toBe('mine');
+});
+
+describe('where the project gets this package from', () => {
+  const initIn = async (...args: string[]) => {
+    const directory = join(scratch(), 'new');
+    const { printed } = await runCommand(addInit, {}, 'init', directory, ...args);
+    const written = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+    return { source: written.dependencies[name], printed: printed.join('\n'), directory };
+  };
+
+  it.each(['^1.2.3', 'https://example.org/countersign.tgz'])('%s is written as it stands', async (from) => {
+    expect(await initIn('--from', from)).toMatchObject({ source: from });
+  });
+
+  it('a tarball goes into the project', async () => {
+    writeFileSync(join(scratch(), 'countersign-9.9.9.tgz'), 'packed');
+    const { source, printed, directory } = await initIn('--from', join(scratch(), 'countersign-9.9.9.tgz'));
+    expect(source).toBe('file:countersign-9.9.9.tgz');
+    expect(printed).toContain('countersign-9.9.9.tgz');
+    expect(readFileSync(join(directory, 'countersign-9.9.9.tgz'), 'utf8')).toBe('packed');
+  });
+
+  it('a folder is packed into it', async () => {
+    mkdirSync(join(scratch(), 'own'));
+    writeFileSync(join(scratch(), 'own', 'package.json'), '{ "name": "own", "version": "1.0.0" }');
+    const { source, directory } = await initIn('--from', join(scratch(), 'own'));
+    expect(source).toBe('file:own-1.0.0.tgz');
+    expect(existsSync(join(directory, 'own-1.0.0.tgz'))).toBe(true);
+  });
+
+  it('a file that is not there is named', async () => {
+    await expect(initIn('--from', 'file:gone.tgz')).rejects.toMatchObject({
+      code: 'usage',
+      message: 'cannot read gone.tgz: there is no such file or folder',
+    });
+  });
+});
+
+describe('how this package was installed', () => {
+  const installed = (packages: object): string => {
+    const root = join(scratch(), 'node_modules', name);
+    mkdirSync(root, { recursive: true });
+    writeFileSync(join(root, '..', '.package-lock.json'), JSON.stringify({ packages }));
+    return root;
+  };
+  const { version } = manifest();
+
+  it.each([
+    ['the registry', `https://registry.npmjs.org/${name}/-/${name}-${version}.tgz`, `^${version}`],
+    ['a web server', 'https://example.org/it.tgz', 'https://example.org/it.tgz'],
+    ['nobody knows', undefined, `^${version}`],
+  ])('from %s', (_, resolved, source) => {
+    expect(packageSource(installed({ [`node_modules/${name}`]: { resolved } }))).toBe(source);
+  });
+
+  it('from a tarball', () => {
+    const root = installed({ [`node_modules/${name}`]: { resolved: 'file:../it.tgz' } });
+    expect(packageSource(root)).toBe(`file:${join(scratch(), '..', 'it.tgz')}`);
+  });
+
+  it('as a clone', () => {
+    expect(packageSource(scratch())).toBeUndefined();
+  });
 });

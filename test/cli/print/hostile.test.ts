@@ -129,7 +129,7 @@ it('leaves nothing raw of items, answers, plans, findings and errors', () => {
         thrownBy(() => reportAnswer({ status: 'refused', verdict: refused }, { id, json: false }, screen)),
         new CountersignError('turn_not_found', `no turn ${id}`, { hint: id }),
         new Error(text),
-      ].flatMap((error) => errorLines(error, { style, debug: true }));
+      ].flatMap((error) => errorLines(error, { style, debug: true, typed: (text) => text }));
       const wish = { decision: 'approved', where: undefined, now: NOW } as const;
       const plan = { planned: [{ item, call: call(), request: request() }], leftOut: [{ item, why: 'x' }] };
       const finding = {
@@ -240,6 +240,7 @@ it('pastes as it is meant: every id in a command is one word, and the right one'
           env: {},
           keyboard: undefined,
           options: () => ({ namespace: text }),
+          typed: (sentence) => sentence,
         });
         const keep = (args: string): string =>
           command(args).replace(/^/, () => (said.push(command(args)), ''));
@@ -250,7 +251,7 @@ it('pastes as it is meant: every id in a command is one word, and the right one'
       expect(commands.length).toBeGreaterThanOrEqual(texts.length * 3);
       const words = wordsOf(commands.map(({ line }) => line));
       for (const [at, { wanted }] of commands.entries())
-        expect([words[at]?.[2], words[at]?.at(-1)]).toEqual(wanted);
+        expect([words[at]?.[3], words[at]?.at(-1)]).toEqual(wanted);
       expect(commands.filter(({ line }) => RAW.test(line))).toEqual([]);
     }),
     { numRuns: 20 },

@@ -2,11 +2,15 @@ import fc from 'fast-check';
 import {
   answerHunk,
   choiceMeans,
+  decideByHunks,
   currentHunk,
   startChoice,
   type HunkAnswer,
   type HunkChoice,
 } from '../../../src/cli/review/acts';
+import type { Terminal } from '../../../src/cli/review/terminal';
+import type { Decision } from '../../../src/contract/decision';
+import { AT, call, proposal, testScreen } from '../support';
 
 const choose = (ids: string[], ...answers: HunkAnswer[]): HunkChoice =>
   answers.reduce(answerHunk, startChoice(ids));
@@ -40,5 +44,53 @@ describe('choosing hunks', () => {
         expect(choose(ids, ...said).accepted).toEqual(yes);
       }),
     );
+  });
+});
+
+describe('deciding by hunks', () => {
+  /** Lets a person give these answers; what was printed before each of them, and the decision. */
+  const decided = async (...answers: string[]) => {
+    const screen = testScreen();
+    const sent: Decision[] = [];
+    const terminal: Terminal = {
+      ask: (question) => {
+        screen.line(question);
+        return Promise.resolve(answers.shift() ?? 'q');
+      },
+      meanwhile: (work) => work,
+      release: () => undefined,
+    };
+    const decide = (_: string, decision: Decision) => {
+      sent.push(decision);
+      const { callId } = decision;
+      const verdict = {
+        callId,
+        accepted: true,
+        decisionId: 'd',
+        decision: 'approved',
+        approver: 'ann',
+        at: AT,
+      } as const;
+      return Promise.resolve({ status: 'accepted', verdict } as const);
+    };
+    const never = () => Promise.reject(new Error('not asked'));
+    const subject = {
+      ...{ client: { decide, resolve: never, view: never }, turn: 't-1', agent: 'clerk' },
+      ...{ call: call({ request: proposal() }), said: { approver: 'ann' }, context: { screen, env: {} } },
+    };
+    await decideByHunks(subject, terminal);
+    return { printed: screen.printed, sent };
+  };
+
+  it('names the tool, the agent, the turn and the file first', async () => {
+    const { printed } = await decided('y', 'n', 'y');
+    expect(printed.slice(0, 3)).toEqual(['edit_file for clerk, t-1/1.1', '--- a.txt', '+++ a.txt']);
+  });
+
+  it('prints every hunk before it offers it', async () => {
+    const { printed, sent } = await decided('a', 'y');
+    const offered = printed.findIndex((line) => line.startsWith('Approve all 2 hunks?'));
+    expect(printed.slice(0, offered).filter((line) => line.startsWith('@@'))).toHaveLength(2);
+    expect(sent).toMatchObject([{ decision: 'approved' }]);
   });
 });
