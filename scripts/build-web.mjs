@@ -1,19 +1,32 @@
-/** Builds the web inbox's page: one script, one style sheet and the document that loads them. Nothing of it is inline. */
+/** Builds the web inbox's page: a script and the part of it that is loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
 import { copyFileSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { at, say } from './root.mjs';
 
 /** The first that know `light-dark()`; all of 2024 or before. */
 const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 
-/** Writes `index.html`, `app.js` and `app.css` into a folder. */
+/** A module that is imported late is a file of its own, by its name, beside the script. */
+const late = {
+  name: 'late',
+  setup({ onResolve }) {
+    onResolve({ filter: /./ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path: `./${basename(path)}.js`, external: true } : undefined,
+    );
+  },
+};
+
+const AS_IT_IS = ['index.html', 'manifest.webmanifest', 'icon.svg', 'icon.png'];
+
+/** Writes the files of the page into a folder. */
 export const buildWeb = async (outDir) => {
   const { build } = await import('esbuild');
   mkdirSync(outDir, { recursive: true });
   await build({
     entryPoints: [
       { in: at('src', 'web', 'main.tsx'), out: 'app' },
+      { in: at('src', 'web', 'model', 'syntax.ts'), out: 'syntax' },
       { in: at('src', 'web', 'style', 'app.css'), out: 'app' },
     ],
     outdir: outDir,
@@ -21,11 +34,12 @@ export const buildWeb = async (outDir) => {
     bundle: true,
     minify: true,
     format: 'esm',
+    plugins: [late],
     target: TARGET,
     legalComments: 'none',
     logLevel: 'error',
   });
-  copyFileSync(at('src', 'web', 'index.html'), join(outDir, 'index.html'));
+  for (const name of AS_IT_IS) copyFileSync(at('src', 'web', name), join(outDir, name));
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

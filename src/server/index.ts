@@ -1,12 +1,14 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
+import { etag } from 'hono/etag';
 import { secureHeaders } from 'hono/secure-headers';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
-import { readIfThere } from '../files';
+import { unlessMissing } from '../files';
 import { createHosts, inUrl, isLoopback, listen, type ListenOptions, requireOwnOrigin } from './address';
 import {
   type Codes,
@@ -119,22 +121,27 @@ function nobodyCouldSignIn(host: string): CountersignError {
 const FILES = {
   '/': ['index.html', 'text/html; charset=utf-8'],
   '/app.js': ['app.js', 'text/javascript; charset=utf-8'],
+  '/syntax.js': ['syntax.js', 'text/javascript; charset=utf-8'],
   '/app.css': ['app.css', 'text/css; charset=utf-8'],
+  '/manifest.webmanifest': ['manifest.webmanifest', 'application/manifest+json; charset=utf-8'],
+  '/icon.svg': ['icon.svg', 'image/svg+xml'],
+  '/icon.png': ['icon.png', 'image/png'],
 } as const;
 
 /** The built page. */
 function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
   const routes = new Hono<Env>();
-  routes.use(compress());
+  // A page that is opened again asks whether it is still the same, and is sent nothing if so.
+  routes.use(compress(), etag());
   for (const [path, [name, type]] of Object.entries(FILES)) {
     routes.get(path, async (c) => {
-      const body = await readIfThere(join(pageDir, name));
+      const body = await unlessMissing(readFile(join(pageDir, name)));
       return body === undefined
         ? notBuilt(c)
-        : c.body(body, 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
+        : c.body(new Uint8Array(body), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
     });
   }
-  // Browsers ask for an icon by themselves; the page has none.
+  // Browsers ask for one by themselves; the page names its own icons.
   routes.get('/favicon.ico', (c) => c.body(null, 204));
   return routes;
 }
@@ -179,8 +186,8 @@ function protectiveHeaders(): MiddlewareHandler {
       defaultSrc: NONE,
       scriptSrc: SELF,
       styleSrc: SELF,
-      // The page's empty icon is a data URL.
-      imgSrc: [...SELF, 'data:'],
+      imgSrc: SELF,
+      manifestSrc: SELF,
       connectSrc: SELF,
       baseUri: NONE,
       formAction: NONE,

@@ -167,7 +167,7 @@ function Screen({ route }: { route: Route }): JSX.Element {
     case 'stats':
       return <StatsScreen />;
     case 'turn':
-      return <TurnScreen key={route.turn} turn={route.turn} />;
+      return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
     case 'nowhere':
       return <Nowhere place={route.place} />;
   }
@@ -207,16 +207,25 @@ function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Elem
         <span class="dot" aria-hidden="true" />
         <span class="words">{label}</span>
       </span>
-      <ThemeSwitch />
-      <button class="button plain" type="button" onClick={help} aria-label="Keys" title="Keys (?)">
-        ?
+      <button class="button plain account-opener" type="button" popovertarget="account">
+        <span class="sr-only">Signed in as </span>
+        <span class="who">
+          <Text of={session.user} />
+        </span>{' '}
+        <span aria-hidden="true">▾</span>
       </button>
-      <span class="who" title={`Countersign ${session.version}, namespace ${session.namespace}`}>
-        <Text of={session.user} />
-      </span>
-      <button class="button plain sign-out" type="button" onClick={signOut}>
-        Sign out
-      </button>
+      <div class="account" id="account" popover="auto">
+        <ThemeSwitch />
+        <button class="button plain help" type="button" onClick={help} aria-label="Keys" title="Keys (?)">
+          ?
+        </button>
+        <span class="who" title={`Countersign ${session.version}, namespace ${session.namespace}`}>
+          <Text of={session.user} />
+        </span>
+        <button class="button plain" type="button" onClick={signOut}>
+          Sign out
+        </button>
+      </div>
     </header>
   );
 }
@@ -265,3 +274,5 @@ function HelpDialog({ close }: { close: () => void }): JSX.Element {
 
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);
+// So that the first diff has its colours at once; without it a diff has none.
+addEventListener('load', () => void import('./model/syntax').catch(() => undefined));

@@ -229,7 +229,8 @@ describe('the app', () => {
       "default-src 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
-      "img-src 'self' data:",
+      "img-src 'self'",
+      "manifest-src 'self'",
       "require-trusted-types-for 'script'",
       "script-src 'self'",
       "style-src 'self'",
@@ -268,7 +269,7 @@ describe('the app', () => {
     expect((await app().ask(path)).status).toBe(404);
   });
 
-  it('has no icon, which is not a fault', async () => {
+  it('has no icon where browsers look by themselves, which is not a fault', async () => {
     expect((await app().ask('/favicon.ico')).status).toBe(204);
   });
 

@@ -98,11 +98,11 @@ describe('for a screen reader', () => {
     const tree = await page.locator('.detail-pane').ariaSnapshot();
     const order = [
       'heading "propose_lines',
-      'Safety',
-      'The user asked',
+      'Expires',
       'What it does',
       'Hunk 1',
       'Arguments',
+      'The user asked',
       'The model says',
       'Reason',
       'button "Deny',

@@ -2,7 +2,7 @@ import type { RefusalCode, Refused } from '../../contract/decision';
 import type { Effect, Safety } from '../../contract/tool';
 import type { ApiError } from '../../server/api';
 import type { StretchKind } from './timeline';
-import { clock, expiry } from '../../contract/text/times';
+import { dateTime, expiry } from '../../contract/text/times';
 
 /** The effect of a tool, for the person who decides. */
 export const EFFECT_LABELS: Readonly<Record<Effect, string>> = {
@@ -41,7 +41,9 @@ export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {
 /** Why a decision was refused, with the code and with the decision that counts. */
 export function refusalText({ code, message, standing }: Refused): string {
   const by =
-    standing === undefined ? '' : ` ${standing.approver} ${standing.decision} it at ${clock(standing.at)}.`;
+    standing === undefined
+      ? ''
+      : ` ${standing.approver} ${standing.decision} it at ${dateTime(standing.at)}.`;
   const more = code === 'malformed' ? ` ${message}` : '';
   return `${REFUSAL_LABELS[code]}${by}${more} (${code})`;
 }

@@ -6,30 +6,8 @@ import type { Json, JsonObject } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view-types';
 import type { Deceiving, Segment } from '../../contract/text/unsafe-text';
-import type { Hunk } from '../../contract/plan';
 import { callSummary } from '../../contract/text/call-summary';
 import { changedLeaves } from '../../contract/text/json-diff';
-
-/** A line of a hunk and its number in the file before and after; empty when the line is not in it. */
-export interface NumberedLine {
-  before: number | '';
-  after: number | '';
-  /** With its `+`, `-` or space. */
-  line: string;
-}
-
-/** The lines of a hunk with their numbers. */
-export function numbered({ oldStart, newStart, lines }: Hunk): NumberedLine[] {
-  let before = oldStart;
-  let after = newStart;
-  return lines.map((line) => {
-    const mark = line[0];
-    if (mark === '+') return { before: '', after: after++, line };
-    if (mark === '-') return { before: before++, after: '', line };
-    if (mark === '\\') return { before: '', after: '', line };
-    return { before: before++, after: after++, line };
-  });
-}
 
 /** A part of a compared text. */
 export interface Part {
@@ -163,6 +141,24 @@ export function whyNot(review: Review): string | undefined {
       : `${unseen} parts have not been in sight yet.`;
   if (hidden > 0 && !confirmed) return 'Confirm first that you looked at the marked characters.';
   return fresh ? 'It has just opened; wait a moment.' : undefined;
+}
+
+/** What a screen reader says by itself, by the reason; the reason itself is read with the button. */
+const SPOKEN: readonly (readonly [reason: RegExp, spoken: string])[] = [
+  [/in sight yet/, 'It cannot be approved before all of it was shown.'],
+  [/corrected first/, 'It cannot be approved with these values.'],
+  [/^Confirm/, 'It cannot be approved before you say that you looked at the marks.'],
+  [/hunk/, 'It cannot be approved without a hunk.'],
+  [/deadline/, 'It cannot be approved any more.'],
+];
+
+/**
+ * What a screen reader says by itself: that approving has to wait, and when it may be approved. It has no counts, so that
+ * it changes when something changes for the person, and not at each line that comes into sight.
+ */
+export function spokenWhy(why: string | undefined): string {
+  if (why === undefined) return 'It may be approved now.';
+  return SPOKEN.find(([part]) => part.test(why))?.[1] ?? '';
 }
 
 /** The counts in words; empty when there are none. */

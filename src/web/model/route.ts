@@ -3,7 +3,8 @@ export type Route =
   | { at: 'inbox' }
   | { at: 'call'; turn: string; callId: string }
   | { at: 'turns' }
-  | { at: 'turn'; turn: string }
+  /** `step`: the step or the call to show, `3` or `3.1`. */
+  | { at: 'turn'; turn: string; step?: string }
   | { at: 'stats' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
@@ -12,14 +13,15 @@ export type Route =
 export function parseRoute(fragment: string): Route {
   const place = fragment.replace(/^#\/?/, '');
   const parts = place.replace(/\/$/, '').split('/').map(decode);
-  const [first, turn = '', third, callId = ''] = parts;
+  const [first, turn = '', third, last = ''] = parts;
   // A link that signs in has no place.
   if (place === '' || signInCode(fragment) !== undefined) return { at: 'inbox' };
   if (first === 'stats' && parts.length === 1) return { at: 'stats' };
   if (first === 'turns' && parts.length === 1) return { at: 'turns' };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
-  const isCall = first === 'turns' && turn !== '' && third === 'calls' && callId !== '' && parts.length === 4;
-  return isCall ? { at: 'call', turn, callId } : { at: 'nowhere', place };
+  const isPart = first === 'turns' && turn !== '' && last !== '' && parts.length === 4;
+  if (isPart && third === 'calls') return { at: 'call', turn, callId: last };
+  return isPart && third === 'steps' ? { at: 'turn', turn, step: last } : { at: 'nowhere', place };
 }
 
 /** The fragment of a route. */
@@ -32,7 +34,7 @@ export function hrefOf(route: Route): string {
     case 'stats':
       return '#/stats';
     case 'turn':
-      return `#/turns/${encodeURIComponent(route.turn)}`;
+      return `#/turns/${encodeURIComponent(route.turn)}${route.step === undefined ? '' : `/steps/${encodeURIComponent(route.step)}`}`;
     case 'call':
       return `#/turns/${encodeURIComponent(route.turn)}/calls/${encodeURIComponent(route.callId)}`;
     case 'nowhere':

@@ -1,5 +1,6 @@
 import { isDenial } from '../../contract/decision';
 import type { TurnEvent } from '../../history/events';
+import type { CallView } from '../../history/view-types';
 
 /** Maps moments to positions between 0 and 1. */
 interface Scale {
@@ -88,6 +89,8 @@ export interface Moment {
 export interface Row {
   key: string;
   kind: 'step' | 'call';
+  /** The step or the call that it shows, as an address names it: `3`, `3.1`. */
+  step: string;
   label: string;
   stretches: Stretch[];
   moments: Moment[];
@@ -105,6 +108,7 @@ export interface TimelineLayout {
 interface Line {
   key: string;
   kind: Row['kind'];
+  step: string;
   label: string;
   spans: { kind: StretchKind; from: string; to?: string; failed: boolean }[];
   marks: { kind: Moment['kind']; at: string; label: string }[];
@@ -151,7 +155,7 @@ function linesOf(events: readonly TurnEvent[]): Line[] {
   const line = (key: string, kind: Row['kind'], label: string): Line => {
     const known = lines.get(key);
     if (known !== undefined) return known;
-    const made: Line = { key, kind, label, spans: [], marks: [] };
+    const made: Line = { key, kind, step: key.replace('step-', ''), label, spans: [], marks: [] };
     lines.set(key, made);
     return made;
   };
@@ -250,6 +254,18 @@ function close(line: Line, at: string, failed = false): void {
   if (last === undefined || last.to !== undefined) return;
   last.to = at;
   last.failed = failed;
+}
+
+/** Which calls of a turn are listed. */
+export type CallFilter = 'all' | 'failed' | 'decided';
+
+/** Whether a call fits: it failed or nobody knows how it ended, or a person decided or resolved it. */
+export function callFits(call: CallView, filter: CallFilter): boolean {
+  const { phase, result, decisions, resolutions } = call;
+  if (filter === 'all') return true;
+  if (filter === 'decided') return decisions.length + resolutions.length > 0;
+  if (phase === 'in_doubt' || phase === 'lost' || phase === 'expired') return true;
+  return phase !== 'denied' && result?.success === false;
 }
 
 function mark(line: Line, kind: Moment['kind'], at: string, label: string): void {

@@ -84,12 +84,14 @@ export function InboxScreen({ open }: { open?: OpenCall }): JSX.Element {
   const now = useNow();
   const { all, items } = useItems(filter, now);
   const { current, decided } = useCursor(items, open);
+  // The open call has the first heading, because beside it on a narrow screen there is no list.
+  const Title = open === undefined ? 'h1' : 'h2';
   return (
     <div class={`panes${open === undefined ? '' : ' has-open'}`}>
       <section class="pane list-pane" aria-labelledby="inbox-title">
-        <h1 id="inbox-title" class="pane-title">
+        <Title id="inbox-title" class="pane-title">
           Inbox <span class="count">{countLabel(items.length, inbox.snapshot?.total ?? 0)}</span>
-        </h1>
+        </Title>
         <Filters {...{ filter, setFilter, all }} />
         {inbox.snapshot === undefined ? (
           <p class="empty">

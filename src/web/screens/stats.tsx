@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { clock } from '../../contract/text/times';
+import { dateTime } from '../../contract/text/times';
 import { unreadText } from '../../history/labels';
 import type { StatsAnswer } from '../../server/api';
 import { readStats } from '../http';
@@ -84,7 +84,7 @@ function Answer({ answer, isReading }: { answer: StatsAnswer; isReading: boolean
       <p class="quiet" role="status">
         {isReading
           ? 'Reading turns …'
-          : `${isCut ? `The newest ${stats.turns.count} turns` : 'All turns that fit'}, read at ${clock(at)}.`}
+          : `${isCut ? `The newest ${stats.turns.count} turns` : 'All turns that fit'}, read at ${dateTime(at)}.`}
       </p>
       {unread > 0 && <p class="empty">{unreadText(unread)}</p>}
       {stats.turns.count === 0 ? <p class="empty">No turn fits.</p> : <Sums of={sumsOf(stats)} />}

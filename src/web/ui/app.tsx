@@ -87,6 +87,11 @@ function isTyping(target: EventTarget | null): boolean {
   return target.matches('textarea, select, input:not([type=checkbox]):not([type=radio])');
 }
 
+/** False on a touch screen, where hints about keys would be in the way. */
+export function hasKeyboard(): boolean {
+  return !matchMedia('(pointer: coarse)').matches;
+}
+
 /** Enter on a button or a link belongs to that element. */
 function isPressing({ key, target }: KeyboardEvent): boolean {
   return key === 'Enter' && target instanceof HTMLElement && target.matches('a, button, input');

@@ -2,12 +2,18 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Label } from '../../history/labels';
 import { hrefOf } from '../model/route';
+import { dateTime } from '../../contract/text/times';
 import { countdown, urgencyOf } from '../model/labels';
 import { Text, visibleText } from './text';
 
 /** A state in words. */
 export function Chip({ of: [text, tone] }: { of: Label }): JSX.Element {
   return <span class={`chip ${tone}`}>{text}</span>;
+}
+
+/** The key of a button, for the eyes only: a screen reader gets it from `aria-keyshortcuts`. A touch screen shows none. */
+export function Key({ of }: { of: string }): JSX.Element {
+  return <kbd aria-hidden="true">{of}</kbd>;
 }
 
 interface SelectProps {
@@ -40,8 +46,7 @@ export function Select({ id, label, value, options, choose }: SelectProps): JSX.
 
 /** A countdown to the deadline of a request; the title has its date. */
 export function Deadline({ of: deadline, now }: { of: string | null; now: number }): JSX.Element {
-  const title =
-    deadline === null ? 'It waits until a person decides' : `Expires ${new Date(deadline).toLocaleString()}`;
+  const title = deadline === null ? 'It waits until a person decides' : `Expires ${dateTime(deadline)}`;
   return (
     <time class={`deadline ${urgencyOf(deadline, now)}`} dateTime={deadline ?? undefined} title={title}>
       {countdown(deadline, now)}
@@ -78,7 +83,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A dialog that is open for as long as it is rendered. */
+/** A dialog that is open for as long as it is rendered, and on this screen only. */
 export function Dialog({ titleId, isWide = false, close, children }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-import { clock, expiry, relative, span } from '../../../src/contract/text/times';
+import { clock, dateTime, day, expiry, relative, span } from '../../../src/contract/text/times';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const at = (ms: number): string => new Date(NOW + ms).toISOString();
@@ -39,5 +39,7 @@ describe('times for a person', () => {
   it('tells the time of day of this machine', () => {
     const date = new Date(2026, 0, 2, 3, 4, 5);
     expect(clock(date.toISOString())).toBe('03:04:05');
+    expect(day(date.toISOString())).toBe('2026-01-02');
+    expect(dateTime(date.toISOString())).toBe('2026-01-02 03:04:05');
   });
 });

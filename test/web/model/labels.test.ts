@@ -1,5 +1,5 @@
 import { REFUSAL_CODES, type Refused } from '../../../src/contract/decision';
-import { clock } from '../../../src/contract/text/times';
+import { dateTime } from '../../../src/contract/text/times';
 import {
   connectionStatus,
   countdown,
@@ -24,7 +24,7 @@ it('says whose decision stands', () => {
   const at = '2026-11-21T12:00:00Z';
   const standing = { decision: 'denied', approver: 'ann', at };
   expect(refusalText(refused({ code: 'already_decided', standing }))).toBe(
-    `Another person decided it before you. ann denied it at ${clock(at)}. (already_decided)`,
+    `Another person decided it before you. ann denied it at ${dateTime(at)}. (already_decided)`,
   );
 });
 

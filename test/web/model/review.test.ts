@@ -6,7 +6,7 @@ import {
   type Choice,
   deceivingText,
   hunkIds,
-  numbered,
+  spokenWhy,
   toDecision,
   whyNot,
   wordParts,
@@ -81,16 +81,17 @@ it('has no hunks without a plan', () => {
   expect(hunkIds(plain)).toEqual([]);
 });
 
+const CLEAR = {
+  fresh: false,
+  unseen: 0,
+  hidden: 0,
+  confirmed: false,
+  issues: 0,
+  hunksLeft: true,
+  expired: false,
+};
+
 describe('approving waits', () => {
-  const clear = {
-    fresh: false,
-    unseen: 0,
-    hidden: 0,
-    confirmed: false,
-    issues: 0,
-    hunksLeft: true,
-    expired: false,
-  };
   it.each([
     ['for nothing', {}, undefined],
     ['for a moment, where another one stood here', { fresh: true }, 'It has just opened; wait a moment.'],
@@ -108,7 +109,7 @@ describe('approving waits', () => {
     ['for a hunk', { hunksLeft: false }, 'No hunk is ticked: deny it instead.'],
     ['once past the deadline', { expired: true, issues: 2 }, 'Its deadline has passed.'],
   ])('%s', (_, extra, why) => {
-    expect(whyNot({ ...clear, ...extra })).toBe(why);
+    expect(whyNot({ ...CLEAR, ...extra })).toBe(why);
   });
 });
 
@@ -118,6 +119,19 @@ it.each([
   [8, 2, '8 characters that would not show and 2 words with letters that pass for others'],
 ])('%d and %d in words', (hidden, alike, words) => {
   expect(deceivingText({ hidden, alike })).toBe(words);
+});
+
+it.each([
+  [undefined, 'It may be approved now.'],
+  [whyNot({ ...CLEAR, fresh: true }), ''],
+  [whyNot({ ...CLEAR, unseen: 1 }), 'It cannot be approved before all of it was shown.'],
+  [whyNot({ ...CLEAR, unseen: 12 }), 'It cannot be approved before all of it was shown.'],
+  [whyNot({ ...CLEAR, issues: 3 }), 'It cannot be approved with these values.'],
+  [whyNot({ ...CLEAR, hidden: 1 }), 'It cannot be approved before you say that you looked at the marks.'],
+  [whyNot({ ...CLEAR, hunksLeft: false }), 'It cannot be approved without a hunk.'],
+  [whyNot({ ...CLEAR, expired: true }), 'It cannot be approved any more.'],
+])('of %j a screen reader says %j', (why, spoken) => {
+  expect(spokenWhy(why)).toBe(spoken);
 });
 
 const textOf = (blocks: ReturnType<typeof blocksOf>): string =>
@@ -157,19 +171,6 @@ it('loses nothing and breaks no character and no mark', () => {
 });
 
 describe('differences', () => {
-  it('counts the lines before and after', () => {
-    const lines = [' a', '-b', '+c', '+d', ' e', '\\ No newline at end of file'];
-    const hunk = { id: '1', oldStart: 10, oldLines: 3, newStart: 20, newLines: 4, lines };
-    expect(numbered(hunk).map(({ before, after }) => [before, after])).toEqual([
-      [10, 20],
-      [11, ''],
-      ['', 21],
-      ['', 22],
-      [12, 23],
-      ['', ''],
-    ]);
-  });
-
   const shown = (before: object, after: object): string[] =>
     changesOf(JSON.parse(JSON.stringify(before)), JSON.parse(JSON.stringify(after))).map(
       ({ path, kind, parts }) =>

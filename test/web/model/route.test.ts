@@ -5,6 +5,8 @@ const ROUTES: [string, Route][] = [
   ['#/turns', { at: 'turns' }],
   ['#/stats', { at: 'stats' }],
   ['#/turns/t-1', { at: 'turn', turn: 't-1' }],
+  ['#/turns/t-1/steps/3', { at: 'turn', turn: 't-1', step: '3' }],
+  ['#/turns/t-1/steps/3.1', { at: 'turn', turn: 't-1', step: '3.1' }],
   ['#/turns/t-1/calls/1.2', { at: 'call', turn: 't-1', callId: '1.2' }],
   ['#/turns/a%2Fb%23c', { at: 'turn', turn: 'a/b#c' }],
 ];

@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { TurnEvent } from '../../../src/history/events';
 import { turnEventsOfJson } from '../../../src/history/exported';
-import { createScale, type Row, layOutTimeline } from '../../../src/web/model/timeline';
+import { stateAfter } from '../../../src/history/moment';
+import {
+  type CallFilter,
+  callFits,
+  createScale,
+  type Row,
+  layOutTimeline,
+} from '../../../src/web/model/timeline';
 
 const NOW = Date.parse('2026-11-21T12:10:00Z');
 const at = (seconds: number): string => new Date(NOW - 600_000 + seconds * 1000).toISOString();
@@ -158,6 +165,26 @@ test('a moment is placed where the bars that end and begin there are', () => {
   expect(place(at(2))).toBe(wait?.left);
   expect(place(at(62))).toBeCloseTo((wait?.left ?? 0) + (wait?.width ?? 0));
   expect(place(at(0))).toBe(0);
+});
+
+it('leads from each row to its step or call', () => {
+  const { rows } = layOutTimeline(events(...ASKED), NOW);
+  expect(rows.map(({ step: place }) => place)).toEqual(['1', '1.1']);
+});
+
+it('filters calls by how they ended, and by whether a person decided', async () => {
+  const kept = async (name: string): Promise<Record<string, string[]>> => {
+    const all = await turnEventsOfJson(readFileSync(join(recorded, `${name}.json`), 'utf8'));
+    const { calls } = stateAfter(all, all.length).view;
+    const ids = (filter: CallFilter): string[] =>
+      calls.filter((one) => callFits(one, filter)).map(({ callId }) => callId);
+    return { all: ids('all'), failed: ids('failed'), decided: ids('decided') };
+  };
+  const one = expect.arrayContaining([expect.any(String)]);
+  expect(await kept('approved')).toMatchObject({ failed: [], decided: one });
+  expect(await kept('denied')).toMatchObject({ failed: [], decided: one });
+  expect(await kept('expired')).toMatchObject({ failed: one, decided: [] });
+  expect(await kept('in-doubt')).toMatchObject({ failed: [], decided: one });
 });
 
 const DAY = 24 * 3600 * 1000;

@@ -14,6 +14,7 @@ import { dateTime, relative } from '../../../contract/text/times';
 import type { InDoubtOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
 import { Text } from '../../ui/text';
+import { Key } from '../../ui/widgets';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
 /** Phases that end soon without a person, if a worker runs. */
@@ -32,9 +33,9 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
   const { details, refresh, problem } = useCall(turn, callId);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
   const call = details?.view.calls.find((one) => one.callId === callId);
-  if (problem !== undefined) return <p class="empty problem">{problem}</p>;
-  if (details === undefined) return <p class="empty">Reading the request …</p>;
-  if (call === undefined) return <p class="empty">This turn has no call {callId}.</p>;
+  if (problem !== undefined) return <h1 class="empty problem">{problem}</h1>;
+  if (details === undefined) return <h1 class="empty">Reading the request …</h1>;
+  if (call === undefined) return <h1 class="empty">This turn has no call {callId}.</h1>;
   return <Panel {...{ details, call, refresh, decided }} />;
 }
 
@@ -98,11 +99,12 @@ function ClosedPanel({ details, call, refusal, next }: ClosedProps): JSX.Element
           </p>
         )}
       </CallHead>
+      <h2 class="sr-only">Outcome</h2>
       <Outcome call={call} />
-      <DecidedPreview call={call} />
+      <DecidedPreview call={call} level={2} />
       <section aria-labelledby="ran-title">
-        <h3 id="ran-title">Arguments</h3>
-        <ArgumentsView of={call.effective} />
+        <h2 id="ran-title">Arguments</h2>
+        <ArgumentsView of={call.effective} plan={call.request?.preview?.plan} />
       </section>
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
@@ -134,18 +136,18 @@ function DoubtPanel(props: DoubtProps): JSX.Element {
         </div>
         <DoubtFacts call={call} />
       </CallHead>
-      <DecidedPreview call={call} />
+      <DecidedPreview call={call} level={2} />
       {doubt.partial !== undefined && (
         <section aria-labelledby="partial-title">
-          <h3 id="partial-title">Known so far</h3>
+          <h2 id="partial-title">Known so far</h2>
           <pre class="code preview-text">
             <Text of={doubt.partial} layout="block" />
           </pre>
         </section>
       )}
       <section aria-labelledby="started-title">
-        <h3 id="started-title">Started with</h3>
-        <ArgumentsView of={call.effective} />
+        <h2 id="started-title">Started with</h2>
+        <ArgumentsView of={call.effective} plan={call.request?.preview?.plan} />
       </section>
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
@@ -281,7 +283,7 @@ function Choice({ kind, index, isChosen, choose }: ChoiceProps): JSX.Element {
         onChange={() => choose(kind)}
       />
       <span>
-        <strong>{ANSWERS[kind].title}</strong> <kbd>{index + 1}</kbd>
+        <strong>{ANSWERS[kind].title}</strong> <Key of={String(index + 1)} />
         <span class="does">{ANSWERS[kind].does}</span>
       </span>
     </label>

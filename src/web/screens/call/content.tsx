@@ -1,20 +1,29 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { counted, describeOutcome } from '../../../history/labels';
 import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
 import type { JsonObject } from '../../../contract/json';
-import { SeenEnd, SeenText, Text } from '../../ui/text';
-import { approvedHunks, changesOf, numbered, type NumberedLine, type Part } from '../../model/review';
+import { SeenEnd, SeenText, Text, WatchSeen } from '../../ui/text';
+import { leavesBeside } from '../../model/diff';
+import { approvedHunks, changesOf, type Part } from '../../model/review';
 import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
 import { decisionDetails } from '../../../history/describe';
-import { describeOutcome } from '../../../history/labels';
-import { clock, span } from '../../../contract/text/times';
+import { dateTime, span } from '../../../contract/text/times';
+import { PreviewView } from './diff';
 import type { DecisionMade, Resolved } from '../../../history/events';
 import type { CallView } from '../../../history/view-types';
-import type { FilePlan, Hunk, Preview } from '../../../contract/plan';
+import type { FilePlan } from '../../../contract/plan';
+
+interface ArgumentsProps {
+  of: JsonObject;
+  /** The change of a file that stands above: what it shows is not shown again, unless one asks for it. */
+  plan?: FilePlan | undefined;
+}
 
 /** All leaves of the arguments in a flat list, so that nothing is hidden. Nothing is cut. */
-export function ArgumentsView({ of }: { of: JsonObject }): JSX.Element {
-  const leaves = leavesOf(of);
-  if (leaves.length === 0) {
+export function ArgumentsView({ of, plan }: ArgumentsProps): JSX.Element {
+  const { own, shown } = leavesBeside(plan, leavesOf(of));
+  if (own.length + shown.length === 0) {
     return (
       <p class="quiet">
         None. <SeenEnd />
@@ -22,11 +31,35 @@ export function ArgumentsView({ of }: { of: JsonObject }): JSX.Element {
     );
   }
   return (
+    <>
+      {own.length > 0 && <Leaves of={own} />}
+      {shown.length > 0 && <ShownAbove of={shown} />}
+    </>
+  );
+}
+
+function Leaves({ of }: { of: readonly Leaf[] }): JSX.Element {
+  return (
     <dl class="leaves">
-      {leaves.map((leaf) => (
+      {of.map((leaf) => (
         <LeafView key={leaf.path} {...leaf} />
       ))}
     </dl>
+  );
+}
+
+/** Arguments whose text stands in the diff. A person has to see that text once, not twice. */
+function ShownAbove({ of }: { of: readonly Leaf[] }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="shown-above" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{counted(of.length, 'more value')} that the diff stands for</summary>
+      {isOpen && (
+        <WatchSeen report={() => undefined}>
+          <Leaves of={of} />
+        </WatchSeen>
+      )}
+    </details>
   );
 }
 
@@ -101,7 +134,7 @@ export function Outcome({ call }: { call: CallView }): JSX.Element {
   const { decisions, resolutions, result } = call;
   const isChanged = JSON.stringify(call.arguments) !== JSON.stringify(call.effective);
   return (
-    <section class="outcome" aria-label="Outcome">
+    <section class="outcome" aria-label={`Outcome of ${call.callId}`}>
       <ul class="said">
         {[...decisions, ...resolutions].map((event) => (
           <DecisionLine key={event.eventId} {...{ event }} />
@@ -163,8 +196,8 @@ export function DecisionLine({ event }: { event: DecisionMade | Resolved }): JSX
   const { judgement } = event;
   return (
     <li>
-      <span class="quiet">{clock(event.at)}</span> <strong>{what ?? 'said something unreadable'}</strong> by{' '}
-      <Text of={event.approver} />{' '}
+      <span class="quiet">{dateTime(event.at)}</span> <strong>{what ?? 'said something unreadable'}</strong>{' '}
+      by <Text of={event.approver} />{' '}
       <span class="quiet">
         ({event.authenticated === true ? 'signed in' : 'as claimed'}, <Text of={event.channel} />)
       </span>
@@ -176,15 +209,16 @@ export function DecisionLine({ event }: { event: DecisionMade | Resolved }): JSX
   );
 }
 
-/** What a call does that was decided, with the hunks that a person approved. */
-export function DecidedPreview({ call }: { call: CallView }): JSX.Element | null {
+/** What a call does that was decided, with the hunks that a person approved. `level`: of its heading. */
+export function DecidedPreview({ call, level }: { call: CallView; level: 2 | 3 }): JSX.Element | null {
   const preview = call.request?.preview;
   if (preview === undefined) return null;
   const approved = approvedHunks(call);
+  const Heading = `h${level}` as const;
   const all = preview.plan?.hunks ?? [];
   return (
     <section aria-label={`What ${call.callId} does`}>
-      <h3>
+      <Heading>
         {call.result?.success === true ? 'What it did' : 'What it does'}
         {approved.length < all.length && (
           <span class="quiet">
@@ -192,126 +226,8 @@ export function DecidedPreview({ call }: { call: CallView }): JSX.Element | null
             {approved.length} of {all.length} hunks approved
           </span>
         )}
-      </h3>
-      <PreviewView preview={preview} ticked={approved} toggle={undefined} />
+      </Heading>
+      <PreviewView preview={preview} ticked={approved} />
     </section>
   );
-}
-
-interface PreviewProps {
-  preview: Preview;
-  /** Ids of the ticked hunks. */
-  ticked: readonly string[];
-  /** Undefined when hunks cannot be chosen. */
-  toggle: ((id: string) => void) | undefined;
-}
-
-/** What a call will do: the diff of a file with a checkbox for each hunk, or a text. */
-export function PreviewView({ preview, ticked, toggle }: PreviewProps): JSX.Element {
-  const { text, plan } = preview;
-  if (plan !== undefined && plan.targetHash !== '') return <Plan {...{ plan, ticked, toggle }} />;
-  const shown = text.replace(/\n$/, '');
-  if (/^@@ -\d/m.test(text)) return <DiffLines lines={shown.split('\n').map((line) => ({ line }))} />;
-  return (
-    <pre class="code preview-text">
-      <SeenText of={shown} />
-    </pre>
-  );
-}
-
-function Plan({ plan, ticked, toggle }: Omit<PreviewProps, 'preview'> & { plan: FilePlan }): JSX.Element {
-  const lines = plan.hunks.flatMap((hunk) => hunk.lines);
-  const countOf = (mark: string): number => lines.filter((line) => line.startsWith(mark)).length;
-  return (
-    <div class="diff">
-      <p class="diff-file">
-        <code>
-          <Text of={plan.path} />
-        </code>
-        {plan.baseHash === null && <span class="chip good">new file</span>}
-        {plan.encoding === 'latin1' && <span class="chip quiet">not UTF-8: one character a byte</span>}
-        <span class="diff-count">
-          <span class="plus">+{countOf('+')}</span> <span class="minus">−{countOf('-')}</span>
-        </span>
-      </p>
-      {plan.hunks.map((hunk) => (
-        <HunkView
-          key={hunk.id}
-          {...{ hunk, toggle, isTicked: ticked.includes(hunk.id), canChoose: plan.hunks.length > 1 }}
-        />
-      ))}
-    </div>
-  );
-}
-
-interface HunkProps {
-  hunk: Hunk;
-  isTicked: boolean;
-  canChoose: boolean;
-  toggle: PreviewProps['toggle'];
-}
-
-function HunkView({ hunk, isTicked, canChoose, toggle }: HunkProps): JSX.Element {
-  const range = `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`;
-  return (
-    <section class={`hunk${isTicked ? '' : ' left-out'}`} aria-label={`Hunk ${hunk.id}`}>
-      <div class="hunk-head">
-        {canChoose && toggle !== undefined ? (
-          <label>
-            <input type="checkbox" checked={isTicked} onChange={() => toggle(hunk.id)} />
-            Hunk {hunk.id}
-          </label>
-        ) : (
-          <span>Hunk {hunk.id}</span>
-        )}
-        <code class="quiet">{range}</code>
-        {!isTicked && <span class="chip quiet">left out</span>}
-      </div>
-      <DiffLines lines={numbered(hunk)} />
-    </section>
-  );
-}
-
-const MARKS: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed' };
-/** A longer line fills a screen, so each of its parts has to be seen. */
-const LONG = 600;
-/** Lines that have to be seen together: about a screen on a phone. */
-const EVERY = 12;
-
-/** The lines of a hunk with their numbers before and after, or those of a unified diff that came as text. */
-function DiffLines({ lines }: { lines: readonly (NumberedLine | { line: string })[] }): JSX.Element {
-  return (
-    <table class="diff-lines">
-      <tbody>
-        {lines.map((one, index) => (
-          <tr key={index} class={'before' in one ? classOf(one.line) : textClassOf(one.line)}>
-            {'before' in one && <td class="number">{one.before}</td>}
-            {'before' in one && <td class="number">{one.after}</td>}
-            <LineCell line={one.line} isEnd={index % EVERY === EVERY - 1 || index === lines.length - 1} />
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function LineCell({ line, isEnd }: { line: string; isEnd: boolean }): JSX.Element {
-  const word = MARKS[line[0] ?? ''];
-  return (
-    <td class="line">
-      {word !== undefined && <span class="sr-only">{word}: </span>}
-      {line.length > LONG ? <SeenText of={line} layout="diff" /> : <Text of={line} layout="diff" />}
-      {isEnd && <SeenEnd />}
-    </td>
-  );
-}
-
-function classOf(line: string): string {
-  if (line.startsWith('+')) return 'added';
-  if (line.startsWith('-')) return 'removed';
-  return line.startsWith('\\') ? 'meta' : '';
-}
-
-function textClassOf(line: string): string {
-  return /^(---|\+\+\+|@@)/.test(line) ? 'meta' : classOf(line);
 }

@@ -1,15 +1,16 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { defined } from '../../../contract/defined';
 import { withDefaults } from '../../../contract/schema/schema';
 import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
 import type { Answer, CallDetails } from '../../../server/api';
-import { type Choice, decisionText, hunkIds, toDecision, whyNot } from '../../model/review';
+import { type Choice, decisionText, hunkIds, spokenWhy, toDecision, whyNot } from '../../model/review';
 import { type ArgumentsDraft, atField, issuesOf } from '../../model/draft';
 import { deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/text';
-import { type Notice, useAppContext, useCareful, useKeys, useNow } from '../../ui/app';
+import { hasKeyboard, type Notice, useAppContext, useCareful, useKeys, useNow } from '../../ui/app';
+import { Key } from '../../ui/widgets';
 import type { CallView } from '../../../history/view-types';
 import { newDecisionId, type Reply, sendDecision } from '../../http';
 import { refusalText } from '../../model/labels';
@@ -20,7 +21,7 @@ export function useReview(request: RequestOpened, details: CallDetails, reason: 
   const hunks = useHunks(request);
   const [unseen, setUnseen] = useState<Unseen>({ count: 1, next: () => undefined });
   const [isConfirmed, confirm] = useState(false);
-  const deceiving = deceivingIn(request);
+  const deceiving = useMemo(() => deceivingIn(request), [request]);
   const now = useNow();
   const choice: Choice = { hunks: hunks.ticked, reason, ...defined({ edited: edit.edited }) };
   const fresh = useFresh();
@@ -87,7 +88,8 @@ function useHunks(request: RequestOpened) {
   const [ticked, setTicked] = useState<readonly string[]>(all);
   const toggle = (id: string): void =>
     setTicked((ids) => (ids.includes(id) ? ids.filter((one) => one !== id) : [...ids, id]));
-  return { all, ticked, toggle };
+  const tickAll = (isTicked: boolean): void => setTicked(isTicked ? all : []);
+  return { all, ticked, toggle, tickAll };
 }
 
 interface KeyTargets {
@@ -213,9 +215,12 @@ export function DecisionBar(props: BarProps): JSX.Element {
         {review.why}
         {review.canShow && (
           <button class="button plain" type="button" onClick={review.showNext}>
-            Show it <kbd>n</kbd>
+            Show it <Key of="n" />
           </button>
         )}
+      </p>
+      <p class="sr-only" role="status">
+        {spokenWhy(review.why)}
       </p>
       <label class="sr-only" for="reason">
         Reason
@@ -226,7 +231,7 @@ export function DecisionBar(props: BarProps): JSX.Element {
         rows={1}
         maxLength={4_000}
         value={reason}
-        placeholder="Reason: the model reads it (Ctrl+Enter denies)"
+        placeholder={`Reason: the model reads it${hasKeyboard() ? ' (Ctrl+Enter denies)' : ''}`}
         onInput={({ currentTarget }) => setReason(currentTarget.value)}
         onKeyDown={onKeyDown}
       />
@@ -255,8 +260,8 @@ function Buttons({ review, reason, isSending, decide, askWhy }: ButtonsProps): J
   const mayApprove = review.why === undefined && !isSending;
   return (
     <div class="buttons">
-      <button class="button danger" type="button" disabled={isSending} onClick={deny}>
-        Deny <kbd>d</kbd>
+      <button class="button danger" type="button" aria-keyshortcuts="d" disabled={isSending} onClick={deny}>
+        Deny <Key of="d" />
       </button>
       <button
         id="approve"
@@ -264,9 +269,10 @@ function Buttons({ review, reason, isSending, decide, askWhy }: ButtonsProps): J
         type="button"
         aria-disabled={!mayApprove}
         aria-describedby="why"
+        aria-keyshortcuts="a"
         onClick={() => (mayApprove ? decide('approve') : undefined)}
       >
-        {isSending ? 'Sending …' : approveLabel(review)} <kbd>a</kbd>
+        {isSending ? 'Sending …' : approveLabel(review)} <Key of="a" />
       </button>
     </div>
   );

@@ -31,12 +31,12 @@ export function CallHead({ view, call, children }: HeadProps): JSX.Element {
         </a>
         <span>call {call.callId}</span>
       </p>
-      <h2 class="call-title" tabIndex={-1} ref={title}>
+      <h1 class="call-title" tabIndex={-1} ref={title}>
         <code>
           <Text of={call.tool} />
         </code>
         <Chip of={describePhase(call)} />
-      </h2>
+      </h1>
       {children}
     </header>
   );

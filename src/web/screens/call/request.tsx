@@ -6,11 +6,12 @@ import { DecisionBar, type DecidingProps, type Review, useReview } from './decid
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
 import { EFFECT_LABELS, SAFETY_LABELS } from '../../model/labels';
-import { Deadline } from '../../ui/widgets';
+import { Deadline, Key } from '../../ui/widgets';
 import { useNow } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/plan';
 import { deceivingText } from '../../model/review';
-import { ArgumentsView, Changes, PreviewView } from './content';
+import { ArgumentsView, Changes } from './content';
+import { PreviewView } from './diff';
 import { EditArguments } from './edit';
 
 /** Warns before an approval that would be refused. */
@@ -40,33 +41,35 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
         <ChangedTool now={details.changed} />
         <Facts {...{ request, details }} />
       </CallHead>
-      <UserAsked view={details.view} />
       <WatchSeen report={review.setUnseen}>
         <Proposal {...{ details, request, review }} />
       </WatchSeen>
+      <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
       <DecisionBar {...props} review={review} />
     </article>
   );
 }
 
-/** Facts about a request. None of them comes from the model. */
+/** Facts about a request, in a line or two: the room belongs to what it does. None of them comes from the model. */
 function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
   const now = useNow();
   const { safety, effect, policyReason, note, deadline } = request;
   const { timeoutMs } = details;
   return (
-    <dl class="facts">
-      <Fact name="Safety">
-        <strong>{safety}</strong> <span class="quiet">{SAFETY_LABELS[safety]}</span>
-      </Fact>
-      <Fact name="Effect">
-        <strong>{effect}</strong> <span class="quiet">{EFFECT_LABELS[effect]}</span>
-      </Fact>
-      {timeoutMs !== undefined && <Fact name="Timeout">{span(timeoutMs)}</Fact>}
+    <dl class="facts in-line">
       <Fact name="Expires">
         <Deadline of={deadline} now={now} />
       </Fact>
+      {safety !== 'dangerous' && (
+        <Fact name="Safety">
+          {safety} <span class="quiet">{SAFETY_LABELS[safety]}, unless a policy asks</span>
+        </Fact>
+      )}
+      <Fact name="Effect">
+        {effect} <span class="quiet">{EFFECT_LABELS[effect]}</span>
+      </Fact>
+      {timeoutMs !== undefined && <Fact name="Timeout">{span(timeoutMs)}</Fact>}
       {note !== undefined && (
         <Fact name="Asked again" isWide>
           <Text of={note} />
@@ -96,7 +99,7 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
       <Deceiving review={review} />
       {preview !== undefined && (
         <section aria-labelledby="what-title" class={edit.isEdited ? 'outdated' : undefined}>
-          <h3 id="what-title">
+          <h2 id="what-title">
             {edit.isEdited ? 'What it does without your changes' : 'What it does'}
             {edited !== undefined && !edit.isEdited && (
               <span class="quiet">
@@ -104,30 +107,26 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
                 with the changes of <Text of={edited.approver} />
               </span>
             )}
-          </h3>
+          </h2>
           {edit.isEdited && (
             <p class="banner ask">
               This preview is out of date. Ask for the new one: it shows what will run, and nothing runs
               before you approve that.
             </p>
           )}
-          <PreviewView
-            preview={preview}
-            ticked={hunks.ticked}
-            toggle={edit.isEdited ? undefined : hunks.toggle}
-          />
+          <PreviewView preview={preview} ticked={hunks.ticked} choice={edit.isEdited ? undefined : hunks} />
         </section>
       )}
       <Arguments {...{ details, request, review }} />
       {edit.edited !== undefined && (
         <section aria-labelledby="changes-title">
-          <h3 id="changes-title">Your changes</h3>
+          <h2 id="changes-title">Your changes</h2>
           <Changes before={request.arguments} after={edit.edited} />
         </section>
       )}
       {edited !== undefined && proposed !== undefined && (
         <section aria-labelledby="proposed-title">
-          <h3 id="proposed-title">Against what the model asked for</h3>
+          <h2 id="proposed-title">Against what the model asked for</h2>
           <p class="quiet">
             Changed by <Text of={edited.approver} />
             {edited.reason !== undefined && ': '}
@@ -145,7 +144,7 @@ function Arguments({ details, request, review: { edit } }: ProposalProps): JSX.E
   return (
     <section aria-labelledby="arguments-title">
       <div class="section-head">
-        <h3>
+        <h2>
           <span id="arguments-title">Arguments</span>{' '}
           <code
             class="quiet"
@@ -153,14 +152,14 @@ function Arguments({ details, request, review: { edit } }: ProposalProps): JSX.E
           >
             {request.seenDigest.slice(0, SAW_DIGITS)}
           </code>
-        </h3>
+        </h2>
         {draft === undefined && (
-          <button class="button" type="button" onClick={edit.start}>
-            Change <kbd>e</kbd>
+          <button class="button" type="button" aria-keyshortcuts="e" onClick={edit.start}>
+            Change <Key of="e" />
           </button>
         )}
       </div>
-      <ArgumentsView of={request.arguments} />
+      <ArgumentsView of={request.arguments} plan={request.preview?.plan} />
       {draft !== undefined && (
         <EditArguments {...{ draft, issues }} schema={details.schema} setDraft={edit.set} close={edit.drop} />
       )}

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { describePhase } from '../../../history/labels';
+import { callSummary } from '../../../contract/text/call-summary';
 import { span } from '../../../contract/text/times';
 import type { CallView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
@@ -32,12 +33,17 @@ interface CardProps {
 /** One call in a line; opened, it shows arguments, decisions and result. */
 export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element {
   return (
-    <div class="call-card">
+    <div class="call-card" id={`call-${call.callId}`} tabIndex={-1}>
       <div class="call-line">
         <button class="button plain" type="button" aria-expanded={isOpen} onClick={toggle}>
           <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> <CallName {...call} />
         </button>
         <Chip of={describePhase(call)} />
+        {!isOpen && (
+          <code class="call-summary quiet">
+            <Text of={summaryOf(call)} />
+          </code>
+        )}
         {call.durationMs !== undefined && <span class="quiet">{span(call.durationMs)}</span>}
         <WhatIf turn={turn} call={call} />
         {isWaiting(call) && (
@@ -48,13 +54,21 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
       </div>
       {isOpen && (
         <div class="call-body">
-          {!isWaiting(call) && <DecidedPreview call={call} />}
-          <ArgumentsView of={call.effective} />
+          {!isWaiting(call) && <DecidedPreview call={call} level={3} />}
+          <ArgumentsView
+            of={call.effective}
+            plan={isWaiting(call) ? undefined : call.request?.preview?.plan}
+          />
           <Outcome call={call} />
         </div>
       )}
     </div>
   );
+}
+
+/** Its arguments in a line. */
+function summaryOf({ callId, tool, effective }: CallView): string {
+  return callSummary({ callId, tool, arguments: effective }).slice(`${callId} ${tool} `.length);
 }
 
 /** The id and the tool of a call. */

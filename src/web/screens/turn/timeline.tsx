@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { describePhase, describeState } from '../../../history/labels';
-import { clock, span } from '../../../contract/text/times';
+import { clock, dateTime, day, span } from '../../../contract/text/times';
 import type { TranscriptEntry } from '../../../contract/transcript';
 import type { TurnEvent } from '../../../history/events';
 import { stateAfter, stopsOf } from '../../../history/moment';
@@ -11,6 +11,7 @@ import { Chip } from '../../ui/widgets';
 import { Text, visibleText } from '../../ui/text';
 import { ArgumentsView } from '../call/content';
 import { describeEvent } from '../../../history/describe';
+import { hrefOf } from '../../model/route';
 import { layOutTimeline, type Moment, type Row, type Stretch } from '../../model/timeline';
 import { STRETCH_LABELS } from '../../model/labels';
 import { useNow } from '../../ui/app';
@@ -25,30 +26,40 @@ const SIGNS: Readonly<Record<Moment['kind'], string>> = {
 };
 
 interface PictureProps {
+  turn: string;
   events: readonly TurnEvent[];
   isOpen: boolean;
   /** The moment that is shown, ISO 8601; undefined: now. */
   cursor?: string | undefined;
+  /** Brings a step or a call into view. */
+  show: (step: string) => void;
 }
 
 /** The turn at a glance: a row for each step and call, time to the right. Long waits are drawn shorter. */
-export function Picture({ events, isOpen, cursor }: PictureProps): JSX.Element {
+export function Picture({ turn, events, isOpen, cursor, show }: PictureProps): JSX.Element {
   const now = useNow(isOpen ? 1_000 : 3_600_000);
   const { rows, ticks, place } = useMemo(() => layOutTimeline(events, now), [events, isOpen ? now : 0]);
   return (
     <figure class="picture">
       <figcaption class="sr-only">Timeline</figcaption>
-      <ol class="picture-rows">
-        {rows.map((row) => (
-          <RowView key={row.key} row={row} cursor={cursor === undefined ? undefined : place(cursor)} />
-        ))}
-      </ol>
-      <div class="axis" aria-hidden="true">
-        {ticks.map(({ at, iso }) => (
-          <span key={iso} class={at > 0.9 ? 'last' : undefined} style={{ left: `${at * 100}%` }}>
-            {clock(iso)}
-          </span>
-        ))}
+      <div class="picture-scroll">
+        <ol class="picture-rows">
+          {rows.map((row) => (
+            <RowView
+              key={row.key}
+              {...{ turn, row, show }}
+              cursor={cursor === undefined ? undefined : place(cursor)}
+            />
+          ))}
+        </ol>
+        <div class="axis" aria-hidden="true">
+          {ticks.map(({ at, iso }, index) => (
+            <span key={iso} class={at > 0.9 ? 'last' : undefined} style={{ left: `${at * 100}%` }}>
+              {clock(iso)}
+              {isNewDay(ticks, index) && <span class="day">{day(iso)}</span>}
+            </span>
+          ))}
+        </div>
       </div>
       <ul class="legend" aria-hidden="true">
         {Object.entries(STRETCH_LABELS).map(([kind, text]) => (
@@ -61,23 +72,37 @@ export function Picture({ events, isOpen, cursor }: PictureProps): JSX.Element {
   );
 }
 
-function RowView({ row, cursor }: { row: Row; cursor: number | undefined }): JSX.Element {
-  const { key, kind, label, stretches, moments } = row;
+/** Whether a tick is on another day than the one before it. */
+function isNewDay(ticks: readonly { iso: string }[], index: number): boolean {
+  const [before, tick] = [ticks[index - 1], ticks[index]];
+  return tick !== undefined && (before === undefined || day(before.iso) !== day(tick.iso));
+}
+
+interface RowProps extends Pick<PictureProps, 'turn' | 'show'> {
+  row: Row;
+  cursor: number | undefined;
+}
+
+/** A row leads to its step or call below. */
+function RowView({ turn, row, cursor, show }: RowProps): JSX.Element {
+  const { key, kind, step, label, stretches, moments } = row;
   return (
-    <li class={`picture-row of-${kind}`}>
-      <span class="picture-label">
-        {kind === 'call' && <span class="quiet">{key} </span>}
-        <Text of={label} />
-      </span>
-      <span class="track">
-        {stretches.map((stretch, index) => (
-          <Bar key={index} {...stretch} />
-        ))}
-        {cursor !== undefined && <span class="cursor" style={{ left: `${cursor * 100}%` }} />}
-        {moments.map((moment, index) => (
-          <Sign key={index} {...moment} />
-        ))}
-      </span>
+    <li class={`of-${kind}`}>
+      <a class="picture-row" href={hrefOf({ at: 'turn', turn, step })} onClick={() => show(step)}>
+        <span class="picture-label">
+          {kind === 'call' && <span class="quiet">{key} </span>}
+          <Text of={label} />
+        </span>
+        <span class="track">
+          {stretches.map((stretch, index) => (
+            <Bar key={index} {...stretch} />
+          ))}
+          {cursor !== undefined && <span class="cursor" style={{ left: `${cursor * 100}%` }} />}
+          {moments.map((moment, index) => (
+            <Sign key={index} {...moment} />
+          ))}
+        </span>
+      </a>
     </li>
   );
 }
@@ -262,5 +287,5 @@ export function Scrubber({ events, count, choose }: ScrubberProps): JSX.Element 
 
 function eventText(event: TurnEvent): string {
   const { label, text } = describeEvent(event);
-  return `${clock(event.at)}, ${label}: ${text}`;
+  return `${dateTime(event.at)}, ${label}: ${text}`;
 }

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { counted, describeActivity, describeState, failingTaskText } from '../../../history/labels';
 import { span } from '../../../contract/text/times';
-import type { StepView, TurnView } from '../../../history/view-types';
+import type { CallView, StepView, TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
-import { Chip } from '../../ui/widgets';
+import { type CallFilter, callFits } from '../../model/timeline';
+import { Chip, Select } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { useAppContext, useNow } from '../../ui/app';
 import { TwoPaths } from './two-paths';
@@ -16,10 +17,16 @@ import { hrefOf } from '../../model/route';
 import type { Pending, PendingActivity } from '../../../client/types';
 
 /** A turn with its picture, steps and result. Live until it ends. */
-export function TurnScreen({ turn }: { turn: string }): JSX.Element {
+export function TurnScreen({ turn, step }: { turn: string; step: string | undefined }): JSX.Element {
   const live = useTurn(turn);
   const { view, events, problem } = live;
   const [count, setCount] = useState<number>();
+  const [shown, setShown] = useState<Place>();
+  const show = (place: string): void => {
+    setCount(undefined);
+    setShown({ place });
+  };
+  useEffect(() => (step === undefined ? undefined : show(step)), [step]);
   if (view === undefined) return <Unread live={live} />;
   return (
     <article class="turn" aria-labelledby="turn-title">
@@ -30,21 +37,37 @@ export function TurnScreen({ turn }: { turn: string }): JSX.Element {
       )}
       <TurnHead view={view} />
       <Picture
-        events={events}
+        {...{ turn, events, show }}
         isOpen={view.endedAt === null}
         cursor={count === undefined ? undefined : events[count - 1]?.at}
       />
       <Scrubber events={events} count={count} choose={setCount} />
-      {count === undefined ? <Now view={view} live={live} /> : <MomentView events={events} count={count} />}
+      {count === undefined ? (
+        <Now view={view} live={live} shown={shown} />
+      ) : (
+        <MomentView events={events} count={count} />
+      )}
     </article>
   );
+}
+
+/** What a person asked to see; a new object each time, so that the same place can be asked for again. */
+interface Place {
+  /** A step or a call: `3`, `3.1`. */
+  place: string;
+}
+
+interface NowProps {
+  view: TurnView;
+  live: LiveTurn;
+  shown: Place | undefined;
 }
 
 /** In place of a turn that has not come yet, or does not come. */
 function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element {
   if (problem === undefined) {
     const far = events.length === 0 ? '' : ` ${counted(events.length, 'event')} so far.`;
-    return <p class="empty">Reading the turn …{far}</p>;
+    return <h1 class="empty">Reading the turn …{far}</h1>;
   }
   const isGone = problem.code === 'turn_not_found';
   return (
@@ -64,17 +87,13 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element 
 }
 
 /** The current state: what runs, the result, the steps. */
-function Now({ view, live: { events, pending } }: { view: TurnView; live: LiveTurn }): JSX.Element {
+function Now({ view, live: { events, pending }, shown }: NowProps): JSX.Element {
   return (
     <>
       {pending !== undefined && view.endedAt === null && <Running pending={pending} />}
       <Result view={view} />
       {view.fork !== undefined && <TwoPaths fork={view.fork} events={events} />}
-      <ol class="steps">
-        {view.steps.map((step) => (
-          <StepCard key={step.step} step={step} view={view} />
-        ))}
-      </ol>
+      <Steps view={view} shown={shown} />
     </>
   );
 }
@@ -120,11 +139,81 @@ function Result({ view }: { view: TurnView }): JSX.Element | null {
   );
 }
 
-function StepCard({ step, view }: { step: StepView; view: TurnView }): JSX.Element {
-  const calls = view.calls.filter(({ callId }) => step.callIds.includes(callId));
-  const [isOpen, setOpen] = useState<string>();
+const FILTERS = [
+  ['all', 'every call'],
+  ['failed', 'failures'],
+  ['decided', 'what people decided'],
+] as const;
+
+/** The steps with their calls: all, the failures, or what people decided. */
+function Steps({ view, shown }: Pick<NowProps, 'view' | 'shown'>): JSX.Element {
+  const [filter, setFilter] = useState<CallFilter>('all');
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    if (shown === undefined) return;
+    setFilter('all');
+    setOpen((ids) => new Set([...ids, shown.place]));
+    const frame = requestAnimationFrame(() => focusOn(shown.place));
+    return () => cancelAnimationFrame(frame);
+  }, [shown, view.calls.length]);
+  const fitting = view.calls.filter((call) => callFits(call, filter));
+  const isAllOpen = fitting.length > 0 && fitting.every(({ callId }) => open.has(callId));
+  const toggle = (callId: string): void =>
+    setOpen((ids) => new Set(ids.has(callId) ? [...ids].filter((id) => id !== callId) : [...ids, callId]));
   return (
-    <li class="step" id={`step-${step.step}`}>
+    <section class="steps" aria-label="Steps">
+      {view.calls.length > 1 && (
+        <div class="steps-head">
+          <Select
+            id="calls"
+            label="Calls"
+            value={filter}
+            options={FILTERS}
+            choose={(value) => setFilter(FILTERS.find(([key]) => key === value)?.[0] ?? 'all')}
+          />
+          <span class="quiet" role="status">
+            {filter !== 'all' && `${fitting.length} of ${counted(view.calls.length, 'call')}`}
+          </span>
+          <button
+            class="button"
+            type="button"
+            disabled={fitting.length === 0}
+            onClick={() => setOpen(new Set(isAllOpen ? [] : fitting.map(({ callId }) => callId)))}
+          >
+            {isAllOpen ? 'Close all' : 'Open all'}
+          </button>
+        </div>
+      )}
+      <ol>
+        {view.steps.map((step) => {
+          const calls = fitting.filter(({ callId }) => step.callIds.includes(callId));
+          if (filter !== 'all' && calls.length === 0) return null;
+          return <StepCard key={step.step} {...{ step, view, calls, open, toggle }} />;
+        })}
+      </ol>
+    </section>
+  );
+}
+
+/** Brings a step or a call to the top, and the keyboard with it. */
+function focusOn(place: string): void {
+  const found = document.getElementById(place.includes('.') ? `call-${place}` : `step-${place}`);
+  found?.scrollIntoView({ block: 'start' });
+  found?.focus({ preventScroll: true });
+}
+
+interface StepProps {
+  step: StepView;
+  view: TurnView;
+  calls: readonly CallView[];
+  /** Ids of the calls that are open. */
+  open: ReadonlySet<string>;
+  toggle: (callId: string) => void;
+}
+
+function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
+  return (
+    <li class="step" id={`step-${step.step}`} tabIndex={-1}>
       <h2>
         Step {step.step} <span class="quiet">{step.model}</span>
       </h2>
@@ -141,8 +230,8 @@ function StepCard({ step, view }: { step: StepView; view: TurnView }): JSX.Eleme
           key={call.callId}
           turn={view.turn}
           call={call}
-          isOpen={isOpen === call.callId}
-          toggle={() => setOpen(isOpen === call.callId ? undefined : call.callId)}
+          isOpen={open.has(call.callId)}
+          toggle={() => toggle(call.callId)}
         />
       ))}
     </li>

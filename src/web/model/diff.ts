@@ -1,0 +1,206 @@
+import type { Leaf } from '../../contract/text/json-diff';
+import type { FilePlan, Hunk } from '../../contract/plan';
+import type { Segment } from '../../contract/text/unsafe-text';
+import { wordParts } from './review';
+
+/** What a line of a diff is. `meta`: neither of the old nor of the new text. */
+export type LineKind = 'added' | 'removed' | 'same' | 'meta';
+
+/** A line of a diff, and its number in the file before and after; empty when the line is not in it. */
+export interface DiffLine {
+  kind: LineKind;
+  before: number | '';
+  after: number | '';
+  /** With its `+`, `-` or space. */
+  line: string;
+}
+
+const KINDS: Readonly<Record<string, LineKind>> = { '+': 'added', '-': 'removed', '\\': 'meta' };
+
+/** The lines of a hunk with their numbers. */
+export function numbered({ oldStart, newStart, lines }: Hunk): DiffLine[] {
+  let before = oldStart;
+  let after = newStart;
+  return lines.map((line) => {
+    const kind = KINDS[line[0] ?? ''] ?? 'same';
+    const isOld = kind === 'removed' || kind === 'same';
+    const isNew = kind === 'added' || kind === 'same';
+    return { kind, line, before: isOld ? before++ : '', after: isNew ? after++ : '' };
+  });
+}
+
+/** The lines of a unified diff that came as text; it says where they are only in its own heads. */
+export function unnumbered(text: string): DiffLine[] {
+  return text.split('\n').map((line) => {
+    const kind = /^(---|\+\+\+|@@)/.test(line) ? 'meta' : (KINDS[line[0] ?? ''] ?? 'same');
+    return { kind, line, before: '', after: '' };
+  });
+}
+
+/** The widest number of a plan in digits: with it the columns of all hunks are equally wide. */
+export function digitsOf({ hunks }: FilePlan): number {
+  const ends = hunks.flatMap(({ oldStart, oldLines, newStart, newLines }) => [
+    oldStart + oldLines,
+    newStart + newLines,
+  ]);
+  return String(Math.max(1, ...ends)).length;
+}
+
+/** A part of a line by its UTF-16 units, and how it looks. */
+export interface Look {
+  from: number;
+  to: number;
+  look: string;
+}
+
+/** Longer lines are compared as a whole: word by word they would take long, and show little. */
+const WORD_BY_WORD = 600;
+/** With less in common than this share, two lines are two lines, and no change of words. */
+const ALIKE = 0.4;
+
+/** Which line each removed line became, and which line each added one was; by index. */
+export function partnersOf(lines: readonly DiffLine[]): Map<number, number> {
+  const partners = new Map<number, number>();
+  let removed: number[] = [];
+  let added: number[] = [];
+  const pair = (): void => {
+    for (const [was, is] of pairsOf(lines, removed, added)) partners.set(was, is).set(is, was);
+    [removed, added] = [[], []];
+  };
+  for (const [index, { kind }] of lines.entries()) {
+    if (kind === 'same' || (kind === 'removed' && added.length !== 0)) pair();
+    if (kind === 'removed') removed.push(index);
+    if (kind === 'added') added.push(index);
+  }
+  pair();
+  return partners;
+}
+
+/** As many lines as before are taken in order; of more or fewer, each is taken with the one that looks most like it. */
+function pairsOf(
+  lines: readonly DiffLine[],
+  removed: readonly number[],
+  added: readonly number[],
+): [number, number][] {
+  if (removed.length === added.length) return removed.map((was, index) => [was, added[index] ?? was]);
+  const textOf = (index: number): string => lines[index]?.line.slice(1).trim() ?? '';
+  let next = 0;
+  return removed.flatMap((was) => {
+    const near = added.slice(next, next + MOST_NEAR).map((is) => likeness(textOf(was), textOf(is)));
+    const best = Math.max(0, ...near);
+    const is = added[next + near.indexOf(best)];
+    if (best < ALIKE || is === undefined) return [];
+    next += near.indexOf(best) + 1;
+    return [[was, is] satisfies [number, number]];
+  });
+}
+
+/** How far a line may have moved among added ones. */
+const MOST_NEAR = 20;
+
+/** How much of two texts is the same at their beginning and at their end; 0 to 1. */
+function likeness(one: string, other: string): number {
+  const [shorter, longest] = [Math.min(one.length, other.length), Math.max(one.length, other.length)];
+  let start = 0;
+  while (start < shorter && one[start] === other[start]) start++;
+  let end = 0;
+  while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end++;
+  return longest === 0 ? 0 : (start + end) / longest;
+}
+
+/** The words of a line that the other one of its pair does not have. */
+export function changedWords(line: DiffLine, partner: DiffLine): Look[] {
+  if (Math.max(line.line.length, partner.line.length) > WORD_BY_WORD) return [];
+  const parts = wordParts(partner.line.slice(1), line.line.slice(1));
+  const lengthOf = (kind: string): number =>
+    parts.reduce((sum, part) => sum + (part.kind === kind ? part.text.trim().length : 0), 0);
+  const longest = Math.max(line.line.trim().length, partner.line.trim().length);
+  if (lengthOf('same') < ALIKE * longest) return [];
+  let at = 1;
+  return parts.flatMap(({ kind, text }) => {
+    if (kind === 'removed') return [];
+    const look = { from: at, to: (at += text.length), look: 'word' };
+    return kind === 'added' ? [look] : [];
+  });
+}
+
+/** A piece of a line, and how it looks; empty: as the line does. */
+export interface StyledPiece {
+  piece: Segment;
+  look: string;
+}
+
+/** Pieces of a line, divided where its look changes. A mark stays whole. */
+export function styled(pieces: readonly Segment[], looks: readonly Look[]): StyledPiece[] {
+  let at = 0;
+  return pieces.flatMap((piece) => {
+    const start = at;
+    at += piece.kind === 'text' ? piece.text.length : piece.original.length;
+    const over = looks.filter(({ from, to }) => from < at && to > start);
+    if (over.length === 0) return [{ piece, look: '' }];
+    return piece.kind === 'text'
+      ? dividedText(piece.text, start, over)
+      : [{ piece, look: namesOf(over, start, at) }];
+  });
+}
+
+function dividedText(text: string, start: number, looks: readonly Look[]): StyledPiece[] {
+  const end = start + text.length;
+  const edges = looks.flatMap(({ from, to }) => [from, to]).filter((edge) => edge > start && edge < end);
+  const cuts = [...new Set([start, ...edges, end])].sort((a, b) => a - b);
+  return cuts.slice(1).map((to, index) => {
+    const from = cuts[index] ?? start;
+    const piece: Segment = { kind: 'text', text: text.slice(from - start, to - start) };
+    return { piece, look: namesOf(looks, from, to) };
+  });
+}
+
+function namesOf(looks: readonly Look[], from: number, to: number): string {
+  return looks
+    .filter((one) => one.from < to && one.to > from)
+    .map(({ look }) => look)
+    .join(' ');
+}
+
+/** What the file tools call a text that is in the file before or after. */
+const FILE_TEXTS = new Set(['old_text', 'new_text', 'content']);
+
+/**
+ * Divides the arguments by whether the diff shows them: several lines that stand in it, before or after, or one by the
+ * name that file tools give it, and the whole file after the change. Any other short text may be in the diff by chance, and is left where it is seen.
+ */
+export function leavesBeside(
+  plan: FilePlan | undefined,
+  leaves: readonly Leaf[],
+): { own: Leaf[]; shown: Leaf[] } {
+  if (plan === undefined || plan.targetHash === '') return { own: [...leaves], shown: [] };
+  const sides = plan.hunks.flatMap((hunk) => [sideOf(hunk, '+'), sideOf(hunk, '-')]);
+  const isShown = ({ path, value }: Leaf): boolean => {
+    if (typeof value !== 'string') return false;
+    const text = value.replace(/\n$/, '');
+    if (path === 'content' && isAfter(value, plan)) return true;
+    const mayBe = text.includes('\n') || FILE_TEXTS.has(path.split('.').at(-1) ?? '');
+    return mayBe && text.trim() !== '' && sides.some((side) => side.includes(text));
+  };
+  return { own: leaves.filter((leaf) => !isShown(leaf)), shown: leaves.filter(isShown) };
+}
+
+/** Whether a text is the file after the change: each hunk stands in it, one after the other. */
+function isAfter(text: string, { hunks }: FilePlan): boolean {
+  let at = 0;
+  for (const hunk of hunks) {
+    const side = sideOf(hunk, '+');
+    const found = text.indexOf(side, at);
+    if (found === -1) return false;
+    at = found + side.length;
+  }
+  return hunks.length > 0;
+}
+
+/** The text of a hunk after (`+`) or before (`-`) its change. */
+function sideOf({ lines }: Hunk, mark: '+' | '-'): string {
+  return lines
+    .filter((line) => line.startsWith(mark) || line.startsWith(' '))
+    .map((line) => line.slice(1))
+    .join('\n');
+}

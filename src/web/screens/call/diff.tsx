@@ -1,0 +1,257 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { FilePlan, Hunk, Preview } from '../../../contract/plan';
+import { segments } from '../../../contract/text/unsafe-text';
+import {
+  changedWords,
+  type DiffLine,
+  digitsOf,
+  type LineKind,
+  type Look,
+  numbered,
+  partnersOf,
+  styled,
+  unnumbered,
+} from '../../model/diff';
+import { Pieces, SeenEnd, SeenText, Text } from '../../ui/text';
+
+/** Which hunks are ticked, and how to change that. */
+export interface HunkChoice {
+  toggle: (id: string) => void;
+  /** Ticks all of them, or none. */
+  tickAll: (isTicked: boolean) => void;
+}
+
+interface PreviewProps {
+  preview: Preview;
+  /** Ids of the ticked hunks. */
+  ticked: readonly string[];
+  /** Undefined when hunks cannot be chosen. */
+  choice?: HunkChoice | undefined;
+}
+
+/** What a call will do: the diff of a file with a checkbox for each hunk, or a text. */
+export function PreviewView({ preview, ticked, choice }: PreviewProps): JSX.Element {
+  const { text, plan } = preview;
+  const shown = text.replace(/\n$/, '');
+  const lines = useMemo(() => (/^@@ -\d/m.test(text) ? unnumbered(shown) : undefined), [text]);
+  if (plan !== undefined && plan.targetHash !== '') return <Plan {...{ plan, ticked, choice }} />;
+  if (lines !== undefined) return <DiffLines lines={lines} path="" />;
+  return (
+    <pre class="code preview-text">
+      <SeenText of={shown} />
+    </pre>
+  );
+}
+
+function Plan({ plan, ticked, choice }: Omit<PreviewProps, 'preview'> & { plan: FilePlan }): JSX.Element {
+  const { path, hunks } = plan;
+  const lines = hunks.flatMap((hunk) => hunk.lines);
+  const countOf = (mark: string): number => lines.filter((line) => line.startsWith(mark)).length;
+  const choosing = hunks.length > 1 ? choice : undefined;
+  return (
+    <div class="diff" style={{ '--digits': String(digitsOf(plan)) }}>
+      <p class="diff-file">
+        <code>
+          <Text of={path} />
+        </code>
+        {plan.baseHash === null && <span class="chip good">new file</span>}
+        {plan.encoding === 'latin1' && <span class="chip quiet">not UTF-8: one character a byte</span>}
+        {choosing !== undefined && <TickAll {...{ choosing, ticked, all: hunks.length }} />}
+        <span class="diff-count">
+          <span class="plus">+{countOf('+')}</span> <span class="minus">−{countOf('-')}</span>
+        </span>
+      </p>
+      {hunks.map((hunk) => (
+        <HunkView key={hunk.id} {...{ path, hunk, isTicked: ticked.includes(hunk.id), choice: choosing }} />
+      ))}
+    </div>
+  );
+}
+
+interface TickAllProps {
+  choosing: HunkChoice;
+  ticked: readonly string[];
+  all: number;
+}
+
+function TickAll({ choosing, ticked, all }: TickAllProps): JSX.Element {
+  return (
+    <span class="tick-all">
+      <span class="quiet" role="status">
+        {ticked.length} of {all} hunks ticked
+      </span>
+      <button
+        class="button plain"
+        type="button"
+        disabled={ticked.length === all}
+        onClick={() => choosing.tickAll(true)}
+      >
+        Tick all
+      </button>
+      <button
+        class="button plain"
+        type="button"
+        disabled={ticked.length === 0}
+        onClick={() => choosing.tickAll(false)}
+      >
+        Tick none
+      </button>
+    </span>
+  );
+}
+
+interface HunkProps {
+  path: string;
+  hunk: Hunk;
+  isTicked: boolean;
+  choice: HunkChoice | undefined;
+}
+
+function HunkView({ path, hunk, isTicked, choice }: HunkProps): JSX.Element {
+  const range = `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`;
+  const lines = useMemo(() => <DiffLines lines={numbered(hunk)} path={path} />, [hunk, path]);
+  return (
+    <section class={`hunk${isTicked ? '' : ' left-out'}`} aria-label={`Hunk ${hunk.id}`}>
+      <div class="hunk-head">
+        {choice === undefined ? (
+          <span>Hunk {hunk.id}</span>
+        ) : (
+          <label>
+            <input type="checkbox" checked={isTicked} onChange={() => choice.toggle(hunk.id)} />
+            Hunk {hunk.id}
+          </label>
+        )}
+        <code class="quiet">{range}</code>
+        {!isTicked && <span class="chip quiet">left out</span>}
+      </div>
+      {lines}
+    </section>
+  );
+}
+
+/** Lines that are drawn, and have to be seen, together: about a screen on a phone. */
+const EVERY = 12;
+
+/** The lines of a hunk with their numbers before and after, or those of a unified diff that came as text. */
+function DiffLines({ lines, path }: { lines: readonly DiffLine[]; path: string }): JSX.Element {
+  const starts = Array.from({ length: Math.ceil(lines.length / EVERY) }, (_, index) => index * EVERY);
+  return (
+    <div class="diff-lines">
+      {starts.map((from) => (
+        <Block key={from} {...{ lines, path, from, to: Math.min(from + EVERY, lines.length) }} />
+      ))}
+    </div>
+  );
+}
+
+interface BlockProps {
+  lines: readonly DiffLine[];
+  path: string;
+  from: number;
+  /** Not included. */
+  to: number;
+}
+
+/** Some lines of a diff. Far from sight a browser lays out none of it, and words and syntax have no colours yet. */
+function Block({ lines, path, from, to }: BlockProps): JSX.Element {
+  const ref = useRef<HTMLDivElement>(null);
+  const isNear = useNear(ref);
+  const looks = useLooks({ lines, path, from, to }, isNear);
+  return (
+    <div class="diff-block" ref={ref} style={{ '--lines': String(to - from) }}>
+      {lines.slice(from, to).map((line, index) => (
+        <Line key={index} line={line} looks={looks.get(from + index) ?? NO_LOOKS} />
+      ))}
+      <SeenEnd />
+    </div>
+  );
+}
+
+/** How far outside of the screen a block counts as near. */
+const NEAR = '600px 0px';
+
+function useNear(ref: { current: HTMLElement | null }): boolean {
+  const [isNear, setNear] = useState(false);
+  useEffect(() => {
+    if (ref.current === null) return;
+    const root = ref.current.closest('.detail-pane, .main');
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        setNear(true);
+        observer.disconnect();
+      },
+      { root, rootMargin: NEAR },
+    );
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  return isNear;
+}
+
+const NO_LOOKS: readonly Look[] = [];
+
+/** The changed words of some lines, and their syntax once the part of the page that knows it is there. */
+function useLooks({ lines, path, from, to }: BlockProps, isNear: boolean): Map<number, readonly Look[]> {
+  const [syntax, setSyntax] = useState<Map<number, Look[]>>();
+  useEffect(() => {
+    if (!isNear || path === '') return;
+    let isWanted = true;
+    // Without it the lines stay as they are.
+    import('../../model/syntax').then(
+      ({ syntaxOf }) => isWanted && setSyntax(syntaxOf(path, lines, { from, to })),
+      () => undefined,
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [isNear, lines, path]);
+  return useMemo(() => {
+    const looks = new Map<number, readonly Look[]>(syntax);
+    if (!isNear) return looks;
+    const partners = partnersOf(lines);
+    for (let index = from; index < to; index++) {
+      const [line, partner] = [lines[index], lines[partners.get(index) ?? -1]];
+      if (line === undefined || partner === undefined) continue;
+      looks.set(index, [...(syntax?.get(index) ?? []), ...changedWords(line, partner)]);
+    }
+    return looks;
+  }, [isNear, syntax, lines]);
+}
+
+const WORDS: Partial<Record<LineKind, string>> = { added: 'added: ', removed: 'removed: ' };
+/** A longer line fills a screen, so each of its parts has to be seen. */
+const LONG = 600;
+
+function Line({
+  line: { kind, before, after, line },
+  looks,
+}: {
+  line: DiffLine;
+  looks: readonly Look[];
+}): JSX.Element {
+  return (
+    <div class={`line ${kind}`} data-before={before} data-after={after}>
+      {WORDS[kind] !== undefined && <span class="sr-only">{WORDS[kind]}</span>}
+      {line.length > LONG ? <SeenText of={line} layout="diff" /> : <LineText {...{ line, looks }} />}
+    </div>
+  );
+}
+
+function LineText({ line, looks }: { line: string; looks: readonly Look[] }): JSX.Element {
+  const pieces = useMemo(() => segments(line, 'diff'), [line]);
+  return (
+    <>
+      {styled(pieces, looks).map(({ piece, look }, index) =>
+        look === '' ? (
+          <Pieces key={index} of={[piece]} />
+        ) : (
+          <span key={index} class={look}>
+            <Pieces of={[piece]} />
+          </span>
+        ),
+      )}
+    </>
+  );
+}

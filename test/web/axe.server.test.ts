@@ -1,0 +1,169 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { source } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { createWorkspaceTools } from '../../src/tools/workspace';
+import { TransportError } from '../../src/tools/errors';
+import { waitForEnd } from '../../src/testing';
+import { recordTool } from '../support/effects';
+import { decide, waitFor } from '../support/turns';
+import { expectNoComplaints, usePage } from './page-fixture';
+import { callPlace, listOnly } from './web-inbox';
+
+const AGENT = 'axe';
+/** A folder for a picture of each screen; none unless set. */
+const SHOTS = process.env['COUNTERSIGN_SHOTS'];
+const WIDTHS = [1680, 1024, 390];
+
+const root = mkdtempSync(join(tmpdir(), 'countersign-axe-'));
+const { web, start } = usePage(AGENT, (effects) => [
+  ...createWorkspaceTools({ root }),
+  recordTool(effects, { name: 'pay', safety: 'dangerous' }),
+  recordTool(effects, { name: 'look' }),
+  recordTool(effects, { name: 'wire', safety: 'dangerous' }, () => {
+    throw new TransportError('the line broke');
+  }),
+]);
+expectNoComplaints(web);
+
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+/** Thirty small functions, each with a comment, a text and a number. */
+const before = Array.from(
+  { length: 30 },
+  (_, n) =>
+    `// Function ${n}.\nexport function f${n}(name: string) {\n  return 'value ${n}' + name + ${n};\n}\n`,
+);
+const EDITS = [1, 12, 28].map((n) => ({
+  old_text: `  return 'value ${n}' + name + ${n};`,
+  new_text: `  // Rounded.\n  return 'value ${n}' + name + Math.round(${n}.5);`,
+}));
+
+const places: Record<string, string> = {};
+
+beforeAll(async () => {
+  await writeFile(join(root, 'code.ts'), before.join('\n'));
+  const call = (name: string, args: object) => ({ name, arguments: JSON.parse(JSON.stringify(args)) });
+  const asks = async (text: string, name: string, args: object) =>
+    start([{ text, toolCalls: [call(name, args)] }]);
+  const marked = { tag: 'to \u202e Ann and раypal', amount: 12, to: 'a\u200bb' };
+  const [request, hunks, doubtful, past] = await Promise.all([
+    asks('I pay now.', 'pay', marked),
+    asks('I change three functions.', 'edit_file', { path: 'code.ts', edits: EDITS }),
+    asks('I wire it.', 'wire', { tag: 'wire', amount: 3 }),
+    start(
+      [
+        { text: 'I look first.', toolCalls: [call('look', { tag: 'a' }), call('look', { tag: 'b' })] },
+        { text: 'Now I pay.', toolCalls: [call('pay', { tag: 'c', amount: 50 })] },
+      ],
+      '2.1',
+    ),
+  ]);
+  await decide(doubtful, { callId: '1.1', decision: 'approved', approver: 'ann' });
+  await decide(past, { callId: '2.1', decision: 'approved', approver: 'ann', reason: 'It is due.' });
+  await Promise.all([waitFor(doubtful, '1.1', 'in_doubt'), waitForEnd(web().client, past.workflowId)]);
+  const change = { what: 'decision', decision: 'denied', approver: 'ann', reason: 'too much' } as const;
+  const { turn: fork } = await web().client.fork({ turn: past.workflowId, at: '2.1', change });
+  await waitForEnd(web().client, fork);
+  Object.assign(places, {
+    inbox: '#/',
+    request: callPlace(request.workflowId),
+    hunks: callPlace(hunks.workflowId),
+    doubt: callPlace(doubtful.workflowId),
+    closed: callPlace(past.workflowId, '2.1'),
+    turns: '#/turns',
+    turn: `#/turns/${past.workflowId}`,
+    waiting: `#/turns/${hunks.workflowId}`,
+    fork: `#/turns/${fork}`,
+    stats: '#/stats',
+    nowhere: '#/no/such/place',
+    gone: '#/turns/no-such-turn',
+  });
+}, 120_000);
+
+/** A screen: where it is, and what is done there before a look at it. */
+interface Screen {
+  at: string;
+  act: (page: Page) => Promise<void>;
+}
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+const visible = (selector: string) => (page: Page) => page.locator(selector).first().waitFor();
+
+const SCREENS: Record<string, Screen> = {
+  inbox: { at: 'inbox', act: (page) => listOnly(page, AGENT) },
+  request: { at: 'request', act: visible('#approve') },
+  edit: { at: 'request', act: (page) => button(page, /^Change/).click() },
+  hunks: { at: 'hunks', act: visible('.syn-text') },
+  doubt: { at: 'doubt', act: async (page) => page.getByRole('radio', { name: /^It happened/ }).check() },
+  closed: { at: 'closed', act: visible('.outcome') },
+  turns: { at: 'turns', act: visible('.turn-list li') },
+  turn: { at: 'turn', act: async (page) => button(page, 'Open all').click() },
+  'turn-past': { at: 'turn', act: async (page) => page.getByRole('slider', { name: 'Event' }).press('Home') },
+  waiting: { at: 'waiting', act: visible('.picture-row') },
+  'what-if': { at: 'turn', act: async (page) => button(page, 'What if … at 2.1').click() },
+  fork: { at: 'fork', act: visible('.path') },
+  stats: {
+    at: 'stats',
+    act: async (page) => {
+      await page.getByLabel('Agent', { exact: true }).fill(AGENT);
+      await page.keyboard.press('Enter');
+      await page.locator('.stat-rows').first().waitFor({ timeout: 90_000 });
+    },
+  },
+  nowhere: { at: 'nowhere', act: visible('h1') },
+  gone: { at: 'gone', act: visible('h1') },
+  keys: { at: 'inbox', act: (page) => page.keyboard.press('?') },
+};
+
+/** What axe finds wrong, by rule, with where it is. */
+function findingsIn(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`
+    axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => [id, target.join(' '), failureSummary].join(' | '))))
+  `);
+}
+
+describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (colorScheme) => {
+  let page: Page;
+  const look = async (name: string): Promise<void> => {
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      if (SHOTS !== undefined) {
+        mkdirSync(SHOTS, { recursive: true });
+        writeFileSync(join(SHOTS, `${name}-${width}-${colorScheme}.png`), await page.screenshot());
+      }
+      expect({ width, found: await findingsIn(page) }).toEqual({ width, found: [] });
+    }
+  };
+
+  beforeAll(async () => {
+    page = await web().tab(undefined, { colorScheme, reducedMotion: 'reduce' });
+    await page.evaluate(source);
+  }, 60_000);
+  afterAll(() => page.context().close());
+
+  test.each(Object.entries(SCREENS))(
+    '%s',
+    async (name, { at, act }) => {
+      await page.setViewportSize({ width: 1680, height: 900 });
+      // A screen starts anew, whatever the last one left.
+      await page.goto(`${web().url}/#/turns`);
+      await visible('.turn-list')(page);
+      await page.goto(`${web().url}/${places[at] ?? ''}`);
+      await act(page);
+      await look(name);
+    },
+    120_000,
+  );
+
+  test('sign-in', async () => {
+    await page.keyboard.press('Escape');
+    await page.setViewportSize({ width: 1680, height: 900 });
+    await button(page, 'Sign out').click();
+    await page.getByLabel('Token').waitFor();
+    await look('sign-in');
+  });
+});
