@@ -11,7 +11,9 @@ export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
 export type { Hooks } from './tools/executor';
 export type { Runner } from './tools/run-handler';
+export type { SecretProvider } from './tools/secrets';
 export type {
+  Approval,
   CallContext,
   Policy,
   PolicyAnswer,

@@ -8,7 +8,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type Countersign, createView, type StartedTurn, type TurnView } from './client';
+import {
+  connect,
+  type Countersign,
+  createView,
+  type StartedTurn,
+  type StartRequest,
+  type TurnView,
+} from './client';
 import { CountersignError } from './contract/errors';
 import type { RequestOpened } from './history/events';
 import type { Accepted, Decision, Verdict } from './contract/decision';
@@ -18,6 +25,8 @@ import type { Progress } from './engine/engine';
 import { resolveEngine } from './engine/resolve';
 import { startServer } from './engine/server';
 import { type ConfigOptions, defineConfig } from './tools/define-config';
+import { makeContext } from './tools/context';
+import type { CallContext } from './tools/types';
 import { type RunningWorker, startWorker } from './worker';
 
 export { scriptedModel, type ScriptedCall, type ScriptedReply, type ScriptedStep } from './models/scripted';
@@ -248,8 +257,12 @@ export interface TestEnvironmentOptions extends Omit<ConfigOptions, 'taskQueue' 
 export interface TestEnvironment {
   readonly client: Countersign;
   readonly taskQueue: string;
-  /** Starts a turn of one of the agents. */
-  start(agent: string, prompt: string): Promise<StartedTurn>;
+  /** Starts a turn of one of the agents; `origin` is what `start` of a client takes beside. */
+  start(
+    agent: string,
+    prompt: string,
+    origin?: Pick<StartRequest, 'requester' | 'metadata'>,
+  ): Promise<StartedTurn>;
   /** Stops the worker as a deploy would, draining it, and starts another one on the same queue. */
   restart(): Promise<void>;
   /** Ends worker and client and removes what they kept. */
@@ -280,7 +293,7 @@ export async function startTestEnvironment({
   return {
     client,
     taskQueue,
-    start: (agent, prompt) => client.start({ agent, prompt, taskQueue }),
+    start: (agent, prompt, origin = {}) => client.start({ agent, prompt, taskQueue, ...origin }),
     restart: async () => {
       await worker.stop();
       worker = await startWorker(settings);
@@ -290,5 +303,14 @@ export async function startTestEnvironment({
       await worker.stop();
       await rm(stateDir, { recursive: true, force: true });
     },
+  };
+}
+
+/** What a handler, a preview or a verify is given in a test that calls it without a turn; each part can be given. */
+export function testContext(given: Partial<CallContext> = {}): CallContext {
+  const { signal = new AbortController().signal } = given;
+  return {
+    ...makeContext({ callId: '1.1', tool: 'tool', idempotencyKey: 'test' }, {}, { signal }),
+    ...given,
   };
 }

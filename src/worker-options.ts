@@ -18,7 +18,8 @@ import { requireOneSdk, sdkVersion } from './sdk-copies';
 import { makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { type Config, toolsOf } from './tools/define-config';
-import { createCallLog, type LineLogger } from './tools/call-log';
+import { type CallLog, createCallLog } from './tools/call-log';
+import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
 
 /** What a worker of turns is made of, whoever makes it. */
@@ -91,7 +92,8 @@ export async function createWorkerOptions({
 }
 
 type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log'> & {
-  callLogger: LineLogger;
+  callLog: CallLog;
+  secrets: Secrets;
   encryption: Encryption;
 };
 
@@ -104,8 +106,10 @@ export async function makeShared(
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const journal = createJournal(directory, encryption.sealer());
   await journal.prune();
-  const callLogger = new DefaultLogger(logLevel ?? 'INFO');
-  return { memory: createMemory(), journal, log: Runtime.instance().logger, callLogger, encryption };
+  const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
+  // Shared by all queues: what one call was given, another one may write.
+  const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
+  return { memory: createMemory(), journal, log: Runtime.instance().logger, callLog, secrets, encryption };
 }
 
 /** The options of the worker of one queue. */
@@ -245,11 +249,11 @@ export function identityOn(config: Config, queue: string): string {
 function activityDeps(
   config: Config,
   queue: string,
-  { memory, journal, log, callLogger }: Shared,
+  { memory, journal, log, callLog, secrets }: Shared,
 ): ActivityDeps {
   const own = toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue);
   const toolNames = new Set(own.map((tool) => tool.name));
-  const run = { log: createCallLog(callLogger, config.log), hooks: config.hooks, runner: config.runner };
+  const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
   const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
   const { agentWaitMs } = config;
   return { agents, toolNames, taskQueue: queue, agentWaitMs, run, memory, journal, log };

@@ -1,12 +1,14 @@
 import { defined } from '../contract/defined';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
+import { z } from 'zod';
 import {
   ActivityCancelledError,
   ActivityNotFoundError,
   ActivityPausedError,
   ActivityResetError,
 } from '@temporalio/client';
+import type { Beat } from '../contract/call';
 import { within } from '../tools/within';
 
 /** The longest time between two heartbeats; a cancellation is noticed within it. */
@@ -74,18 +76,27 @@ export interface AttemptGuard {
    * nothing. The attempt is lost where the server says no, or does not answer in time. Never rejects.
    */
   confirm(): Promise<void>;
+  /** What was reported so far. */
+  news(): Beat;
+  /** Adds to what the heartbeats say, and sends one soon. */
+  report(news: Beat): void;
+  /** Sends the checkpoint at once, before the attempt fails: the next one starts from it. Never rejects. */
+  flush(): Promise<void>;
   /** Stops the heartbeats. */
   stop(): void;
 }
 
+/** A handler may report thousands of times a second; people read one. */
+const NEWS_MS = 250;
+
 /**
  * Guards the current attempt, and sends heartbeats by a timer of its own, whatever the handler does.
  *
- * @param details sent at once and with every heartbeat, for a later attempt to find. Absent: the first heartbeat comes
+ * @param first sent at once and with every heartbeat, for a later attempt to find. Absent: the first heartbeat comes
  * after a second, so that a quick call costs the server none.
  * @param since when the attempt began and was last heard of, where that is not now: the machine may have been frozen since.
  */
-export function startHeartbeat(details?: unknown, since: Since = beginning()): AttemptGuard {
+export function startHeartbeat(first?: object, since: Since = beginning()): AttemptGuard {
   const context = Context.current();
   const controller = new AbortController();
   const clock = makeClock(since);
@@ -102,21 +113,60 @@ export function startHeartbeat(details?: unknown, since: Since = beginning()): A
     if (look() !== undefined) return;
     clock.beaten();
     // The server never hears of a local activity.
-    if (!context.info.isLocal) context.heartbeat(details);
+    if (!context.info.isLocal) context.heartbeat(said.details());
   };
+  const said = collectNews(first, beat);
   const confirm = async (): Promise<void> => {
     const sent = readClocks();
-    const refused = look() ?? (await askByHeartbeat(details));
+    const refused = look() ?? (await askByHeartbeat(said.details()));
     if (refused !== undefined) return lose(refused);
     // The answer may have waited here while the machine was frozen: the server counts from the beat.
     if (clock.isPast(sent)) return lose('late');
     look();
   };
   const timer = setInterval(beat, beatMs());
-  if (details !== undefined) beat();
+  const stop = (): void => {
+    clearInterval(timer);
+    said.end();
+  };
+  const flush = async (): Promise<void> => {
+    if (said.news().checkpoint !== undefined) await askByHeartbeat(said.details());
+  };
+  if (first !== undefined) beat();
   onCancellation(context, lose);
-  return { signal: controller.signal, lost: look, confirm, stop: () => clearInterval(timer) };
+  const { report, news } = said;
+  return { signal: controller.signal, lost: look, confirm, stop, flush, report, news };
 }
+
+/** What the heartbeats of an attempt say: `first`, and what is reported. Calls `beat` a while after a report; never after `end`. */
+function collectNews(first: object | undefined, beat: () => void) {
+  let news: Beat = {};
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const report = (added: Beat): void => {
+    news = { ...news, ...added };
+    if (isOver) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      beat();
+    }, NEWS_MS);
+  };
+  const end = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+  const details = (): object | undefined => (Object.keys(news).length === 0 ? first : { ...first, ...news });
+  return { report, end, details, news: () => news };
+}
+
+/** What an earlier attempt of the current activity said by its heartbeats. Anything may stand there. */
+export function earlierBeat(): Pick<Beat, 'checkpoint'> | undefined {
+  const { heartbeatDetails: details } = Context.current().info;
+  const found = earlier.safeParse(details);
+  return found.success ? defined(found.data) : undefined;
+}
+
+const earlier = z.object({ checkpoint: z.json().optional() });
 
 const REASONS: Record<AttemptLostReason, string> = {
   late: 'this attempt was given up: its time was over or its worker stopped answering',

@@ -5,10 +5,11 @@ import { withDecisionNote } from '../contract/call-messages';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
 import { runJob, type RunJob } from '../tools/executor';
-import type { Tool } from '../tools/types';
+import type { Live } from '../tools/context';
+import type { Approval, CallContext, Tool } from '../tools/types';
 import { contentDigest } from './content-digest';
 import type { ActivityDeps } from './deps';
-import type { AttemptGuard } from './attempt';
+import { type AttemptGuard, earlierBeat } from './attempt';
 import { SIGNALS } from '../contract/names';
 
 /** A call to execute here; this worker may lack its tool. */
@@ -63,11 +64,47 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     // The machine may have been frozen since the last look; a look aborts the signal. A repeatable call need not ask the server.
     beforeStart: tool.effect === 'unsafe' ? () => guard.confirm() : () => void guard.lost(),
     timeoutMs: input.timeoutMs,
+    about: {
+      ...aboutTurn(input),
+      ...defined({ approval: approvalOf(input), resumeFrom: earlierBeat()?.checkpoint }),
+    },
+    live: liveReporter(guard),
     onLate: lateReporter(execution),
     onLeft: (over) => keepAbandoned(key, over),
     ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
   };
   return runJob(job, deps.run);
+}
+
+/** The most of its output that a heartbeat carries: the end, as it is newest. */
+const PARTIAL_CHARACTERS = 2000;
+
+/** Sends what a handler says of its work with the heartbeats of its attempt. */
+function liveReporter(guard: AttemptGuard): Live {
+  return {
+    progress: (progress) => guard.report({ progress }),
+    checkpoint: (checkpoint) => guard.report({ checkpoint }),
+    partial: (text) => {
+      const partial = `${guard.news().partial ?? ''}${text}`.slice(-PARTIAL_CHARACTERS);
+      guard.report({ partial });
+    },
+  };
+}
+
+/** What the functions of a tool learn of the turn that calls them. */
+export type AboutTurn = Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata'>;
+
+/** What is known of the turn of the current activity. */
+export function aboutTurn({ agent, origin }: Pick<CallInput, 'agent' | 'origin'>): AboutTurn {
+  const { requester, metadata = {} } = origin ?? {};
+  const turn = Context.current().info.workflowExecution?.workflowId;
+  return { agent, metadata: { ...metadata }, ...defined({ turn, requester }) };
+}
+
+function approvalOf({ decision }: CallInput): Approval | undefined {
+  if (decision === undefined) return undefined;
+  const { decision: word, approver, reason } = decision;
+  return { decision: word, approver, ...defined({ reason }) };
 }
 
 /** The result as the model reads it: after what a person changed or said. */

@@ -6,6 +6,7 @@ import { ACTIVITIES, FAILURES } from '../contract/names';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
 import type { ActivityDeps } from './deps';
+import { aboutTurn } from './execution';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './failures';
 import { handBackUnregistered, runTool } from './run-tool';
@@ -60,7 +61,7 @@ async function prepare(deps: ActivityDeps, input: PrepareInput): Promise<Prepare
   const agent = agentOf(deps, input.agent);
   const lack = lackOf(deps, input);
   if (lack !== undefined && waitedMs() < deps.agentWaitMs) throw leaveToAnother(deps, lack);
-  const call = await prepareCall(agent, input, deps);
+  const call = await prepareCall(agent, input, { ...deps, about: aboutTurn(input) });
   const schema = call.kind === 'ask' ? agent.registry.get(input.tool)?.schema : undefined;
   return { call, ...defined({ schema }) };
 }

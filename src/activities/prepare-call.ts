@@ -10,13 +10,18 @@ import type { Agent } from '../tools/define-agent';
 import { askPolicy, NOTHING_RAN, policyRefusal, type PolicyVerdict } from '../tools/policy';
 import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';
 import { describeFailure } from '../tools/format-result';
+import { makeContext } from '../tools/context';
 import type { Tool } from '../tools/types';
+import type { AboutTurn } from './execution';
 import { unlessAborted } from '../tools/within';
 import { contentDigest } from './content-digest';
 import type { ActivityDeps } from './deps';
 
 /** What preparing needs of a worker. */
-export type PrepareDeps = Pick<ActivityDeps, 'taskQueue' | 'run'>;
+export interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run'> {
+  /** What previews learn of the turn. */
+  about?: AboutTurn;
+}
 
 /** One call as a model asked for it, under the ids of its turn. */
 export interface AskedCall {
@@ -41,7 +46,7 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   const call = validCall(tool, asked, args);
   const isAsAsked = JSON.stringify(args) === JSON.stringify(proposed);
   const verdict = await askPolicy({ agent: name, policy, log: deps.run.log }, tool, args);
-  return applyPolicy(verdict, prepared, isAsAsked ? call : { ...call, proposed });
+  return applyPolicy(verdict, { ...prepared, deps }, isAsAsked ? call : { ...call, proposed });
 }
 
 /** What the model wrote, as far as it can be read and belongs to a tool. */
@@ -100,22 +105,26 @@ function settingsOf(tool: Tool): CallSettings {
   };
 }
 
-async function applyPolicy(verdict: PolicyVerdict, ready: ReadyCall, call: ValidCall): Promise<PreparedCall> {
+/** A call with what its preview needs. */
+type Ready = ReadyCall & { deps: PrepareDeps };
+
+async function applyPolicy(verdict: PolicyVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
   if (verdict.decision === 'refuse') return invalidAsked(call, policyRefusal(verdict, NOTHING_RAN));
   const { decision, reason } = verdict;
   const judged = reason === undefined ? call : { ...call, policyReason: reason };
   return decision === 'run' ? judged : withPreview(ready, judged);
 }
 
-async function withPreview({ tool, value }: ReadyCall, call: ValidCall): Promise<PreparedCall> {
+async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promise<PreparedCall> {
+  const { hide } = deps.run.secrets ?? {};
   try {
-    const preview = await previewOf(tool, value, call.callId);
+    const preview = await previewOf({ tool, value, callId: call.callId }, deps);
     if (preview === undefined) return { ...call, kind: 'ask' };
     return tooLarge(preview)
       ? invalidAsked(call, { code: 'validation', message: TOO_LARGE })
       : { ...call, kind: 'ask', preview, ...previewDigests(preview, contentDigest) };
   } catch (error) {
-    return invalidAsked(call, describeFailure(error));
+    return invalidAsked(call, describeFailure(error, hide));
   }
 }
 
@@ -129,12 +138,24 @@ function tooLarge(preview: Preview): boolean {
   return utf8Bytes(JSON.stringify(preview)) > LIMITS.previewBytes;
 }
 
+/** What is previewed. */
+interface Previewed {
+  tool: Tool;
+  value: unknown;
+  callId: string;
+}
+
 /** The tool's own preview of a call; undefined where it has none. Throws what the tool throws, and after 30 s. */
-async function previewOf(tool: Tool, value: unknown, callId: string): Promise<Preview | undefined> {
+async function previewOf(
+  { tool, value, callId }: Previewed,
+  { run, about }: PrepareDeps,
+): Promise<Preview | undefined> {
   if (tool.preview === undefined) return undefined;
   const signal = AbortSignal.timeout(TIMES.toolTimeout);
-  const context = { callId, tool: tool.name, idempotencyKey: '', attempt: 1, signal, partial: () => {} };
-  return unlessAborted(tool.preview(value, context), signal, notInTime);
+  const context = makeContext({ ...about, callId, tool: tool.name }, run, { signal });
+  const preview = await unlessAborted(tool.preview(value, context), signal, notInTime);
+  // A plan stays as it is: it is what runs.
+  return run.secrets === undefined ? preview : { ...preview, text: run.secrets.hide(preview.text) };
 }
 
 /** What is said of a function that did not end before its signal aborted. */

@@ -8,7 +8,7 @@ import type { ActivityDeps } from './deps';
 import { outdatedDecision } from './earlier-start';
 import { cachedOutput, execute, type Execution, notRunResult, withNote } from './execution';
 import { lackOf, notHere, retryFailure } from './failures';
-import { type Since, startHeartbeat, whileBeating } from './attempt';
+import { earlierBeat, type Since, startHeartbeat, whileBeating } from './attempt';
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson } from '../contract/digest';
 import { dryKindOf } from '../contract/fork';
@@ -89,14 +89,15 @@ function mayHaveRun(): boolean {
 
 /** Pure and idempotent calls: a lost attempt may run again, with the same key. A decision is for one run of the turn only. */
 async function runRepeatable(execution: Execution, since: Since): Promise<CallOutput> {
-  const guard = startHeartbeat(undefined, since);
+  const guard = startHeartbeat(earlierBeat(), since);
   try {
     const outcome = await execute(execution, guard);
     const lostReason = guard.lost();
     const result = withNote(execution.input, outcome.result);
     const ended = result.success || lostReason === undefined || lostReason === 'cancelled';
-    if (!ended || outcome.retryable) throw retryFailure(result);
-    return cachedOutput(execution.deps, result);
+    if (ended && !outcome.retryable) return cachedOutput(execution.deps, result);
+    await guard.flush();
+    throw retryFailure(result);
   } finally {
     guard.stop();
   }

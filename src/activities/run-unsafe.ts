@@ -1,6 +1,13 @@
 import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
-import type { CallInput, CallOutput, InDoubt, VerifyInput, VerifyOutput } from '../contract/call';
+import type {
+  CallInput,
+  CallOutput,
+  CallProgress,
+  InDoubt,
+  VerifyInput,
+  VerifyOutput,
+} from '../contract/call';
 import { makeSuccess, type ToolResult } from '../contract/result';
 import { markLate, type RunOutcome } from '../tools/outcome';
 import { earlierStart, pendingAttempt } from './earlier-start';
@@ -10,6 +17,7 @@ import {
   cachedOutput,
   execute,
   type Execution,
+  aboutTurn,
   notRunResult,
   outcomeSignal,
   withNote,
@@ -25,6 +33,8 @@ import {
 } from './attempt';
 import { errorMessage } from '../contract/errors';
 import { idempotencyKey } from '../contract/names';
+import { makeContext } from '../tools/context';
+import { messageOf } from '../tools/format-result';
 import type { Tool, Verification } from '../tools/types';
 import { unlessAborted } from '../tools/within';
 import type { ActivityDeps } from './deps';
@@ -56,22 +66,22 @@ export async function startedBefore(asked: AskedExecution): Promise<CallOutput |
   if (entry.value.state === 'ended') {
     const { result } = entry.value;
     if (isOutcomeOf(result, input)) return cachedOutput(deps, result);
-    return inDoubt('this machine had run it with other arguments before');
+    return inDoubt({ message: 'this machine had run it with other arguments before' });
   }
-  if (entry.value.state === 'started') return inDoubt('this machine had started it before');
+  if (entry.value.state === 'started') return inDoubt({ message: 'this machine had started it before' });
   return startOnRecord(input);
 }
 
 async function startOnRecord(input: CallInput): Promise<CallOutput | undefined> {
   const earlier = await earlierStart(input);
-  return earlier === undefined ? undefined : inDoubt(earlier);
+  return earlier === undefined ? undefined : inDoubt({ message: earlier });
 }
 
 /** Writes the intent, then looks once more whether the call is still ours. Undefined: the handler may start. */
 async function begin(execution: Execution, guard: AttemptGuard): Promise<CallOutput | undefined> {
   const first = await withJournal(execution, () => execution.deps.journal.begin(execution.key));
   if ('output' in first) return first.output;
-  if (!first.value) return inDoubt('another attempt on this machine had started it');
+  if (!first.value) return inDoubt({ message: 'another attempt on this machine had started it' });
   const lostReason = guard.lost();
   return lostReason === undefined ? undefined : notStarted(execution, lostReason);
 }
@@ -99,12 +109,13 @@ async function finish(execution: Execution, guard: AttemptGuard, outcome: RunOut
   const lostReason = guard.lost();
   if (outcome.handler === 'unstarted') return notStarted(execution, lostReason ?? 'cancelled');
   if (!outcome.outcomeKnown) {
-    const message = error?.message ?? 'its outcome is unknown';
-    return outcome.handler === 'running' ? stillRunning(message, content) : inDoubt(message, content);
+    const doubt = { message: error?.message ?? 'its outcome is unknown', partial: content };
+    const known = { ...doubt, progress: guard.news().progress };
+    return outcome.handler === 'running' ? stillRunning(known) : inDoubt(known);
   }
   const output = await recordOutcome(execution, outcome.result, lostReason);
   return lostReason === 'reset' || lostReason === 'paused'
-    ? inDoubt(describeLostAttempt(lostReason), content)
+    ? inDoubt({ message: describeLostAttempt(lostReason), partial: content, progress: guard.news().progress })
     : output;
 }
 
@@ -122,13 +133,20 @@ async function recordOutcome(
   return cachedOutput(execution.deps, noted(lateResult));
 }
 
-function inDoubt(message: string, partial?: string): { inDoubt: InDoubt } {
-  return { inDoubt: { message, ...defined({ partial: partial || undefined }) } };
+interface Known {
+  message: string;
+  partial?: string;
+  progress?: CallProgress | undefined;
+}
+
+function inDoubt({ message, partial, progress }: Known): { inDoubt: InDoubt } {
+  return { inDoubt: { message, ...defined({ partial: partial || undefined, progress }) } };
 }
 
 /** It was asked to stop and did not: its effect may still come. */
-function stillRunning(message: string, partial: string): CallOutput {
-  return { inDoubt: { ...inDoubt(`${message}; it may still be running`, partial).inDoubt, running: true } };
+function stillRunning({ message, ...known }: Known): CallOutput {
+  const doubt = inDoubt({ ...known, message: `${message}; it may still be running` });
+  return { inDoubt: { ...doubt.inDoubt, running: true } };
 }
 
 /** Quicker calls are not asked about: the server hardly had the time to give them up. */
@@ -192,9 +210,9 @@ async function byTool(deps: ActivityDeps, input: VerifyInput, guard: AttemptGuar
   const tool = deps.agents.get(input.agent)?.registry.get(input.tool);
   if (tool?.verify === undefined) return cannotTell('the tool has no verify');
   try {
-    return toOutput(input, tool, await askTool(tool, input, guard));
+    return toOutput(input, tool, await askTool({ tool, input, guard, deps }), deps);
   } catch (error) {
-    return cannotTell(errorMessage(error));
+    return cannotTell(messageOf(error, deps.run.secrets?.hide));
   }
 }
 
@@ -206,22 +224,24 @@ async function untilEnded(over: Promise<void>, nobodyAsks: AbortSignal): Promise
   await unlessAborted(over, AbortSignal.any([nobodyAsks, ended]), notInTime);
 }
 
-async function askTool(tool: Tool, input: VerifyInput, guard: AttemptGuard): Promise<Verification> {
+interface Asked {
+  tool: Tool;
+  input: VerifyInput;
+  guard: AttemptGuard;
+  deps: ActivityDeps;
+}
+
+async function askTool({ tool, input, guard, deps }: Asked): Promise<Verification> {
   const parsed = tool.parse(input.arguments);
   if (!parsed.ok || tool.verify === undefined) return { outcome: 'cannot_tell' };
   const signal = AbortSignal.any([guard.signal, AbortSignal.timeout(tool.timeoutMs)]);
-  const context = {
-    callId: input.callId,
-    tool: tool.name,
-    idempotencyKey: idempotencyKey(input),
-    attempt: 1,
-    signal,
-    partial: () => {},
-  };
+  const { callId } = input;
+  const facts = { ...aboutTurn(input), callId, tool: tool.name, idempotencyKey: idempotencyKey(input) };
+  const context = makeContext(facts, deps.run, { signal });
   return unlessAborted(Promise.resolve(tool.verify(parsed.value, context)), signal, notInTime);
 }
 
-function toOutput(input: VerifyInput, tool: Tool, answer: Verification): VerifyOutput {
+function toOutput(input: VerifyInput, tool: Tool, answer: Verification, { run }: ActivityDeps): VerifyOutput {
   if (answer.outcome === 'cannot_tell') return cannotTell('the tool could not tell');
   if (answer.outcome === 'did_not') {
     return {
@@ -230,7 +250,8 @@ function toOutput(input: VerifyInput, tool: Tool, answer: Verification): VerifyO
     };
   }
   const facts = { timestamp: new Date().toISOString(), safety: tool.safety, approved: true };
-  const content = `The call was interrupted; the tool found that it did take effect.\n\n${answer.content}`;
+  const found = run.secrets === undefined ? answer.content : run.secrets.hide(answer.content);
+  const content = `The call was interrupted; the tool found that it did take effect.\n\n${found}`;
   const result = makeSuccess({ ...input, server: tool.server }, { content, contentType: 'text' }, facts);
   return { outcome: 'happened', result };
 }

@@ -14,6 +14,7 @@ import { bytesOf, conversationOf, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
 import { lackOf, leaveToAnother, modelFailure } from './failures';
+import { aboutTurn } from './execution';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
 import { span } from '../contract/text/times';
 import { unlessAborted } from '../tools/within';
@@ -66,7 +67,8 @@ async function prepareStep(
 ): Promise<ThinkOutput> {
   const text = cutOutput(reply.text, TEXT_BYTES);
   const asked = askedCalls(input.step, reply);
-  const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, deps));
+  const about = aboutTurn(input);
+  const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, { ...deps, about }));
   const calls = fitStep(prepared, utf8Bytes(JSON.stringify(text)));
   return {
     replyId: randomUUID(),

@@ -92,6 +92,20 @@ export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
+/** Facts as `name=value`, each name once. What may be a name or a value, the client says. */
+export function readFacts(given: readonly string[]): Record<string, string> {
+  const facts = new Map<string, string>();
+  for (const text of given) {
+    const at = text.indexOf('=');
+    if (at < 1)
+      throw usageError(`--meta ${text}: this is not a fact`, 'Write name=value, such as tenant=acme.');
+    const name = text.slice(0, at);
+    if (facts.has(name)) throw usageError(`--meta ${name} is given twice`);
+    facts.set(name, text.slice(at + 1));
+  }
+  return Object.fromEntries(facts);
+}
+
 /** Options that choose what of the inbox is meant. */
 export interface InboxFilters {
   tool?: string;

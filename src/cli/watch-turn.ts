@@ -1,4 +1,5 @@
-import { describeState } from '../history/labels';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describeProgress, describeState } from '../history/labels';
 import type { Countersign } from '../client';
 import { CountersignError } from '../contract/errors';
 import { shellWord } from '../contract/text/shell-word';
@@ -6,6 +7,7 @@ import { defined } from '../contract/defined';
 import type { TurnEvent } from '../history/events';
 import type { Context } from './context';
 import { EXIT } from './exit-codes';
+import { escapeText } from './print/escape';
 import { eventLines } from './print/event';
 import { openLines, pendingLines } from './print/turn';
 import { openCalls } from './target';
@@ -31,6 +33,9 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
   const stop = new AbortController();
   const interrupt = (): void => stop.abort();
   process.once('SIGINT', interrupt);
+  const over = new AbortController();
+  const running = new Set<string>();
+  if (!json) void watchProgress(client, { turn, running, signal: over.signal }, context);
   try {
     const { end, view } = await followTurn(client, {
       turn,
@@ -39,6 +44,7 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
       isServed: async () => (await client.pendingActivities(turn)).idleQueues.length === 0,
       onEvent: (event, now) => {
         seen++;
+        noteRunning(running, now);
         if (json) context.screen.jsonLine(event);
         else printEvent(event, now, { context, part: partOf(seen, past) });
       },
@@ -46,7 +52,43 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
     });
     conclude(end, view, context);
   } finally {
+    over.abort();
     process.removeListener('SIGINT', interrupt);
+  }
+}
+
+function noteRunning(running: Set<string>, { calls }: TurnView): void {
+  running.clear();
+  for (const { phase, callId } of calls) if (phase === 'running') running.add(callId);
+}
+
+/** How often a turn with running calls is asked how far they are. */
+const PROGRESS_MS = 2_000;
+
+interface ProgressPlan {
+  turn: string;
+  /** Ids of the calls that run, by the record. */
+  running: ReadonlySet<string>;
+  signal: AbortSignal;
+}
+
+/** Notes what running calls say of their progress, each news once, until the signal aborts. Never rejects. */
+async function watchProgress(client: Countersign, plan: ProgressPlan, { screen }: Context): Promise<void> {
+  const { turn, running, signal } = plan;
+  const last = new Map<string, string>();
+  for (;;) {
+    await delay(PROGRESS_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    if (signal.aborted) return;
+    if (running.size === 0) continue;
+    // Following the turn meets the same error, and reports it.
+    const pending = await client.pendingActivities(turn).catch(() => undefined);
+    for (const { callId, name, progress } of pending?.activities ?? []) {
+      if (callId === undefined || progress === undefined) continue;
+      const text = describeProgress(progress);
+      if (last.get(callId) !== text)
+        screen.note(screen.style.quiet(escapeText(`… ${callId} ${name}: ${text}`)));
+      last.set(callId, text);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { mayBeId } from './start-turn';
+import { factsIn, mayBeId } from './start-turn';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { TURN_STATES } from '../contract/turn';
@@ -49,12 +49,13 @@ async function collectTurns(
   return [...turns.values()];
 }
 
-function turnQuery({ state, agent, since }: ListQuery): string {
+function turnQuery({ state, agent, metadata, since }: ListQuery): string {
   const parts = [
     `WorkflowType = '${WORKFLOWS.turn}'`,
     `ExecutionStatus != 'ContinuedAsNew'`,
     ...(state === undefined ? [] : [stateFilter(state)]),
     ...(agent === undefined ? [] : [`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`]),
+    ...factsIn(metadata).map((fact) => `${SEARCH_ATTRIBUTES.metadata} = ${quoted(fact)}`),
     ...(since === undefined ? [] : [activeSince(since)]),
   ];
   return parts.join(' AND ');

@@ -12,6 +12,7 @@ import { type PolledQueue, workersOf } from './pollers';
 import type { FailingTask, Pending, PendingActivity } from './types';
 import { decodeFailure, rootOf } from '../history/decode/failure';
 import { Payloads } from '../history/decode/payloads';
+import { heardIn } from '../history/fold/results';
 import { NO_TOKEN } from '../history/pages';
 import { QUERIES } from '../contract/names';
 import type { ChangedTool } from '../contract/worker-tools';
@@ -26,7 +27,10 @@ export async function pendingActivities(context: ClientContext, turn: string): P
   const description = await describeTurn(context, turn);
   if (description === undefined) throw turnNotFound(turn);
   const own = description.executionConfig?.taskQueue?.name ?? '';
-  const activities = (description.pendingActivities ?? []).map((info) => toPending(info, own));
+  const owner = { type: 'workflow', namespace: context.namespace, workflowId: turn } as const;
+  const payloads = new Payloads(context.client.options.loadedDataConverter, owner);
+  const infos = description.pendingActivities ?? [];
+  const activities = await Promise.all(infos.map((info) => toPending(info, own, payloads)));
   const failing = await failingTask(context, turn, description);
   return {
     ...defined({ failingTask: failing }),
@@ -35,8 +39,9 @@ export async function pendingActivities(context: ClientContext, turn: string): P
   };
 }
 
-function toPending(info: PendingInfo, turnQueue: string): PendingActivity {
+async function toPending(info: PendingInfo, turnQueue: string, payloads: Payloads): Promise<PendingActivity> {
   const name = info.activityType?.name ?? '';
+  const beat = await payloads.first(info.heartbeatDetails);
   const purpose = purposeOf({ id: info.activityId ?? '', activityType: name });
   return {
     what: purpose?.what ?? 'call',
@@ -52,6 +57,7 @@ function toPending(info: PendingInfo, turnQueue: string): PendingActivity {
       lastHeartbeatAt: toIso(info.lastHeartbeatTime),
       nextAttemptAt: toIso(info.nextAttemptScheduleTime),
       lastFailure: info.lastFailure?.message || undefined,
+      ...heardIn(beat),
     }),
   };
 }

@@ -11,7 +11,11 @@ import { originOf } from '../contract/fork';
 import { LIMITS } from '../contract/limits';
 import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes } from '../contract/transcript';
+import { defined } from '../contract/defined';
+import { originIssues } from '../contract/payloads';
+import { describeIssues } from '../contract/read-json';
 import type { TurnInput } from '../contract/turn';
+import type { TurnOrigin } from '../contract/call';
 import { isNotReady, retry, toCountersignError } from '../history/server-errors';
 import type { ClientContext } from './context';
 import type { ForkTurnRequest, StartedFork, StartedTurn, StartRequest } from './types';
@@ -31,13 +35,29 @@ const KEYS = {
   state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
   pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
   agent: defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD),
+  metadata: defineSearchAttributeKey(SEARCH_ATTRIBUTES.metadata, SearchAttributeType.KEYWORD_LIST),
 };
 
 /** Starts a turn. Waits while the namespace does not know our search attributes yet: a worker registers them. */
 export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
   const turn = checkRequest(request);
   const { agent, prompt, taskQueue = TASK_QUEUE } = request;
-  return startWorkflow(context, { turn, taskQueue, prompt, input: { agent, prompt } });
+  const input = { agent, prompt, ...defined({ origin: originGiven(request) }) };
+  return startWorkflow(context, { turn, taskQueue, prompt, input });
+}
+
+function originGiven({ requester, metadata }: StartRequest): TurnOrigin | undefined {
+  const origin = defined({ requester, metadata });
+  if (Object.keys(origin).length === 0) return undefined;
+  const issues = originIssues(origin);
+  if (issues.length === 0) return origin;
+  throw new CountersignError(
+    'usage',
+    `what the turn is started with cannot be used: ${describeIssues(issues)}`,
+    {
+      hint: 'give at most 16 facts: names of a-z, 0-9, "_", "." and "-", values of at most 128 characters on one line',
+    },
+  );
 }
 
 /** A turn that is ready to start. */
@@ -78,7 +98,7 @@ async function startOnce(
   context: ClientContext,
   { turn, taskQueue, prompt, input }: ReadyTurn,
 ): Promise<string> {
-  const { agent, fork } = input;
+  const { fork } = input;
   const start = () =>
     context.client.workflow.start(WORKFLOWS.turn, {
       args: [input],
@@ -87,12 +107,12 @@ async function startOnce(
       // A turn's id names its record: it is never used for a second one.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
-      typedSearchAttributes: attributesOf(agent),
+      typedSearchAttributes: attributesOf(input),
       memo: {
         [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
         ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
       },
-      staticSummary: summaryOf(agent, prompt, fork?.of),
+      staticSummary: summaryOf(input.agent, prompt, fork?.of),
     });
   const handle = await context.connection.withDeadline(Date.now() + START_MS, start);
   return handle.firstExecutionRunId;
@@ -103,12 +123,19 @@ function summaryOf(agent: string, prompt: string, forkOf: string | undefined): s
   return `${who}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`;
 }
 
-function attributesOf(agent: string): SearchAttributePair[] {
+function attributesOf({ agent, origin }: TurnInput): SearchAttributePair[] {
+  const facts = factsIn(origin?.metadata);
   return [
     { key: KEYS.state, value: 'running' },
     { key: KEYS.pending, value: 0 },
     { key: KEYS.agent, value: agent },
+    ...(facts.length === 0 ? [] : [{ key: KEYS.metadata, value: facts }]),
   ];
+}
+
+/** Facts as visibility keeps them. */
+export function factsIn(metadata: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
 }
 
 function turnExists(turn: string): CountersignError {

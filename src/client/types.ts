@@ -1,6 +1,7 @@
 import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
+import type { CallProgress } from '../contract/call';
 import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { OpenItem, TurnState } from '../contract/turn';
@@ -40,6 +41,14 @@ export interface StartRequest {
   id?: string;
   /** @default `countersign` */
   taskQueue?: string;
+  /** Who asks, in at most 200 characters; handlers are given it. Nobody checks it. @default nobody */
+  requester?: string;
+  /**
+   * Up to 16 facts for handlers, such as a user and a tenant. Names are lower-case letters, digits, `_`, `.` and `-`, at most
+   * 32; values are text of at most 128 characters. They can be searched for, so they are never encrypted. Nobody checks
+   * them: a handler that acts on a user's rights has to prove the user by itself. @default none
+   */
+  metadata?: Record<string, string>;
 }
 
 /** A turn that was started. */
@@ -126,6 +135,8 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
+  /** Only turns that were started with these facts, all of them. */
+  metadata?: Record<string, string>;
   /** Only turns that are open, or ended at that time or later; ISO 8601. */
   since?: string;
   /** Beginning of the id, or part of the prompt's head; for the prompt the newest 2,000 turns are looked at. */
@@ -174,6 +185,10 @@ export interface PendingActivity {
   lastHeartbeatAt?: string;
   nextAttemptAt?: string;
   lastFailure?: string;
+  /** How far its handler says it is, some seconds old at most. */
+  progress?: CallProgress;
+  /** The end of its output so far. */
+  partial?: string;
 }
 
 /** A workflow task that is tried again and again: the turn stands still until one attempt succeeds. */

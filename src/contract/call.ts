@@ -1,5 +1,5 @@
 import type { Decision } from './decision';
-import type { JsonObject } from './json';
+import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { ToolResult } from './result';
 import type { Effect, RetryOptions, Safety } from './tool';
@@ -28,6 +28,8 @@ export interface CallSettings {
   startWithinMs: number;
   /** Its requests are decided one by one only. Absent: no. */
   noBatch?: boolean;
+  /** Asked about by a workflow of its own. The activity by which its gate runs it; without one that workflow runs it itself. */
+  gate?: { activity?: string };
 }
 
 /** A call that cannot run: its result is ready and says why. */
@@ -89,6 +91,12 @@ export function isValidCall(call: PreparedCall): call is ValidCall {
   return call.kind === 'run' || call.kind === 'ask';
 }
 
+/** Who asked for a turn, and facts that were given with it. As claimed by whoever started it. */
+export interface TurnOrigin {
+  requester?: string;
+  metadata?: Record<string, string>;
+}
+
 /** Input of a tool's activity. */
 export interface CallInput extends CallHead {
   agent: string;
@@ -116,6 +124,8 @@ export interface CallInput extends CallHead {
   secret?: string;
   /** How often a worker gave this call back because it lacks the agent or tool. Absent: never. */
   round?: number;
+  /** Of its turn. */
+  origin?: TurnOrigin;
   /** The run that first held this workflow: another one means that an operator reset it. */
   originalRunId: string;
 }
@@ -153,11 +163,31 @@ export interface NotHere {
   secret?: string;
 }
 
+/** How far a call is, as its handler says. */
+export interface CallProgress {
+  /** From 0 to 1. */
+  fraction?: number;
+  text?: string;
+}
+
+/** What the heartbeats of a call carry, for people who look and for a later attempt. */
+export interface Beat {
+  /** Only of an unsafe call: its idempotency key. A later attempt must not run it again. */
+  key?: string;
+  progress?: CallProgress;
+  /** The end of its output so far. */
+  partial?: string;
+  /** What its handler keeps for the next attempt. */
+  checkpoint?: Json;
+}
+
 /** Why the outcome of a started call is unknown. */
 export interface InDoubt {
   message: string;
   /** What is known so far, such as partial output. */
   partial?: string;
+  /** How far it was when it was last heard of. */
+  progress?: CallProgress;
   /** Its handler was aborted and still ran at this moment, so a check that finds nothing done proves nothing. Absent: no. */
   running?: true;
 }
@@ -165,6 +195,7 @@ export interface InDoubt {
 /** Input of `countersign.verify`. */
 export interface VerifyInput extends CallHead {
   agent: string;
+  origin?: TurnOrigin;
   callKey: string;
   generation: number;
   arguments: JsonObject;

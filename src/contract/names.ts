@@ -29,13 +29,14 @@ export const UPDATES = { decide: 'decide', resolve: 'resolve' } as const;
 /** Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool. */
 export const QUERIES = { transcript: 'transcript', tools: 'tools' } as const;
 
-/** Search attributes that make up the inbox. They are never encrypted: opaque ids and tool names only. */
+/** Search attributes that make up the inbox. They are never encrypted: opaque ids, tool names, and what a turn was started with. */
 export const SEARCH_ATTRIBUTES = {
   state: 'CountersignState',
   pending: 'CountersignPending',
   tools: 'CountersignTools',
   deadline: 'CountersignDeadline',
   agent: 'CountersignAgent',
+  metadata: 'CountersignMetadata',
 } as const;
 
 /** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]. */

@@ -198,9 +198,35 @@ const CARRIED = object({
 });
 const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } });
 
+/** Neither control characters nor other invisible ones. */
+const PLAIN: JsonSchema = { type: 'string', minLength: 1, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' };
+
+const ORIGIN: JsonSchema = {
+  type: 'object',
+  properties: {
+    requester: { ...PLAIN, maxLength: 200 },
+    metadata: {
+      type: 'object',
+      maxProperties: 16,
+      propertyNames: { pattern: '^[a-z][a-z0-9_.-]{0,31}$' },
+      additionalProperties: { ...PLAIN, maxLength: 128 },
+    },
+  },
+  additionalProperties: false,
+};
+
+/** What is wrong with what is said of a turn's origin; empty: it fits. Whoever starts a turn asks, and so does the turn. */
+export const originIssues = soundCheck(ORIGIN);
+
 const issuesOf = soundCheck({
   type: 'object',
-  properties: { agent: { type: 'string', minLength: 1 }, prompt: TEXT, carried: CARRIED, fork: FORK },
+  properties: {
+    agent: { type: 'string', minLength: 1 },
+    prompt: TEXT,
+    origin: ORIGIN,
+    carried: CARRIED,
+    fork: FORK,
+  },
   required: ['agent', 'prompt'],
 });
 

@@ -1,9 +1,11 @@
-import type { PreparedCall } from './call';
+import type { PreparedCall, TurnOrigin } from './call';
 import type { JsonSchema, Order } from './tool';
 
 /** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
 export interface ThinkInput {
   agent: string;
+  /** Of the turn. */
+  origin?: TurnOrigin;
   /** One of the agent's `models`, by name; absent: its own. */
   model?: string;
   /** Counts from 1. */
@@ -54,6 +56,7 @@ export interface ThinkOutput {
 /** Input of `countersign.prepare`: one call, for the worker that has its tool, or a file proposal with new arguments. */
 export interface PrepareInput {
   agent: string;
+  origin?: TurnOrigin;
   callId: string;
   id: string;
   tool: string;

@@ -1,5 +1,6 @@
 import type { ClosingCause } from './call-messages';
 import type { SignalVerdict, Verdict } from './decision';
+import type { TurnOrigin } from './call';
 import type { ForkInput } from './fork';
 import type { ResultRef, Usage } from './think';
 import type { TranscriptEntry } from './transcript';
@@ -8,6 +9,7 @@ import type { TranscriptEntry } from './transcript';
 export interface TurnInput {
   agent: string;
   prompt: string;
+  origin?: TurnOrigin;
   /** By continue-as-new, and in a fork: what the turn goes on from. */
   carried?: CarriedTurn;
   /** Only in a fork, in all its runs. */

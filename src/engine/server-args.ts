@@ -23,6 +23,7 @@ export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
   [SEARCH_ATTRIBUTES.tools]: 'KeywordList',
   [SEARCH_ATTRIBUTES.deadline]: 'Datetime',
   [SEARCH_ATTRIBUTES.agent]: 'Keyword',
+  [SEARCH_ATTRIBUTES.metadata]: 'KeywordList',
 };
 
 /** How much of the server's own log is kept. */

@@ -1,3 +1,4 @@
+import type { CallProgress } from '../contract/call';
 import type { DecisionKind, RefusalCode, ResolutionKind } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
 import type { Preview } from '../contract/plan';
@@ -65,6 +66,8 @@ export interface RequestOpened extends EventHeader {
   schema?: JsonSchema;
   /** Milliseconds after which the handler is ended; absent where the record has none. */
   timeoutMs?: number;
+  /** A workflow of its own asks, and runs the call itself: nobody here knows how often. Absent: no. */
+  unowned?: true;
   /** ISO 8601, workflow time; null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */
@@ -136,6 +139,8 @@ export interface CallLost extends EventHeader {
   message: string;
   /** What is known so far, such as partial output. */
   partial?: string;
+  /** How far it was when it was last heard of. */
+  progress?: CallProgress;
 }
 
 /** The tool's own check is asked whether a lost call happened. */
@@ -160,6 +165,8 @@ export interface InDoubtOpened extends EventHeader {
   tool: string;
   message: string;
   partial?: string;
+  /** How far it was when it was last heard of. */
+  progress?: CallProgress;
   summary: string;
 }
 

@@ -2,6 +2,7 @@ import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { Usage } from '../contract/think';
 import type { TurnResult } from '../contract/turn';
+import type { TurnOrigin } from '../contract/call';
 import type {
   CallEnded,
   CallLost,
@@ -32,6 +33,7 @@ export interface TurnStarted extends EventHeader {
   agent: string;
   prompt: string;
   taskQueue: string;
+  origin?: TurnOrigin;
   continuedFrom?: string;
   /** The messages so far, only where the runs that said them are not among these events. */
   carried?: TranscriptEntry[];

@@ -3,7 +3,9 @@ import { CountersignError } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
 import type { ResultRef, ThinkOutput } from '../contract/think';
+import { defined } from '../contract/defined';
 import type { JsonSchema } from '../contract/tool';
+import type { TurnOrigin } from '../contract/call';
 import type { DecodedEvent, EventOf } from './decode/events';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
@@ -34,6 +36,7 @@ export interface TurnRecord {
   turn: string;
   agent: string;
   prompt: string;
+  origin?: TurnOrigin;
   taskQueue: string;
   steps: ReadonlyMap<number, RecordedStep>;
   /** By call. */
@@ -60,8 +63,17 @@ export function recordOf(runs: Runs): TurnRecord {
   const { events, steps } = reading;
   const started = events.find((event) => event.type === 'turn_started');
   if (started === undefined) throw badHistory('it has no events');
-  const { turn, agent, prompt, taskQueue } = started;
-  return { turn, agent, prompt, taskQueue, steps, results: resultsIn(events), events };
+  const { turn, agent, prompt, origin, taskQueue } = started;
+  return {
+    turn,
+    agent,
+    prompt,
+    ...defined({ origin }),
+    taskQueue,
+    steps,
+    results: resultsIn(events),
+    events,
+  };
 }
 
 function resultsIn(events: readonly TurnEvent[]): Map<string, ToolResult> {

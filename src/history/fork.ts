@@ -38,6 +38,7 @@ export function planFork(record: TurnRecord, request: ForkRequest, now: NewFork)
     agent: record.agent,
     prompt: carried.transcript.length === 0 ? record.prompt : '',
     carried,
+    ...defined({ origin: record.origin }),
     fork: { ...forkOriginOf(record, request), ...defined({ given }) },
   };
   return fitInput(input);

@@ -1,4 +1,6 @@
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
+import type { CallProgress } from '../contract/call';
+import type { Effect } from '../contract/tool';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Spread } from './stats';
@@ -64,6 +66,18 @@ export function describeOutcome(outcome: PathOutcome): Label {
   return [isTelling ? outcome.replaceAll('_', ' ') : 'failed', 'bad'];
 }
 
+const EFFECTS: Readonly<Record<Effect, string>> = {
+  pure: 'changes nothing',
+  idempotent: 'a second run changes nothing more',
+  unsafe: 'started at most once per decision',
+};
+
+/** What a second run of a call would do, and what keeps it from one, for the person who decides. */
+export function describeEffect({ effect, unowned }: { effect: Effect; unowned?: true }): string {
+  if (effect !== 'unsafe' || unowned !== true) return EFFECTS[effect];
+  return 'a second run would do harm; the workflow that asks runs it, and may start it more than once';
+}
+
 /** An activity that is not closed yet. Times are ISO 8601. */
 export interface OpenActivity {
   state: 'scheduled' | 'started' | 'cancel_requested' | 'paused';
@@ -72,6 +86,10 @@ export interface OpenActivity {
   nextAttemptAt?: string;
   worker?: string;
   lastFailure?: string;
+  /** As its handler says. */
+  progress?: CallProgress;
+  /** The end of its output so far. */
+  partial?: string;
 }
 
 const ACTIVITY_STATES: Readonly<Record<OpenActivity['state'], string>> = {
@@ -83,7 +101,8 @@ const ACTIVITY_STATES: Readonly<Record<OpenActivity['state'], string>> = {
 
 /** What an open activity does: `runs for 3 s on w-1, attempt 2 (last failure: slow)`. */
 export function describeActivity(activity: OpenActivity, now: number): string {
-  const { state, attempt, startedAt, nextAttemptAt, worker, lastFailure } = activity;
+  const { state, attempt, startedAt, nextAttemptAt, worker, lastFailure, progress, partial } = activity;
+  const news = progress === undefined ? lastLine(partial) : describeProgress(progress);
   const isRunning = state === 'started';
   return [
     ACTIVITY_STATES[state],
@@ -92,7 +111,26 @@ export function describeActivity(activity: OpenActivity, now: number): string {
     attempt > 1 ? `, attempt ${attempt}` : '',
     !isRunning && nextAttemptAt !== undefined ? `, next try ${relative(nextAttemptAt, now)}` : '',
     lastFailure === undefined ? '' : ` (last failure: ${lastFailure})`,
+    news === '' ? '' : `: ${news}`,
   ].join('');
+}
+
+/** How far a call is: `40 %, page 4 of 10`. */
+export function describeProgress({ fraction, text = '' }: CallProgress): string {
+  return [fraction === undefined ? '' : percentText(fraction), text].filter((part) => part !== '').join(', ');
+}
+
+/** What a turn was started with: `tenant=acme, user=u1`. */
+export function describeFacts(metadata: Readonly<Record<string, string>>): string {
+  return Object.entries(metadata)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ');
+}
+
+const LINE_CHARS = 200;
+
+function lastLine(output = ''): string {
+  return (output.trimEnd().split('\n').at(-1) ?? '').slice(-LINE_CHARS);
 }
 
 /** Why a turn stands still: its workflow task fails and is tried again. */

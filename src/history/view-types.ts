@@ -4,6 +4,7 @@ import type { ToolResult } from '../contract/result';
 import type { Usage } from '../contract/think';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
+import type { TurnOrigin } from '../contract/call';
 import type {
   DecisionMade,
   InDoubtOpened,
@@ -101,6 +102,7 @@ export interface TurnView {
   runId: string;
   agent: string;
   prompt: string;
+  origin?: TurnOrigin;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };

@@ -27,6 +27,8 @@ export interface CallLog {
   end(result: ToolResult): void;
   /** Something that is wrong around a call and does not change its outcome. */
   warn(message: string): void;
+  /** What a handler has to say: `TOOL_LOG tool=… call=… message` */
+  line(level: LogLevel, of: { tool: string; callId: string }, text: string): void;
 }
 
 /** Characters of arguments, content or message in one line. */
@@ -47,7 +49,9 @@ export function createCallLog(logger: LineLogger, options: CallLogOptions = {}):
       if (!wants(result.metadata.safety_level)) return;
       logger.log(result.success ? level : atLeastWarn(level), describeEnd(result));
     },
-    warn: (message) => logger.log('WARN', shown(redactText(message.slice(0, READ)))),
+    warn: (message) => logger.log('WARN', shown(readable(message))),
+    line: (level, { tool, callId }, text) =>
+      logger.log(level, `TOOL_LOG tool=${shown(tool)} call=${shown(callId)} ${shown(readable(text))}`),
   };
 }
 

@@ -8,6 +8,7 @@ import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
 import type { Hooks } from './executor';
 import { inProcess, type Runner } from './run-handler';
+import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
 
 /** Tells configs from all else, also those of a second copy of this module. */
@@ -29,6 +30,8 @@ export interface ConfigOptions {
   agentWait?: Duration;
   /** What executes handlers. @default in this process */
   runner?: Runner;
+  /** Where handlers get secrets from, by name. What it gives is redacted from all that leaves the worker. @default none */
+  secrets?: SecretProvider;
 }
 
 /** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
@@ -40,6 +43,7 @@ export interface Config {
   readonly stateDir: string | undefined;
   readonly agentWaitMs: number;
   readonly runner: Runner;
+  readonly secrets: SecretProvider | undefined;
 }
 
 const callable = z
@@ -58,6 +62,9 @@ const optionsSchema = z.strictObject({
     .refine((ms) => ms <= TIMES.startWithin, 'is too long; the most is one hour')
     .optional(),
   runner: z.custom<Runner>((value) => typeof value === 'function', 'must be a function').optional(),
+  secrets: z
+    .custom<SecretProvider>((value) => typeof value === 'function', 'must be a function of a name')
+    .optional(),
 });
 
 /**
@@ -70,7 +77,8 @@ const optionsSchema = z.strictObject({
 export function defineConfig(options: ConfigOptions): Config {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
-  const { agents, taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait, runner = inProcess } = parsed.data;
+  const { agents, taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
+  const { runner = inProcess, secrets } = parsed.data;
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
   const config: Config = {
@@ -82,6 +90,7 @@ export function defineConfig(options: ConfigOptions): Config {
     stateDir,
     agentWaitMs: agentWait ?? TIMES.agentWait,
     runner,
+    secrets,
   };
   return Object.freeze(Object.defineProperty(config, CONFIG, { value: true }));
 }

@@ -1,4 +1,5 @@
 import type { Json } from '../contract/json';
+import { saysBroken } from '../contract/network-errors';
 
 /** Marks, not classes, tell these errors apart: a config file may load a second copy of this module. */
 const TOOL_ERROR = Symbol.for('countersign.ToolError');
@@ -117,29 +118,8 @@ function isMarked(thrown: unknown, mark: symbol): boolean {
   }
 }
 
-/** Errors of a connection that broke or was given up: the other side may have acted all the same. */
-const NAMES: readonly unknown[] = ['AbortError', 'TimeoutError', 'CanceledError'];
-
 /** What node-fetch calls a body that did not come in time. */
 const TYPES: readonly unknown[] = ['body-timeout', 'request-timeout'];
-
-/** What Node's `fetch` says where it has no answer; the body may have arrived. */
-const FETCH_MESSAGES: readonly unknown[] = ['fetch failed', 'terminated'];
-
-/** What the client of Postgres says, without a code. */
-const MESSAGES: readonly unknown[] = ['Connection terminated unexpectedly'];
-
-const CODES = new RegExp(
-  `^(${[
-    'ECONNRESET|ECONNABORTED|EPIPE|EPROTO|ETIMEDOUT|ENETRESET|EHOSTUNREACH|ENETUNREACH',
-    'UND_ERR_\\w+|HPE_\\w+|ERR_HTTP2_\\w+|ERR_SSL_\\w+|ERR_STREAM_PREMATURE_CLOSE|ERR_STREAM_DESTROYED',
-    'ERR_CANCELED|ERR_NETWORK|ERR_BAD_RESPONSE',
-    'PROTOCOL_CONNECTION_LOST',
-  ].join('|')})$`,
-);
-
-/** The other side was never reached. */
-const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
 /** DEADLINE_EXCEEDED and UNAVAILABLE of gRPC. */
 const GRPC_CODES: readonly unknown[] = [4, 14];
@@ -162,12 +142,9 @@ export function isNetworkError(thrown: unknown): boolean {
 
 function saysNetwork(error: unknown): boolean {
   const code = read(error, 'code');
-  if (typeof code === 'string' && CODES.test(code)) return true;
   if (GRPC_CODES.includes(code) && isGrpc(error)) return true;
-  const [name, message] = [read(error, 'name'), read(error, 'message')];
-  if (NAMES.includes(name) || TYPES.includes(read(error, 'type')) || MESSAGES.includes(message)) return true;
-  if (name === 'FetchError') return !UNREACHED.includes(code);
-  return name === 'TypeError' && FETCH_MESSAGES.includes(message);
+  if (TYPES.includes(read(error, 'type'))) return true;
+  return saysBroken({ name: read(error, 'name'), message: read(error, 'message'), code });
 }
 
 /** A bare number may mean anything; beside it gRPC has its details or metadata, and a message that starts with both. */

@@ -9,7 +9,9 @@ import type { Registry } from './registry';
 import { failureResult, type OutcomeFacts, type RunOutcome, toOutcome } from './outcome';
 import { type Interrupted, runHandler, type Runner } from './run-handler';
 import { messageOf } from './format-result';
-import type { Policy, Tool } from './types';
+import type { CallFacts, Live } from './context';
+import { createSecrets, type SecretProvider, type Secrets } from './secrets';
+import type { CallContext, Policy, Tool } from './types';
 import type { FilePlan } from '../contract/plan';
 import { within } from './within';
 
@@ -25,6 +27,8 @@ export interface ExecutorDeps {
   policy?: Policy | undefined;
   /** The agent's name, for the policy. @default '' */
   agent?: string | undefined;
+  /** Where handlers get secrets from. @default there are none */
+  secrets?: SecretProvider | undefined;
 }
 
 /** One call as it is given to `execute`. */
@@ -65,7 +69,9 @@ export interface Executor {
  * const executor = createExecutor({ registry: createRegistry(createWorkspaceTools({ root: '.' })) });
  * const result = await executor.execute({ name: 'read_file', arguments: { path: 'README.md' } });
  */
-export function createExecutor(deps: ExecutorDeps): Executor {
+export function createExecutor(options: ExecutorDeps): Executor {
+  const secrets = createSecrets(options.secrets, (message) => options.log?.warn(message));
+  const deps: Equipped = { ...options, secrets };
   const execute: Executor['execute'] = (call, options = {}) => executeSafely(identify(call), options, deps);
   return {
     execute,
@@ -76,6 +82,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     },
   };
 }
+
+type Equipped = Omit<ExecutorDeps, 'secrets'> & { secrets: Secrets };
 
 async function inTurn<T>(tasks: readonly (() => Promise<T>)[]): Promise<T[]> {
   const results: T[] = [];
@@ -96,7 +104,7 @@ function identify(call: ExecutorCall): IdentifiedCall {
 async function executeSafely(
   call: IdentifiedCall,
   options: ExecuteOptions,
-  deps: ExecutorDeps,
+  deps: Equipped,
 ): Promise<ToolResult> {
   try {
     return await executeOne(call, options, deps);
@@ -112,7 +120,7 @@ async function executeSafely(
 async function executeOne(
   call: IdentifiedCall,
   options: ExecuteOptions,
-  deps: ExecutorDeps,
+  deps: Equipped,
 ): Promise<ToolResult> {
   const prepared = prepare(deps.registry, call.name, call.arguments);
   if (!prepared.ok) return finishUnstarted(call, { ...prepared, args: prepared.proposed ?? {} }, deps);
@@ -120,7 +128,7 @@ async function executeOne(
   const { approve, signal } = options;
   const answer = await authorise(prepared, { agent, policy, approve, log, signal });
   if (!answer.ok) return finishUnstarted(call, { ...answer, tool: prepared.tool }, deps);
-  const { result } = await runJob(toJob(call, answer, options), deps);
+  const { result } = await runJob(toJob(call, answer, { ...options, agent }), deps);
   return answer.note === undefined ? result : { ...result, content: `${answer.note}\n\n${result.content}` };
 }
 
@@ -128,7 +136,7 @@ async function executeOne(
 function finishUnstarted(
   call: IdentifiedCall,
   unfit: { failure: ToolFailure; tool: Tool | undefined; args: JsonObject },
-  { log }: ExecutorDeps,
+  { log }: Equipped,
 ): ToolResult {
   const { failure, tool, args } = unfit;
   const head = { id: call.id, callId: call.id, tool: call.name, arguments: args };
@@ -140,8 +148,10 @@ function finishUnstarted(
   return result;
 }
 
-function toJob({ id }: IdentifiedCall, { call, approved }: Permitted, options: ExecuteOptions): RunJob {
-  const { timeoutMs, signal } = options;
+type By = ExecuteOptions & { agent: string };
+
+function toJob({ id }: IdentifiedCall, { call, approved }: Permitted, by: By): RunJob {
+  const { timeoutMs, signal, agent } = by;
   return {
     tool: call.tool,
     value: call.value,
@@ -149,6 +159,7 @@ function toJob({ id }: IdentifiedCall, { call, approved }: Permitted, options: E
     approved,
     attempt: 1,
     idempotencyKey: randomUUID(),
+    about: { agent },
     ...defined({ timeoutMs, signal }),
   };
 }
@@ -176,6 +187,10 @@ export interface RunJob {
   timeoutMs?: number;
   plan?: FilePlan;
   hunks?: readonly string[];
+  /** What the handler learns of its turn beside the call itself. */
+  about?: Partial<Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata' | 'approval' | 'resumeFrom'>>;
+  /** Takes news of the work while it runs. */
+  live?: Live;
   /**
    * Called with the result of a handler that ended after the grace, and so after `runJob` had answered that the outcome is not known; only where it is known now. Hooks do not see it.
    * Contract: does not throw or reject; the log is warned where it does.
@@ -190,6 +205,8 @@ export interface RunDeps {
   hooks?: Hooks | undefined;
   log?: CallLog | undefined;
   runner?: Runner | undefined;
+  /** Absent: there are none. */
+  secrets?: Secrets | undefined;
 }
 
 /** Runs hooks, log and handler, and makes the result. Never rejects. */
@@ -201,10 +218,12 @@ export async function runJob(job: RunJob, deps: RunDeps): Promise<RunOutcome> {
   await job.beforeStart?.();
   const startedAt = performance.now();
   const timeoutMs = timeoutOf(job);
-  const ending = await runHandler({ ...job, runner: deps.runner, timeoutMs, context: toContext(job) });
-  const outcome = toOutcome(ending, aboutOf(job, startedAt, timeoutMs));
+  const { runner, secrets } = deps;
+  const ending = await runHandler({ ...job, runner, timeoutMs, deps, facts: factsOf(job) });
+  const about = { startedAt, timeoutMs, hide: secrets?.hide ?? ((text: string) => text) };
+  const outcome = toOutcome(ending, aboutOf(job, about));
   if ('late' in ending && ending.finished === undefined) {
-    const over = reportLate(ending, { job, deps, startedAt, timeoutMs });
+    const over = reportLate(ending, { job, deps, about });
     job.onLeft?.(over);
   }
   deps.log?.end(outcome.result);
@@ -231,25 +250,25 @@ function warning(log: CallLog | undefined): (message: string) => void {
 interface LateReport {
   job: RunJob;
   deps: RunDeps;
-  startedAt: number;
-  timeoutMs: number;
+  about: AboutRun;
 }
 
-async function reportLate(
-  ended: Interrupted,
-  { job, deps, startedAt, timeoutMs }: LateReport,
-): Promise<void> {
+/** What an outcome needs to know of the run beside its job. */
+type AboutRun = Pick<OutcomeFacts, 'timeoutMs' | 'hide'> & { startedAt: number };
+
+async function reportLate(ended: Interrupted, { job, deps, about }: LateReport): Promise<void> {
   const finished = await ended.late;
   try {
-    const outcome = toOutcome({ ...ended, finished }, aboutOf(job, startedAt, timeoutMs));
+    const outcome = toOutcome({ ...ended, finished }, aboutOf(job, about));
     if (outcome.outcomeKnown) await job.onLate?.(outcome.result);
   } catch (error) {
-    deps.log?.warn(`a late outcome could not be reported: ${messageOf(error)}`);
+    deps.log?.warn(`a late outcome could not be reported: ${messageOf(error, about.hide)}`);
   }
 }
 
-function toContext({ tool, call, idempotencyKey, attempt, plan, hunks }: RunJob) {
+function factsOf({ tool, call, idempotencyKey, attempt, plan, hunks, about }: RunJob): CallFacts {
   return {
+    ...about,
     callId: call.callId,
     tool: tool.name,
     idempotencyKey,
@@ -258,7 +277,7 @@ function toContext({ tool, call, idempotencyKey, attempt, plan, hunks }: RunJob)
   };
 }
 
-function aboutOf(job: RunJob, startedAt: number, timeoutMs: number): OutcomeFacts {
+function aboutOf(job: RunJob, { startedAt, timeoutMs, hide }: AboutRun): OutcomeFacts {
   const { tool, call, approved, attempt } = job;
   const executionTimeMs = Math.round(performance.now() - startedAt);
   return {
@@ -267,6 +286,7 @@ function aboutOf(job: RunJob, startedAt: number, timeoutMs: number): OutcomeFact
     limitBytes: tool.outputLimit,
     timeoutMs,
     unsafe: tool.effect === 'unsafe',
+    hide,
   };
 }
 

@@ -26,11 +26,15 @@ import { isToolError, isTransportError } from './errors';
  * | list of MCP content parts, or `{content: [parts]}` | the texts, one after another; other parts as `[image image/png, N bytes]` | `text` |
  * | anything that fails while it is read | `[cannot be written: …]` | `text` |
  */
-export function formatResult(value: unknown): ResultContent {
+export function formatResult(value: unknown, hide: Hide = asItIs): ResultContent {
   try {
-    return formatKnown(value) ?? { content: toPrettyJson(value), contentType: 'json' };
+    const { content, contentType } = formatKnown(value) ?? {
+      content: toPrettyJson(value),
+      contentType: 'json',
+    };
+    return { content: hide(content), contentType: hide(contentType) };
   } catch (error) {
-    return { content: `[cannot be written: ${messageOf(error)}]`, contentType: 'text' };
+    return { content: `[cannot be written: ${messageOf(error, hide)}]`, contentType: 'text' };
   }
 }
 
@@ -142,23 +146,28 @@ const MESSAGE_BYTES = 4 * 1024;
 const DETAILS_BYTES = 16 * 1024;
 
 /** What something thrown says, cut to 4 KiB; for anything at all, hostile getters included. */
-export function messageOf(thrown: unknown): string {
+export function messageOf(thrown: unknown, hide: Hide = asItIs): string {
   const message = readSafely(() => (thrown instanceof Error ? thrown.message : describe(thrown)));
   return cutOutput(
-    message === undefined || message === '' ? 'it failed without a message' : message,
+    message === undefined || message === '' ? 'it failed without a message' : hide(message),
     MESSAGE_BYTES,
   );
 }
 
+/** Takes secrets out of a text; before it is cut, because half a secret is not recognised. */
+export type Hide = (text: string) => string;
+
+const asItIs: Hide = (text) => text;
+
 /** Its stack, cut to the limit; undefined where it has none. */
-function stackOf(thrown: unknown): string | undefined {
+function stackOf(thrown: unknown, hide: Hide): string | undefined {
   const stack = readSafely(() => (thrown instanceof Error ? thrown.stack : undefined));
-  return stack === undefined ? undefined : cutOutput(stack, LIMITS.stackBytes);
+  return stack === undefined ? undefined : cutOutput(hide(stack), LIMITS.stackBytes);
 }
 
 /** Any value as JSON of at most 16 KiB; what is longer becomes its text, cut. */
-function toDetails(value: unknown): Json {
-  const text = readSafely(() => toPrettyJson(value)) ?? '[cannot be written]';
+function toDetails(value: unknown, hide: Hide): Json {
+  const text = hide(readSafely(() => toPrettyJson(value)) ?? '[cannot be written]');
   if (Buffer.byteLength(text) > DETAILS_BYTES) return cutOutput(text, DETAILS_BYTES);
   return readJson(text);
 }
@@ -167,7 +176,7 @@ function readJson(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
-    // Only a text that was cut is not JSON.
+    // Only a text that was cut, or lost a secret that was no string, is not JSON.
     return text;
   }
 }
@@ -188,13 +197,13 @@ function readSafely(read: () => unknown): string | undefined {
 }
 
 /** What something thrown by a tool's function means: `transport`, what a ToolError says, or `tool` with its stack. Never throws. */
-export function describeFailure(thrown: unknown): ToolFailure {
-  const message = messageOf(thrown);
+export function describeFailure(thrown: unknown, hide: Hide = asItIs): ToolFailure {
+  const message = messageOf(thrown, hide);
   if (isTransportError(thrown)) return { code: 'transport', message };
   if (isToolError(thrown)) {
     const { code, details } = thrown;
-    return { code, message, ...(details === undefined ? {} : { details: toDetails(details) }) };
+    return { code, message, ...(details === undefined ? {} : { details: toDetails(details, hide) }) };
   }
-  const stack = stackOf(thrown);
+  const stack = stackOf(thrown, hide);
   return { code: 'tool', message, ...defined({ stack }) };
 }

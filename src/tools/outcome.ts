@@ -2,6 +2,7 @@ import { LIMITS } from '../contract/limits';
 import {
   makeFailure,
   makeSuccess,
+  type ResultContent,
   type ResultFacts,
   type ResultHead,
   type ToolFailure,
@@ -9,7 +10,7 @@ import {
 } from '../contract/result';
 import { cutContent } from '../contract/transcript';
 import { cutOutput } from './cut-output';
-import { describeFailure, formatResult, messageOf } from './format-result';
+import { describeFailure, formatResult, type Hide, messageOf } from './format-result';
 import { isNetworkError, isToolError, isTransportError, type Proven, provenBy } from './errors';
 import type { Ending, Finished, Interrupted } from './run-handler';
 
@@ -32,6 +33,8 @@ export interface OutcomeFacts {
   timeoutMs: number;
   /** Whether the tool's effect is `unsafe`: then the result says where the effect is not known. */
   unsafe: boolean;
+  /** Takes secrets out of what the handler gave. Its partial output has none any more. */
+  hide: Hide;
 }
 
 /** The one place where an ending becomes a result. Never throws. */
@@ -77,12 +80,12 @@ function isLostOnTheWay(error: unknown): boolean {
 type Returned = Extract<Finished, { kind: 'returned' }>;
 type Thrown = Extract<Finished, { kind: 'threw' }>;
 
-function returned({ value }: Returned, { head, facts, limitBytes }: OutcomeFacts): ToolResult {
-  return successResult(head, value, { ...facts, limitBytes });
+function returned({ value }: Returned, { head, facts, limitBytes, hide }: OutcomeFacts): ToolResult {
+  return successResult(head, formatResult(value, hide), { ...facts, limitBytes });
 }
 
-function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe }: OutcomeFacts) {
-  const failure = describeFailure(error);
+function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe, hide }: OutcomeFacts) {
+  const failure = describeFailure(error, hide);
   const message = unsafe && isLostOnTheWay(error) ? `${failure.message}; ${UNKNOWN}` : failure.message;
   const result = failureResult(head, { ...failure, message }, { ...facts, partial });
   return { result, retryable: isTransportError(error) || (isToolError(error) && error.retryable) };
@@ -102,20 +105,20 @@ function ended(ending: Interrupted, about: OutcomeFacts): ToolResult {
   );
 }
 
-function endMessage(ending: Interrupted, { timeoutMs, unsafe }: OutcomeFacts): string {
+function endMessage(ending: Interrupted, { timeoutMs, unsafe, hide }: OutcomeFacts): string {
   if (!ending.started) return 'cancelled before it started; nothing ran';
   const why = ending.kind === 'timeout' ? `timed out after ${timeoutMs} ms` : 'cancelled while it ran';
-  const parts = [why, ...statedEnd(ending.finished), ...(unsafe && !isKnown(ending) ? [UNKNOWN] : [])];
+  const parts = [why, ...statedEnd(ending.finished, hide), ...(unsafe && !isKnown(ending) ? [UNKNOWN] : [])];
   return parts.join('; ');
 }
 
 /** What a tool says of its own end. Other errors only say that they were aborted. */
-function statedEnd(finished: Finished | undefined): string[] {
+function statedEnd(finished: Finished | undefined, hide: Hide): string[] {
   if (finished?.kind !== 'threw') return [];
   const { error } = finished;
   const proven = provenBy(error);
   if (proven === undefined && !isToolError(error) && !isTransportError(error)) return [];
-  return [...(proven === undefined ? [] : [PROVEN_TEXT[proven]]), messageOf(error)];
+  return [...(proven === undefined ? [] : [PROVEN_TEXT[proven]]), messageOf(error, hide)];
 }
 
 const PROVEN_TEXT: Readonly<Record<Proven, string>> = {
@@ -137,13 +140,12 @@ export function markLate(result: ToolResult, after: string): ToolResult {
 /** Facts of a result made now. */
 type FactsNow = Omit<ResultFacts, 'timestamp'>;
 
-/** The result of a handler that returned `value`; its text is cut to `limitBytes`. Never throws. */
+/** The result of a handler that returned; its text is cut to `limitBytes`. */
 function successResult(
   head: ResultHead,
-  value: unknown,
+  { content, contentType }: ResultContent,
   options: FactsNow & { limitBytes: number },
 ): ToolResult {
-  const { content, contentType } = formatResult(value);
   const { limitBytes, ...facts } = options;
   return makeSuccess(
     head,

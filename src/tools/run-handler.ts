@@ -1,6 +1,7 @@
 import type { CallContext, Tool } from './types';
 import { within } from './within';
-import { createPartialOutput } from './cut-output';
+import { type CallFacts, type ContextDeps, type Live, makeContext } from './context';
+import { createPartialOutput, cutOutput } from './cut-output';
 
 /** How long a handler may take to end after its signal has aborted, before its outcome counts as unknown. */
 export const GRACE_MS = 2000;
@@ -27,7 +28,10 @@ export interface Interrupted {
 export interface HandlerRun {
   tool: Tool;
   value: unknown;
-  context: Omit<CallContext, 'signal' | 'partial'>;
+  facts: CallFacts;
+  /** Where the handler's own words go. */
+  deps?: ContextDeps;
+  live?: Live | undefined;
   runner?: Runner | undefined;
   timeoutMs: number;
   /** Cancels the run. */
@@ -40,10 +44,10 @@ export interface HandlerRun {
  */
 export async function runHandler(run: HandlerRun): Promise<Ending> {
   if (run.signal?.aborted === true) return neverStarted(run.signal.reason);
-  const partial = createPartialOutput(run.tool.outputLimit);
+  const partial = readablePartial(run);
   const abort = new AbortController();
   const clock = watch(run, abort);
-  const finished = start(run, abort.signal, (text) => partial.add(String(text)));
+  const finished = start(run, abort.signal, partial.add);
   try {
     const first = await Promise.race([finished, clock.over]);
     if (first.kind === 'returned') return first;
@@ -60,6 +64,18 @@ export async function runHandler(run: HandlerRun): Promise<Ending> {
   } finally {
     clock.stop();
   }
+}
+
+/** Keeps partial output, without secrets: they go before the cut, which could leave a half. */
+function readablePartial({ tool: { outputLimit }, deps, live }: HandlerRun) {
+  const kept = createPartialOutput(outputLimit);
+  const hiding = deps?.secrets?.hideStream();
+  const add = (text: string): void => {
+    const known = hiding === undefined ? text : hiding.add(text);
+    kept.add(known);
+    if (known !== '') live?.partial?.(known);
+  };
+  return { add, text: () => cutOutput(kept.text() + (hiding?.rest() ?? ''), outputLimit) };
 }
 
 /** `over` resolves when the time is over or the run is cancelled, whichever comes first, and aborts the handler then. */
@@ -86,12 +102,10 @@ async function start(
   signal: AbortSignal,
   partial: (text: string) => void,
 ): Promise<Finished> {
-  const { tool, value, runner = inProcess } = run;
+  const { tool, value, facts, deps = {}, live, runner = inProcess } = run;
   try {
-    return {
-      kind: 'returned',
-      value: await runner({ tool, value, context: { ...run.context, signal, partial } }),
-    };
+    const context = makeContext(facts, deps, { signal, live: { ...live, partial } });
+    return { kind: 'returned', value: await runner({ tool, value, context }) };
   } catch (error) {
     return { kind: 'threw', error };
   }

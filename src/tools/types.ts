@@ -19,10 +19,31 @@ export type Parameters = z.ZodObject | JsonSchema | readonly ParameterSpec[];
 /** What a handler gets as arguments: the zod schema's output, or a JSON object. */
 export type ArgumentsOf<P extends Parameters> = P extends z.ZodObject ? z.output<P> : JsonObject;
 
+/** The decision that let a call run, names as claimed. */
+export interface Approval {
+  /** `modified`: a person changed the arguments. */
+  decision: 'approved' | 'modified';
+  approver: string;
+  reason?: string;
+}
+
+/** Writes one line about a call. Secrets are redacted, control characters made visible, long lines cut. */
+export type WriteLine = (message: string, facts?: Readonly<Record<string, unknown>>) => void;
+
 /** What a handler, a preview or a verify is given beside the arguments. */
 export interface CallContext {
   callId: string;
   tool: string;
+  /** The agent's name; empty where an executor has none. */
+  agent: string;
+  /** The turn's id. Absent without Temporal. */
+  turn?: string;
+  /** Who asked for the turn. As claimed by whoever started it, so it proves no right. Absent: nobody said. */
+  requester?: string;
+  /** What the turn was started with, such as a user and a tenant; as claimed, too. Empty where nothing was given. */
+  metadata: Readonly<Record<string, string>>;
+  /** Who let the call run and why. Absent where nobody was asked. */
+  approval?: Approval;
   /** Same for every attempt of one call: hand it to the service that is called, so that it can refuse a second effect. */
   idempotencyKey: string;
   /** Counts from 1. */
@@ -31,6 +52,31 @@ export interface CallContext {
   signal: AbortSignal;
   /** Text that is kept as partial output if the call ends early. */
   partial(text: string): void;
+  /**
+   * How far the work is: a part of 1, a text, or both. People see the newest while the call runs, and if its outcome is
+   * in doubt. Sent every two seconds at most.
+   */
+  progress(part: number | string, text?: string): void;
+  /**
+   * Keeps JSON of at most 64 KiB for the next attempt of a call that may run again. What was kept in the last two seconds
+   * may be lost with its worker. Secrets in it are redacted.
+   *
+   * @throws TypeError for anything else.
+   */
+  checkpoint(value: Json): void;
+  /** What an earlier attempt of this call kept last. Absent: none did. */
+  resumeFrom?: Json;
+  /** Writes to the worker's log. */
+  log: Readonly<Record<'debug' | 'info' | 'warn' | 'error', WriteLine>>;
+  /** Secrets by name, from the provider that the config names. */
+  secrets: {
+    /**
+     * The value is redacted, if it has 8 characters or more, from everything that leaves the worker from now on.
+     *
+     * @throws ToolError where the provider has no such secret, fails, or takes over 10 seconds.
+     */
+    get(name: string): Promise<string>;
+  };
   /** The approved plan of a file tool, and which of its hunks (absent: all). */
   plan?: FilePlan;
   hunks?: readonly string[];

@@ -148,9 +148,9 @@ function mustContinue({ step, approvals, given }: Turn): boolean {
 async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
   // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
   await queue.emptied();
-  const { agent, fork } = turn;
+  const { agent, origin, fork } = turn;
   const carried = carry(turn);
-  return continueAsNew<typeof agentTurn>({ agent, prompt: '', carried, ...defined({ fork }) });
+  return continueAsNew<typeof agentTurn>({ agent, prompt: '', carried, ...defined({ origin, fork }) });
 }
 
 function carry(turn: Turn): CarriedTurn {

@@ -92,7 +92,8 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     originalRunId: turn.originalRunId,
     ...(turn.fork?.world === 'dry' ? { dry: true as const } : {}),
     ...defined({
-      ...{ round: state.absent?.rounds, secret: state.secret, decision, plan: state.plan },
+      ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
+      plan: state.plan,
       proposed: state.edit === undefined ? undefined : state.proposed,
     }),
   };
@@ -137,10 +138,11 @@ function toRetryPolicy(retry: RetryOptions): NonNullable<ActivityOptions['retry'
 }
 
 /** Asks the worker's journal, then the tool's `verify`, whether a call in doubt took effect. Changes nothing. */
-export function verifyCall(agent: string, state: CallState, asked: number): Promise<RawValue> {
+export function verifyCall(turn: Turn, state: CallState, asked: number): Promise<RawValue> {
   const { callId, id, tool, settings } = state.call;
   const { callKey, generation, effective } = state;
-  const input: VerifyInput = { agent, callId, id, tool, callKey, generation, arguments: effective };
+  const head = { agent: turn.agent, ...defined({ origin: turn.origin }), callId, id, tool };
+  const input: VerifyInput = { ...head, callKey, generation, arguments: effective };
   const options: ActivityOptions = {
     activityId: activityIds.verify(callId, generation, asked),
     startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,
@@ -171,7 +173,7 @@ export function prepareRemote(turn: Turn, output: ThinkOutput): Promise<Prepared
 
 async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
   const { callId, id, tool, raw, taskQueue } = call;
-  const prepared = await prepare(turn, { agent: turn.agent, callId, id, tool, raw }, taskQueue);
+  const prepared = await prepare(turn, { callId, id, tool, raw }, taskQueue);
   // A fork may name the wrong task queue for a tool; a worker of the turn names the right one.
   if (prepared.kind === 'remote' && prepared.taskQueue !== taskQueue)
     return remote(turn, { ...call, taskQueue: prepared.taskQueue });
@@ -182,14 +184,15 @@ async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
 export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall> {
   const { callId, id, tool, settings } = state.call;
   const raw = JSON.stringify(state.effective);
-  return prepare(turn, { agent: turn.agent, callId, id, tool, raw }, settings.taskQueue);
+  return prepare(turn, { callId, id, tool, raw }, settings.taskQueue);
 }
 
 async function prepare(
   turn: Turn,
-  input: PrepareInput,
+  asked: Omit<PrepareInput, 'agent' | 'origin'>,
   taskQueue: string | undefined,
 ): Promise<PreparedCall> {
+  const input = { agent: turn.agent, ...defined({ origin: turn.origin }), ...asked };
   try {
     const { call, schema } = await prepared(input, taskQueue);
     if (schema !== undefined && call.kind === 'ask') turn.approvals.schemas.set(call.toolDigest, schema);

@@ -42,7 +42,7 @@ export function startVerify(turn: Turn, state: CallState, nonCancellable: Cancel
 
 async function askVerify(turn: Turn, state: CallState): Promise<void> {
   const { generation } = state;
-  const answer = await verified(turn.agent, state).catch((error: unknown) => {
+  const answer = await verified(turn, state).catch((error: unknown) => {
     if (isCancellation(error)) throw error;
     return undefined;
   });
@@ -58,9 +58,9 @@ async function askVerify(turn: Turn, state: CallState): Promise<void> {
 }
 
 /** Asks again where the answer cannot be read, three times in all. Then only a person can resolve the call. */
-async function verified(agent: string, state: CallState): Promise<VerifyOutput | undefined> {
+async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | undefined> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
-    const answer = readVerifyOutput(valueOf(await verifyCall(agent, state, asked)), state.call.callId);
+    const answer = readVerifyOutput(valueOf(await verifyCall(turn, state, asked)), state.call.callId);
     if (answer !== undefined) return answer;
   }
   return undefined;

@@ -76,7 +76,7 @@ function thinkInput(turn: Turn): ThinkInput {
     words,
     results: turn.results,
     droppedBefore: turn.transcript.droppedBefore,
-    ...defined({ model: turn.fork?.model, after, cutTo: turn.cutTo }),
+    ...defined({ origin: turn.origin, model: turn.fork?.model, after, cutTo: turn.cutTo }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Order } from '../contract/tool';
 import type { ResultRef, ThinkOutput, Usage } from '../contract/think';
 import type { TurnCounts, TurnInput } from '../contract/turn';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
+import type { TurnOrigin } from '../contract/call';
 import type { ChangeNotifier } from './changes';
 import type { MessageQueue } from './message-queue';
 import type { Publisher } from './publish';
@@ -105,6 +106,7 @@ export interface Turn extends ApprovalContext {
   readonly agent: string;
   readonly prompt: string;
   readonly originalRunId: string;
+  readonly origin?: TurnOrigin;
   /** Only in a fork. */
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
@@ -128,6 +130,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     agent: input.agent,
     prompt: input.prompt,
     originalRunId,
+    ...defined({ origin: input.origin }),
     ...forkOf(input),
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,

@@ -9,7 +9,7 @@ const environment = (info: { startToCloseTimeoutMs?: number; heartbeatTimeoutMs?
 async function holding(
   env: MockActivityEnvironment,
   look: (guard: AttemptGuard) => void,
-  details?: unknown,
+  details?: object,
 ): Promise<void> {
   await env.run(async () => {
     const guard = startHeartbeat(details);

@@ -4,16 +4,10 @@ import { CountersignError } from '../../src/contract/errors';
 import { LIMITS, TIMES } from '../../src/contract/limits';
 import { checkSchema } from '../../src/contract/schema/schema';
 import { defineTool } from '../../src/tools/define-tool';
-import type { CallContext } from '../../src/tools/types';
+import { makeContext } from '../../src/tools/context';
 
-const context: CallContext = {
-  callId: '1.1',
-  tool: 'echo',
-  idempotencyKey: 'key',
-  attempt: 1,
-  signal: new AbortController().signal,
-  partial: () => undefined,
-};
+const facts = { callId: '1.1', tool: 'echo', idempotencyKey: 'key' };
+const context = makeContext(facts, {}, { signal: new AbortController().signal });
 
 const valid = {
   name: 'echo',

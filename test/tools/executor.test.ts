@@ -424,7 +424,10 @@ it('gives the handler what it needs', async () => {
   const plan = { path: 'a', baseHash: null, targetHash: 'b', encoding: 'utf8', hunks: [] } as const;
   let seen: unknown;
   const { result } = await run(
-    async (value, { signal, partial, ...rest }) => {
+    async (value, { signal, partial, progress, checkpoint, log, secrets, ...rest }) => {
+      expect([progress, checkpoint, log.info, secrets.get].map((one) => typeof one)).toEqual(
+        Array.from({ length: 4 }, () => 'function'),
+      );
       seen = { value, ...rest, aborted: signal.aborted, partial: typeof partial };
     },
     { plan: { ...plan, hunks: [] }, hunks: ['1'] },
@@ -435,6 +438,8 @@ it('gives the handler what it needs', async () => {
     tool: 'echo',
     idempotencyKey: 'key:0',
     attempt: 2,
+    agent: '',
+    metadata: {},
     plan,
     hunks: ['1'],
     aborted: false,
@@ -872,4 +877,84 @@ it('goes on without a hook that takes too long', async () => {
   } finally {
     jest.useRealTimers();
   }
+});
+
+describe('a secret that a handler was given', () => {
+  const SECRET = 'k3y/with"odd=chars';
+  const withSecret = async (handler: Tool['handle'], outputLimit = 4096): Promise<string> => {
+    const lines = keepLines();
+    const seen: unknown[] = [];
+    const watch = (event: unknown): void => void seen.push(event);
+    const executor = createExecutor({
+      registry: createRegistry([
+        makeTool({ handler: (value, context) => handler(value, context), outputLimit }),
+      ]),
+      secrets: async () => SECRET,
+      log: createCallLog(lines),
+      hooks: { after: watch, onError: watch },
+    });
+    const result = await executor.execute({ name: 'echo', arguments: {} });
+    return JSON.stringify([result, lines.lines, seen]);
+  };
+  const get = ({ secrets }: CallContext): Promise<string> => secrets.get('key');
+
+  it.each<[string, Tool['handle']]>([
+    [
+      'in a nested result',
+      async (_, context) => ({ a: [{ [await get(context)]: new Map([['b', SECRET]]) }] }),
+    ],
+    ['in bytes', async (_, context) => Buffer.from(`x:${await get(context)}`)],
+    ['in the type of its content', async (_, context) => ({ content: 'a', contentType: await get(context) })],
+    [
+      'in an error and its cause',
+      async (_, context) => {
+        const cause = new Error(`cause ${await get(context)}`);
+        throw Object.assign(new Error(`no ${SECRET}`, { cause }), { token: SECRET });
+      },
+    ],
+    [
+      'in something thrown that is no error',
+      async (_, context) => {
+        throw { url: `/?k=${encodeURIComponent(await get(context))}` };
+      },
+    ],
+    [
+      'in the details of a ToolError',
+      async (_, context) => {
+        throw new ToolError('no', { details: { header: await get(context) } });
+      },
+    ],
+    [
+      'in partial output, in pieces',
+      async (_, context) => {
+        for (const letter of `x${await get(context)}y`) context.partial(letter);
+        throw new Error('broken');
+      },
+    ],
+    [
+      'in its log',
+      async (_, context) => {
+        context.log.error(`used ${await get(context)}`, { header: SECRET });
+      },
+    ],
+  ])('is redacted %s', async (_, handler) => {
+    const text = await withSecret(handler);
+    expect(text).toContain('[redacted]');
+    expect(text).not.toMatch(/k3y|odd=chars|odd%3Dchars/);
+    expect(text).not.toContain(Buffer.from(`x:${SECRET}`).toString('base64').slice(4, 12));
+  });
+
+  it('is not left half where a long output, message or partial output is cut', async () => {
+    for (let before = 40; before < 70; before++) {
+      const long = `${'x'.repeat(before)}${SECRET}${'y'.repeat(9000)}${SECRET}${'z'.repeat(before)}`;
+      const handlers: Tool['handle'][] = [
+        async (_, context) => get(context).then(() => long),
+        async (_, context) => {
+          context.partial(`${await get(context)}${long}`);
+          throw new Error(long);
+        },
+      ];
+      for (const handler of handlers) expect(await withSecret(handler, 128)).not.toMatch(/k3y|chars/);
+    }
+  });
 });

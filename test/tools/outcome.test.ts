@@ -10,6 +10,7 @@ const factsOf = (change: Partial<OutcomeFacts> = {}): OutcomeFacts => ({
   limitBytes: 1024,
   timeoutMs: 30_000,
   unsafe: true,
+  hide: (text) => text,
   ...change,
 });
 

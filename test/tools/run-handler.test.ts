@@ -5,7 +5,7 @@ const runOf = (handler: HandlerRun['tool']['handle'], change: Partial<HandlerRun
   runHandler({
     tool: makeTool({ handler, outputLimit: 128 }),
     value: {},
-    context: { callId: '1.1', tool: 'echo', idempotencyKey: 'key:0', attempt: 1 },
+    facts: { callId: '1.1', tool: 'echo', idempotencyKey: 'key:0', attempt: 1 },
     timeoutMs: 60_000,
     ...change,
   });

@@ -6,6 +6,7 @@ import type { ToolResult } from '../../src/contract/result';
 import { createExecutor, runJob, type RunJob } from '../../src/tools/executor';
 import { createRegistry } from '../../src/tools/registry';
 import type { Tool } from '../../src/tools/types';
+import { makeContext } from '../../src/tools/context';
 import { createShellTools, type ShellOptions } from '../../src/tools/shell-tools';
 import { scratchDirectory } from '../support/scratch';
 
@@ -132,14 +133,8 @@ describe('the words', () => {
   it('are shown as one line, and the folder on another', async () => {
     const tool = registryOf().get('run_command');
     mkdirSync(join(root(), 'sub'));
-    const context = {
-      callId: '1.1',
-      tool: 'run_command',
-      idempotencyKey: 'key',
-      attempt: 1,
-      signal: new AbortController().signal,
-      partial: () => undefined,
-    };
+    const { signal } = new AbortController();
+    const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
     const shown = await tool?.preview?.({ argv: ['rm', '-rf', 'a b', 'x\ny'], cwd: './sub/' }, context);
     expect(shown).toEqual({ text: "rm -rf 'a b' $'x\\ny'\nin sub" });
   });

@@ -7,11 +7,12 @@ import type { Screen } from '../print/screen';
 import { type Cell, stateCell, tableLines } from '../print/table';
 import { relative } from '../../contract/text/times';
 import { escapeText } from '../print/escape';
-import { readCount } from '../options';
+import { collect, readCount, readFacts } from '../options';
 
 interface ListOptions {
   state?: TurnSummary['state'];
   agent?: string;
+  meta?: string[];
   limit?: string;
   json?: boolean;
 }
@@ -25,15 +26,16 @@ export function addList(program: Command, context: Context): void {
     .description('list turns, newest first')
     .addOption(new Option('--state <state>', 'only turns in this state').choices(STATES))
     .option('--agent <name>', 'only turns of this agent')
+    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
     .option('--limit <count>', 'the most turns to list (default: 50)')
     .option('--json', 'print JSON')
     .action((options: ListOptions) => list(options, context));
 }
 
 async function list(options: ListOptions, { withClient, screen }: Context): Promise<void> {
-  const { state, agent, limit, json } = options;
+  const { state, agent, meta, limit, json } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');
-  const query: ListQuery = defined({ state, agent, limit: count });
+  const query: ListQuery = defined({ state, agent, metadata: meta && readFacts(meta), limit: count });
   const turns = await withClient((client) => client.list(query));
   if (json === true) screen.json(turns);
   else screen.lines(listLines(turns, screen, Date.now()));

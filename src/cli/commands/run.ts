@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/defined';
-import type { Context } from '../context';
 import { escapeText } from '../print/escape';
-import { readText, readTime, usageError } from '../options';
+import { type Context, osUser } from '../context';
+import { collect, readFacts, readText, readTime, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
 
 interface RunOptions {
@@ -10,6 +10,8 @@ interface RunOptions {
   id?: string;
   queue?: string;
   wait?: string;
+  as?: string;
+  meta?: readonly string[];
   json?: boolean;
 }
 
@@ -21,6 +23,12 @@ export function addRun(program: Command, context: Context): void {
     .option('--detach', 'only start it and print its id')
     .option('--id <id>', 'the id of the turn; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
+    .option('--as <name>', 'who asks, for the tools to know (default: your user name here)')
+    .option(
+      '--meta <name=value>',
+      'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
+      collect,
+    )
     .option(
       '--wait <time>',
       'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
@@ -42,7 +50,10 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
   const prompt = await readText(options.prompt, 'the prompt');
   await context.withClient(
     async (client) => {
-      const started = await client.start({ agent, prompt, ...defined({ id, taskQueue: queue }) });
+      const started = await client.start({
+        ...{ agent, prompt, requester: options.as ?? osUser() },
+        ...defined({ id, taskQueue: queue, metadata: options.meta && readFacts(options.meta) }),
+      });
       if (detach !== true)
         return watchTurn(client, { turn: started.turn, json, ...defined({ waitMs }) }, context);
       if (json) context.screen.json(started);

@@ -4,6 +4,8 @@ import { SAW_DIGITS } from '../../contract/plan';
 import { shellWord } from '../../contract/text/shell-word';
 import type { RequestOpened } from '../../history/events';
 import { allowedBy, type CallView, keyOfStart } from '../../history/view';
+import type { TurnOrigin } from '../../contract/call';
+import { describeEffect, describeFacts, describeProgress } from '../../history/labels';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
@@ -30,6 +32,8 @@ export interface Story {
   agent: string;
   /** What the user asked for. */
   asked: string;
+  /** Who asked, and what the turn was started with. */
+  origin?: TurnOrigin;
   /** What the model said in the step that proposed the call; may be empty. */
   says: string;
 }
@@ -87,6 +91,15 @@ export function storyFacts({ story }: WaitingPlace): Fact[] {
   return [
     ['agent', escapeText(story.agent)],
     ['asked', escapeText(story.asked)],
+    ...originFacts(story.origin),
+  ];
+}
+
+/** Who asked for a turn, and what it was started with. */
+export function originFacts({ requester, metadata }: TurnOrigin = {}): Fact[] {
+  return [
+    ['asked by', requester === undefined ? undefined : `${escapeText(requester)} (as claimed)`],
+    ['with', metadata === undefined ? undefined : `${escapeText(describeFacts(metadata))} (as claimed)`],
   ];
 }
 
@@ -100,6 +113,7 @@ export function doubtLines(call: CallView, place: WaitingPlace): string[] {
   const facts: Fact[] = [
     ['in doubt', { text: `${escapeText(id)}  ${escapeText(doubt.tool)}`, paint: warn }],
     ['why', escapeText(doubt.message)],
+    ['progress', doubt.progress === undefined ? undefined : escapeText(describeProgress(doubt.progress))],
     ...startFacts(call, place),
   ];
   return [
@@ -163,7 +177,7 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): Fact[] {
   return [
     ['request', { text: `${escapeText(id)}  ${escapeText(request.tool)}`, paint: screen.style.warn }],
     ...storyFacts(place),
-    ['safety', `${request.safety}; ${EFFECTS[request.effect]}`],
+    ['safety', `${request.safety}; ${describeEffect(request)}`],
     ['policy', reason === undefined ? undefined : escapeText(reason)],
     ['again', note === undefined ? undefined : escapeText(note)],
     ['changed', edit === undefined ? undefined : escapeText(changedBy(edit))],
@@ -174,12 +188,6 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): Fact[] {
 function changedBy({ approver, reason }: NonNullable<RequestOpened['edit']>): string {
   return reason === undefined ? `by ${approver}` : `by ${approver}: ${reason}`;
 }
-
-const EFFECTS = {
-  pure: 'changes nothing',
-  idempotent: 'a second run changes nothing more',
-  unsafe: 'started at most once per decision',
-} as const;
 
 function hiddenLines(request: RequestOpened, { screen }: WaitingPlace): string[] {
   const { hidden, alike } = deceivingIn(request);

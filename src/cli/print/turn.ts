@@ -4,12 +4,21 @@ import type { Context } from '../context';
 import { recordLines } from './arguments';
 import { eventLines } from './event';
 import { previewLines } from './diff';
-import { doubtLines, requestLines, saysLines, type Story, storyFacts, type WaitingPlace } from './request';
+import {
+  doubtLines,
+  originFacts,
+  requestLines,
+  saysLines,
+  type Story,
+  storyFacts,
+  type WaitingPlace,
+} from './request';
 import { type Fact, factLines, labelCell, section, stateCell } from './table';
 import { relative, span } from '../../contract/text/times';
 import { escapeText, escapeLines, type Paint } from './escape';
 import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending, PendingActivity } from '../../client';
+import { defined } from '../../contract/defined';
 import { describeActivity, describePhase, failingTaskText } from '../../history/labels';
 
 /** Where a turn is printed; the turn's id comes with it. */
@@ -43,9 +52,9 @@ export function openLines(view: TurnView, place: TurnPlace): string[] {
 }
 
 /** What led to a call, from the record of its turn. */
-export function storyOf({ agent, prompt, steps }: TurnView, { step }: CallView): Story {
+export function storyOf({ agent, prompt, origin, steps }: TurnView, { step }: CallView): Story {
   const says = steps.findLast((one) => one.step === step)?.text ?? '';
-  return { agent, asked: prompt, says };
+  return { agent, asked: prompt, says, ...defined({ origin }) };
 }
 
 /** One call: what waits, or how it ended. */
@@ -100,6 +109,7 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
     ['state', stateCell(view.status, screen.style)],
     ['agent', escapeText(view.agent)],
     ['asked', escapeText(view.prompt)],
+    ...originFacts(view.origin),
     ['started', relative(view.startedAt, now)],
     [
       'ended',

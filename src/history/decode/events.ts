@@ -6,6 +6,8 @@ export interface DecodedFailure {
   type?: string;
   /** Of a timeout: some attempt had sent details with a heartbeat. */
   beaten?: true;
+  /** Of a timeout: what the last heartbeat said. */
+  beat?: unknown;
   /** Of a cancellation: no worker had the activity. */
   untaken?: true;
   timeout?: 'START_TO_CLOSE' | 'SCHEDULE_TO_START' | 'SCHEDULE_TO_CLOSE' | 'HEARTBEAT';

@@ -22,6 +22,7 @@ export async function decodeFailure(
     type: application?.type || undefined,
     timeout: timeoutOf(failure),
     beaten: failure.timeoutFailureInfo?.lastHeartbeatDetails?.payloads?.length ? (true as const) : undefined,
+    beat: await payloads.first(failure.timeoutFailureInfo?.lastHeartbeatDetails),
     details: await payloads.all(application?.details),
     cause,
   });

@@ -138,7 +138,7 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
   const openMs = Date.parse(by.at) - activity.scheduledIn;
   const times = { openMs, ...timesOf(held) };
   const settled = settleFailure(event.failure, { unsafe: effectOf(held) === 'unsafe', times });
-  if ('doubt' in settled) return lose(by, held, { message: settled.doubt });
+  if ('doubt' in settled) return lose(by, held, settled.doubt);
   const result = 'result' in settled ? settled.result : failureResult(held, settled.failure, event.at);
   const origin = 'result' in settled ? 'handler' : 'failure';
   return endCall(by, held, { result, ...factsOf(activity, event.at), origin });
@@ -169,8 +169,9 @@ function lose(head: EventHeader, held: CallFold, doubt: NonNullable<CallFold['do
   delete held.proof;
   if (held.reported !== undefined) held.proof = held.reported;
   const { callId, tool } = held.call;
-  const { message, partial } = doubt;
-  return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...defined({ message, partial }) }];
+  const { message, partial, progress } = doubt;
+  const known = defined({ message, partial, progress });
+  return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...known }];
 }
 
 function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {

@@ -15,6 +15,7 @@ import { type FoldState, eventHeader, makeState } from './state';
 import { originOf } from '../../contract/fork';
 import { isObject } from '../../contract/json';
 import type { TranscriptEntry } from '../../contract/transcript';
+import type { TurnOrigin } from '../../contract/call';
 import { rootOf } from '../decode/failure';
 import { closeRest } from './results';
 import { is } from './guards';
@@ -120,7 +121,11 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
     agent,
     prompt,
     taskQueue,
-    ...defined({ continuedFrom, carried: isNext || state.fork !== undefined ? undefined : messages }),
+    ...defined({
+      origin: originGiven(event.input),
+      continuedFrom,
+      carried: isNext || state.fork !== undefined ? undefined : messages,
+    }),
   };
   return isNext ? [started] : [started, ...forked(state, event)];
 }
@@ -139,6 +144,11 @@ function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   if (given === undefined) return [made];
   state.step = step + 1;
   return [made, ...stepTaken(state, event, { step: state.step, output: given, given: true })];
+}
+
+function originGiven(input: unknown): TurnOrigin | undefined {
+  const origin = isObject(input) ? input['origin'] : undefined;
+  return is.origin(origin) ? origin : undefined;
 }
 
 /** What a run took along; nothing for the first run, except in a fork. */

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import type { CallInput, CallOutput, OutcomeReport, ValidCall, VerifyOutput } from '../../contract/call';
+import type {
+  Beat,
+  CallInput,
+  CallOutput,
+  OutcomeReport,
+  ValidCall,
+  VerifyOutput,
+} from '../../contract/call';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
 import type { ToolResult } from '../../contract/result';
@@ -8,6 +15,7 @@ import { EFFECTS } from '../../contract/tool';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { CLOSING_CAUSES } from '../../contract/call-messages';
 import type { ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
+import type { TurnOrigin } from '../../contract/call';
 
 /**
  * What of a decoded payload the fold relies on. Looser than the contract on purpose: a history of an older or newer
@@ -28,6 +36,7 @@ const settings = z.object({
   requestExpiresMs: z.number().nullable(),
   noBatch: z.boolean().optional(),
   timeoutMs: z.number().optional(),
+  gate: z.object({ activity: z.string().optional() }).optional(),
   retry: z.object({ maximumAttempts: z.number() }),
 });
 const ask = head.extend({
@@ -49,9 +58,11 @@ const thinkOutput = z.object({
   schemas: z.record(z.string(), object).optional(),
 });
 const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
+const progress = z.object({ fraction: z.number().optional(), text: z.string().optional() });
 const inDoubt = z.object({
   message: z.string(),
   partial: z.string().optional(),
+  progress: progress.optional(),
   running: z.literal(true).optional(),
 });
 const openItem = z.object({
@@ -83,6 +94,10 @@ export const is = {
   carried: guard<{ transcript: TranscriptEntry[]; step?: number }>(
     z.object({ transcript: z.array(message), step: z.number().optional() }),
   ),
+  origin: guard<TurnOrigin>(
+    z.object({ requester: z.string().optional(), metadata: z.record(z.string(), z.string()).optional() }),
+  ),
+  beat: guard<Beat>(z.object({ progress: progress.optional(), partial: z.string().optional() })),
   turnInput: guard<TurnInput>(z.object({ agent: z.string(), prompt: z.string() })),
   turnResult: guard<TurnResult>(z.object({ status: z.enum(['answered', 'step_limit']), answer: z.string() })),
   gatedCall: guard<ValidCall>(ask),

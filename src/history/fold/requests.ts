@@ -86,7 +86,8 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   if (item === undefined && !unnamed) return [];
   held.phase = 'requested';
   held.callKey = callKey(open.key, call.callId);
-  const { requestExpiresMs, timeoutMs, safety, effect, noBatch } = call.settings;
+  const { requestExpiresMs, timeoutMs, safety, effect, noBatch, gate } = call.settings;
+  const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
   const computed = requestExpiresMs === null ? null : state.taskTime + requestExpiresMs;
   held.deadline = item === undefined ? computed : item.deadline === null ? null : Date.parse(item.deadline);
   const proposed = held.original ?? call.proposed;
@@ -105,7 +106,8 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
         policyReason,
         noBatch,
         schema: held.schema,
-        timeoutMs,
+        timeoutMs: unowned === undefined ? timeoutMs : undefined,
+        unowned,
         note: held.note ?? item?.note,
         edit: held.edit,
       }),
@@ -158,9 +160,9 @@ function openDoubt(head: EventHeader, held: CallFold, open: Open): TurnEvent[] {
   if ((item === undefined && !open.cut) || held.asked || held.doubt === undefined) return [];
   held.asked = true;
   held.callKey = callKey(open.key, callId);
-  const { message, partial } = held.doubt;
+  const { message, partial, progress } = held.doubt;
   const summary = item?.summary ?? callSummary({ callId, tool, arguments: held.effective });
-  const made = { callId, callKey: held.callKey, tool, message, summary, ...defined({ partial }) };
+  const made = { callId, callKey: held.callKey, tool, message, summary, ...defined({ partial, progress }) };
   return [{ type: 'in_doubt', ...eventHeader(head), ...made }];
 }
 

@@ -1,4 +1,5 @@
-import { isValidCall } from '../../contract/call';
+import { type InDoubt, isValidCall } from '../../contract/call';
+import { defined } from '../../contract/defined';
 import { doubt, lost, type LostActivity, type OpenTimes, unstarted } from '../../contract/call-messages';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../../contract/result';
 import { FAILURES } from '../../contract/names';
@@ -34,7 +35,7 @@ function factsOf({ call, approved }: CallFold, at: string) {
 }
 
 /** What a failed activity means for its call, by the rules of the workflow's own settlement. */
-export type Settled = { result: ToolResult } | { failure: ToolFailure } | { doubt: string };
+export type Settled = { result: ToolResult } | { failure: ToolFailure } | { doubt: InDoubt };
 
 /** What a failure says of its activity. */
 export function lostActivity(failure: DecodedFailure): LostActivity {
@@ -47,10 +48,15 @@ export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; ti
   const activity = lostActivity(failure);
   const proven = unstarted(activity, of.times);
   if (proven !== undefined) return { failure: proven };
-  if (of.unsafe) return { doubt: doubt(activity) };
   const root = rootOf(failure);
+  if (of.unsafe) return { doubt: { message: doubt(activity), ...heardIn(root.beat) } };
   const [last] = root.type === FAILURES.retry ? root.details : [];
   return is.toolResult(last) ? { result: last } : { failure: lost(activity) };
+}
+
+/** What the last heartbeat of a call said. */
+export function heardIn(beat: unknown): Pick<InDoubt, 'partial' | 'progress'> {
+  return is.beat(beat) ? defined({ partial: beat.partial, progress: beat.progress }) : {};
 }
 
 /** Ends a call that the turn itself closed, with the text for the model if history has it. */

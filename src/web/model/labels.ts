@@ -1,15 +1,8 @@
 import type { RefusalCode, Refused } from '../../contract/decision';
-import type { Effect, Safety } from '../../contract/tool';
+import type { Safety } from '../../contract/tool';
 import type { ApiError } from '../../server/api';
 import type { StretchKind } from './timeline';
 import { dateTime, expiry } from '../../contract/text/times';
-
-/** The effect of a tool, for the person who decides. */
-export const EFFECT_LABELS: Readonly<Record<Effect, string>> = {
-  pure: 'changes nothing',
-  idempotent: 'a second run changes nothing more',
-  unsafe: 'started at most once per decision',
-};
 
 export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
   safe: 'runs without a decision',

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import type { ModelMessage } from '../../../src/models/model';
 import { offlineModel } from '../../../src/models/offline/offline-model';
 import { formatResult } from '../../../src/tools/format-result';
-import type { CallContext, Tool } from '../../../src/tools/types';
+import { makeContext } from '../../../src/tools/context';
+import type { Tool } from '../../../src/tools/types';
 import { createWorkspaceTools } from '../../../src/tools/workspace';
 import { requestOf } from './talk';
 
@@ -48,14 +49,8 @@ async function execute(name: string, raw: string): Promise<string> {
   const parsed = tool?.parse(JSON.parse(raw));
   if (tool === undefined || parsed === undefined || !parsed.ok)
     throw new Error(`${name} does not take ${raw}`);
-  const context: CallContext = {
-    callId: '1.1',
-    tool: name,
-    idempotencyKey: 'key',
-    attempt: 1,
-    signal: new AbortController().signal,
-    partial: () => undefined,
-  };
+  const { signal } = new AbortController();
+  const context = makeContext({ callId: '1.1', tool: name, idempotencyKey: 'key' }, {}, { signal });
   try {
     return formatResult(await tool.handle(parsed.value, context)).content;
   } catch (error) {

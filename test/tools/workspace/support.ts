@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import type { JsonObject } from '../../../src/contract/json';
 import type { FilePlan, Preview } from '../../../src/contract/plan';
 import { isToolError } from '../../../src/tools/errors';
+import { makeContext } from '../../../src/tools/context';
 import type { CallContext, Tool, Verification } from '../../../src/tools/types';
 import type { ToolResult } from '../../../src/contract/result';
 import { createExecutor } from '../../../src/tools/executor';
@@ -67,13 +68,9 @@ export const SECRET = 'the secret of another folder\n';
 
 /** A context for one call. */
 export function contextOf(given: Partial<CallContext> = {}): CallContext {
+  const { signal } = new AbortController();
   return {
-    callId: '1.1',
-    tool: 'any',
-    idempotencyKey: 'key:0',
-    attempt: 1,
-    signal: new AbortController().signal,
-    partial: () => undefined,
+    ...makeContext({ callId: '1.1', tool: 'any', idempotencyKey: 'key:0' }, {}, { signal }),
     ...given,
   };
 }

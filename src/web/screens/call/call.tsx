@@ -11,6 +11,7 @@ import { allowedBy, keyOfStart } from '../../../history/view';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { defined } from '../../../contract/defined';
 import { dateTime, relative } from '../../../contract/text/times';
+import { describeProgress } from '../../../history/labels';
 import type { InDoubtOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
 import { Text } from '../../ui/text';
@@ -130,6 +131,11 @@ function DoubtPanel(props: DoubtProps): JSX.Element {
           <p>
             <strong>It was started, and nobody knows whether it happened.</strong> <Text of={doubt.message} />
           </p>
+          {doubt.progress !== undefined && (
+            <p>
+              When it was last heard of: <Text of={describeProgress(doubt.progress)} />
+            </p>
+          )}
           <p>
             Look where it would have left a trace, then say which it is. Until then nothing runs it again.
           </p>

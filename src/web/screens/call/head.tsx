@@ -1,4 +1,5 @@
-import { describePhase } from '../../../history/labels';
+import type { TurnOrigin } from '../../../contract/call';
+import { describeFacts, describePhase } from '../../../history/labels';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
@@ -74,7 +75,24 @@ export function UserAsked({ view }: { view: TurnView }): JSX.Element {
       <blockquote>
         <Text of={view.prompt} layout="block" />
       </blockquote>
+      {view.origin !== undefined && <OriginLine of={view.origin} />}
     </figure>
+  );
+}
+
+/** Who asked, and what the turn was started with; nobody has checked it. */
+function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): JSX.Element {
+  const facts = describeFacts(metadata);
+  return (
+    <p class="quiet">
+      Asked by <Text of={requester ?? 'somebody'} />
+      {facts !== '' && (
+        <>
+          , with <Text of={facts} />
+        </>
+      )}{' '}
+      (as claimed)
+    </p>
   );
 }
 

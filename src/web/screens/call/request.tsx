@@ -5,7 +5,8 @@ import { Text, WatchSeen } from '../../ui/text';
 import { DecisionBar, type DecidingProps, type Review, useReview } from './decide';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
-import { EFFECT_LABELS, SAFETY_LABELS } from '../../model/labels';
+import { SAFETY_LABELS } from '../../model/labels';
+import { describeEffect } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
 import { useNow } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/plan';
@@ -67,7 +68,7 @@ function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>)
         </Fact>
       )}
       <Fact name="Effect">
-        {effect} <span class="quiet">{EFFECT_LABELS[effect]}</span>
+        {effect} <span class="quiet">{describeEffect(request)}</span>
       </Fact>
       {timeoutMs !== undefined && <Fact name="Timeout">{span(timeoutMs)}</Fact>}
       {note !== undefined && (

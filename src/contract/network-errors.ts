@@ -1,0 +1,41 @@
+/** What is read of an error, its own or as a failure tells it. */
+interface ErrorFacts {
+  name?: unknown;
+  message?: unknown;
+  code?: unknown;
+}
+
+/** Errors of a connection that broke or was given up: the other side may have acted all the same. */
+const NAMES: readonly unknown[] = ['AbortError', 'TimeoutError', 'CanceledError'];
+
+/** What Node's `fetch` says where it has no answer; the body may have arrived. */
+const FETCH_MESSAGES: readonly unknown[] = ['fetch failed', 'terminated'];
+
+/** What the client of Postgres says, without a code. */
+const MESSAGES: readonly unknown[] = ['Connection terminated unexpectedly'];
+
+const CODES = [
+  'ECONNRESET|ECONNABORTED|EPIPE|EPROTO|ETIMEDOUT|ENETRESET|EHOSTUNREACH|ENETUNREACH',
+  'UND_ERR_\\w+|HPE_\\w+|ERR_HTTP2_\\w+|ERR_SSL_\\w+|ERR_STREAM_PREMATURE_CLOSE|ERR_STREAM_DESTROYED',
+  'ERR_CANCELED|ERR_NETWORK|ERR_BAD_RESPONSE',
+  'PROTOCOL_CONNECTION_LOST',
+].join('|');
+
+const CODE = new RegExp(`^(${CODES})$`);
+const CODE_IN_TEXT = new RegExp(`\\b(${CODES})\\b`);
+
+/** The other side was never reached. */
+const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+
+/** Whether one error says that a connection broke or was given up. */
+export function saysBroken({ name, message, code }: ErrorFacts): boolean {
+  if (typeof code === 'string' && CODE.test(code)) return true;
+  if (NAMES.includes(name) || MESSAGES.includes(message)) return true;
+  if (name === 'FetchError') return !UNREACHED.includes(code);
+  return name === 'TypeError' && FETCH_MESSAGES.includes(message);
+}
+
+/** `saysBroken` of an error that crossed Temporal, which leaves its name and its message: codes stand in that. */
+export function saysBrokenInText({ name, message }: { name: string; message: string }): boolean {
+  return name === 'TransportError' || CODE_IN_TEXT.test(message) || saysBroken({ name, message });
+}

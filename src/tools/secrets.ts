@@ -1,0 +1,149 @@
+import { errorMessage } from '../contract/errors';
+import { hideSecrets, REDACTED } from '../contract/redact';
+import { ToolError } from './errors';
+import { unlessAborted } from './within';
+
+/** Where secrets come from, by name: a vault, a file, the environment. Called for each `secrets.get`, so keep what is slow to get. */
+export type SecretProvider = (name: string) => string | undefined | Promise<string | undefined>;
+
+/** Secrets of one worker, or of one executor: hands them out, and takes what was handed out from any text. */
+export interface Secrets {
+  /**
+   * @throws ToolError that names the secret and nothing of its provider's: the model reads it. Retryable where the provider
+   * failed or took too long; the signal's reason after that has aborted.
+   */
+  get(name: string, signal: AbortSignal): Promise<string>;
+  /** The text without any secret that was handed out, in whatever form. */
+  hide(text: string): string;
+  /** `hide` for text that comes in pieces, which may end in the middle of a secret. */
+  hideStream(): HidingStream;
+}
+
+/** Takes pieces of a text. What may be the start of a secret is held back until it is known. */
+export interface HidingStream {
+  /** The part of the text that is known by now. */
+  add(piece: string): string;
+  /** What is held back, as it may be shown if nothing follows. */
+  rest(): string;
+}
+
+/** Shorter ones stand in any text by chance. */
+const LEAST_CHARACTERS = 8;
+
+/** The newest that are kept: providers that make a new token for each call would fill the memory. */
+const MOST_KEPT = 200;
+
+/** A provider that hangs must not use up the time of its call. */
+const PROVIDER_MS = 10_000;
+
+/** Without a provider there are no secrets, and `get` says so. `warn` takes what the model must not read. */
+export function createSecrets(
+  provider?: SecretProvider,
+  warn: (message: string) => void = () => undefined,
+): Secrets {
+  const forms = new Map<string, readonly string[]>();
+  let longestFirst: readonly string[] = [];
+  const keep = (value: string): void => {
+    if (forms.delete(value)) return void forms.set(value, formsOf(value));
+    forms.set(value, formsOf(value));
+    const [oldest] = forms.keys();
+    if (forms.size > MOST_KEPT && oldest !== undefined) forms.delete(oldest);
+    longestFirst = [...new Set([...forms.values()].flat())].sort((one, other) => other.length - one.length);
+  };
+  const hide = (text: string): string => hideSecrets(text, longestFirst);
+  return {
+    async get(name, signal) {
+      const value = await ask(provider, { name, signal, warn });
+      if (value.length >= LEAST_CHARACTERS) keep(value);
+      else warn(`the secret ${JSON.stringify(name)} is too short to be redacted`);
+      return value;
+    },
+    hide,
+    hideStream: () => hidingStream(() => longestFirst),
+  };
+}
+
+interface Asked {
+  name: string;
+  signal: AbortSignal;
+  warn: (message: string) => void;
+}
+
+async function ask(provider: SecretProvider | undefined, { name, signal, warn }: Asked): Promise<string> {
+  const named = JSON.stringify(name);
+  if (provider === undefined)
+    throw new ToolError(`there is no secret ${named}: the config names no provider of secrets`);
+  const late = AbortSignal.timeout(PROVIDER_MS);
+  let value: unknown;
+  try {
+    const asked = Promise.resolve().then(() => provider(name));
+    value = await unlessAborted(asked, AbortSignal.any([signal, late]));
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    warn(`the provider of secrets failed for ${named}: ${late.aborted ? 'no answer' : errorMessage(error)}`);
+    throw new ToolError(`the secret ${named} could not be read`, { retryable: true });
+  }
+  if (typeof value === 'string' && value !== '') return value;
+  throw new ToolError(`there is no secret ${named}`);
+}
+
+/** The forms in which a secret may stand in a text: as it is, in JSON, in URLs and forms, in base64. */
+function formsOf(value: string): string[] {
+  const json = inJson(value);
+  const url = inUrl(value);
+  const all = [value, json, inJson(json), inAscii(json), ...url, ...inBase64(Buffer.from(value))];
+  return [...new Set(all)].filter((form) => form.length >= LEAST_CHARACTERS);
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** As other languages write JSON. */
+function inAscii(json: string): string {
+  return json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function inUrl(value: string): string[] {
+  // A half of a character has no form in a URL; going through bytes replaces it.
+  const encoded = encodeURIComponent(Buffer.from(value).toString());
+  const form = new URLSearchParams([['', value]]).toString().slice(1);
+  return [encoded, form].flatMap((one) => [one, one.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
+}
+
+/** Whole, and as the middle of a longer text: there it begins at one of three places between the letters. */
+function inBase64(bytes: Buffer): string[] {
+  const whole = bytes.toString('base64');
+  const parts = [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+  });
+  const standard = [whole, whole.replaceAll('=', ''), ...parts];
+  return standard.flatMap((one) => [one, one.replaceAll('+', '-').replaceAll('/', '_')]);
+}
+
+function hidingStream(formsNow: () => readonly string[]): HidingStream {
+  let held = '';
+  return {
+    add(piece) {
+      const forms = formsNow();
+      const text = hideSecrets(held + piece, forms);
+      const from = text.length - heldBack(text, forms);
+      held = text.slice(from);
+      return text.slice(0, from);
+    },
+    rest: () => (held.length < LEAST_CHARACTERS ? held : REDACTED),
+  };
+}
+
+/** How many characters at the end of a text may be the start of a secret. */
+function heldBack(text: string, forms: readonly string[]): number {
+  const [longest = ''] = forms;
+  const firsts = new Set(forms.map(([first]) => first));
+  for (let length = Math.min(longest.length - 1, text.length); length > 0; length--) {
+    if (!firsts.has(text.at(-length))) continue;
+    const end = text.slice(-length);
+    if (forms.some((form) => form.length > length && form.startsWith(end))) return length;
+  }
+  return 0;
+}
