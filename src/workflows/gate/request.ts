@@ -198,6 +198,7 @@ function settingsOf<A extends JsonObject>({
     requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires),
     startWithinMs: TIMES.startWithin,
     ...(noBatch ? { noBatch } : {}),
+    gate: {},
   };
 }
 

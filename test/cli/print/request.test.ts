@@ -96,6 +96,13 @@ describe('a request', () => {
     ]);
   });
 
+  it('promises nothing about a call that a workflow of its own runs', () => {
+    const lines = requestLines(request({ unowned: true }), place());
+    expect(lines[1]).toBe(
+      'safety   dangerous; a second run would do harm; the workflow that asks runs it, and may start it more than once',
+    );
+  });
+
   it('offers single hunks where there are several', () => {
     expect(requestLines(proposal(), place())).toContain('  cs approve t-1/1.1 --hunks 1');
   });

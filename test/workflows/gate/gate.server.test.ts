@@ -90,6 +90,9 @@ describe('a call that a workflow of its own gates', () => {
       summary: '1.1 refund_order order=17 amount=40',
     });
     expect(item?.deadline).not.toBeNull();
+    const [request] = (await countersign.view(handle.workflowId)).requests;
+    expect(request).toMatchObject({ effect: 'unsafe', unowned: true });
+    expect(request).not.toHaveProperty('timeoutMs');
     await handle.terminate();
   });
 
