@@ -81,6 +81,50 @@ test('the switch overrides the system, and stays', async () => {
   expect(await ground()).not.toBe(light);
 });
 
+test.each(PLACES)('on a phone a finger finds everything of %s, and no field makes it zoom', async (place) => {
+  const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+  const page = await open(place, phone);
+  const small = await page.evaluate<string[]>(`
+    [...document.querySelectorAll('button, select, textarea, summary, .header a, .crumbs a, .picture-row, label:has(> input)')]
+      .filter((element) => element.checkVisibility() && element.getBoundingClientRect().height < 43.5)
+      .map((element) => element.outerHTML.slice(0, 120))
+  `);
+  expect(small).toEqual([]);
+  const sizes = await page.evaluate<number[]>(`
+    [...document.querySelectorAll('input:not([type=checkbox], [type=radio], [type=range]), select, textarea')]
+      .map((element) => parseFloat(getComputedStyle(element).fontSize))
+  `);
+  expect(sizes.filter((size) => size < 16)).toEqual([]);
+  expect(await page.locator('kbd:visible').count()).toBe(0);
+  await page.getByRole('button', { name: 'Signed in as owner' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.context().close();
+});
+
+test('at 400 % zoom the header is whole, and most of a request can be read', async () => {
+  const page = await open('hunks', { viewport: { width: 320, height: 256 } });
+  const [header = 0, bar = 0, cut = 0] = await page.evaluate<number[]>(`
+    [...['.header', '.decision-bar'].map((name) => document.querySelector(name).getBoundingClientRect().height),
+      document.querySelector('.header').scrollWidth - innerWidth]
+  `);
+  expect(header).toBeLessThanOrEqual(52);
+  expect(bar).toBeLessThanOrEqual(90);
+  expect(cut).toBeLessThanOrEqual(0);
+  await page.context().close();
+});
+
+test('in colours that the system forces, the chosen row and a disabled button can be told', async () => {
+  const page = await open('hunks', { forcedColors: 'active' });
+  const styles = (name: string, property: string): Promise<string[]> =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll('${name}')].map((element) => getComputedStyle(element).${property})`,
+    );
+  expect(await styles('.row a[aria-current]', 'outlineStyle')).toEqual(['solid']);
+  expect(await styles('.row a:not([aria-current])', 'outlineStyle')).not.toContain('solid');
+  expect(await styles('#approve', 'borderStyle')).toEqual(['dashed']);
+  await page.context().close();
+});
+
 describe('for a screen reader', () => {
   test.each(PLACES)('%s has landmarks, one heading above all, and a name on everything', async (place) => {
     const page = await open(place, {});
