@@ -127,7 +127,7 @@ export function planLines(
     waits(item, now),
     escapeText(withoutId(item)),
   ]);
-  const table = { head: ['CALL', 'TOOL', 'AGENT', 'WAITS', 'CALLS FOR'], rows, flex: 4 };
+  const table = { head: ['CALL', 'TOOL', 'AGENT', 'WAITS', 'CALLS FOR'], rows, flex: 4, drop: [1, 2, 3] };
   return [`to be ${word}:`, ...tableLines(table, screen), ...left];
 }
 

@@ -22,7 +22,7 @@ import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { countWaiting, readInbox } from './inbox';
 import { decideCall, resolveCall, takenOrThrow } from './decide';
-import { findTurn } from './find-turn';
+import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
 import { listRuns, listTurns } from './list';
 import { changedTools, pendingActivities } from './pending';
@@ -165,6 +165,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     planReset: (turn, before) => planTurnReset(context, turn, before),
     reset: (plan, reason = {}) => resetTurn(context, plan, reason),
     find: (prefix) => findTurn(context, prefix),
+    shortIds: (turns) => shortIds(context, turns),
     decide: (turn, decision) => decideCall(context, turn, decision),
     decideOrThrow: async (turn, decision) => takenOrThrow(await decideCall(context, turn, decision)),
     resolve: (turn, resolution) => resolveCall(context, turn, resolution),

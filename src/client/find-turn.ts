@@ -1,5 +1,5 @@
 import { describeTurn } from '../history/read';
-import { quoted } from './list';
+import { LIST_PAGE, quoted } from './list';
 import { checkTurnId, mayBeId } from './start-turn';
 import { CountersignError } from '../contract/errors';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
@@ -29,16 +29,64 @@ export async function isTurn(context: ClientContext, turn: string): Promise<bool
 }
 
 async function startingWith(context: ClientContext, prefix: string): Promise<string[]> {
+  return ask(context, `looking for turn ${prefix}`, () => idsWith(context, [prefix], CANDIDATES));
+}
+
+/** Ids that start with one of these, sorted; one more than `most` where there are more. */
+async function idsWith(
+  { lister }: ClientContext,
+  prefixes: readonly string[],
+  most: number,
+): Promise<string[]> {
   const ours = `(WorkflowType = '${WORKFLOWS.turn}' OR ${SEARCH_ATTRIBUTES.agent} IS NOT NULL)`;
-  const query = `${ours} AND WorkflowId STARTS_WITH ${quoted(prefix)}`;
-  return ask(context, `looking for turn ${prefix}`, async () => {
-    const ids = new Set<string>();
-    for await (const { workflowId } of context.lister.workflow.list({ query, pageSize: 100 })) {
-      ids.add(workflowId);
-      if (ids.size > CANDIDATES) break;
-    }
-    return [...ids].sort();
-  });
+  const starts = prefixes.map((prefix) => `WorkflowId STARTS_WITH ${quoted(prefix)}`);
+  const query = `${ours} AND (${starts.join(' OR ')})`;
+  const ids = new Set<string>();
+  for await (const { workflowId } of lister.workflow.list({ query, pageSize: LIST_PAGE })) {
+    ids.add(workflowId);
+    if (ids.size > most) break;
+  }
+  return [...ids].sort();
+}
+
+/** A query of more would be long for a server, and more would not fit a screen. */
+const SHORTENED = 50;
+/** So much of an id is kept: what turns of one time have in common, or the name of a schedule and its day. */
+const KEPT = 0.6;
+const NEIGHBOURS = 500;
+
+/**
+ * The beginning of each id that no other turn's id has, for narrow screens; `findTurn` takes it. An id that is missing here
+ * has to be shown whole: there are too many to ask about, or too many that begin like it.
+ */
+export async function shortIds(
+  context: ClientContext,
+  turns: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const asked = [...new Set(turns)].filter(mayBeId);
+  if (asked.length === 0 || asked.length > SHORTENED) return new Map();
+  const heads = new Set(asked.map((id) => id.slice(0, keptOf(id))));
+  const found = await ask(context, 'shortening ids', () => idsWith(context, [...heads], NEIGHBOURS));
+  if (found.length > NEIGHBOURS) return new Map();
+  const all = [...new Set([...found, ...asked])].sort();
+  return new Map(asked.map((id) => [id, shortest(id, all)]));
+}
+
+function keptOf(id: string): number {
+  return Math.ceil(id.length * KEPT);
+}
+
+/** The ids next to it in order have the longest beginnings in common with it. */
+function shortest(id: string, sorted: readonly string[]): string {
+  const at = sorted.indexOf(id);
+  const shared = [sorted[at - 1], sorted[at + 1]].map((other) => sharedStart(id, other ?? ''));
+  return id.slice(0, Math.max(keptOf(id), ...shared.map((length) => length + 1)));
+}
+
+function sharedStart(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
 }
 
 function ambiguous(prefix: string, candidates: readonly string[]): CountersignError {

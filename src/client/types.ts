@@ -250,6 +250,11 @@ export interface Countersign {
    */
   find(prefix: string): Promise<string>;
   /**
+   * The beginning of each id that no other turn has now, which `find` takes. An id without one, because too many turns begin
+   * like it, is missing.
+   */
+  shortIds(turns: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /**
    * Decides a request; a refusal is an answer, not an error.
    *
    * @throws CountersignError `turn_not_found`, `server_failed`, `signals_full`.

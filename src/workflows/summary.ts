@@ -16,6 +16,12 @@ export function summaryOf({ call, effective, note }: CallState): string {
   return callSummary({ callId, tool, arguments: effective, ...defined({ note }) });
 }
 
+/** What waits, in the words of its preview: that is what a person decides about. */
+function shownSummary({ call, effective, note }: CallState): string {
+  const { callId, tool, preview } = call;
+  return callSummary({ callId, tool, arguments: effective, ...defined({ note, preview }) });
+}
+
 /** What waits for a person, in the model's order. */
 export function openCalls(calls: Iterable<CallState>): CallState[] {
   return [...calls].filter((state) => state.phase === 'request' || state.phase === 'in_doubt');
@@ -35,7 +41,7 @@ function openItem(state: CallState): OpenItem {
     callId: state.call.callId,
     kind: state.phase === 'in_doubt' ? 'in_doubt' : 'request',
     tool: state.call.tool,
-    summary: summaryOf(state),
+    summary: shownSummary(state),
     ...(state.phase === 'in_doubt' ? {} : { seenDigest: state.seenDigest }),
     ...defined({ note: state.note?.slice(0, NOTE_CHARS) }),
     since: new Date(state.since).toISOString(),

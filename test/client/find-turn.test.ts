@@ -1,5 +1,5 @@
 import type { ClientContext } from '../../src/client/context';
-import { findTurn, isTurn } from '../../src/client/find-turn';
+import { findTurn, isTurn, shortIds } from '../../src/client/find-turn';
 import { grpcError } from '../history/fake-server';
 
 /** A namespace with these workflows, by id: a turn, another workflow that gates calls, or one of another application. */
@@ -17,9 +17,10 @@ function contextOf(workflows: Record<string, 'turn' | 'gated' | 'other'>): {
   };
   const list = async function* ({ query }: { query: string }) {
     queries.push(query);
-    const [, quoted = ''] = /STARTS_WITH '(.*)'/.exec(query) ?? [];
-    const prefix = quoted.replaceAll("\\'", "'");
-    for (const workflowId of Object.keys(workflows)) if (workflowId.startsWith(prefix)) yield { workflowId };
+    const quoted = [...query.matchAll(/STARTS_WITH '((?:[^'\\]|\\.)*)'/g)];
+    const prefixes = quoted.map(([, text = '']) => text.replaceAll("\\'", "'"));
+    for (const workflowId of Object.keys(workflows))
+      if (prefixes.some((prefix) => workflowId.startsWith(prefix))) yield { workflowId };
   };
   const context = {
     namespace: 'default',
@@ -85,4 +86,39 @@ test.each([
   ['looks like an option', '--jsn', 'usage'],
 ])('text that %s is refused', async (_, text, code) => {
   await expect(findTurn(contextOf({ t: 'turn' }).context, text)).rejects.toMatchObject({ code });
+});
+
+describe('short ids', () => {
+  const turns = (...ids: string[]) => contextOf(Object.fromEntries(ids.map((id) => [id, 'turn'])));
+
+  test('are beginnings that no other turn has, and find the same turn', async () => {
+    const ids = [
+      'turn-mi9q2k3ztabcd',
+      'turn-mi9q2k3zuabcd',
+      'turn-mi9zzzzzzabcd',
+      'daily-2026-11-22T09:09:30Z',
+    ];
+    const { context, queries } = turns(...ids, 'daily-2026-11-22T10:09:30Z');
+    const short = await shortIds(context, ids);
+    expect([...short.values()]).toEqual([
+      'turn-mi9q2k3zt',
+      'turn-mi9q2k3zu',
+      'turn-mi9zzz',
+      'daily-2026-11-22T0',
+    ]);
+    expect(queries).toHaveLength(1);
+    for (const [id, start] of short) expect(await findTurn(context, start)).toBe(id);
+  });
+
+  test('an id that begins another one stays whole', async () => {
+    const { context } = turns('order', 'order-2');
+    expect((await shortIds(context, ['order'])).get('order')).toBe('order');
+  });
+
+  test('are missing where too many turns are asked about', async () => {
+    const { context, queries } = turns();
+    const ids = Array.from({ length: 51 }, (_, n) => `turn-${n}`);
+    expect((await shortIds(context, ids)).size).toBe(0);
+    expect(queries).toEqual([]);
+  });
 });

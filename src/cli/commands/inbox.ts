@@ -5,6 +5,7 @@ import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
 import { changesBetween, type InboxLook, watchInbox } from '../live-inbox';
 import { createScreen } from '../print/screen';
+import { idsOn } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
 import { safeLine } from '../print/escape';
 
@@ -27,9 +28,17 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
   const query = readInboxQuery(options);
   const json = options.json === true;
   if (options.watch === true) return watchInboxHere({ query, json }, context);
-  const items = await context.withClient((client) => client.inbox(query));
-  if (json) context.screen.json(items);
-  else context.screen.lines(inboxLines(items, context, Date.now()));
+  const { screen } = context;
+  await context.withClient(async (client) => {
+    const items = await client.inbox(query);
+    if (json) return screen.json(items);
+    const ids = await idsOn(screen, client, items.map(turnOf));
+    screen.lines(inboxLines(items, context, Date.now(), ids));
+  });
+}
+
+function turnOf({ turn }: InboxItem): string {
+  return turn;
 }
 
 /** What to watch, and how to print it. */

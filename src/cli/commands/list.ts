@@ -4,7 +4,7 @@ import { TURN_STATES } from '../../contract/turn';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import type { Screen } from '../print/screen';
-import { type Cell, stateCell, tableLines } from '../print/table';
+import { type Cell, idsOn, stateCell, tableLines } from '../print/table';
 import { relative } from '../../contract/text/times';
 import { escapeText } from '../print/escape';
 import { collect, readCount, readFacts } from '../options';
@@ -36,16 +36,27 @@ async function list(options: ListOptions, { withClient, screen }: Context): Prom
   const { state, agent, meta, limit, json } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');
   const query: ListQuery = defined({ state, agent, metadata: meta && readFacts(meta), limit: count });
-  const turns = await withClient((client) => client.list(query));
-  if (json === true) screen.json(turns);
-  else screen.lines(listLines(turns, screen, Date.now()));
+  await withClient(async (client) => {
+    const turns = await client.list(query);
+    if (json === true) return screen.json(turns);
+    const ids = await idsOn(
+      screen,
+      client,
+      turns.map(({ turn }) => turn),
+    );
+    const shown = turns.map((one) => ({ ...one, turn: ids.get(one.turn) ?? one.turn }));
+    screen.lines(listLines(shown, screen, Date.now()));
+  });
 }
 
 /** Turns as a table. */
 export function listLines(turns: readonly TurnSummary[], screen: Screen, now: number): string[] {
   if (turns.length === 0) return ['There are no turns.'];
   const head = ['TURN', 'STATE', 'AGENT', 'STARTED', 'ASKED'];
-  return tableLines({ head, rows: turns.map((turn) => row(turn, screen, now)), flex: 4 }, screen);
+  return tableLines(
+    { head, rows: turns.map((turn) => row(turn, screen, now)), flex: 4, drop: [2, 3] },
+    screen,
+  );
 }
 
 function row(summary: TurnSummary, { style }: Screen, now: number): (Cell | string)[] {

@@ -1,14 +1,15 @@
 import type { FilePlan, Hunk, Preview } from '../../contract/plan';
 import type { Style } from './screen';
 import { escapeText, escapeDiffLine, escapeLines } from './escape';
+import { wrapAll } from './format';
 
 /** A preview as lines: a change of a file as a unified diff whose hunks have numbers, anything else as its text. None without one. */
-export function previewLines(preview: Preview | undefined, style: Style): string[] {
+export function previewLines(preview: Preview | undefined, style: Style, width = Infinity): string[] {
   if (preview === undefined) return [];
   const { text, plan } = preview;
   if (plan !== undefined && plan.targetHash !== '') return planLines(plan, style);
   const lines = escapeLines(text.replace(/\n$/, ''), style.mark);
-  return isDiff(text) ? lines.map((line) => paintDiff(line, style)) : lines;
+  return isDiff(text) ? lines.map((line) => paintDiff(line, style)) : wrapAll(lines, width);
 }
 
 /** A unified diff in text, coloured; blanks at the ends of changed lines are made visible. */

@@ -59,6 +59,14 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** Lines of a text, each broken between words; what belongs to the line before stands two columns to the right. */
+export function wrapAll(lines: readonly string[], width: number): string[] {
+  return lines.flatMap((line) => {
+    const [first = '', ...rest] = wrap(line, width - 2);
+    return widthOf(line) <= width ? [line] : [first, ...rest.map((part) => `  ${part}`)];
+  });
+}
+
 /** A word that is longer than a line, in parts that are not. */
 function pieces(word: string, limit: number): string[] {
   if (widthOf(word) <= limit) return [word];

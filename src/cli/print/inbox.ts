@@ -12,24 +12,26 @@ export function inboxLines(
   items: readonly InboxItem[],
   context: Pick<Context, 'screen' | 'command'>,
   now: number,
+  ids: ReadonlyMap<string, string> = new Map(),
 ): string[] {
   const { screen } = context;
+  const idOf = ({ turn, callId }: InboxItem): string => `${ids.get(turn) ?? turn}/${callId}`;
   const [first] = items;
   if (first === undefined) return ['Nothing waits for a person.'];
   const head = ['CALL', 'WHAT', 'AGENT', 'WAITS', 'EXPIRES', 'CALLS FOR'];
-  const rows = items.map((item) => row(item, screen, now));
+  const rows = items.map((item) => row(item, idOf(item), screen, now));
+  const isPlain = items.every(({ kind }) => kind === 'request');
+  const drop = isPlain ? [1, 2, 3, 4] : [2, 3, 4, 1];
   return [
-    ...tableLines({ head, rows, flex: 5 }, screen),
-    ...(screen.isTerminal
-      ? ['', `Look at one: ${context.command(`show ${shellWord(`${first.turn}/${first.callId}`)}`)}`]
-      : []),
+    ...tableLines({ head, rows, flex: 5, drop }, screen),
+    ...(screen.isTerminal ? ['', `Look at one: ${context.command(`show ${shellWord(idOf(first))}`)}`] : []),
   ];
 }
 
-function row(item: InboxItem, { style }: Screen, now: number): (Cell | string)[] {
+function row(item: InboxItem, id: string, { style }: Screen, now: number): (Cell | string)[] {
   const isDoubt = item.kind === 'in_doubt';
   return [
-    escapeText(`${item.turn}/${item.callId}`),
+    escapeText(id),
     { text: kindText(item), paint: isDoubt ? style.bad : style.warn },
     escapeText(item.agent),
     waits(item, now),

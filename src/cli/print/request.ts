@@ -9,6 +9,7 @@ import { describeEffect, describeFacts, describeProgress } from '../../history/l
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
+import { wrapAll } from './format';
 import { type Fact, factLines, inner, section } from './table';
 import { dateTime, expiry, relative } from '../../contract/text/times';
 import { escapeText, escapeLines } from './escape';
@@ -57,7 +58,7 @@ export function proposalLines(request: RequestOpened, place: WaitingPlace): stri
         : argumentLines(request.proposed, inner(screen)),
       screen,
     ),
-    ...section('what it does', previewLines(request.preview, screen.style), screen),
+    ...section('what it does', previewLines(request.preview, screen.style, screen.width - 2), screen),
     ...saysLines(place),
     ...hiddenLines(request, place),
   ];
@@ -82,7 +83,9 @@ export function changedLines(
 /** What the model said, under its name. */
 export function saysLines({ story, screen }: WaitingPlace): string[] {
   const says = story?.says ?? '';
-  return says === '' ? [] : section('the model says', escapeLines(says, screen.style.mark), screen);
+  return says === ''
+    ? []
+    : section('the model says', wrapAll(escapeLines(says, screen.style.mark), screen.width - 2), screen);
 }
 
 /** Who the call is for and what was asked, as facts. */

@@ -1,5 +1,6 @@
 import type { Paint } from './escape';
 import { cut, widthOf, wrap } from './format';
+import type { Countersign } from '../../client';
 import type { TurnView } from '../../history/view';
 import { describeState, type Label } from '../../history/labels';
 import { toneOf, type ScreenFormat, type Style } from './screen';
@@ -10,33 +11,60 @@ export interface Cell {
   paint?: Paint;
 }
 
-/** A table; `flex` is the column that is cut when there is no room. */
+/**
+ * A table; `flex` is the column that is cut when there is no room. `drop`: what is left out before that, the first one
+ * first.
+ */
 export interface Table {
   head: readonly string[];
   rows: readonly (readonly (Cell | string)[])[];
   flex: number;
+  drop?: readonly number[];
 }
 
 /** A name and its value. One without a value is left out. */
 export type Fact = readonly [name: string, value: Cell | string | undefined];
 
 const GAP = 2;
+/** On a narrower screen ids are shortened. */
+const IDS_WHOLE = 110;
+
+/** How ids are shown on a screen: by a beginning that every command takes, where there is no room for more. */
+export async function idsOn(
+  { width }: Pick<ScreenFormat, 'width'>,
+  client: Pick<Countersign, 'shortIds'>,
+  turns: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  return width < IDS_WHOLE ? client.shortIds(turns) : new Map<string, string>();
+}
+
 /** Below this the column that gives way says nothing any more, so each row becomes a block. */
 const FLEX_LEAST = 16;
+/** Below this it says too little, and a column is left out. */
+const FLEX_WANTED = 40;
 
 /** A table as aligned lines; on a narrow screen each row becomes a block of `name value` lines. */
-export function tableLines({ head, rows: given, flex }: Table, screen: ScreenFormat): string[] {
-  const rows = given.map((row) => row.map(cellOf));
+export function tableLines(table: Table, screen: ScreenFormat): string[] {
+  const { head, flex, drop: [first, ...others] = [] } = table;
+  const rows = table.rows.map((row) => row.map(cellOf));
   const widths = head.map((name, at) =>
     Math.max(widthOf(name), ...rows.map((row) => widthOf(row[at]?.text ?? ''))),
   );
   const fixed = widths.reduce((sum, width, at) => sum + (at === flex ? 0 : width + GAP), 0);
   const room = screen.width - fixed;
   const flexible = widths[flex] ?? 0;
+  if (first !== undefined && room < Math.min(FLEX_WANTED, flexible))
+    return tableLines(without(table, first, others), screen);
   if (room < Math.min(FLEX_LEAST, flexible)) return blocks(head, rows, screen);
   widths[flex] = Math.min(flexible, room);
   const names = head.map((text) => ({ text, paint: screen.style.quiet }));
   return [names, ...rows].map((row) => rowLine(row, widths));
+}
+
+function without({ head, rows, flex }: Table, column: number, drop: readonly number[]): Table {
+  const moved = (at: number): number => (at > column ? at - 1 : at);
+  const left = <T>(cells: readonly T[]): T[] => cells.filter((_, at) => at !== column);
+  return { head: left(head), rows: rows.map(left), flex: moved(flex), drop: drop.map(moved) };
 }
 
 function cellOf(cell: Cell | string): Cell {

@@ -69,7 +69,7 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
     ...recordLines(call, screen),
     ...(call.phase === 'in_doubt'
       ? []
-      : section('preview', previewLines(call.request?.preview, screen.style), screen)),
+      : section('preview', previewLines(call.request?.preview, screen.style, screen.width - 2), screen)),
     ...saysLines(place),
     ...section('on record', judged, screen),
     ...section('result', result === undefined ? [] : resultLines(result, note, mark), screen),

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json';
+import type { Preview } from '../plan';
 
 const CHARS = 80;
 
@@ -9,17 +10,32 @@ export interface SummarizedCall {
   arguments: JsonObject;
   /** Why it is asked about once more. */
   note?: string;
+  /** The preview that a person sees. */
+  preview?: Preview;
 }
 
-/** One line for a person, on our screens and in Temporal's own: `1.2 write_file path=README.md`. */
-export function callSummary({ callId, tool, arguments: args, note }: SummarizedCall): string {
+/**
+ * One line for a person, on our screens and in Temporal's own: `1.2 write_file README.md, 2 hunks`, or
+ * `1.2 refund 15.00 EUR` from its preview, or `1.2 refund cents=1500` without one.
+ */
+export function callSummary({ callId, tool, arguments: args, note, preview }: SummarizedCall): string {
   const noted = note === undefined ? [] : [`(${oneLine(note)})`];
+  const shown = previewSummary(preview);
   const values = Object.entries(args).map(([name, value]) => `${name}=${oneLine(value)}`);
-  const line = [callId, tool, ...noted, ...values].join(' ');
+  const line = [callId, tool, ...noted, ...(shown === '' ? values : [shown])].join(' ');
   return line.length <= CHARS ? line : `${line.slice(0, CHARS - 1)}…`;
 }
 
 function oneLine(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.slice(0, CHARS).replace(/\s+/g, ' ');
+}
+
+/** The file and how much of it changes, or the first line of the text; a diff without a plan says nothing in one line. */
+function previewSummary({ text, plan }: Preview = { text: '' }): string {
+  const count = plan?.hunks.length ?? 0;
+  if (plan !== undefined && count > 0)
+    return `${oneLine(plan.path)}, ${count} ${count === 1 ? 'hunk' : 'hunks'}`;
+  const [first = ''] = text.trim().split('\n');
+  return plan !== undefined || /^(---|@@)/.test(first) ? '' : oneLine(first);
 }

@@ -99,7 +99,8 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
       ...{ callId, callKey: held.callKey, tool, safety, effect, arguments: held.effective },
       seenDigest: seenDigestIn(held.effective, preview),
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
-      summary: item?.summary ?? callSummary({ callId, tool, arguments: held.effective }),
+      summary:
+        item?.summary ?? callSummary({ callId, tool, arguments: held.effective, ...defined({ preview }) }),
       ...defined({
         proposed,
         preview,

@@ -26,6 +26,16 @@ it.each([40, 60, 80])('fits %d columns', (width) => {
     expect(widthOf(line)).toBeLessThanOrEqual(width);
 });
 
+it('stays a list with short ids on 40 columns', () => {
+  const items = [item({ turn: 'turn-mi9q2k3ztabcd', summary: '1.1 refund 15.00 EUR to ann' })];
+  const ids = new Map([['turn-mi9q2k3ztabcd', 'turn-mi9q2k']]);
+  const screen = { screen: testScreen(40), command: (args: string) => `cs ${args}` };
+  expect(inboxLines(items, screen, NOW, ids)).toEqual([
+    'CALL             CALLS FOR',
+    'turn-mi9q2k/1.1  refund 15.00 EUR to ann',
+  ]);
+});
+
 it('says what to type next on a terminal, with the turn as a shell wants it', () => {
   const screen = { ...testScreen(120), isTerminal: true };
   const lines = inboxLines([item({ turn: 'a turn' })], { screen, command: (args) => `cs ${args}` }, NOW);

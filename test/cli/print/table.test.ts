@@ -44,6 +44,14 @@ describe('a table', () => {
     ]);
   });
 
+  it('leaves columns out before the last one says too little', () => {
+    expect(tableLines({ ...table, drop: [1] }, { width: 50, style })).toEqual([
+      'CALL        TEXT',
+      'turn-1/1.1  write_file path=a.txt content=somethi…',
+      't/2         東京',
+    ]);
+  });
+
   it('pads before it colours', () => {
     const rows = [[{ text: 'a', paint: (text: string) => `<${text}>` }, { text: 'b' }]];
     expect(tableLines({ head: ['LONG', 'X'], rows, flex: 1 }, { width: 80, style })[1]).toBe('<a>     b');
