@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { describeState } from '../../history/labels';
 import { TURN_STATES } from '../../contract/turn';
-import { relative, span } from '../../contract/text/times';
+import { dateTime, relative, span } from '../../contract/text/times';
 import type { TurnSummary } from '../../server/api';
 import { readTurns } from '../http';
 import { hrefOf } from '../model/route';
@@ -34,7 +34,7 @@ export function TurnsScreen(): JSX.Element {
         <input
           type="search"
           aria-label="Search turns"
-          placeholder="Search what was asked, an agent or an id"
+          placeholder="Search the beginning of prompts, or of an id"
           value={search}
           onInput={({ currentTarget }) => setSearch(currentTarget.value)}
         />
@@ -52,7 +52,6 @@ export function TurnsScreen(): JSX.Element {
 }
 
 function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element {
-  const took = Date.parse(turn.endedAt ?? new Date(now).toISOString()) - Date.parse(turn.startedAt);
   return (
     <li>
       <a href={hrefOf({ at: 'turn', turn: turn.turn })}>
@@ -61,7 +60,11 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
         </span>
         <Chip of={describeState(turn.state)} />
         <span class="row-foot">
-          <Text of={turn.agent} /> · {relative(turn.startedAt, now)} · {span(took)}
+          <Text of={turn.agent} /> · started{' '}
+          <time dateTime={turn.startedAt} title={dateTime(turn.startedAt)}>
+            {relative(turn.startedAt, now)}
+          </time>
+          {turn.endedAt !== null && ` · took ${span(Date.parse(turn.endedAt) - Date.parse(turn.startedAt))}`}
           {turn.pending > 0 && ` · ${turn.pending} waiting`} ·{' '}
           <code>
             <Text of={turn.turn} />
