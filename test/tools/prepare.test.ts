@@ -50,6 +50,7 @@ it.each<[string, string, string, RegExp]>([
     /would become 12345678901234567000/,
   ],
   ['half a character', '{"to":"a\\ud800"}', '/to', /half a character/],
+  ['half a character in a name', '{"a\\ud800":1}', '/a\ud800', /half a character/],
   ['a number that becomes infinite', '{"n":[1,1e999]}', '/n/1', /too large/],
 ])('refuses %s', (...[, raw, path, message]) => {
   const parsed = parseArguments(raw);

@@ -3,6 +3,7 @@ import { defineTool } from '../../src/tools/define-tool';
 import { decide } from '../support/turns';
 import { callPlace, lookAtAll } from './web-inbox';
 import { usePage } from './page-fixture';
+import { HOSTILE_LETTERS } from '../support/hostile-letters';
 import { POLYGLOTS } from './polyglots';
 import type { TurnHandle } from '../support/fixture';
 
@@ -93,6 +94,70 @@ test.each([
   expect(await isHeld(page)).toBe(true);
   await page.getByLabel('I looked at the marked characters').check();
   await page.locator('#approve[aria-disabled=false]').waitFor();
+});
+
+/** The characters of an element as they stand on the screen: line by line, from left to right. */
+const drawn = async (page: Page, selector: string): Promise<string> =>
+  page.evaluate<string>(`(() => {
+    const walker = document.createTreeWalker(document.querySelector(${JSON.stringify(selector)}), NodeFilter.SHOW_TEXT);
+    const chars = [];
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      for (let at = 0; at < node.length; at++) {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        const { left, bottom, width } = range.getBoundingClientRect();
+        if (width > 0 && node.data[at] !== ' ') chars.push({ char: node.data[at], left, bottom });
+      }
+    }
+    const isBelow = (a, b) => (Math.abs(a.bottom - b.bottom) > 8 ? a.bottom - b.bottom : a.left - b.left);
+    return chars.sort(isBelow).map(({ char }) => char).join('');
+  })()`);
+
+const TURNED = '/data/\u05d0/2024/2019 pay \u05d0\u05d1 100 900 EUR \u0645 123 456';
+
+test('what runs stands in the order in which it runs, and words in that of their language', async () => {
+  const handle = await start({ command: TURNED, [TURNED]: 'x' }, `${TURNED}\n\u05d0\u05d1 12 34`);
+  const page = await web().tab(callPlace(handle.workflowId));
+  await page.locator('.leaf').first().waitFor();
+  const asItRuns = TURNED.replace(/[\u0590-\u06ff]+/g, '⟦$&⟧').replace(/ /g, '');
+  expect(await drawn(page, '.preview-text')).toBe(asItRuns);
+  expect(await drawn(page, '.leaf dd')).toBe(asItRuns);
+  expect(await drawn(page, '.leaf + .leaf dt')).toBe(asItRuns);
+  expect(await drawn(page, 'figure.model blockquote')).not.toContain('⟦');
+  expect(await drawn(page, 'figure.model blockquote')).toContain('3412\u05d1\u05d0');
+  await page.getByText(/9 words written from right to left/).waitFor();
+  await page.getByRole('button', { name: /^Change/ }).click();
+  const field = await page.evaluate<string>(
+    `(({ unicodeBidi, direction }) => unicodeBidi + ' ' + direction)(getComputedStyle(document.querySelector('#edit textarea, #edit input')))`,
+  );
+  expect(field).toBe('isolate-override ltr');
+  expect(await page.locator('#reason').getAttribute('dir')).toBe('auto');
+});
+
+const ALIKE = Object.values(HOSTILE_LETTERS).flat();
+
+test(`each of ${ALIKE.length} values that read as others is marked`, async () => {
+  const handle = await start(Object.fromEntries(ALIKE.map((text, index) => [`n${index}`, text])));
+  const page = await web().tab(callPlace(handle.workflowId));
+  await page
+    .locator('.leaf')
+    .nth(ALIKE.length - 1)
+    .waitFor();
+  const unmarked = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('.leaf')].filter((leaf) => leaf.querySelector('dd bdo[dir=ltr] .mark') === null).map((leaf) => leaf.textContent)`,
+  );
+  expect(unmarked).toEqual([]);
+});
+
+test('stacked marks draw over nothing else', async () => {
+  const handle = await start({ command: 'e\u0301\u0301\u0301'.repeat(20) });
+  const page = await web().tab(callPlace(handle.workflowId));
+  await page.locator('.leaf dd .clipped').waitFor();
+  const clip = await page.evaluate<string>(
+    `getComputedStyle(document.querySelector('.leaf dd .clipped')).clipPath`,
+  );
+  expect(clip).toContain('inset');
 });
 
 test('blanks at the end of a changed line and a missing line end are marked', async () => {

@@ -13,7 +13,7 @@ import {
 } from '../../history/compare';
 import { defined } from '../../contract/defined';
 import { type Context, osUser } from '../context';
-import { escapeText, type Paint } from '../print/escape';
+import { escapeProse, escapeText, type Paint } from '../print/escape';
 import { readArguments, readText, readTime, readValue, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
 import type { ScreenFormat, Style } from '../print/screen';
@@ -187,7 +187,7 @@ function pathLines(path: PathStep | undefined, style: Style): ColumnLine[] {
   if (path === undefined) return [{ text: '(it did not get this far)', paint: style.quiet }];
   // The answer is printed once, at the end.
   if (path.calls.length === 0) return [{ text: `${escapeText(path.model)} answers`, paint: style.quiet }];
-  const text = path.text.trim() === '' ? [] : [{ text: escapeText(truncate(path.text.trim())) }];
+  const text = path.text.trim() === '' ? [] : [{ text: escapeProse(truncate(path.text.trim())) }];
   return [...text, ...path.calls.flatMap((call) => callLines(call, style))];
 }
 
@@ -207,7 +207,7 @@ function callLines(
 function pathEnd({ status, answer, error }: PathEnd, style: Style): ColumnLine[] {
   const state = stateCell(status, style);
   const said = answer ?? error ?? '';
-  return [state, ...(said === '' ? [] : [{ text: escapeText(truncate(said.trim())) }])];
+  return [state, ...(said === '' ? [] : [{ text: escapeProse(truncate(said.trim())) }])];
 }
 
 /** One line of a column: text that is safe to print, and how to colour it. */

@@ -6,7 +6,7 @@ import type { Context } from '../context';
 import type { Screen } from '../print/screen';
 import { type Cell, idsOn, stateCell, tableLines } from '../print/table';
 import { relative } from '../../contract/text/times';
-import { escapeText } from '../print/escape';
+import { escapeProse, escapeText } from '../print/escape';
 import { collect, readCount, readFacts } from '../options';
 
 interface ListOptions {
@@ -67,6 +67,6 @@ function row(summary: TurnSummary, { style }: Screen, now: number): (Cell | stri
     { ...cell, text: pending > 0 ? `${cell.text} (${pending})` : cell.text },
     escapeText(agent),
     relative(startedAt, now),
-    escapeText(prompt),
+    escapeProse(prompt),
   ];
 }

@@ -99,7 +99,9 @@ function replyFacts({ askedAt, repliedAt, attempts, model, finishReason, usage }
 /** The answer comes with the turn's end. */
 function textLines({ text, callIds }: StepView, { style }: ScreenFormat): string[] {
   if (callIds.length === 0 || text.trim() === '') return [];
-  return escapeLines(text.trimEnd(), style.mark).map((line) => `${style.quiet('  │')} ${line}`.trimEnd());
+  return escapeLines(text.trimEnd(), style.mark, 'prose').map((line) =>
+    `${style.quiet('  │')} ${line}`.trimEnd(),
+  );
 }
 
 function callLines(call: TimelineCall, screen: ScreenFormat): string[] {
@@ -174,16 +176,22 @@ function transcriptLines(name: string, entries: readonly TranscriptEntry[], scre
 }
 
 function entryLines(entry: TranscriptEntry, { style }: ScreenFormat): string[] {
-  if (entry.kind === 'words') return messageLines('person', entry.text, style);
-  if (entry.kind === 'result')
-    return messageLines(entry.callId, `${entry.success ? '' : 'error: '}${entry.content}`, style);
-  const calls = entry.calls.map((call) => `→ ${callSummary(call)}`);
-  const text = entry.text.trim() === '' ? calls : [entry.text.trimEnd(), ...calls];
-  return messageLines('model', text.join('\n'), style);
+  if (entry.kind === 'words')
+    return messageLines('person', escapeLines(entry.text, style.mark, 'prose'), style);
+  if (entry.kind === 'result') return messageLines(entry.callId, contentLines(entry, style), style);
+  const calls = entry.calls.flatMap((call) => escapeLines(`→ ${callSummary(call)}`, style.mark));
+  const words = entry.text.trim() === '' ? [] : escapeLines(entry.text.trimEnd(), style.mark, 'prose');
+  return messageLines('model', [...words, ...calls], style);
 }
 
-function messageLines(who: string, text: string, style: Screen['style']): string[] {
-  const lines = escapeLines(text, style.mark);
+function contentLines(
+  { success, content }: { success: boolean; content: string },
+  style: Screen['style'],
+): string[] {
+  return escapeLines(`${success ? '' : 'error: '}${content}`, style.mark);
+}
+
+function messageLines(who: string, lines: readonly string[], style: Screen['style']): string[] {
   const more = lines.length - MESSAGE_LINES;
   const shown = more > 1 ? [...lines.slice(0, MESSAGE_LINES), style.quiet(`… ${more} more lines`)] : lines;
   return shown.map((line, index) =>

@@ -1,4 +1,10 @@
-import { escapeHidden, HIDDEN_CHARACTER, segments, type Layout } from '../../contract/text/unsafe-text';
+import {
+  escapeHidden,
+  HIDDEN_CHARACTER,
+  type Kind,
+  segments,
+  type Layout,
+} from '../../contract/text/unsafe-text';
 
 /** How a mark stands out on a terminal; the text itself must stay readable without it. */
 export type Paint = (text: string) => string;
@@ -7,22 +13,27 @@ const plain: Paint = (text) => text;
 
 /**
  * Text of models, tools and users in one line that is safe on a terminal: nothing is obeyed, nothing is invisible,
- * long runs of blanks are counted. `\x1b` stands for a control, `⟦U+202E⟧` for what has no shape of its own, and
- * `⟦а Cyrillic⟧` for letters that pass for others.
+ * long runs of blanks are counted, and it is read from left to right. `\x1b` stands for a control, `⟦U+202E⟧` for what
+ * has no shape of its own or turns the text around it, and `⟦а Cyrillic⟧` for letters that pass for others.
  */
 export function escapeText(text: string, mark: Paint = plain): string {
-  return painted(text, 'line', mark);
+  return painted(text, 'line', 'exact', mark);
+}
+
+/** What people and models say, in one line, in the letters of its language. It has to be the last of its line. */
+export function escapeProse(text: string, mark: Paint = plain): string {
+  return painted(text, 'line', 'prose', mark);
 }
 
 /** The same for text of several lines. Tabs become spaces; more than 5 empty lines in a row are counted. */
-export function escapeLines(text: string, mark: Paint = plain): string[] {
+export function escapeLines(text: string, mark: Paint = plain, kind: Kind = 'exact'): string[] {
   const expanded = text.split('\n').map(expandTabs).join('\n');
-  return painted(expanded, 'block', mark).split('\n');
+  return painted(expanded, 'block', kind, mark).split('\n');
 }
 
 /** One line of a hunk, its tabs expanded; blanks at the end of a changed line are marks. */
 export function escapeDiffLine(line: string, mark: Paint = plain): string {
-  return painted(expandTabs(line), 'diff', mark);
+  return painted(expandTabs(line), 'diff', 'exact', mark);
 }
 
 /** What `createStyle` writes: the only sequences that may reach a terminal inside a line. */
@@ -53,8 +64,8 @@ export function escapeJsonLine(value: unknown): string {
   return escapeHidden(JSON.stringify(value) ?? 'null');
 }
 
-function painted(text: string, layout: Layout, mark: Paint): string {
-  return segments(text, layout)
+function painted(text: string, layout: Layout, kind: Kind, mark: Paint): string {
+  return segments(text, layout, kind)
     .map((segment) => (segment.kind === 'text' ? segment.text : mark(segment.shown)))
     .join('');
 }

@@ -2,7 +2,7 @@ import { clock } from '../../contract/text/times';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { describeEvent, truncate } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
-import { escapeText, escapeLines, type Paint } from './escape';
+import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { wrap } from './format';
 import { toneOf, type ScreenFormat } from './screen';
 
@@ -18,7 +18,8 @@ export function eventLines(event: TurnEvent, screen: ScreenFormat): string[] {
   const paint: Paint = event.type === 'turn_started' ? style.strong : toneOf(tone, style);
   const time = width < CLOCK_FROM ? '' : `${clock(event.at)}  `;
   const before = time.length + LABEL + 1;
-  const [first = '', ...rest] = wrap(escapeText(text), width - before);
+  const shown = event.type === 'turn_started' ? escapeProse(text) : escapeText(text);
+  const [first = '', ...rest] = wrap(shown, width - before);
   const head = `${style.quiet(time)}${style.quiet(escapeText(label).padEnd(LABEL))} `;
   const pad = ' '.repeat(before);
   const lines = [head + paint(first), ...rest.map((line) => pad + paint(line))];
@@ -29,7 +30,7 @@ export function eventLines(event: TurnEvent, screen: ScreenFormat): string[] {
 
 function answerLines(answer: string | undefined, { style }: ScreenFormat): string[] {
   if (answer === undefined || answer === '') return [];
-  return ['', ...escapeLines(answer.trimEnd(), style.mark), ''];
+  return ['', ...escapeLines(answer.trimEnd(), style.mark, 'prose'), ''];
 }
 
 /** What a fork took over, a line a message. */
@@ -37,13 +38,13 @@ function takenLines(taken: readonly TranscriptEntry[]): string[] {
   return taken.flatMap((entry) => {
     if (entry.kind === 'result') {
       const gave = entry.success ? 'gave' : 'failed';
-      return [`${escapeText(`${entry.callId} ${entry.tool}`)} ${gave}: ${firstLine(entry.content)}`];
+      return [`${escapeText(`${entry.callId} ${entry.tool}`)} ${gave}: ${escapeText(lineOf(entry.content))}`];
     }
     if (entry.kind === 'words' || entry.text.trim() === '') return [];
-    return [`the model said: ${firstLine(entry.text)}`];
+    return [`the model said: ${escapeProse(lineOf(entry.text))}`];
   });
 }
 
-function firstLine(text: string): string {
-  return escapeText(truncate(text.trim().split('\n', 1)[0] ?? ''));
+function lineOf(text: string): string {
+  return truncate(text.trim().split('\n', 1)[0] ?? '');
 }

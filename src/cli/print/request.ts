@@ -1,4 +1,4 @@
-import { deceivingIn } from '../../contract/text/unsafe-text';
+import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/plan';
 import { shellWord } from '../../contract/text/shell-word';
@@ -12,7 +12,7 @@ import type { ScreenFormat } from './screen';
 import { wrapAll } from './format';
 import { type Fact, factLines, inner, section } from './table';
 import { dateTime, expiry, relative } from '../../contract/text/times';
-import { escapeText, escapeLines } from './escape';
+import { escapeText, escapeLines, escapeProse } from './escape';
 
 /** What is printed about something that waits for a person. */
 export interface WaitingPlace {
@@ -83,9 +83,9 @@ export function changedLines(
 /** What the model said, under its name. */
 export function saysLines({ story, screen }: WaitingPlace): string[] {
   const says = story?.says ?? '';
-  return says === ''
-    ? []
-    : section('the model says', wrapAll(escapeLines(says, screen.style.mark), screen.width - 2), screen);
+  if (says === '') return [];
+  const lines = escapeLines(says, screen.style.mark, 'prose');
+  return section('the model says', wrapAll(lines, screen.width - 2), screen);
 }
 
 /** Who the call is for and what was asked, as facts. */
@@ -93,7 +93,7 @@ export function storyFacts({ story }: WaitingPlace): Fact[] {
   if (story === undefined) return [];
   return [
     ['agent', escapeText(story.agent)],
-    ['asked', escapeText(story.asked)],
+    ['asked', escapeProse(story.asked)],
     ...originFacts(story.origin),
   ];
 }
@@ -164,8 +164,7 @@ function resolveLines(id: string, { screen: { style }, command }: WaitingPlace):
 
 /** How many characters of a request do not show by themselves, or pass for others. */
 export function hiddenIn(request: RequestOpened): number {
-  const { hidden, alike } = deceivingIn(request);
-  return hidden + alike;
+  return countMarks(deceivingIn(request));
 }
 
 /** The part of the digest that `--saw` takes. */
@@ -181,7 +180,7 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): Fact[] {
     ['request', { text: `${escapeText(id)}  ${escapeText(request.tool)}`, paint: screen.style.warn }],
     ...storyFacts(place),
     ['safety', `${request.safety}; ${describeEffect(request)}`],
-    ['policy', reason === undefined ? undefined : escapeText(reason)],
+    ['policy', reason === undefined ? undefined : escapeProse(reason)],
     ['again', note === undefined ? undefined : escapeText(note)],
     ['changed', edit === undefined ? undefined : escapeText(changedBy(edit))],
     ['expires', expiry(request.deadline, now)],
@@ -193,12 +192,15 @@ function changedBy({ approver, reason }: NonNullable<RequestOpened['edit']>): st
 }
 
 function hiddenLines(request: RequestOpened, { screen }: WaitingPlace): string[] {
-  const { hidden, alike } = deceivingIn(request);
+  const { hidden, alike, turned } = deceivingIn(request);
   const characters = hidden === 1 ? 'character' : 'characters';
   const places = alike === 1 ? 'place passes' : 'places pass';
   const warnings = [
     ...(hidden === 0 ? [] : [`${hidden} ${characters} would not show and stand here as marks`]),
     ...(alike === 0 ? [] : [`${alike} ${places} for other letters or signs`]),
+    ...(turned === 0
+      ? []
+      : [`${turned} ${turned === 1 ? 'word' : 'words'} from right to left, as code points`]),
   ];
   return warnings.length === 0 ? [] : [screen.style.warn(`look twice: ${warnings.join('; ')}`)];
 }

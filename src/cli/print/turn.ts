@@ -15,7 +15,7 @@ import {
 } from './request';
 import { type Fact, factLines, labelCell, section, stateCell } from './table';
 import { relative, span } from '../../contract/text/times';
-import { escapeText, escapeLines, type Paint } from './escape';
+import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending, PendingActivity } from '../../client';
 import { defined } from '../../contract/defined';
@@ -108,7 +108,7 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
     ['turn', { text: escapeText(view.turn), paint: screen.style.strong }],
     ['state', stateCell(view.status, screen.style)],
     ['agent', escapeText(view.agent)],
-    ['asked', escapeText(view.prompt)],
+    ['asked', escapeProse(view.prompt)],
     ...originFacts(view.origin),
     ['started', relative(view.startedAt, now)],
     [

@@ -7,7 +7,6 @@ import { CountersignError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view';
 import type { Context } from '../context';
-import { escapeText } from '../print/escape';
 import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import { type Assignment, setArgument } from '../set-argument';
@@ -49,7 +48,7 @@ export function decide(
 
 /** The person left without a decision. The program did not fail. */
 export function givenUp(why: string): CountersignError {
-  return new CountersignError('given_up', `given up: ${escapeText(why)}; nothing was decided`, {
+  return new CountersignError('given_up', `given up: ${why}; nothing was decided`, {
     hint: 'The request is as open as it was.',
   });
 }

@@ -29,16 +29,16 @@ export function checkSeenDigest(
 ): 'said' | undefined {
   if (saw === undefined && canAsk) return undefined;
   if (saw === undefined) {
-    const hint = `Look at it with \`countersign show ${escapeText(id)}\` and approve with the --saw it prints.`;
-    throw usageError(`there is no terminal here to ask whether you saw ${escapeText(id)}`, hint);
+    const hint = `Look at it with \`countersign show ${id}\` and approve with the --saw it prints.`;
+    throw usageError(`there is no terminal here to ask whether you saw ${id}`, hint);
   }
   if (!DIGEST.test(saw)) {
-    const hint = `Copy the ${SAW_DIGITS} hex digits that \`countersign show ${escapeText(id)}\` prints.`;
-    throw usageError(`--saw ${escapeText(saw)}: this is not a digest`, hint);
+    const hint = `Copy the ${SAW_DIGITS} hex digits that \`countersign show ${id}\` prints.`;
+    throw usageError(`--saw ${saw}: this is not a digest`, hint);
   }
   if (seenDigest.startsWith(saw)) return 'said';
   throw new CountersignError('decision_refused', `${callId} is not what you saw: --saw ${saw} does not fit`, {
-    hint: `Look at it again with \`countersign show ${escapeText(id)}\`.`,
+    hint: `Look at it again with \`countersign show ${id}\`.`,
   });
 }
 

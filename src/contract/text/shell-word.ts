@@ -1,11 +1,11 @@
-import { HIDDEN_CHARACTER } from './unsafe-text';
+import { HIDDEN_CHARACTER, TURNING_CHARACTER } from './unsafe-text';
 
 /** Characters that need no quotes in any shell; zsh looks up a word that begins with `=`. */
 const PLAIN = /^(?!=)[A-Za-z0-9_@%+=:,./-]+$/;
 
 /**
  * A text as one word of a shell's command line that reads back to exactly the same, in a person's eyes and in bash, and
- * can be pasted. Characters that cannot be seen are written as their numbers.
+ * can be pasted. Characters that cannot be seen, or turn what is around them, are written as their numbers.
  */
 export function shellWord(text: string): string {
   if (PLAIN.test(text)) return text;
@@ -15,7 +15,7 @@ export function shellWord(text: string): string {
 
 /** Blanks of other kinds look like the one that separates words. */
 function needsNumber(text: string): boolean {
-  return HIDDEN_CHARACTER.test(text) || /(?! )\p{Zs}/u.test(text);
+  return HIDDEN_CHARACTER.test(text) || TURNING_CHARACTER.test(text) || /(?! )\p{Zs}/u.test(text);
 }
 
 function escapeCharacter(character: string): string {

@@ -2,14 +2,26 @@ import { lookAlikesIn } from './homoglyphs';
 import type { JsonObject } from '../json';
 import { leavesOf } from './json-diff';
 import type { Preview } from '../plan';
+import { codePointOf } from './signs';
 
 /**
  * Why a piece of text cannot be shown as it is.
  * `control`: a terminal would obey it. `bidi`: it turns the text around it. `invisible`: it has no shape of its own.
  * `look-alike`: letters that pass for others. `blanks`: a blank other than a space, or so many that the rest is pushed off the screen.
- * `combining`: so many marks on one letter that they run over the lines around. `line end`: one that hides or moves text.
+ * `combining`: so many marks on one letter that they run over the lines around, and marks that strike a letter out or
+ * stand on none. `line end`: one that hides or moves text. `right-to-left`: letters that a screen puts in another order
+ * than they run in. `bracket`: a sign that marks are written with.
  */
-export type Why = 'control' | 'bidi' | 'invisible' | 'look-alike' | 'blanks' | 'combining' | 'line end';
+export type Why =
+  | 'control'
+  | 'bidi'
+  | 'invisible'
+  | 'look-alike'
+  | 'blanks'
+  | 'combining'
+  | 'line end'
+  | 'right-to-left'
+  | 'bracket';
 
 /** A piece of text as it is, or what stands for a piece that would deceive: `shown` is safe to print, in one line. */
 export type Segment =
@@ -20,6 +32,12 @@ export type Segment =
  * tabs are text. `diff`: one line of a hunk with its `+`, `-` or blank; blanks at the end of a changed line are marks.
  */
 export type Layout = 'line' | 'block' | 'diff';
+
+/**
+ * Whether a text is what runs, or is about it. `exact`: arguments, names, paths, output; each letter and its place count.
+ * `prose`: what people and models say to each other; it is read in the order of its language.
+ */
+export type Kind = 'exact' | 'prose';
 
 /**
  * What a screen would obey, hide or turn around instead of showing it: controls, format characters (bidi marks,
@@ -39,28 +57,64 @@ const BLANKS = 24;
 const INDENT = 40;
 /** More empty lines in a row than this are counted, not shown. */
 const EMPTY_LINES = 5;
-/** Combining marks beyond this run over the lines around them. */
-const MARKS = 8;
+/** Combining marks beyond this run over the lines around them. Hebrew, Arabic and Vietnamese need three. */
+const MARKS = 3;
+
+/** The blocks of all letters and numbers that turn the text around them, by Unicode's bidi classes R, AL and AN. */
+const TURNING = '\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefe\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}';
+const TURNING_RUN = `(?:(?!\\p{M})(?!${HIDDEN})[${TURNING}]\\p{M}{0,${MARKS}}(?!\\p{M}))+|[${TURNING}]`;
+/** A letter or number that turns what is around it. */
+export const TURNING_CHARACTER = new RegExp(`[${TURNING}]`, 'u');
+const BRACKETS = '[⟦⟧〚〛]';
 
 const stacked = `\\p{M}{${MARKS + 1},}`;
+/** Marks that strike out, underline or frame, and marks with no letter below them. */
+const drawn =
+  `(?!${HIDDEN})[\\u0305\\u0332\\u0333\\u0334-\\u0338\\u033f\\u0488\\u0489\\u20d2\\u20d3\\u20d8-\\u20da\\u20dd-\\u20e2\\u20e4-\\u20ea]|` +
+  `(?<=^|[\\s!-@[-\`{-~])(?:(?!${HIDDEN}|[${TURNING}])\\p{M}){1,${MARKS}}`;
 const pushed = `\\p{Zs}{${INDENT + 1},}`;
 const emptied = `(?<=^|\\n)(?:[ \\t\\u3000]*\\n){${EMPTY_LINES},}[ \\t\\u3000]*(?=\\n|$)`;
-const PATTERNS: Readonly<Record<Layout, RegExp>> = {
-  line: new RegExp(`\\s{${BLANKS + 1},}|${stacked}|${HIDDEN}`, 'gu'),
-  block: new RegExp(`${emptied}|${pushed}|${stacked}|(?![\\n\\t])${HIDDEN}`, 'gu'),
-  diff: new RegExp(`${pushed}|${stacked}|(?!\\t)${HIDDEN}`, 'gu'),
+const END: Readonly<Record<Layout, string>> = {
+  line: HIDDEN,
+  block: `(?![\\n\\t])${HIDDEN}`,
+  diff: `(?!\\t)${HIDDEN}`,
 };
-const IN_JSON = new RegExp(`(?!\\n)${HIDDEN}`, 'gu');
+const START: Readonly<Record<Layout, string>> = {
+  line: `\\s{${BLANKS + 1},}`,
+  block: `${emptied}|${pushed}`,
+  diff: pushed,
+};
+const patternOf = (layout: Layout, kind: Kind): RegExp => {
+  const turning = kind === 'exact' ? `|${TURNING_RUN}` : '';
+  return new RegExp(`${START[layout]}|${stacked}|${drawn}|${END[layout]}|${BRACKETS}${turning}`, 'gu');
+};
+const patternsOf = (kind: Kind): Readonly<Record<Layout, RegExp>> => ({
+  line: patternOf('line', kind),
+  block: patternOf('block', kind),
+  diff: patternOf('diff', kind),
+});
+const PATTERNS: Readonly<Record<Kind, Readonly<Record<Layout, RegExp>>>> = {
+  exact: patternsOf('exact'),
+  prose: patternsOf('prose'),
+};
+const IN_JSON = new RegExp(`(?!\\n)(?:${HIDDEN}|[${TURNING}])`, 'gu');
+/** Right-to-left letters that are no part of a Latin word. */
+const TURNING_WORD = new RegExp(
+  `(?<![${TURNING}\\p{Script=Latin}])[${TURNING}]+|[${TURNING}]+(?![${TURNING}\\p{Script=Latin}])`,
+  'gu',
+);
 
 /**
  * Text of models, tools and users in pieces that are safe to show one after the other: nothing is obeyed, nothing is
  * invisible, nothing is lost. The originals and texts of all pieces in order are the text again.
  */
-export function segments(text: string, layout: Layout = 'line'): Segment[] {
+export function segments(text: string, layout: Layout = 'line', kind: Kind = 'exact'): Segment[] {
   const end = layout === 'diff' ? endOf(text) : text.length;
-  const marks = hiddenIn(text.slice(0, end), layout);
+  const marks = hiddenIn(text.slice(0, end), PATTERNS[kind][layout], layout);
   const clear = clearOf(text, end, marks);
-  const alike = lookAlikesIn(clear).map(({ start, end: until, name }): Placed => {
+  const isProse = kind === 'prose';
+  const read = isProse ? clear.replace(TURNING_WORD, (word) => ' '.repeat(word.length)) : clear;
+  const alike = lookAlikesIn(read, isProse).map(({ start, end: until, name }): Placed => {
     const original = text.slice(start, until);
     return { at: start, mark: { kind: 'mark', why: 'look-alike', shown: `⟦${original} ${name}⟧`, original } };
   });
@@ -70,15 +124,16 @@ export function segments(text: string, layout: Layout = 'line'): Segment[] {
   );
 }
 
-/** How many characters of a text would deceive: what `segments` marks, but for line feeds, tabs and runs of blanks. */
-export function countDeceiving(text: string): { hidden: number; alike: number } {
+/** How much of a text would deceive: what `segments` marks, but for line feeds, tabs and runs of blanks. */
+export function countDeceiving(text: string): Deceiving {
   const marks = segments(text, 'block').filter((segment) => segment.kind === 'mark');
   const counted = marks.filter(({ why, original }) => why !== 'blanks' || [...original].length === 1);
-  const alike = counted.filter(({ why }) => why === 'look-alike').length;
-  return { hidden: counted.length - alike, alike };
+  const alike = counted.filter(({ why }) => why === 'look-alike' || why === 'bracket').length;
+  const turned = counted.filter(({ why }) => why === 'right-to-left').length;
+  return { hidden: counted.length - alike - turned, alike, turned };
 }
 
-/** The text of JSON with escapes for all that would deceive by not showing; it still means the same. */
+/** The text of JSON with escapes for all that does not show, or turns what is around it; it still means the same. */
 export function escapeHidden(json: string): string {
   return json.replace(IN_JSON, (found) =>
     found
@@ -95,8 +150,8 @@ interface Placed {
   mark: Mark;
 }
 
-function hiddenIn(text: string, layout: Layout): Placed[] {
-  return [...text.matchAll(PATTERNS[layout])].map(({ 0: original, index }) => ({
+function hiddenIn(text: string, pattern: RegExp, layout: Layout): Placed[] {
+  return [...text.matchAll(pattern)].map(({ 0: original, index }) => ({
     at: index,
     mark: { kind: 'mark', why: whyOf(original), shown: shownOf(original, layout), original },
   }));
@@ -143,21 +198,32 @@ const CONTROL = /\p{Cc}/u;
 const BLANK = /^\s/u;
 
 function whyOf(found: string): Why {
+  if (IS_TURNING.test(found) && !HIDDEN_CHARACTER.test(found)) return 'right-to-left';
   const isRun = [...found].length > 1;
   if (isRun) return BLANK.test(found) ? 'blanks' : 'combining';
   if (/[\n\r\u2028\u2029]/.test(found)) return 'line end';
   if (found !== '\t' && CONTROL.test(found)) return 'control';
   if (BIDI.test(found)) return 'bidi';
+  if (/[⟦⟧〚〛]/.test(found)) return 'bracket';
+  if (!HIDDEN_CHARACTER.test(found)) return 'combining';
   return BLANK.test(found) && found !== '\ufeff' ? 'blanks' : 'invisible';
 }
+
+const IS_TURNING = new RegExp(`^(?!\\p{M}{${MARKS + 1}})[${TURNING}]`, 'u');
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 function shownOf(found: string, layout: Layout): string {
+  if (IS_TURNING.test(found) && !HIDDEN_CHARACTER.test(found)) return codesOf(found);
   if ([...found].length > 1) return runOf(found, layout);
   const code = found.codePointAt(0) ?? 0;
   if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return NAMED[found] ?? `\\x${hex(code, 2)}`;
-  return `⟦U+${hex(code, 4).toUpperCase()}⟧`;
+  return codesOf(found);
+}
+
+/** A text as its code points. */
+function codesOf(text: string): string {
+  return `⟦${[...text].map(codePointOf).join(' ')}⟧`;
 }
 
 function runOf(found: string, layout: Layout): string {
@@ -174,19 +240,26 @@ function hex(code: number, digits: number): string {
   return code.toString(16).padStart(digits, '0');
 }
 
-/** Characters that do not show, or would be obeyed, and words with letters that pass for others. */
+/**
+ * How much of a text deceives. `hidden`: characters that do not show, or would be obeyed. `alike`: pieces with letters or
+ * signs that pass for others. `turned`: words that are written from right to left.
+ */
 export interface Deceiving {
   hidden: number;
   alike: number;
+  turned: number;
 }
 
 /** How much of what an approver is shown of a call would deceive: in its arguments, their names, and its preview. */
 export function deceivingIn(shown: { arguments: JsonObject; preview?: Preview }): Deceiving {
   const counts = textsOf(shown).map(countDeceiving);
-  return {
-    hidden: counts.reduce((sum, { hidden }) => sum + hidden, 0),
-    alike: counts.reduce((sum, { alike }) => sum + alike, 0),
-  };
+  const sum = (of: keyof Deceiving): number => counts.reduce((total, count) => total + count[of], 0);
+  return { hidden: sum('hidden'), alike: sum('alike'), turned: sum('turned') };
+}
+
+/** How many marks that are. */
+export function countMarks({ hidden, alike, turned }: Deceiving): number {
+  return hidden + alike + turned;
 }
 
 function textsOf({ arguments: args, preview }: Parameters<typeof deceivingIn>[0]): string[] {

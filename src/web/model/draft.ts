@@ -18,9 +18,7 @@ export interface ArgumentsDraft {
 
 /** The JSON pointer of a path, as in the issues of the schema. */
 export function pointerOf(path: Path): string {
-  return path
-    .map((part) => `/${encodeURI(String(part).replaceAll('~', '~0').replaceAll('/', '~1'))}`)
-    .join('');
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 /** The value at a path; undefined when there is none. */

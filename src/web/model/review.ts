@@ -117,7 +117,7 @@ export interface Review {
   fresh: boolean;
   /** Blocks that have not been in sight yet. */
   unseen: number;
-  /** Characters that would not show, and whether the person confirmed to have looked at them. */
+  /** How many marks there are, and whether the person confirmed to have looked at it. */
   hidden: number;
   confirmed: boolean;
   /** Mistakes in the edited arguments. */
@@ -162,13 +162,14 @@ export function spokenWhy(why: string | undefined): string {
 }
 
 /** The counts in words; empty when there are none. */
-export function deceivingText({ hidden, alike }: Deceiving): string {
-  return [
+export function deceivingText({ hidden, alike, turned }: Deceiving): string {
+  const parts = [
     hidden > 0 && `${counted(hidden, 'character')} that would not show`,
     alike > 0 && `${counted(alike, 'word')} with letters that pass for others`,
-  ]
-    .filter((part) => part !== false)
-    .join(' and ');
+    turned > 0 &&
+      `${counted(turned, 'word')} written from right to left, whose letters stand in the order of the text`,
+  ].filter((part) => part !== false);
+  return parts.join(parts.length > 2 ? ', and ' : ' and ');
 }
 
 /** Fits one screen, also on a phone. */

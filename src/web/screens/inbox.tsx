@@ -269,7 +269,7 @@ function Row({ item, now, isCurrent, place, count }: RowProps): JSX.Element {
           <Text of={rest} />
         </span>
         <span class="row-foot">
-          <Text of={item.agent} /> · {relative(item.since, now)} · <Text of={item.prompt} />
+          <Text of={item.agent} /> · {relative(item.since, now)} · <Text of={item.prompt} kind="prose" />
         </span>
       </a>
     </li>

@@ -56,7 +56,7 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
     <li>
       <a href={hrefOf({ at: 'turn', turn: turn.turn })}>
         <span class="turn-prompt">
-          <Text of={turn.prompt} />
+          <Text of={turn.prompt} kind="prose" />
         </span>
         <Chip of={describeState(turn.state)} />
         <span class="row-foot">

@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
-import { type Layout, type Segment, segments } from '../../contract/text/unsafe-text';
+import { codePointOf } from '../../contract/text/signs';
+import { type Kind, type Layout, type Segment, segments } from '../../contract/text/unsafe-text';
 import { blocksOf } from '../model/review';
 
 const WHY: Readonly<Record<Extract<Segment, { kind: 'mark' }>['why'], string>> = {
@@ -11,40 +12,65 @@ const WHY: Readonly<Record<Extract<Segment, { kind: 'mark' }>['why'], string>> =
   blanks: 'blanks',
   combining: 'stacked marks',
   'line end': 'line end',
+  'right-to-left': 'letters from right to left',
+  bracket: 'sign of marks',
 };
 
 /** Text of a model, a tool or a person. It is never markup, and deceptive characters are shown as marks. */
-export function Text({ of, layout = 'line' }: { of: string; layout?: Layout }): JSX.Element {
-  return <Pieces of={segments(of, layout)} />;
+export function Text({ of, layout = 'line', kind }: TextProps): JSX.Element {
+  return <Pieces of={segments(of, layout, kind)} {...{ layout, kind }} />;
 }
 
-/** The segments of such a text. */
-export function Pieces({ of }: { of: readonly Segment[] }): JSX.Element {
-  return (
-    <>{of.map((piece, index) => (piece.kind === 'text' ? piece.text : <Mark key={index} {...piece} />))}</>
+interface TextProps {
+  of: string;
+  layout?: Layout;
+  /** `prose` for what people and models say; else it is shown in the order in which it runs. */
+  kind?: Kind | undefined;
+}
+
+/** The segments of such a text. They turn nothing around them, and nothing around turns them. */
+export function Pieces({
+  of,
+  layout,
+  kind,
+}: Omit<TextProps, 'of'> & { of: readonly Segment[] }): JSX.Element {
+  const pieces = of.map((piece, index) =>
+    piece.kind === 'text' ? piece.text : <Mark key={index} {...piece} />,
+  );
+  const isClipped = of.some((piece) => COMBINING.test(piece.kind === 'text' ? piece.text : piece.original));
+  const className = isClipped ? 'clipped' : undefined;
+  return kind === 'prose' ? (
+    <bdi class={layout === 'block' ? `lines ${className ?? ''}` : className}>{pieces}</bdi>
+  ) : (
+    <bdo dir="ltr" class={className}>
+      {pieces}
+    </bdo>
   );
 }
 
+/** Marks on letters may draw over what is around. */
+const COMBINING = /\p{M}/u;
+
 function Mark({ why, shown, original }: Extract<Segment, { kind: 'mark' }>): JSX.Element {
-  const codes = [...original]
-    .slice(0, 8)
-    .map((char) => `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`);
-  const label = `${WHY[why]}: ${shown}`;
+  const codes = [...original].slice(0, 8).map(codePointOf);
+  // The page shows them in the order in which they run, so they can stay letters.
+  const text = why === 'right-to-left' ? `⟦${original}⟧` : shown;
+  const label = `${WHY[why]}: ${text}`;
   return (
     <span
       class={`mark mark-${why.replace(' ', '-')}`}
       role="img"
       aria-label={label}
-      title={`${label} (${codes.join(' ')})`}
+      title={`${WHY[why]}: ${shown} (${codes.join(' ')})`}
     >
-      {shown}
+      {text}
     </span>
   );
 }
 
 /** Text for places that cannot hold elements, such as an option or a title; deceptive characters are shown as marks. */
-export function visibleText(text: string): string {
-  return segments(text)
+export function visibleText(text: string, kind?: Kind): string {
+  return segments(text, 'line', kind)
     .map((piece) => (piece.kind === 'text' ? piece.text : piece.shown))
     .join('');
 }

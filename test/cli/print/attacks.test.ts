@@ -1,6 +1,7 @@
 import { hiddenIn, proposalLines, requestLines } from '../../../src/cli/print/request';
 import type { JsonObject } from '../../../src/contract/json';
 import type { Preview } from '../../../src/contract/plan';
+import { HOSTILE_LETTERS } from '../../support/hostile-letters';
 import { NOW, request, testScreen } from '../support';
 
 /** The cases B of what an approver sees: what comes in, and what is printed. */
@@ -40,7 +41,7 @@ describe('what a terminal obeys, turns or hides', () => {
     ['Hangul filler', 'a\u3164', 'a⟦U+3164⟧'],
     ['grapheme joiner', 'a\u034fb', 'a⟦U+034F⟧b'],
     ['look-alikes', 'p\u0430ypal', 'p⟦а Cyrillic⟧ypal'],
-    ['a file name of two directions', '\u05d0\u202eb', '\u05d0⟦U+202E⟧b'],
+    ['a file name of two directions', '\u05d0\u202eb', '⟦U+05D0⟧⟦U+202E⟧b'],
   ])('%s', (_name, value, shown) => {
     const lines = print({ value });
     expect(lines).toContain(`  value  ${shown}`);
@@ -56,6 +57,20 @@ describe('what a terminal obeys, turns or hides', () => {
     const text = proposalLines(opened, { turn: 't-1', screen: testScreen(200), now: NOW, story }).join('\n');
     expect(text).not.toMatch(/\x1b|\u202e/);
     expect(text.match(/x\\x1b\[2J⟦U\+202E⟧/g)).toHaveLength(7);
+  });
+});
+
+describe.each(Object.entries(HOSTILE_LETTERS))('%s', (what, texts) => {
+  it.each(texts)('%j asks to look twice, wherever it stands', (text) => {
+    // The dots of a name are escaped as in paths, so it is no host.
+    const asName = what.startsWith('hosts') ? [] : [print({ [text]: 1 })];
+    for (const lines of [print({ text }), print({}, { text }), ...asName]) {
+      expect(lines.some((line) => line.startsWith('look twice: '))).toBe(true);
+      expect(lines.join('')).not.toMatch(
+        /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u,
+      );
+    }
+    expect(needsAWord({ text })).toBe(true);
   });
 });
 

@@ -3,6 +3,7 @@ import {
   escapeJson,
   escapeJsonLine,
   escapeDiffLine,
+  escapeProse,
   escapeLines,
 } from '../../../src/cli/print/escape';
 import { countDeceiving } from '../../../src/contract/text/unsafe-text';
@@ -61,7 +62,7 @@ describe('text of others in one line', () => {
     expect(escapeText(text)).toBe(shown);
   });
 
-  it.each(['plain', 'Grüße, 東京 🎉', 'e\u0301', 'a  b', '\\x1b', '٣ عربى', 'a\u3000b'])(
+  it.each(['plain', 'Grüße, 東京 🎉', 'e\u0301', 'a  b', '\\x1b', 'a\u3000b'])(
     'leaves %j as it is',
     (text) => {
       expect(escapeText(text)).toBe(text);
@@ -91,6 +92,28 @@ describe('text of several lines', () => {
 
   it('keeps a line a line', () => {
     expect(escapeDiffLine('a\u2028b')).toBe('a⟦U+2028⟧b');
+  });
+});
+
+describe('letters from right to left', () => {
+  const text = 'pay \u05d0\u05d1 100 900 EUR';
+
+  it('are code points in what runs', () => {
+    expect(escapeText(text)).toBe('pay ⟦U+05D0 U+05D1⟧ 100 900 EUR');
+    expect(escapeLines(`x\n${text}`)).toEqual(['x', 'pay ⟦U+05D0 U+05D1⟧ 100 900 EUR']);
+    expect(escapeDiffLine(`+${text}`)).toBe('+pay ⟦U+05D0 U+05D1⟧ 100 900 EUR');
+    expect(escapeJson({ text })).toContain('pay \\u05d0\\u05d1 100 900 EUR');
+  });
+
+  it('stay letters in what people and models say', () => {
+    expect(escapeProse(text)).toBe(text);
+    expect(escapeLines(text, undefined, 'prose')).toEqual([text]);
+    expect(escapeProse('a\u202e\n\x1b')).toBe('a⟦U+202E⟧\\n\\x1b');
+  });
+
+  it('typed marks are no marks', () => {
+    expect(escapeText('⟦U+202E⟧')).toBe('⟦U+27E6⟧U+202E⟦U+27E7⟧');
+    expect(escapeProse('⟦U+202E⟧')).toBe('⟦U+27E6⟧U+202E⟦U+27E7⟧');
   });
 });
 

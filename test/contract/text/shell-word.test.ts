@@ -42,6 +42,8 @@ it.each([
   [['echo', '\n!b'], "echo $'\\n\\x21b'"],
   [['echo', 'a\u2800b'], "echo $'a\\u2800b'"],
   [['echo', 'naïve 📁'], "echo 'naïve 📁'"],
+  [['rm', '/data/\u05d0/2024/2019'], "rm $'/data/\\u05d0/2024/2019'"],
+  [['pay', '\u0661-\u0662'], "pay $'\\u0661-\\u0662'"],
 ])('%j is shown as %s', async (argv, line) => {
   expect(lineOf(argv)).toBe(line);
   expect(await wordsOf(line)).toEqual(argv);

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import { HONEST_FROM_THE_RIGHT, HONEST_TEXTS, HOSTILE_LETTERS } from '../../support/hostile-letters';
 import {
   countDeceiving,
+  countMarks,
   deceivingIn,
   escapeHidden,
   type Layout,
@@ -36,7 +38,14 @@ describe('what is marked in one line, and why', () => {
     ['a lone surrogate', '\ud800', 'invisible', '⟦U+D800⟧'],
     ['a no-break space', '\u00a0', 'blanks', '⟦U+00A0⟧'],
     ['a run of blanks', ' '.repeat(25), 'blanks', '⟦25 blanks⟧'],
-    ['marks on marks', '\u0301'.repeat(9), 'combining', '⟦9 combining marks⟧'],
+    ['marks on marks', `e${'\u0301'.repeat(4)}`, 'combining', '⟦4 combining marks⟧'],
+    ['a mark that strikes out', 'o\u0336', 'combining', '⟦U+0336⟧'],
+    ['a mark on nothing', '\u0301a', 'combining', '⟦U+0301⟧'],
+    ['a mark on a digit', '1\u0302', 'combining', '⟦U+0302⟧'],
+    ['a Hebrew word', 'a\u05d0\u05b0\u05d1', 'right-to-left', '⟦U+05D0 U+05B0 U+05D1⟧'],
+    ['an Arabic digit', '\u0661', 'right-to-left', '⟦U+0661⟧'],
+    ['a Hebrew point on a Latin letter', 'a\u05b0', 'right-to-left', '⟦U+05B0⟧'],
+    ['what a mark is written with', '\u27e6U+202E', 'bracket', '⟦U+27E6⟧'],
   ])('%s', (_name, text, why, sign) => {
     expect(marks(text)[0]).toEqual([why, sign]);
   });
@@ -67,10 +76,10 @@ describe('look-alikes', () => {
     [
       'full-width letters and digits',
       'ｒｍ －ｒｆ １',
-      '⟦ｒｍ full-width⟧ －⟦ｒｆ full-width⟧ ⟦１ full-width⟧',
+      '⟦ｒｍ full-width⟧ ⟦－ｒｆ full-width⟧ ⟦１ full-width⟧',
     ],
     ['a full-width sign beside ASCII', 'ls；rm', 'ls⟦； full-width⟧rm'],
-    ['the full stop of a host', 'evil\u3002com', 'evil⟦。 U+3002⟧com'],
+    ['the full stop of a host', 'evil\u3002com', '⟦evil。com evil.com⟧'],
     ['a dash for an option', 'rm \u2013rf \u2014force', 'rm ⟦– U+2013⟧rf ⟦— U+2014⟧force'],
     ['a dash in a word that is all of it', 'pay\u2013pal', 'pay⟦– U+2013⟧pal'],
     [
@@ -100,7 +109,6 @@ describe('look-alikes', () => {
     'Δx = 3 μs, λ',
     'Grüße, 東京ABC 🎉',
     'дай Ё',
-    '٣ عربى',
     'naïve – “quoted” … 5 m²',
     'e\u0301',
     '中文，中文。中文！',
@@ -112,8 +120,48 @@ describe('look-alikes', () => {
     expect(segments(text)).toEqual([{ kind: 'text', text }]);
   });
 
+  it.each(['\u0663 \u0639\u0631\u0628\u0649', 'for \u05d4PDF and Gmail\u05d1'])(
+    'leaves %j as it is in prose',
+    (text) => {
+      expect(segments(text, 'block', 'prose')).toEqual([{ kind: 'text', text }]);
+      expect(marks(text).some(([why]) => why === 'right-to-left')).toBe(true);
+    },
+  );
+
+  it('marks right-to-left letters within a Latin word in prose too', () => {
+    expect(segments('g\u05e1\u05e1gle', 'line', 'prose').filter(({ kind }) => kind === 'mark')).toHaveLength(
+      2,
+    );
+  });
+
   it('are found beside what is hidden', () => {
     expect(shown('p\u200b\u0430ypal')).toBe('p⟦U+200B⟧⟦а Cyrillic⟧ypal');
+  });
+});
+
+describe.each(Object.entries(HOSTILE_LETTERS))('%s', (_what, texts) => {
+  it.each(texts)('%j is marked where it runs', (text) => {
+    expect(marks(text).length).toBeGreaterThan(0);
+    expect(countMarks(countDeceiving(text))).toBeGreaterThan(0);
+    expect(original(segments(text))).toBe(text);
+  });
+
+  it.each(texts)('%j is read in its order', (text) => {
+    expect(shown(text)).not.toMatch(
+      /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u,
+    );
+  });
+});
+
+describe('honest text', () => {
+  it.each(Object.entries(HONEST_TEXTS))('of %s holds no mark, also where it runs', (_language, text) => {
+    expect(marks(text, 'block')).toEqual([]);
+    expect(segments(text, 'block', 'prose')).toEqual([{ kind: 'text', text }]);
+  });
+
+  it.each(Object.entries(HONEST_FROM_THE_RIGHT))('of %s is as it is in prose', (_language, text) => {
+    expect(segments(text, 'block', 'prose')).toEqual([{ kind: 'text', text }]);
+    expect(new Set(marks(text).map(([why]) => why))).toEqual(new Set(['right-to-left']));
   });
 });
 
@@ -171,7 +219,7 @@ describe('whatever comes in', () => {
 });
 
 describe('how much would deceive', () => {
-  it.each<[string, number, number]>([
+  it.each<[string, number, number, number?]>([
     ['plain text\nof two lines\twith a tab', 0, 0],
     ['\x1b[0m', 1, 0],
     ['a\u200b\u200bb', 2, 0],
@@ -179,8 +227,10 @@ describe('how much would deceive', () => {
     [`a${' '.repeat(100)}b`, 0, 0],
     ['a\u00a0b', 1, 0],
     ['p\u0430yp\u0430l\u200b', 1, 2],
-  ])('%j', (text, hidden, alike) => {
-    expect(countDeceiving(text)).toEqual({ hidden, alike });
+    ['\u05d0\u05d1 1 \u05d2\u200b', 1, 0, 2],
+    ['\u27e6a\u27e7', 0, 2],
+  ])('%j', (text, hidden, alike, turned = 0) => {
+    expect(countDeceiving(text)).toEqual({ hidden, alike, turned });
   });
 });
 
@@ -193,11 +243,12 @@ it('escapes in JSON what does not show', () => {
 
 describe('deceivingIn', () => {
   it.each([
-    ['plain text', { a: 'ls -la\n\tx' }, undefined, { hidden: 0, alike: 0 }],
-    ['values', { a: 'x\u202ey', b: ['\u200b'] }, undefined, { hidden: 2, alike: 0 }],
-    ['names', { 'a\u200b': 1 }, undefined, { hidden: 1, alike: 0 }],
-    ['the preview', {}, 'a\x1b[8m', { hidden: 1, alike: 0 }],
-    ['letters that pass for others', { host: 'exаmple.com' }, undefined, { hidden: 0, alike: 1 }],
+    ['plain text', { a: 'ls -la\n\tx' }, undefined, { hidden: 0, alike: 0, turned: 0 }],
+    ['values', { a: 'x\u202ey', b: ['\u200b'] }, undefined, { hidden: 2, alike: 0, turned: 0 }],
+    ['names', { 'a\u200b': 1 }, undefined, { hidden: 1, alike: 0, turned: 0 }],
+    ['the preview', {}, 'a\x1b[8m', { hidden: 1, alike: 0, turned: 0 }],
+    ['words from right to left', { path: 'a/\u05d0/1' }, '\u0661', { hidden: 0, alike: 0, turned: 2 }],
+    ['letters that pass for others', { host: 'exаmple.com' }, undefined, { hidden: 0, alike: 1, turned: 0 }],
   ])('counts in %s', (_, args, text, counts) => {
     const preview = text === undefined ? {} : { preview: { text } };
     expect(deceivingIn({ arguments: args, ...preview })).toEqual(counts);
@@ -207,11 +258,12 @@ describe('deceivingIn', () => {
     const hunk = { id: '1', oldStart: 1, oldLines: 0, newStart: 1, newLines: 1, lines: ['+a\u200b'] };
     const file = { path: 'a.txt', baseHash: null, encoding: 'utf8' as const, hunks: [hunk] };
     const shown = { arguments: {}, preview: { text: '+a\u200b', plan: { ...file, targetHash: 'x' } } };
-    expect(deceivingIn(shown)).toEqual({ hidden: 1, alike: 0 });
+    expect(deceivingIn(shown)).toEqual({ hidden: 1, alike: 0, turned: 0 });
     const moved = { ...shown.preview.plan, targetHash: '', hunks: [] };
     expect(deceivingIn({ ...shown, preview: { text: 'b\u202e', plan: moved } })).toEqual({
       hidden: 1,
       alike: 0,
+      turned: 0,
     });
   });
 });

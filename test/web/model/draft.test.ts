@@ -132,7 +132,8 @@ it.each([
 it.each([
   [[], ''],
   [['a', 0], '/a/0'],
-  [['a/b', '~', 'x y'], '/a~1b/~0/x%20y'],
+  [['größe \ud800'], '/größe \ud800'],
+  [['a/b', '~', 'x y'], '/a~1b/~0/x y'],
 ])('the pointer of %j is %j', (path, pointer) => {
   expect(pointerOf(path)).toBe(pointer);
 });
@@ -145,6 +146,7 @@ describe('mistakes', () => {
     properties: {
       order: { type: 'string' },
       amount: { type: 'number', maximum: 500 },
+      'größe x': { type: 'integer' },
       lines: {
         type: 'array',
         items: { type: 'object', required: ['a/b'], properties: { 'a/b': { type: 'integer' } } },
@@ -155,6 +157,7 @@ describe('mistakes', () => {
   it.each([
     ['a number that is none', { order: '1', lines: [], amount: '12a' }, ['amount'], 1],
     ['a number that is too large', { order: '1', lines: [], amount: 900 }, ['amount'], 1],
+    ['a wrong field of another name', { order: '1', lines: [], 'größe x': 'y' }, ['größe x'], 1],
     ['a missing field', { lines: [] }, ['order'], 1],
     ['a missing field of an item', { order: '1', lines: [{}] }, ['lines', 0, 'a/b'], 1],
     ['a wrong field of an item', { order: '1', lines: [{ 'a/b': 'x' }] }, ['lines', 0, 'a/b'], 1],

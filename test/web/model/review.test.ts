@@ -114,11 +114,12 @@ describe('approving waits', () => {
 });
 
 it.each([
-  [0, 0, ''],
-  [1, 0, '1 character that would not show'],
-  [8, 2, '8 characters that would not show and 2 words with letters that pass for others'],
-])('%d and %d in words', (hidden, alike, words) => {
-  expect(deceivingText({ hidden, alike })).toBe(words);
+  [0, 0, 0, ''],
+  [1, 0, 0, '1 character that would not show'],
+  [8, 2, 0, '8 characters that would not show and 2 words with letters that pass for others'],
+  [0, 0, 1, '1 word written from right to left, whose letters stand in the order of the text'],
+])('%d, %d and %d in words', (hidden, alike, turned, words) => {
+  expect(deceivingText({ hidden, alike, turned })).toBe(words);
 });
 
 it.each([

@@ -203,7 +203,7 @@ export function DecisionLine({ event }: { event: DecisionMade | Resolved }): JSX
       </span>
       {event.type === 'decision' && <Text of={decisionDetails(event)} />}
       {event.reason !== undefined && ': '}
-      {event.reason !== undefined && <Text of={event.reason} />}
+      {event.reason !== undefined && <Text of={event.reason} kind="prose" />}
       {judgement.accepted === false && <span class="chip bad">refused: {judgement.code}</span>}
     </li>
   );

@@ -7,7 +7,7 @@ import type { RequestOpened } from '../../../history/events';
 import type { Answer, CallDetails } from '../../../server/api';
 import { type Choice, decisionText, hunkIds, spokenWhy, toDecision, whyNot } from '../../model/review';
 import { type ArgumentsDraft, atField, issuesOf } from '../../model/draft';
-import { deceivingIn } from '../../../contract/text/unsafe-text';
+import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/text';
 import { hasKeyboard, type Notice, useAppContext, useCareful, useKeys, useNow } from '../../ui/app';
 import { Key } from '../../ui/widgets';
@@ -30,7 +30,7 @@ export function useReview(request: RequestOpened, details: CallDetails, reason: 
   const why = whyNot({
     fresh,
     unseen: asksAgain ? 0 : unseen.count,
-    hidden: asksAgain ? 0 : deceiving.hidden + deceiving.alike,
+    hidden: asksAgain ? 0 : countMarks(deceiving),
     confirmed: isConfirmed,
     issues: edit.issues.length,
     hunksLeft: hunks.all.length === 0 || hunks.ticked.length > 0 || edit.isEdited,
@@ -227,6 +227,7 @@ export function DecisionBar(props: BarProps): JSX.Element {
       </label>
       <textarea
         id="reason"
+        dir="auto"
         ref={field}
         rows={1}
         maxLength={4_000}

@@ -73,7 +73,7 @@ export function UserAsked({ view }: { view: TurnView }): JSX.Element {
     <figure class="said-by">
       <figcaption>The user asked</figcaption>
       <blockquote>
-        <Text of={view.prompt} layout="block" />
+        <Text of={view.prompt} layout="block" kind="prose" />
       </blockquote>
       {view.origin !== undefined && <OriginLine of={view.origin} />}
     </figure>
@@ -111,7 +111,7 @@ export function ModelSays({ view, call }: { view: TurnView; call: CallView }): J
         {step.text.trim() === '' ? (
           <span class="quiet">(nothing)</span>
         ) : (
-          <Text of={step.text.trim()} layout="block" />
+          <Text of={step.text.trim()} layout="block" kind="prose" />
         )}
       </blockquote>
     </figure>

@@ -58,7 +58,7 @@ export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps)
         <p class="as-it-is">
           <span class="quiet">As it is:</span>{' '}
           <span class="code block">
-            <Pieces of={marked} />
+            <Pieces of={marked} layout="block" />
           </span>
         </p>
       )}
@@ -187,6 +187,7 @@ export function LinesInput({ id, label, rows, text, setText: set }: LinesInputPr
       <label for={id}>{label}</label>
       <textarea
         id={id}
+        dir="auto"
         rows={rows}
         maxLength={4_000}
         value={text}

@@ -78,7 +78,7 @@ function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>)
       )}
       {policyReason !== undefined && (
         <Fact name="Policy" isWide>
-          <Text of={policyReason} />
+          <Text of={policyReason} kind="prose" />
         </Fact>
       )}
     </dl>
@@ -131,7 +131,7 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
           <p class="quiet">
             Changed by <Text of={edited.approver} />
             {edited.reason !== undefined && ': '}
-            {edited.reason !== undefined && <Text of={edited.reason} />}
+            {edited.reason !== undefined && <Text of={edited.reason} kind="prose" />}
           </p>
           <Changes before={proposed} after={request.arguments} />
         </section>

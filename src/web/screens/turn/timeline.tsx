@@ -212,7 +212,7 @@ function Message({ entry }: { entry: TranscriptEntry }): JSX.Element {
       <div class="said-text">
         {text.trim() !== '' && (
           <p class={entry.kind === 'result' ? 'code block' : 'prose'}>
-            <Text of={text.trimEnd()} layout="block" />
+            <Text of={text.trimEnd()} layout="block" kind={entry.kind === 'result' ? 'exact' : 'prose'} />
           </p>
         )}
         {entry.kind === 'reply' &&

@@ -111,7 +111,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
         </code>
       </p>
       <h1 id="turn-title">
-        <Text of={view.prompt} layout="block" />
+        <Text of={view.prompt} layout="block" kind="prose" />
       </h1>
       <p class="turn-facts">
         <Chip of={describeState(view.status)} /> {span(took)} · {counted(view.steps.length, 'step')} ·{' '}
@@ -132,7 +132,7 @@ function Result({ view }: { view: TurnView }): JSX.Element | null {
         {answer === '' ? (
           <span class="quiet">The model had nothing more to say.</span>
         ) : (
-          <Text of={answer ?? error?.message ?? ''} layout="block" />
+          <Text of={answer ?? error?.message ?? ''} layout="block" kind="prose" />
         )}
       </p>
     </section>
@@ -221,7 +221,7 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
         <figure class="model">
           <figcaption>The model says</figcaption>
           <blockquote>
-            <Text of={step.text.trim()} layout="block" />
+            <Text of={step.text.trim()} layout="block" kind="prose" />
           </blockquote>
         </figure>
       )}

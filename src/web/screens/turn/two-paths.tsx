@@ -127,7 +127,7 @@ function PathView({ side, of }: { side: Side; of: PathStep | undefined }): JSX.E
       ) : (
         text.trim() !== '' && (
           <p class="prose">
-            <Text of={text.trim()} layout="block" />
+            <Text of={text.trim()} layout="block" kind="prose" />
           </p>
         )
       )}
@@ -173,7 +173,7 @@ function End({ side, of }: { side: Side; of: PathEnd }): JSX.Element {
     <Path side={side}>
       <Chip of={describeState(of.status)} />
       <p class="prose">
-        <Text of={of.answer ?? of.error ?? ''} layout="block" />
+        <Text of={of.answer ?? of.error ?? ''} layout="block" kind="prose" />
       </p>
     </Path>
   );

@@ -1,0 +1,206 @@
+import { CONFUSABLES } from './confusables';
+
+/** A piece of text whose letters pass for others, and what they are. */
+export interface LookAlike {
+  start: number;
+  end: number;
+  /** The name of their script, the code of a single sign, or what a host really is: `Cyrillic`, `U+2215`, `xn--…`. */
+  name: string;
+}
+
+const CONFUSABLE = new RegExp(`[${CONFUSABLES}]`, 'u');
+const ASCII_TEXT = /^[!-~]+$/;
+/** What another form of a character has to be, so that it passes too. */
+const PASSES = new RegExp(`^[!-~${CONFUSABLES}]+$`, 'u');
+const LETTER = /\p{L}/u;
+const EAST = /[ー\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
+
+/** Letters of phonetic alphabets and small capitals, whatever they resemble. */
+const PHONETIC =
+  /[\u0262\u026a\u0274\u0280\u0281\u0299\u029b\u029c\u029f\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\u{10780}-\u{107bf}\u{1df00}-\u{1dfff}]/u;
+/** Letters and signs that are honest in words; they pass for others in a path, an option, an address, a variable. */
+const TYPOGRAPHY =
+  /[…‥²³¹ªº™℠№℃æÆœŒơƠŉ·•‧∙⋅・\u2070-\u207a\u207c-\u208a\u208c-\u208e\u203c\u2047-\u2049\u221e\u2460-\u24b5\u3200-\u33ff]/u;
+const QUOTES = /[‘’‚‛“”„‟‹›′″‴⁗ʻʼ]/u;
+const APOSTROPHE = /[’ʼʻ]/u;
+/** Dashes of prose. They pass for `-` before an option, in a path, in an address, and in a text of one word. */
+const DASH = /[\u2013-\u2015\u2e3a\u2e3b]/u;
+const HYPHEN = /[\u2010-\u2012]/u;
+/** Strokes that are letters and marks of length among their own. */
+const STROKE = /[〇〱-〵丶丿丨一ノーヽㅡㅣᅳᅵ\u2f00-\u2f03➕➖]/u;
+/** The frames of tables. */
+const FRAME = /[─━│┃╌╍┄┅╎╏❘❙❚⎮⏐¦]/u;
+/** Signs of East Asian text, and which of them end its sentences and parts of them. */
+const WIDE = /[\uff01-\uff60\u3001-\u3003\uff61\u3014\u3015\ufe50-\ufe6b\u30a0]/u;
+const EAST_STOP = /[。｡，、：！？（）〔〕〃]/u;
+const STYLES: readonly (readonly [name: string, letter: RegExp])[] = [
+  ['full-width', /[\uff01-\uff5e]/u],
+  ['mathematical', /[\u{1d400}-\u{1d7ff}]/u],
+  ['Roman numeral', /[\u2160-\u217f]/u],
+];
+
+/** Facts about a line and about a word; worked out once, and only where something asks. */
+interface Line {
+  isProse: boolean;
+  isSentence(): boolean;
+  isEast(): boolean;
+  isFramed(): boolean;
+}
+
+interface Word {
+  line: Line;
+  text: string;
+  /** A path, an option, an address, a variable or the like. */
+  isTechnical(): boolean;
+  /** The same for dashes, which stand in words: also one that is all of its line. */
+  isOneName(): boolean;
+  isEast(): boolean;
+}
+
+/** A character that is not ASCII, where it stands in its word. */
+interface Place {
+  char: string;
+  at: number;
+  before: string;
+  after: string;
+  word: Word;
+}
+
+/** Letters and signs of no other script that pass for ASCII where they stand. Those beside each other are one. */
+export function signsIn(text: string, isProse: boolean): LookAlike[] {
+  const found: LookAlike[] = [];
+  for (const { 0: whole, index: from } of text.matchAll(/[^\n]*[^\0-\x7f][^\n]*/g)) {
+    const line = lineOf(whole, isProse);
+    for (const { 0: part, index } of whole.matchAll(/\S+/g)) {
+      if (ASCII_TEXT.test(part)) continue;
+      for (const place of placesIn(wordOf(part, whole, line))) {
+        if (passes(place)) add(found, place.char, from + index + place.at);
+      }
+    }
+  }
+  return found;
+}
+
+/** The code of one character; several have no one code. */
+export function codeOf(text: string): string {
+  const [first, ...more] = [...text];
+  if (first === undefined || more.length > 0) return MANY;
+  return codePointOf(first);
+}
+
+/** A character as `U+05D0`. */
+export function codePointOf(char: string): string {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0').toUpperCase()}`;
+}
+
+const MANY = 'not ASCII';
+
+function add(found: LookAlike[], char: string, start: number): void {
+  const end = start + char.length;
+  const style = STYLES.find(([, letter]) => letter.test(char))?.[0];
+  const name = style ?? codeOf(char);
+  const last = found.at(-1);
+  const isNext = last?.end === start && (last.name === style || (style === undefined && isCode(last.name)));
+  if (last !== undefined && isNext) found[found.length - 1] = { start: last.start, end, name: style ?? MANY };
+  else found.push({ start, end, name });
+}
+
+function isCode(name: string): boolean {
+  return name === MANY || name.startsWith('U+');
+}
+
+const SHELL = /(?:^|\s)--?[A-Za-z]|[|&]{2}|\s\|\s|\$[A-Za-z_({]|`/;
+/** Fewer words may be a name or a command as well. */
+const FEW_WORDS = 4;
+/** East Asian text has no blanks between words. */
+const WORDS = new RegExp(`${EAST.source}|\\p{L}+|\\p{N}+`, 'gu');
+
+function lineOf(text: string, isProse: boolean): Line {
+  return {
+    isProse,
+    isSentence: once(() => !SHELL.test(text) && (text.match(WORDS) ?? []).length >= FEW_WORDS),
+    isEast: once(() => EAST.test(text)),
+    isFramed: once(() => /^\s*[\u2500-\u257f]/.test(text)),
+  };
+}
+
+const TECHNICAL = /[\\/$|<>{}`#*=_@~^]|[\w\p{L}\p{N}][.:][\w\p{L}\p{N}]/u;
+const NO_PROSE = /[\w\u2010-\u2015][./:@\\=_][\w\u2010-\u2015]/;
+
+function wordOf(text: string, whole: string, line: Line): Word {
+  return {
+    line,
+    text,
+    isTechnical: once(() => TECHNICAL.test(text)),
+    isOneName: once(() => text.length === whole.trim().length || NO_PROSE.test(text)),
+    isEast: once(() => EAST.test(text)),
+  };
+}
+
+function once(ask: () => boolean): () => boolean {
+  let answer: boolean | undefined;
+  return () => (answer ??= ask());
+}
+
+function* placesIn(word: Word): Generator<Place> {
+  let before = '';
+  for (const { 0: char, index } of word.text.matchAll(/[^]/gu)) {
+    const next = word.text.codePointAt(index + char.length);
+    const after = next === undefined ? '' : String.fromCodePoint(next);
+    if (char > '\x7f') yield { char, at: index, before, after, word };
+    before = char;
+  }
+}
+
+/** Whether a character that is not ASCII passes for ASCII where it stands. */
+function passes(place: Place): boolean {
+  const { char, before, after, word } = place;
+  const { isProse, isFramed } = word.line;
+  if (STROKE.test(char)) return isBeside(place) && !isAmongEast(place);
+  if (char === '×') return /[A-Za-z]/.test(before + after) || word.isTechnical();
+  if (FRAME.test(char)) return !isProse && !isFramed();
+  if (DASH.test(char) || (isProse && HYPHEN.test(char))) return isDash(place);
+  if (TYPOGRAPHY.test(char) || (isProse && char === 'ı')) return word.isTechnical() && !isAmongEast(place);
+  if (QUOTES.test(char)) return isQuote(place);
+  if (WIDE.test(char)) return isWide(place);
+  if (PHONETIC.test(char)) return true;
+  if (!CONFUSABLE.test(char) && !PASSES.test(char.normalize('NFKC'))) return false;
+  if (/[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(char)) return true;
+  // A sign of another script is honest behind its letters. The letters themselves are looked at word by word.
+  return /[\p{P}\p{S}]/u.test(char) && (before === '' || isAscii(before));
+}
+
+function isBeside({ before, after }: Place): boolean {
+  return isAscii(before) || isAscii(after);
+}
+
+function isAmongEast({ before, after }: Place): boolean {
+  return EAST.test(before) || EAST.test(after);
+}
+
+function isAscii(char: string): boolean {
+  return /^[!-~]$/.test(char);
+}
+
+function isDash({ at, after, word: { text, line, isOneName } }: Place): boolean {
+  if (at === 0 && after === '') return false;
+  if (at < 2 && /^["'([{]?$/.test(text.slice(0, at))) return /[\w/~.$-]/.test(after);
+  return isOneName() || (!line.isProse && !line.isSentence());
+}
+
+function isQuote(place: Place): boolean {
+  const { char, before, after, word } = place;
+  const { line, isTechnical } = word;
+  if (isAmongEast(place)) return false;
+  if (isTechnical()) return true;
+  if (line.isProse) return false;
+  if (APOSTROPHE.test(char) && LETTER.test(before) && LETTER.test(after)) return false;
+  return !line.isSentence();
+}
+
+function isWide(place: Place): boolean {
+  const { char, before, after, word } = place;
+  if (isAscii(before) && isAscii(after)) return true;
+  if (EAST_STOP.test(char)) return !word.line.isEast();
+  return !word.isEast() || isBeside(place);
+}
