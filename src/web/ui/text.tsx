@@ -29,21 +29,33 @@ interface TextProps {
 }
 
 /** The segments of such a text. They turn nothing around them, and nothing around turns them. */
-export function Pieces({
+export function Pieces(props: PiecesProps): JSX.Element {
+  return <Ordered {...props}>{drawPieces(props.of)}</Ordered>;
+}
+
+interface PiecesProps extends Omit<TextProps, 'of'> {
+  of: readonly Segment[];
+}
+
+/** Segments, drawn inside `Ordered`. */
+export function drawPieces(of: readonly Segment[]): ComponentChildren[] {
+  return of.map((piece, index) => (piece.kind === 'text' ? piece.text : <Mark key={index} {...piece} />));
+}
+
+/** Holds what is drawn of segments in its order. */
+export function Ordered({
   of,
   layout,
   kind,
-}: Omit<TextProps, 'of'> & { of: readonly Segment[] }): JSX.Element {
-  const pieces = of.map((piece, index) =>
-    piece.kind === 'text' ? piece.text : <Mark key={index} {...piece} />,
-  );
+  children,
+}: PiecesProps & { children: ComponentChildren }): JSX.Element {
   const isClipped = of.some((piece) => COMBINING.test(piece.kind === 'text' ? piece.text : piece.original));
   const className = isClipped ? 'clipped' : undefined;
   return kind === 'prose' ? (
-    <bdi class={layout === 'block' ? `lines ${className ?? ''}` : className}>{pieces}</bdi>
+    <bdi class={layout === 'block' ? `lines ${className ?? ''}` : className}>{children}</bdi>
   ) : (
     <bdo dir="ltr" class={className}>
-      {pieces}
+      {children}
     </bdo>
   );
 }

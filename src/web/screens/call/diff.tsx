@@ -13,7 +13,7 @@ import {
   styled,
   unnumbered,
 } from '../../model/diff';
-import { Pieces, SeenEnd, SeenText, Text } from '../../ui/text';
+import { drawPieces, Ordered, SeenEnd, SeenText, Text } from '../../ui/text';
 
 /** Which hunks are ticked, and how to change that. */
 export interface HunkChoice {
@@ -242,16 +242,16 @@ function Line({
 function LineText({ line, looks }: { line: string; looks: readonly Look[] }): JSX.Element {
   const pieces = useMemo(() => segments(line, 'diff'), [line]);
   return (
-    <>
+    <Ordered of={pieces}>
       {styled(pieces, looks).map(({ piece, look }, index) =>
         look === '' ? (
-          <Pieces key={index} of={[piece]} />
+          drawPieces([piece])
         ) : (
           <span key={index} class={look}>
-            <Pieces of={[piece]} />
+            {drawPieces([piece])}
           </span>
         ),
       )}
-    </>
+    </Ordered>
   );
 }
