@@ -160,6 +160,8 @@ function passes(place: Place): boolean {
   if (char === '×') return /[A-Za-z]/.test(before + after) || word.isTechnical();
   if (FRAME.test(char)) return !isProse && !isFramed();
   if (DASH.test(char) || (isProse && HYPHEN.test(char))) return isDash(place);
+  // Cut text ends so.
+  if (char === '…' && before !== '' && after === '') return false;
   if (TYPOGRAPHY.test(char) || (isProse && char === 'ı')) return word.isTechnical() && !isAmongEast(place);
   if (QUOTES.test(char)) return isQuote(place);
   if (WIDE.test(char)) return isWide(place);

@@ -6,6 +6,7 @@ const found = (text: string, isProse = false): [piece: string, name: string][] =
 describe('signs that depend on where they stand', () => {
   it.each<[string, string, string, string]>([
     ['an ellipsis', 'cd …/x', 'wait … and then go on', '…'],
+    ['an ellipsis at the end', '…/x', 'path=src/a.ts old=co…', '…'],
     ['a ligature', 'cœur.sh', 'le cœur', 'œ'],
     ['a raised digit', 'x²=1', '5 m²', '²'],
     ['a times sign', 'e×ec', '3 × 4', '×'],
