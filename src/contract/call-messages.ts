@@ -1,8 +1,17 @@
 import type { CallInput, CallSettings, NotHere, PreparedCall, ValidCall } from './call';
 import type { Abandonment } from './decision';
+import { LIMITS } from './limits';
 import { FAILURES } from './names';
 import type { ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
+import { utf8Bytes } from './transcript';
+
+/** Why a text cannot be the reason of a person, which the model reads; undefined where it can. */
+export function reasonProblem(text: string): string | undefined {
+  // Nobody types these. In a reason they could only deceive its reader.
+  if (/[^\P{Cc}\n\t]/u.test(text)) return 'control characters are not allowed';
+  return utf8Bytes(text) > LIMITS.reasonBytes ? `over ${LIMITS.reasonBytes} bytes` : undefined;
+}
 
 /**
  * What the model reads of calls that no handler ended. The workflow and the reader of its history use the same texts.

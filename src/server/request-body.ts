@@ -5,9 +5,8 @@ import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
-import { LIMITS } from '../contract/limits';
+import { reasonProblem } from '../contract/call-messages';
 import { messageCheck, type MessageOf, type MessageSchema } from '../contract/schema/message';
-import { utf8Bytes } from '../contract/transcript';
 import type { BodyOf } from './api';
 
 /** Eight times the arguments that a call may have. */
@@ -74,9 +73,10 @@ export const callId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'is not the id 
 /** The reason that a person gives for a decision. */
 export const reason = z
   .string()
-  // Nobody types these. In a reason they could only deceive its reader.
-  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'control characters are not allowed')
-  .refine((text) => utf8Bytes(text) <= LIMITS.reasonBytes, `over ${LIMITS.reasonBytes} bytes`)
+  .superRefine((text, ctx) => {
+    const message = reasonProblem(text);
+    if (message !== undefined) ctx.addIssue({ code: 'custom', message });
+  })
   .optional();
 
 /** The body of a message: by the contract's own schema, without what the session says, and with `required` fields. */

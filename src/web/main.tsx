@@ -10,6 +10,7 @@ import { InboxScreen } from './screens/inbox';
 import { StatsScreen } from './screens/stats';
 import { TurnScreen } from './screens/turn/turn';
 import { TurnsScreen } from './screens/turns';
+import { forgetTyped } from './typed';
 import { type AppContext, AppContextProvider, goTo, type Notice, Notices, useKeys, useRoute } from './ui/app';
 import { Text, visibleText } from './ui/text';
 import { Dialog, Nowhere, ThemeSwitch } from './ui/widgets';
@@ -32,12 +33,17 @@ function App(): JSX.Element {
   const { session, isOpen, problem } = state;
   const leave = useCallback(() => setState((last) => ({ ...last, isOpen: false, problem: ENDED })), []);
   if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
-  const out = (): void => void signOut().then(() => setState({ isOpen: false }));
+  const enter = (entered: Session): void => {
+    forgetTyped(entered.user);
+    setState({ session: entered, isOpen: true });
+  };
+  const out = (): void => {
+    forgetTyped();
+    void signOut().then(() => setState({ isOpen: false }));
+  };
   return (
     <>
-      {!isOpen && (
-        <SignInScreen problem={problem} enter={(entered) => setState({ session: entered, isOpen: true })} />
-      )}
+      {!isOpen && <SignInScreen problem={problem} enter={enter} />}
       {session !== undefined && (
         <div class="app" hidden={!isOpen} key={session.user}>
           <Page session={session} isOpen={isOpen} signedOut={leave} signOut={out} />
@@ -238,10 +244,11 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['a, then Enter', 'approve; what you changed is approved with the changes'],
   ['e', 'change the arguments'],
   ['d, then Ctrl+Enter', 'deny, with a reason'],
+  ['Ctrl+Enter in a changed field', 'approve with the changes'],
   ['1 … 9', 'tick or untick a hunk'],
   ['1, 2, 3', 'for a call in doubt: it happened, it did not, run it again'],
   ['u', 'the whole turn'],
-  ['Esc', 'back'],
+  ['Esc', 'leave a field; back'],
   ['g', 'the inbox'],
   ['t', 'turns'],
   ['s', 'stats'],

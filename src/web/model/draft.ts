@@ -1,19 +1,33 @@
 import { isObject, type Json, type JsonObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
 import { isExact, readJson, describeIssues } from '../../contract/read-json';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import type { Issue, JsonSchema } from '../../contract/tool';
 import { defined } from '../../contract/defined';
 import type { CallView } from '../../history/view-types';
 import type { ForkBody } from '../../server/api';
+import { alternativesOf, follow, variantOf } from './fields';
+import { plainWords, saysLess } from './limits';
 
 /** The path of a value in the arguments. */
 export type Path = readonly (string | number)[];
 
+/** Typed text that is not valid yet, and why. */
+export interface HalfTyped {
+  text: string;
+  problem: string;
+}
+
 /** Arguments that are being edited. */
 export interface ArgumentsDraft {
   value: JsonObject;
-  /** Typed text that is not valid yet, by pointer. The value has the last valid one. */
-  texts: Readonly<Record<string, string>>;
+  /** What is not valid yet, by pointer. The value has the last valid one. */
+  texts: Readonly<Record<string, HalfTyped>>;
+}
+
+/** Whether a person has typed anything that the arguments do not have. */
+export function isChanged({ value, texts }: ArgumentsDraft, from: JsonObject): boolean {
+  return Object.keys(texts).length > 0 || JSON.stringify(value) !== JSON.stringify(from);
 }
 
 /** The JSON pointer of a path, as in the issues of the schema. */
@@ -42,16 +56,25 @@ export function setAt(draft: ArgumentsDraft, path: Path, value: Json | undefined
 export function setText(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
   const read = readJson(text);
   const isWhole = path.length === 0;
-  if (!read.ok || (isWhole && !isObject(read.value))) return withText(draft, path, text);
+  if (!read.ok) return withText(draft, path, { text, problem: describeIssues(read.issues) });
+  if (isWhole && !isObject(read.value))
+    return withText(draft, path, { text, problem: 'has to be an object' });
   return setAt(draft, path, read.value);
 }
 
-/** The draft after a number was typed. A text that would become another number stays text, beside the last valid value. */
+/** The draft after a number was typed. Text that is not one, or would become another one, stays beside the last valid value. */
 export function setNumber(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
   const value = parseNumber(text);
-  return typeof value === 'string' && isNumber(value)
-    ? withText(draft, path, text)
-    : setAt(draft, path, value);
+  return typeof value === 'number'
+    ? setAt(draft, path, value)
+    : withText(draft, path, { text, problem: numberProblem(text) });
+}
+
+function numberProblem(text: string): string {
+  if (text.trim() === '') return 'has to be a number';
+  if (isNumber(text)) return 'cannot be kept exactly as a number';
+  const pointed = text.replace(',', '.');
+  return isNumber(pointed) ? `has to be a number with a point: ${pointed.trim()}` : 'has to be a number';
 }
 
 /** The typed number; the text itself when it is not a number, or would become another one. */
@@ -63,31 +86,82 @@ function isNumber(text: string): boolean {
   return /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
 }
 
-function withText(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
-  return { ...draft, texts: { ...draft.texts, [pointerOf(path)]: text } };
+function withText(draft: ArgumentsDraft, path: Path, typed: HalfTyped): ArgumentsDraft {
+  return { ...draft, texts: { ...draft.texts, [pointerOf(path)]: typed } };
 }
 
-/** All issues of a draft, by field. */
+/** What is wrong with a draft: one issue a field, so that there are as many as there are fields to correct. */
 export function issuesOf({ value, texts }: ArgumentsDraft, schema: JsonSchema | undefined): Issue[] {
-  const unparsed = Object.entries(texts).map(([path, text]) => ({ path, message: jsonProblem(path, text) }));
-  return [
-    ...unparsed,
-    ...(schema === undefined ? [] : checkSchema(schema, withDefaults(schema, value)).map(atField)),
-  ];
+  const unread = Object.entries(texts).map(([path, { problem }]) => ({ path, message: problem }));
+  return oneForEach([...unread, ...(schema === undefined ? [] : schemaIssues(schema, value))]);
 }
 
-function jsonProblem(path: string, text: string): string {
-  if (isNumber(text)) return path === '' ? 'has to be an object' : 'cannot be kept exactly as a number';
-  const read = readJson(text);
-  return read.ok ? 'has to be an object' : describeIssues(read.issues);
+function schemaIssues(schema: JsonSchema, value: JsonObject): Issue[] {
+  const whole = withDefaults(schema, value);
+  const issues = checkSchema(schema, whole);
+  if (issues.length === 0) return [];
+  const narrowed = checkSchema(narrowSchema(schema, whole), whole);
+  return fieldIssues(narrowed.length > 0 ? narrowed : issues);
+}
+
+/**
+ * The schema as it holds for one value: of alternatives only the one that the value is, so that a fault is said once, of
+ * what the person sees.
+ */
+function narrowSchema(root: JsonSchema, value: JsonObject): JsonSchema {
+  const { $defs, definitions } = root;
+  const narrowed = { ...defined({ $defs, definitions }), ...narrow(root, value, root) };
+  return isSchema(narrowed) ? narrowed : root;
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return isObject(value);
+}
+
+function narrow(given: unknown, value: Json, root: JsonSchema): Record<string, unknown> {
+  const schema = follow(given, { root });
+  const alternatives = alternativesOf(schema, root);
+  if (alternatives.length > 0) {
+    const fields = alternatives.map(({ field }) => field);
+    const one = alternatives[variantOf(fields, value)];
+    if (one === undefined) return schema;
+    const { anyOf: _, oneOf: __, type: ___, ...rest } = schema;
+    return { allOf: [narrow(rest, value, root), narrow(one.schema, value, root)] };
+  }
+  const { properties, items, prefixItems } = schema;
+  if (isObject(value) && isObject(properties)) {
+    const parts = Object.entries(properties).map(([name, property]) => {
+      const part = Object.hasOwn(value, name) ? value[name] : undefined;
+      return [name, part === undefined ? property : narrow(property, part, root)];
+    });
+    return { ...schema, properties: Object.fromEntries(parts) };
+  }
+  if (Array.isArray(value) && isObject(items) && prefixItems === undefined)
+    return { ...schema, prefixItems: value.map((item) => narrow(items, item, root)) };
+  return schema;
+}
+
+/** Issues as a form shows them: each at its field, one a field, in plain words. */
+export function fieldIssues(issues: readonly Issue[]): Issue[] {
+  const first = issues.filter(({ message }) => !saysLess(message));
+  const rest = issues.filter(({ message }) => saysLess(message));
+  return oneForEach([...first, ...rest].map(atField));
+}
+
+function oneForEach(issues: readonly Issue[]): Issue[] {
+  const first = new Map<string, Issue>();
+  for (const issue of issues) if (!first.has(issue.path)) first.set(issue.path, issue);
+  return [...first.values()];
 }
 
 const MISSING = /required property "(.+)"/;
 
 /** A missing property is an issue of its own field, not of the object around it. */
-export function atField(issue: Issue): Issue {
-  const name = MISSING.exec(issue.message)?.[1];
-  return name === undefined ? issue : { path: `${issue.path}${pointerOf([name])}`, message: 'is required' };
+function atField({ path, message }: Issue): Issue {
+  const name = MISSING.exec(message)?.[1];
+  return name === undefined
+    ? { path, message: plainWords(message) }
+    : { path: `${path}${pointerOf([name])}`, message: 'is required' };
 }
 
 /** The issues of one path, without those below it. */
@@ -96,7 +170,15 @@ export function issuesAt(issues: readonly Issue[], path: Path): Issue[] {
   return issues.filter((issue) => issue.path === pointer);
 }
 
-function textsOutside(texts: ArgumentsDraft['texts'], pointer: string): Record<string, string> {
+/** The issues of one path and of all below it; their paths go on from there. */
+export function issuesWithin(issues: readonly Issue[], path: Path): Issue[] {
+  const pointer = pointerOf(path);
+  return issues
+    .filter((issue) => issue.path === pointer || issue.path.startsWith(`${pointer}/`))
+    .map((issue) => ({ ...issue, path: issue.path.slice(pointer.length) }));
+}
+
+function textsOutside(texts: ArgumentsDraft['texts'], pointer: string): ArgumentsDraft['texts'] {
   const outside = Object.entries(texts).filter(
     ([path]) => path !== '' && path !== pointer && !path.startsWith(`${pointer}/`),
   );
@@ -138,6 +220,12 @@ export const WAY_LABELS: Readonly<Record<Way, string>> = {
   denied: 'it had been denied',
   reply: 'the model had answered instead',
   same: 'nothing were different, except the model below',
+};
+
+/** What a person writes for a fork. */
+export const WAY_TEXTS = {
+  reason: { label: 'Reason, which the model reads', mostBytes: LIMITS.reasonBytes },
+  reply: { label: "The model's answer; the turn ends with it", mostBytes: LIMITS.outputBytes },
 };
 
 /** A fork that a person puts together. */

@@ -1,9 +1,12 @@
 import { defined } from '../../contract/defined';
 import { isObject, type Json, type JsonObject } from '../../contract/json';
+import { findReference } from '../../contract/schema/reference';
+import { limitsOf } from './limits';
 
-/** The kind of input for a value. `json` fits every schema. */
+/** The kind of input for a value. `nothing` is null; a `union` is one of several kinds; `json` fits every schema. */
 export type FieldKind =
-  'text' | 'lines' | 'number' | 'integer' | 'boolean' | 'choice' | 'list' | 'object' | 'json';
+  | ('text' | 'lines' | 'date' | 'number' | 'integer' | 'boolean' | 'choice' | 'nothing')
+  | ('list' | 'object' | 'union' | 'json');
 
 /** How one value of the arguments is edited. */
 export interface Field {
@@ -18,6 +21,12 @@ export interface Field {
   fields?: { name: string; field: Field }[];
   /** With `list`: how each item is edited. */
   item?: Field;
+  /** With `union`: what the value may be. Each label says which it is. */
+  variants?: Field[];
+  /** What the value has to hold to, in words. */
+  limits?: string;
+  /** The most characters of a text, where the schema says it. */
+  mostCharacters?: number;
   /** The value that a new one starts with. */
   initial: Json;
 }
@@ -27,23 +36,31 @@ interface SchemaPosition {
   name: string;
   required: boolean;
   depth: number;
+  /** How many fields the form may have still. */
+  budget: { left: number };
 }
 
-/** Deeper values are edited as JSON, because a schema may contain itself. */
+/** Deeper values, and those after this many, are edited as JSON, because a schema may contain itself. */
 const MOST_LEVELS = 8;
+const MOST_FIELDS = 500;
 
-/** The form of a tool's arguments. Values that the schema does not name, and schemas that a form cannot show, become JSON. */
+function positionOf(root: JsonObject): SchemaPosition {
+  return { root, name: '', required: true, depth: 0, budget: { left: MOST_FIELDS } };
+}
+
+/** The form of a tool's arguments. Schemas that a form cannot show become JSON. */
 export function formOf(schema: JsonObject | undefined, value: JsonObject): Field {
   const root = schema ?? {};
-  const field = fieldOf(root, { root, name: '', required: true, depth: 0 });
-  if (field.kind === 'object') return withUnnamed(field, value);
+  const field = fieldOf(root, positionOf(root));
+  if (field.kind === 'object' || field.kind === 'union') return field;
   return withUnnamed({ kind: 'object', label: '', required: true, fields: [], initial: {} }, value);
 }
 
-function withUnnamed(form: Field, value: JsonObject): Field {
+/** An object with the values that its schema does not name, each as JSON: a form shows all there is. */
+export function withUnnamed(form: Field, value: Json | undefined): Field {
   const fields = form.fields ?? [];
   const known = new Set(fields.map(({ name }) => name));
-  const unnamed = Object.keys(value).filter((name) => !known.has(name));
+  const unnamed = isObject(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
   return { ...form, fields: [...fields, ...unnamed.map((name) => ({ name, field: jsonField(name) }))] };
 }
 
@@ -54,15 +71,15 @@ function jsonField(name: string): Field {
 function fieldOf(given: unknown, place: SchemaPosition): Field {
   const schema = follow(given, place);
   const { title, description } = schema;
-  const shape =
-    place.depth > MOST_LEVELS ? ({ kind: 'json', initial: null } as const) : shapeOf(schema, place);
+  const isOver = place.depth > MOST_LEVELS || --place.budget.left < 0;
+  const shape = isOver ? ({ kind: 'json', initial: null } as const) : shapeOf(schema, place);
   const initial = isJson(schema['default']) ? schema['default'] : shape.initial;
   return {
     ...shape,
     label: textOf(title) ?? place.name,
     required: place.required,
     initial,
-    ...defined({ description: textOf(description) }),
+    ...defined({ description: textOf(description), limits: limitsOf(schema) }),
   };
 }
 
@@ -71,19 +88,24 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-type Shape = Pick<Field, 'kind' | 'initial' | 'options' | 'fields' | 'item'>;
+type Shape = Pick<Field, 'kind' | 'initial' | 'options' | 'fields' | 'item' | 'variants' | 'mostCharacters'>;
 
 function shapeOf(schema: Record<string, unknown>, place: SchemaPosition): Shape {
   const { enum: options, const: only, type } = schema;
   if (Array.isArray(options) && options.every(isJson))
     return { kind: 'choice', options, initial: options[0] ?? null };
-  if (isJson(only)) return { kind: 'choice', options: [only], initial: only };
-  switch (type) {
+  if (only !== undefined && only !== null && isJson(only))
+    return { kind: 'choice', options: [only], initial: only };
+  if (type === 'null' || only === null) return { kind: 'nothing', initial: null };
+  const branches = schema['properties'] === undefined ? branchesOf(schema, place) : [];
+  if (branches.length > 0) return unionShape(branches, place);
+  const kind: unknown = type ?? (isObject(schema['properties']) && 'object');
+  switch (kind) {
     case 'string':
-      return { kind: isLong(schema) ? 'lines' : 'text', initial: '' };
+      return textShape(schema);
     case 'number':
     case 'integer':
-      return { kind: type, initial: typeof schema['minimum'] === 'number' ? schema['minimum'] : 0 };
+      return { kind, initial: firstNumber(schema) };
     case 'boolean':
       return { kind: 'boolean', initial: false };
     case 'array':
@@ -93,6 +115,146 @@ function shapeOf(schema: Record<string, unknown>, place: SchemaPosition): Shape 
     default:
       return { kind: 'json', initial: null };
   }
+}
+
+function textShape(schema: Record<string, unknown>): Shape {
+  const most = schema['maxLength'];
+  const kind = schema['format'] === 'date' ? 'date' : isLong(schema) ? 'lines' : 'text';
+  return { kind, initial: '', ...defined({ mostCharacters: typeof most === 'number' ? most : undefined }) };
+}
+
+function firstNumber({ minimum }: Record<string, unknown>): number {
+  return typeof minimum === 'number' && Math.abs(minimum) < Number.MAX_SAFE_INTEGER ? minimum : 0;
+}
+
+/** The schemas of which a value has to fit one, those inside of another such choice too; empty where there is no choice. */
+function branchesOf(schema: Record<string, unknown>, place: SchemaPosition): Record<string, unknown>[] {
+  const { anyOf, oneOf, type } = schema;
+  const given = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
+  if (given === undefined)
+    return Array.isArray(type) && type.length > 1 ? type.map((one) => ({ ...schema, type: one })) : [];
+  return given.flatMap((one) => {
+    const branch = follow(one, place);
+    const isOver = place.depth > MOST_LEVELS || --place.budget.left < 0;
+    const inner = isOver ? [] : branchesOf(branch, { ...place, depth: place.depth + 1 });
+    return inner.length === 0 ? [branch] : inner;
+  });
+}
+
+/** One of several. Where each is a fixed value there is only one choice to make. */
+function unionShape(branches: readonly Record<string, unknown>[], place: SchemaPosition): Shape {
+  const below = { ...place, name: '', depth: place.depth + 1 };
+  const variants = branches.map((branch) => fieldOf(branch, below));
+  const initial = variants[0]?.initial ?? null;
+  const options = variants.flatMap(({ kind, options = [null] }) =>
+    kind === 'choice' || kind === 'nothing' ? options : [],
+  );
+  if (variants.every(({ kind }) => kind === 'choice' || kind === 'nothing'))
+    return { kind: 'choice', options, initial };
+  return { kind: 'union', variants: distinct(variants), initial };
+}
+
+const KIND_LABELS: Readonly<Partial<Record<FieldKind, string>>> = {
+  date: 'a date',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'yes or no',
+  nothing: 'nothing',
+  list: 'a list',
+  object: 'an object',
+  json: 'JSON',
+};
+
+/** Variants whose labels differ: by what they have to hold to, or by their place. */
+function distinct(variants: readonly Field[]): Field[] {
+  const isAlone = (label: string, all: readonly string[]): boolean =>
+    all.indexOf(label) === all.lastIndexOf(label);
+  const named = variants.map((variant) => ({ ...variant, label: variantLabel(variant) }));
+  const kinds = named.map(({ label }) => label);
+  const labels = named.map(({ label, limits = label }) => (isAlone(label, kinds) ? label : limits));
+  return named.map((variant, index) => {
+    const label = labels[index] ?? '';
+    return { ...variant, label: isAlone(label, labels) ? label : `${label} (${index + 1})` };
+  });
+}
+
+/** Which of several a variant is: its title, the fixed values that it alone has, or its kind. */
+function variantLabel({ label, kind, options = [], fields = [] }: Field): string {
+  if (label !== '') return label;
+  const fixed = fields.flatMap(({ field }) => (isFixed(field) ? (field.options ?? []) : []));
+  const values = kind === 'choice' ? options.slice(0, 3) : fixed;
+  if (values.length > 0)
+    return values.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(', ');
+  if (kind === 'object' && fields.length > 0)
+    return `with ${fields
+      .map(({ name }) => name)
+      .slice(0, 3)
+      .join(', ')}`;
+  return KIND_LABELS[kind] ?? 'text';
+}
+
+function isFixed({ kind, options = [] }: Field): boolean {
+  return kind === 'choice' && options.length === 1;
+}
+
+/** The variant that a value is, by its index: the one it fits best, or the chosen one where it fits that too. -1: none. */
+export function variantOf(variants: readonly Field[], value: Json | undefined, chosen = -1): number {
+  const fits = variants.map((variant) => fitOf(variant, value));
+  if ((fits[chosen] ?? 0) > 0) return chosen;
+  const best = Math.max(0, ...fits);
+  return best === 0 ? -1 : fits.indexOf(best);
+}
+
+/** How well a value fits a field; 0: not at all. */
+function fitOf(field: Field, value: Json | undefined): number {
+  if (value === undefined) return 0;
+  switch (field.kind) {
+    case 'nothing':
+      return value === null ? 2 : 0;
+    case 'choice':
+      return (field.options ?? []).some((option) => JSON.stringify(option) === JSON.stringify(value)) ? 3 : 0;
+    case 'boolean':
+      return typeof value === 'boolean' ? 2 : 0;
+    case 'text':
+    case 'lines':
+    case 'date':
+      return typeof value === 'string' ? 2 : 0;
+    case 'integer':
+    case 'number':
+      if (typeof value !== 'number') return 0;
+      return field.kind === 'number' ? 1 : Number.isInteger(value) ? 2 : 0.5;
+    case 'list':
+      if (!Array.isArray(value)) return 0;
+      return value.length === 0 || field.item === undefined ? 1 : Math.max(0.1, fitOf(field.item, value[0]));
+    case 'object':
+      return isObject(value) ? objectFit(field, value) : 0;
+    case 'union':
+      return Math.max(0, ...(field.variants ?? []).map((variant) => fitOf(variant, value)));
+    case 'json':
+      return 0.01;
+  }
+}
+
+/** An object with another fixed value is another variant; else the one that has most in common. */
+function objectFit({ fields = [] }: Field, value: JsonObject): number {
+  let score = 0;
+  for (const { name, field } of fields) {
+    const isThere = Object.hasOwn(value, name);
+    const fits = isThere && fitOf(field, value[name]) > 0;
+    if (isThere && !fits && isFixed(field)) return 0;
+    score += fits ? 1 : isThere || field.required ? -1 : 0;
+  }
+  const unnamed = Object.keys(value).filter((name) => !fields.some((one) => one.name === name));
+  return Math.max(0.1, 1 + (score - unnamed.length) / (1 + fields.length + unnamed.length));
+}
+
+/** The alternatives of a schema that leaves a choice: each with the field that edits it. */
+export function alternativesOf(
+  schema: Record<string, unknown>,
+  root: JsonObject,
+): { schema: Record<string, unknown>; field: Field }[] {
+  const place = positionOf(root);
+  return branchesOf(schema, place).map((branch) => ({ schema: branch, field: fieldOf(branch, place) }));
 }
 
 function listShape(schema: Record<string, unknown>, place: SchemaPosition): Shape {
@@ -125,20 +287,15 @@ function isLong({ maxLength, format, contentMediaType }: Record<string, unknown>
 }
 
 /** Follows references within the schema; a broken or circular one gives an empty schema. */
-function follow(given: unknown, { root }: SchemaPosition): Record<string, unknown> {
+export function follow(given: unknown, { root }: Pick<SchemaPosition, 'root'>): Record<string, unknown> {
   let schema = given;
   for (let hops = 0; hops < MOST_LEVELS; hops++) {
     if (!isObject(schema)) return {};
     const ref = schema['$ref'];
     if (typeof ref !== 'string') return schema;
-    schema = ref.startsWith('#/') ? ref.slice(2).split('/').reduce(stepInto, root) : {};
+    schema = findReference(root, ref);
   }
   return {};
-}
-
-function stepInto(at: unknown, part: string): unknown {
-  const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-  return isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
 }
 
 function isJson(value: unknown): value is Json {

@@ -3,6 +3,7 @@ import type { Safety } from '../../contract/tool';
 import type { ApiError } from '../../server/api';
 import type { StretchKind } from './timeline';
 import { dateTime, expiry } from '../../contract/text/times';
+import { utf8Bytes } from '../../contract/transcript';
 
 export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
   safe: 'runs without a decision',
@@ -45,6 +46,15 @@ export function refusalText({ code, message, standing }: Refused): string {
 export function errorText({ message, hint }: ApiError): string {
   if (hint === undefined) return message;
   return message.endsWith('.') ? `${message} ${hint}` : `${message}; ${hint}`;
+}
+
+/** How much of a limit a text takes, in bytes as the server counts; empty while it is far from it. */
+export function byteNote(text: string, most: number): { text: string; isOver: boolean } {
+  const bytes = utf8Bytes(text.trim());
+  if (bytes <= most * 0.75) return { text: '', isOver: false };
+  const count = `${bytes.toLocaleString('en')} of ${most.toLocaleString('en')} bytes`;
+  const isOver = bytes > most;
+  return { isOver, text: isOver ? `${count}: make it shorter. A letter such as é takes two bytes.` : count };
 }
 
 const SECOND = 1000;

@@ -5,6 +5,7 @@ import { serverNow } from '../stream';
 import { askSession, NOT_SENT, type Reply } from '../http';
 import type { LiveInbox } from '../live';
 import { hrefOf, parseRoute, type Route } from '../model/route';
+import { keepTyped, loadTyped } from '../typed';
 import { Text } from './text';
 
 /** A line shown to the person, with an optional link. */
@@ -118,6 +119,38 @@ export function useRoute(): Route {
     return () => removeEventListener('hashchange', take);
   }, []);
   return route;
+}
+
+interface Kept<T> {
+  value: T;
+  change: (part: Partial<T>) => void;
+  forget: () => void;
+}
+
+/** A state that outlives its screen and a reload of the page, for this user in this tab; `read` checks what was left. */
+export function useKept<T extends object>(
+  name: string,
+  initial: T,
+  read: (value: unknown) => T | undefined,
+): Kept<T> {
+  const { user } = useAppContext().session;
+  const [value, setValue] = useState(() => read(loadTyped(user, name)) ?? initial);
+  const last = useRef(value);
+  const set = (next: T): void => {
+    last.current = next;
+    setValue(next);
+  };
+  return {
+    value,
+    change: (part) => {
+      set({ ...last.current, ...part });
+      keepTyped(user, name, last.current);
+    },
+    forget: () => {
+      set(initial);
+      keepTyped(user, name, undefined);
+    },
+  };
 }
 
 /** Goes to a route. */

@@ -2,11 +2,13 @@ import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../src/contract/json';
 import {
   type ArgumentsDraft,
-  atField,
   draftFor,
+  fieldIssues,
   type ForkDraft,
   issuesAt,
+  isChanged,
   issuesOf,
+  issuesWithin,
   parseNumber,
   type Path,
   pointerOf,
@@ -21,6 +23,7 @@ import {
 import type { CallView } from '../../../src/history/view-types';
 
 const draft = (value: JsonObject, texts = {}): ArgumentsDraft => ({ value, texts });
+const half = (text: string, problem = 'is not whole') => ({ text, problem });
 
 const CASES: [string, JsonObject, Path, Json | undefined, JsonObject][] = [
   ['a leaf', { a: 1, b: 2 }, ['a'], 3, { a: 3, b: 2 }],
@@ -57,12 +60,12 @@ it('reads back what it set, and leaves the rest', () => {
 
 describe('typing JSON', () => {
   it('takes it when it is JSON', () => {
-    expect(setText(draft({ a: 1 }, { '/a': '{' }), ['a'], '{"b":2}')).toEqual(draft({ a: { b: 2 } }));
+    expect(setText(draft({ a: 1 }, { '/a': half('{') }), ['a'], '{"b":2}')).toEqual(draft({ a: { b: 2 } }));
   });
 
   it('keeps the last good value and says so until then', () => {
     const typed = setText(draft({ a: 1 }), ['a'], '{"b":');
-    expect(typed).toEqual(draft({ a: 1 }, { '/a': '{"b":' }));
+    expect(typed).toEqual(draft({ a: 1 }, { '/a': half('{"b":', expect.stringContaining('not JSON')) }));
     expect(issuesOf(typed, undefined)).toEqual([
       { path: '/a', message: expect.stringContaining('this is not JSON') },
     ]);
@@ -74,8 +77,8 @@ describe('typing JSON', () => {
   });
 
   it('forgets what was typed below a place that gets another value', () => {
-    const typed = draft({ a: { b: 1 } }, { '/a/b': '{', '/ab': '{' });
-    expect(setAt(typed, ['a'], 1).texts).toEqual({ '/ab': '{' });
+    const typed = draft({ a: { b: 1 } }, { '/a/b': half('{'), '/ab': half('{') });
+    expect(setAt(typed, ['a'], 1).texts).toEqual({ '/ab': half('{') });
   });
 
   it.each([
@@ -83,7 +86,7 @@ describe('typing JSON', () => {
     ['half of it', '{', /not JSON/],
     ['a number that is too large', '[1e999]', /^\/0: this number is too large/],
     ['a number that would become another', '{"b":9007199254740993}', /^\/b: .* become 9007199254740992;/],
-    ['such a number alone', '9007199254740993', /cannot be kept exactly/],
+    ['such a number alone', '9007199254740993', /would become 9007199254740992/],
     ['a key __proto__', '{"__proto__":1}', /^\/__proto__: .*not allowed/],
     ['a key that is there twice', '{"b":{"c":1,"c":2}}', /^\/b\/c: .*twice/],
     ['half a character', '"\\ud800"', /half a character/],
@@ -97,17 +100,28 @@ describe('typing JSON', () => {
 
 describe('typing a number', () => {
   it('takes one that stays what was typed', () => {
-    expect(setNumber(draft({ a: 1 }, { '/a': '9007199254740993' }), ['a'], '2.50')).toEqual(
+    expect(setNumber(draft({ a: 1 }, { '/a': half('9007199254740993') }), ['a'], '2.50')).toEqual(
       draft({ a: 2.5 }),
     );
   });
 
   it('keeps the last good value beside one that would become another, and says so', () => {
     const typed = setNumber(draft({ a: 1 }), ['a'], '0.1000000000000000055');
-    expect(typed).toEqual(draft({ a: 1 }, { '/a': '0.1000000000000000055' }));
+    expect(typed.value).toEqual({ a: 1 });
+    expect(typed.texts['/a']?.text).toBe('0.1000000000000000055');
     expect(issuesOf(typed, undefined)).toEqual([
       { path: '/a', message: 'cannot be kept exactly as a number' },
     ]);
+  });
+
+  it.each([
+    ['', 'has to be a number'],
+    ['12a', 'has to be a number'],
+    ['12,5', 'has to be a number with a point: 12.5'],
+  ])('says of %j that it %s', (text, message) => {
+    const typed = setNumber(draft({ a: 1 }), ['a'], text);
+    expect(typed.value).toEqual({ a: 1 });
+    expect(issuesOf(typed, undefined)).toEqual([{ path: '/a', message }]);
   });
 });
 
@@ -169,8 +183,79 @@ describe('mistakes', () => {
   });
 
   it('leave others as they are', () => {
-    expect(atField({ path: '/a', message: 'is too long' })).toEqual({ path: '/a', message: 'is too long' });
+    const other = [{ path: '/a', message: 'is too long' }];
+    expect(fieldIssues(other)).toEqual(other);
   });
+
+  const card = {
+    type: 'object',
+    required: ['type', 'number'],
+    properties: { type: { const: 'card' }, number: { type: 'string', minLength: 4 } },
+  };
+  const bank = {
+    type: 'object',
+    required: ['type', 'iban', 'bic'],
+    properties: { type: { const: 'bank' }, iban: { type: 'string' }, bic: { type: 'string' } },
+  };
+  const wide = {
+    type: 'object',
+    required: ['day', 'mail', 'pay', 'note', 'parts', 'x y'],
+    properties: {
+      day: { type: 'string', format: 'date', pattern: '^\\d{4}-\\d\\d-\\d\\d$' },
+      mail: { type: 'string', format: 'email', pattern: '^[a-z]+@[a-z.]+$' },
+      pay: { oneOf: [card, bank] },
+      note: { anyOf: [{ type: 'string', maxLength: 3 }, { type: 'null' }] },
+      parts: { type: 'array', items: { anyOf: [card, { $ref: '#/$defs/count' }] } },
+      'x y': { type: ['integer', 'null'] },
+      whole: { enum: ['a', 'b'] },
+    },
+    $defs: { count: { type: 'integer', minimum: 1 } },
+  };
+
+  it('are one a field, in plain words, of the kind that the value is', () => {
+    const value = {
+      ...{ day: '22.11.', mail: 'a', pay: { type: 'card', number: '4' }, note: 'long' },
+      ...{ parts: [0, { type: 'card', number: '' }, 5], 'x y': 'z', whole: 'c' },
+    };
+    expect(issuesOf(draft(value), wide)).toEqual([
+      { path: '/day', message: 'has to be a date, such as 2026-11-22' },
+      { path: '/mail', message: 'has to be an e-mail address' },
+      { path: '/pay/number', message: 'is too short: 1 of at least 4 characters' },
+      { path: '/note', message: 'is too long: 4 of at most 3 characters' },
+      { path: '/parts/0', message: '0 is less than 1.' },
+      { path: '/parts/1/number', message: 'must not be empty' },
+      { path: '/x y', message: 'has to be a whole number or nothing' },
+      { path: '/whole', message: 'has to be one of "a","b"' },
+    ]);
+  });
+
+  it('of a value that is none of the kinds are one', () => {
+    const value = { day: '2026-11-22', mail: 'a@b.c', pay: true, note: null, parts: [], 'x y': null };
+    expect(issuesOf(draft(value), wide)).toEqual([
+      { path: '/pay', message: expect.stringContaining('exactly one') },
+    ]);
+    expect(issuesOf(draft({ ...value, pay: { type: 'bank', iban: '', bic: '' } }), wide)).toEqual([]);
+  });
+
+  it('below a value that is edited as JSON name where they are', () => {
+    const issues = [
+      { path: '/a/b/0', message: 'x' },
+      { path: '/ab', message: 'y' },
+      { path: '/a', message: 'z' },
+    ];
+    expect(issuesWithin(issues, ['a'])).toEqual([
+      { path: '/b/0', message: 'x' },
+      { path: '', message: 'z' },
+    ]);
+  });
+});
+
+it.each([
+  ['nothing', draft({ a: 1 }), false],
+  ['a value', draft({ a: 2 }), true],
+  ['half a value', draft({ a: 1 }, { '/a': half('2x') }), true],
+])('tells whether %s was typed', (_, typed, expected) => {
+  expect(isChanged(typed, { a: 1 })).toBe(expected);
 });
 
 describe('a fork', () => {
@@ -179,7 +264,7 @@ describe('a fork', () => {
     JSON.parse(JSON.stringify({ callId: '2.1', tool: 'pay', effective: { amount: 5 }, ...more }));
   const asked = call({ request: { schema } });
   const draft = (more: Partial<ForkDraft> = {}): ForkDraft => ({ ...draftFor(asked), ...more });
-  const typed = { value: { amount: 5 }, texts: { '': '{' } };
+  const typed = { value: { amount: 5 }, texts: { '': half('{') } };
 
   it('begins with what ran, dry, and with the model of the agent', () => {
     expect(toForkBody('2.1', draftFor(asked))).toEqual({

@@ -3,9 +3,9 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import type { CallPhase, CallView } from '../../../history/view-types';
 import { readCall, sendResolution } from '../../http';
-import { goTo, useAppContext, useKeys, useNow } from '../../ui/app';
+import { goTo, useAppContext, useKept, useKeys, useNow } from '../../ui/app';
 import { RequestPanel } from './request';
-import { type DecidingProps, type PanelProps, useSend } from './decide';
+import { type DecidingProps, type KeptTyped, type PanelProps, useSend } from './decide';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { allowedBy, keyOfStart } from '../../../history/view';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
@@ -14,8 +14,10 @@ import { dateTime, relative } from '../../../contract/text/times';
 import { describeProgress } from '../../../history/labels';
 import type { InDoubtOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
+import { ANSWERS, Choice, LeftOver, whatHappened } from './edit';
+import { LIMITS } from '../../../contract/limits';
+import { NOTHING_TYPED, readTyped } from '../../typed';
 import { Text } from '../../ui/text';
-import { Key } from '../../ui/widgets';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
 /** Phases that end soon without a person, if a worker runs. */
@@ -32,19 +34,20 @@ interface CallPanelProps {
 /** One call as it is now: a request to decide, a call in doubt to resolve, or how it ended. */
 export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Element {
   const { details, refresh, problem } = useCall(turn, callId);
+  const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED, readTyped);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
   const call = details?.view.calls.find((one) => one.callId === callId);
   if (problem !== undefined) return <h1 class="empty problem">{problem}</h1>;
   if (details === undefined) return <h1 class="empty">Reading the request …</h1>;
   if (call === undefined) return <h1 class="empty">This turn has no call {callId}.</h1>;
-  return <Panel {...{ details, call, refresh, decided }} />;
+  return <Panel {...{ details, call, refresh, decided, typed, ...kept }} />;
 }
 
 /** The key of a panel is what it shows: when that changes, a new panel starts empty. */
-function Panel({ details, call, refresh, decided }: PanelProps): JSX.Element {
-  const [reason, setReason] = useState('');
+function Panel(props: PanelProps & KeptTyped): JSX.Element {
+  const { call } = props;
   const [refusal, setRefusal] = useState<string>();
-  const shared = { details, call, reason, setReason, refresh, decided, refusal, setRefusal };
+  const shared = { ...props, refusal, setRefusal };
   if (call.phase === 'requested' && call.request !== undefined) {
     const { callKey, seenDigest, eventId } = call.request;
     return <RequestPanel key={`${callKey}/${seenDigest}/${eventId}`} request={call.request} {...shared} />;
@@ -52,7 +55,7 @@ function Panel({ details, call, refresh, decided }: PanelProps): JSX.Element {
   if (call.phase === 'in_doubt' && call.doubt !== undefined) {
     return <DoubtPanel key={call.doubt.eventId} doubt={call.doubt} {...shared} />;
   }
-  return <ClosedPanel details={details} call={call} refusal={refusal} next={decided} />;
+  return <ClosedPanel {...shared} />;
 }
 
 function useCall(
@@ -81,15 +84,8 @@ function useCall(
   return { ...state, refresh };
 }
 
-interface ClosedProps {
-  details: CallDetails;
-  call: CallView;
-  refusal: string | undefined;
-  next: () => void;
-}
-
 /** A call that does not wait: who decided, what ran, and its result. */
-function ClosedPanel({ details, call, refusal, next }: ClosedProps): JSX.Element {
+function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: DecidingProps): JSX.Element {
   return (
     <article class="call" aria-label={`Call ${call.callId}`}>
       <CallHead view={details.view} call={call}>
@@ -99,6 +95,7 @@ function ClosedPanel({ details, call, refusal, next }: ClosedProps): JSX.Element
             A worker makes the new preview. It comes here to be approved; nothing runs before that.
           </p>
         )}
+        <LeftOver typed={typed} what={whatHappened(call)} drop={forget} />
       </CallHead>
       <h2 class="sr-only">Outcome</h2>
       <Outcome call={call} />
@@ -122,11 +119,16 @@ type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
 
 /** A call that was started and whose outcome is unknown: what is known, and the three answers. */
 function DoubtPanel(props: DoubtProps): JSX.Element {
-  const { details, call, doubt, refusal } = props;
+  const { details, call, doubt, refusal, typed, change } = props;
   return (
     <article class="call" aria-label={`Call in doubt ${call.callId}`}>
       <CallHead view={details.view} call={call}>
         <Refusal text={refusal} />
+        <LeftOver
+          typed={{ ...NOTHING_TYPED, reason: typed.reason, args: typed.args }}
+          what={whatHappened(call)}
+          drop={() => change({ reason: '', args: undefined })}
+        />
         <div class="banner ask">
           <p>
             <strong>It was started, and nobody knows whether it happened.</strong> <Text of={doubt.message} />
@@ -201,32 +203,13 @@ function When({ at }: { at: string }): JSX.Element {
   );
 }
 
-const ANSWERS: Readonly<Record<ResolutionKind, { title: string; does: string; send: string }>> = {
-  happened: {
-    title: 'It happened',
-    does: 'The turn goes on with what you say it returned. Nothing runs.',
-    send: 'Say that it happened',
-  },
-  'did-not': {
-    title: 'It did not happen',
-    does: 'The model reads that it failed and goes on from there. Nothing runs.',
-    send: 'Say that it did not',
-  },
-  'run-again': {
-    title: 'Run it again',
-    does: 'It is started once more with the same arguments. If it did happen before, it then happens twice.',
-    send: 'Run it again',
-  },
-};
-
 /** The person chooses an answer, then sends it. None is chosen at first. */
 function Answers(props: DoubtProps): JSX.Element {
-  const { doubt, reason, setReason } = props;
+  const { doubt, typed, change } = props;
+  const { answer: chosen, content, how } = typed;
   const { isSending, send } = useSend(props, sendResolution);
-  const [chosen, setChosen] = useState<ResolutionKind>();
-  const [content, setContent] = useState('');
   const choose = (kind: ResolutionKind): void => {
-    setChosen(kind);
+    change({ answer: kind });
     document.getElementById(`answer-${kind}`)?.focus();
   };
   useKeys(Object.fromEntries(RESOLUTIONS.map((kind, index) => [String(index + 1), () => choose(kind)])));
@@ -235,7 +218,7 @@ function Answers(props: DoubtProps): JSX.Element {
     if (chosen === undefined || isSending) return;
     const returned = (chosen === 'happened' && content) || undefined;
     const { callId, callKey } = doubt;
-    const more = defined({ reason: reason.trim() || undefined, content: returned });
+    const more = defined({ reason: how.trim() || undefined, content: returned });
     void send({ callId, callKey, resolution: chosen, ...more }, `${ANSWERS[chosen].title}: ${doubt.summary}`);
   };
   return (
@@ -254,11 +237,12 @@ function Answers(props: DoubtProps): JSX.Element {
           label="What it returned, as far as you know"
           rows={1}
           text={content}
-          setText={setContent}
+          setText={(content) => change({ content })}
+          mostBytes={LIMITS.outputBytes}
         />
       )}
       {chosen !== undefined && (
-        <LinesInput id="reason" label="How you know" rows={1} text={reason} setText={setReason} />
+        <LinesInput id="reason" label="How you know" rows={1} text={how} setText={(how) => change({ how })} />
       )}
       <button
         class={`button ${chosen === 'run-again' ? 'danger' : 'primary'}`}
@@ -268,30 +252,5 @@ function Answers(props: DoubtProps): JSX.Element {
         {chosen === undefined ? 'Choose one' : ANSWERS[chosen].send}
       </button>
     </form>
-  );
-}
-
-interface ChoiceProps {
-  kind: ResolutionKind;
-  index: number;
-  isChosen: boolean;
-  choose: (kind: ResolutionKind) => void;
-}
-
-function Choice({ kind, index, isChosen, choose }: ChoiceProps): JSX.Element {
-  return (
-    <label class={`answer${isChosen ? ' chosen' : ''}`}>
-      <input
-        id={`answer-${kind}`}
-        type="radio"
-        name="resolution"
-        checked={isChosen}
-        onChange={() => choose(kind)}
-      />
-      <span>
-        <strong>{ANSWERS[kind].title}</strong> <Key of={String(index + 1)} />
-        <span class="does">{ANSWERS[kind].does}</span>
-      </span>
-    </label>
   );
 }

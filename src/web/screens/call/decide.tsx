@@ -6,19 +6,23 @@ import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
 import type { Answer, CallDetails } from '../../../server/api';
 import { type Choice, decisionText, hunkIds, spokenWhy, toDecision, whyNot } from '../../model/review';
-import { type ArgumentsDraft, atField, issuesOf } from '../../model/draft';
+import { type ArgumentsDraft, fieldIssues, isChanged, issuesOf } from '../../model/draft';
 import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/text';
-import { hasKeyboard, type Notice, useAppContext, useCareful, useKeys, useNow } from '../../ui/app';
+import { type Notice, useAppContext, useCareful, useKeys, useNow } from '../../ui/app';
 import { Key } from '../../ui/widgets';
 import type { CallView } from '../../../history/view-types';
 import { newDecisionId, type Reply, sendDecision } from '../../http';
-import { refusalText } from '../../model/labels';
+import { byteNote, refusalText } from '../../model/labels';
+import { LIMITS } from '../../../contract/limits';
+import type { Typed } from '../../typed';
+import { Reason } from './edit';
 
 /** The state of a review: edits, hunks, what was seen, and what still prevents an approval. */
-export function useReview(request: RequestOpened, details: CallDetails, reason: string) {
-  const edit = useEdit(request, details);
-  const hunks = useHunks(request);
+export function useReview(request: RequestOpened, details: CallDetails, kept: KeptTyped) {
+  const edit = useEdit(request, details, kept);
+  const hunks = useHunks(request, kept);
+  const { reason } = kept.typed;
   const [unseen, setUnseen] = useState<Unseen>({ count: 1, next: () => undefined });
   const [isConfirmed, confirm] = useState(false);
   const deceiving = useMemo(() => deceivingIn(request), [request]);
@@ -53,19 +57,21 @@ export function useReview(request: RequestOpened, details: CallDetails, reason: 
 export type Review = ReturnType<typeof useReview>;
 
 /** The arguments while they are edited; `draft` is undefined until then. */
-function useEdit(request: RequestOpened, { schema }: CallDetails) {
-  const [draft, setDraft] = useState<ArgumentsDraft>();
+function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, change }: KeptTyped) {
+  const { arguments: from, seenDigest: seen } = request;
   const [refused, setRefused] = useState<readonly Issue[]>([]);
+  const draft = typed.args?.seen === seen ? typed.args.draft : undefined;
   const set = (next: ArgumentsDraft | undefined): void => {
-    setDraft(next);
+    change({ args: next && { draft: next, from, seen } });
     setRefused([]);
   };
-  const isEdited = draft !== undefined && JSON.stringify(draft.value) !== JSON.stringify(request.arguments);
+  const isEdited = draft !== undefined && JSON.stringify(draft.value) !== JSON.stringify(from);
   return {
     ...{ draft, set, setRefused, isEdited },
+    isChanged: draft !== undefined && isChanged(draft, from),
     /** The edited arguments with their defaults, as they would run. */
     edited: isEdited ? withDefaults(schema, draft.value) : undefined,
-    start: () => set(draft ?? { value: request.arguments, texts: {} }),
+    start: () => (draft === undefined ? set({ value: from, texts: {} }) : undefined),
     drop: () => set(undefined),
     issues: draft === undefined ? [] : [...issuesOf(draft, schema), ...refused],
   };
@@ -83,12 +89,14 @@ function useFresh(): boolean {
   return isFresh;
 }
 
-function useHunks(request: RequestOpened) {
+function useHunks(request: RequestOpened, { typed, change }: KeptTyped) {
   const all = hunkIds(request);
-  const [ticked, setTicked] = useState<readonly string[]>(all);
+  const { seenDigest: seen } = request;
+  const ticked = typed.hunks?.seen === seen ? typed.hunks.ticked : all;
+  const set = (next: readonly string[]): void => change({ hunks: { ticked: next, seen } });
   const toggle = (id: string): void =>
-    setTicked((ids) => (ids.includes(id) ? ids.filter((one) => one !== id) : [...ids, id]));
-  const tickAll = (isTicked: boolean): void => setTicked(isTicked ? all : []);
+    set(ticked.includes(id) ? ticked.filter((one) => one !== id) : [...ticked, id]);
+  const tickAll = (isTicked: boolean): void => set(isTicked ? all : []);
   return { all, ticked, toggle, tickAll };
 }
 
@@ -125,11 +133,15 @@ export interface PanelProps {
   decided: () => void;
 }
 
+/** What the person typed here; kept when a new panel starts, on another screen and through a reload. */
+export interface KeptTyped {
+  typed: Typed;
+  change: (part: Partial<Typed>) => void;
+  forget: () => void;
+}
+
 /** The props of both panels that decide. */
-export interface DecidingProps extends PanelProps {
-  /** Kept when a new panel starts. */
-  reason: string;
-  setReason: (reason: string) => void;
+export interface DecidingProps extends PanelProps, KeptTyped {
   /** Why the last decision was refused. */
   refusal: string | undefined;
   setRefusal: (refusal: string | undefined) => void;
@@ -143,7 +155,7 @@ type Post<B> = (
 
 /** Sends a decision or a resolution and handles its answer; `isSending` until it comes. */
 export function useSend<B extends object>({ details, ...props }: DecidingProps, post: Post<B>) {
-  const { setReason, setRefusal, refresh, decided } = props;
+  const { forget, setRefusal, refresh, decided } = props;
   const { notify, fail } = useAppContext();
   const [isSending, setSending] = useState(false);
   const idOf = useDecisionId();
@@ -160,10 +172,10 @@ export function useSend<B extends object>({ details, ...props }: DecidingProps, 
     const answer = reply.data;
     if (answer.status === 'refused') {
       setRefusal(refusalText(answer.verdict));
-      refused?.((answer.verdict.issues ?? []).map(atField));
+      refused?.(fieldIssues(answer.verdict.issues ?? []));
       return refresh();
     }
-    setReason('');
+    forget();
     setRefusal(undefined);
     const to: Notice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
     notify({ text: noticeText(answer, what), tone: 'good', to });
@@ -198,17 +210,24 @@ interface BarProps extends DecidingProps {
 
 /** The reason and the buttons, always in view. */
 export function DecisionBar(props: BarProps): JSX.Element {
-  const { request, review, reason, setReason } = props;
-  const field = useRef<HTMLTextAreaElement>(null);
+  const { request, review, typed } = props;
+  const [isWhyAsked, setWhyAsked] = useState(false);
   const { isSending, send } = useSend(props, sendDecision);
+  const reason = byteNote(typed.reason, LIMITS.reasonBytes);
+  const askWhy = (): void => document.getElementById('reason')?.focus();
   const decide = (kind: 'approve' | 'deny'): void => {
+    if (reason.isOver) return askWhy();
     const body = toDecision(request, kind, review.choice);
     void send(body, decisionText(request, body), review.setRefused);
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) decide('deny');
-    if (event.key === 'Escape') field.current?.blur();
+  // The model reads the reason, so the first click without one asks for it. The second click denies without it.
+  const deny = (): void => {
+    if (typed.reason.trim() !== '' || isWhyAsked) return decide('deny');
+    setWhyAsked(true);
+    askWhy();
   };
+  const isWhyMissing = isWhyAsked && typed.reason.trim() === '';
+  const note = isWhyMissing ? 'Say why, or press Deny again.' : reason.text;
   return (
     <footer class="decision-bar" aria-label="Decide">
       <p class="why" id="why">
@@ -222,46 +241,33 @@ export function DecisionBar(props: BarProps): JSX.Element {
       <p class="sr-only" role="status">
         {spokenWhy(review.why)}
       </p>
-      <label class="sr-only" for="reason">
-        Reason
-      </label>
-      <textarea
-        id="reason"
-        dir="auto"
-        ref={field}
-        rows={1}
-        maxLength={4_000}
-        value={reason}
-        placeholder={`Reason: the model reads it${hasKeyboard() ? ' (Ctrl+Enter denies)' : ''}`}
-        onInput={({ currentTarget }) => setReason(currentTarget.value)}
-        onKeyDown={onKeyDown}
-      />
-      <Buttons {...{ review, reason, isSending, decide }} askWhy={() => field.current?.focus()} />
+      <p class={`note${reason.isOver ? ' bad' : ''}`} id="reason-note" role="status">
+        {note}
+      </p>
+      <Reason {...props} {...reason} isEdited={review.edit.isChanged} deny={() => decide('deny')} />
+      <Buttons {...{ review, isSending, deny }} approve={() => decide('approve')} />
     </footer>
   );
 }
 
 interface ButtonsProps {
   review: Review;
-  reason: string;
   isSending: boolean;
-  decide: (kind: 'approve' | 'deny') => void;
-  askWhy: () => void;
+  approve: () => void;
+  deny: () => void;
 }
 
-function Buttons({ review, reason, isSending, decide, askWhy }: ButtonsProps): JSX.Element {
-  const wasAsked = useRef(false);
-  // The model reads the reason, so the first click without one asks for it. The second click denies without it.
-  const deny = ({ detail }: MouseEvent): void => {
-    if (review.fresh || detail > 1) return;
-    if (reason.trim() !== '' || wasAsked.current) return decide('deny');
-    wasAsked.current = true;
-    askWhy();
-  };
+function Buttons({ review, isSending, approve, deny }: ButtonsProps): JSX.Element {
   const mayApprove = review.why === undefined && !isSending;
   return (
     <div class="buttons">
-      <button class="button danger" type="button" aria-keyshortcuts="d" disabled={isSending} onClick={deny}>
+      <button
+        class="button danger"
+        type="button"
+        aria-keyshortcuts="d"
+        disabled={isSending}
+        onClick={({ detail }) => (review.fresh || detail > 1 ? undefined : deny())}
+      >
         Deny <Key of="d" />
       </button>
       <button
@@ -271,7 +277,7 @@ function Buttons({ review, reason, isSending, decide, askWhy }: ButtonsProps): J
         aria-disabled={!mayApprove}
         aria-describedby="why"
         aria-keyshortcuts="a"
-        onClick={() => (mayApprove ? decide('approve') : undefined)}
+        onClick={() => (mayApprove ? approve() : undefined)}
       >
         {isSending ? 'Sending …' : approveLabel(review)} <Key of="a" />
       </button>

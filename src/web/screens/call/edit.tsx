@@ -1,41 +1,42 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { ResolutionKind } from '../../../contract/decision';
+import { dateTime } from '../../../contract/text/times';
 import type { Issue, JsonSchema } from '../../../contract/tool';
-import {
-  type ArgumentsDraft,
-  issuesAt,
-  type Path,
-  pointerOf,
-  setAt,
-  setText,
-  valueAt,
-} from '../../model/draft';
-import { type Field, formOf } from '../../model/fields';
-import {
-  ChoiceInput,
-  type InputProps,
-  Issues,
-  JsonInput,
-  NumberInput,
-  TextInput,
-  YesNoInput,
-} from './inputs';
-import { Text } from '../../ui/text';
+import type { CallView } from '../../../history/view-types';
+import { type ArgumentsDraft, setText } from '../../model/draft';
+import { type Typed, typedParts } from '../../typed';
+import { SeenEnd, Text } from '../../ui/text';
+import { hasKeyboard } from '../../ui/app';
+import { Key } from '../../ui/widgets';
+import { Changes } from './content';
+import { ArgumentsForm } from './form';
+import { Issues, TextArea } from './inputs';
 
 interface EditProps {
   draft: ArgumentsDraft;
   setDraft: (draft: ArgumentsDraft) => void;
   schema: JsonSchema | undefined;
   issues: readonly Issue[];
+  /** Whether anything was typed that would be lost. */
+  isChanged: boolean;
   close: () => void;
+  /** Ctrl+Enter. */
+  submit?: () => void;
 }
 
 /** The arguments as a form made from the schema, or as JSON. */
-export function EditArguments({ draft, setDraft, schema, issues, close }: EditProps): JSX.Element {
-  const [isRaw, setRaw] = useState(schema === undefined);
-  const form = formOf(schema, draft.value);
+export function EditArguments(props: EditProps): JSX.Element {
+  const { draft, setDraft, schema, issues, submit } = props;
+  const [isRaw, setRaw] = useState(schema === undefined || draft.texts[''] !== undefined);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') leaveField(event);
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+    event.preventDefault();
+    submit?.();
+  };
   return (
-    <div class="edit" id="edit">
+    <div class="edit" id="edit" onKeyDown={onKeyDown}>
       <div class="edit-head" role="group" aria-label="Edit as">
         <button class="button tab" type="button" aria-pressed={!isRaw} onClick={() => setRaw(false)}>
           Form
@@ -43,194 +44,206 @@ export function EditArguments({ draft, setDraft, schema, issues, close }: EditPr
         <button class="button tab" type="button" aria-pressed={isRaw} onClick={() => setRaw(true)}>
           JSON
         </button>
-        <button class="button plain" type="button" onClick={close}>
-          Drop the changes
-        </button>
+        <DropButton {...props} />
       </div>
       {isRaw ? (
         <RawJson {...{ draft, setDraft, issues }} />
       ) : (
-        <>
-          <Issues of={issuesAt(issues, [])} id="issues-all" />
-          {(form.fields ?? []).map(({ name, field }) => (
-            <FieldView key={name} {...{ field, path: [name], draft, setDraft, issues }} />
-          ))}
-        </>
+        <ArgumentsForm {...{ draft, setDraft, schema, issues }} />
       )}
     </div>
   );
 }
 
+/** The first Escape leaves the field and keeps what is in it; only the next one leaves the request. */
+function leaveField(event: KeyboardEvent): void {
+  const { target } = event;
+  if (!(target instanceof HTMLElement) || !target.matches('input, textarea, select')) return;
+  event.preventDefault();
+  target.blur();
+}
+
+/** What was typed is dropped only when the person says so twice. */
+function DropButton({ isChanged, close }: EditProps): JSX.Element {
+  const [isAsked, setAsked] = useState(false);
+  const drop = (): void => (isChanged ? setAsked(true) : close());
+  if (!isAsked) {
+    return (
+      <button class="button plain" type="button" onClick={drop}>
+        Drop the changes
+      </button>
+    );
+  }
+  return (
+    <span class="sure" role="alert">
+      Drop what you typed?{' '}
+      <button class="button danger" type="button" onClick={close}>
+        Drop it
+      </button>{' '}
+      <button class="button" type="button" onClick={() => setAsked(false)}>
+        Keep it
+      </button>
+    </span>
+  );
+}
+
 function RawJson({ draft, setDraft, issues }: Pick<EditProps, 'draft' | 'setDraft' | 'issues'>): JSX.Element {
-  const [text, setTyped] = useState(() => draft.texts[''] ?? JSON.stringify(draft.value, null, 2));
+  const [text, setTyped] = useState(() => draft.texts['']?.text ?? JSON.stringify(draft.value, null, 2));
   return (
     <div class="field">
       <label for="raw">Arguments as JSON</label>
-      <textarea
-        id="raw"
-        class="code"
-        rows={Math.min(24, text.split('\n').length + 1)}
-        spellcheck={false}
-        value={text}
+      <TextArea
+        {...{ id: 'raw', text, spellcheck: false }}
         aria-invalid={issues.length > 0}
         aria-describedby="raw-issues"
-        onInput={({ currentTarget }) => {
-          setTyped(currentTarget.value);
-          setDraft(setText(draft, [], currentTarget.value));
+        take={(typed) => {
+          setTyped(typed);
+          setDraft(setText(draft, [], typed));
         }}
       />
+      <SeenEnd />
       <Issues of={issues} id="raw-issues" withPath />
     </div>
   );
 }
 
-/** One field of the form, and the fields below it. */
-interface FieldProps {
-  field: Field;
-  path: Path;
-  draft: ArgumentsDraft;
-  setDraft: (draft: ArgumentsDraft) => void;
-  issues: readonly Issue[];
-  /** Removes an item from its list. */
-  remove?: () => void;
+interface ReasonProps {
+  typed: Typed;
+  change: (part: Partial<Typed>) => void;
+  isOver: boolean;
+  isEdited: boolean;
+  deny: () => void;
 }
 
-/** A field with its label, its help and its issues. An absent optional field can be added. */
-function FieldView(props: FieldProps): JSX.Element {
-  const { field, path, draft, setDraft } = props;
-  const value = valueAt(draft.value, path);
-  if (value === undefined && !field.required) {
-    return (
-      <p class="field absent">
-        <button
-          class="button plain"
-          type="button"
-          onClick={() => setDraft(setAt(draft, path, field.initial))}
-        >
-          + <Text of={nameOf(props)} />
-        </button>
-        <Description of={field.description} />
+/** Ctrl+Enter denies. With changed arguments it might be meant to approve them, so then it only goes on to the buttons. */
+export function Reason({ typed, change, isOver, isEdited, deny }: ReasonProps): JSX.Element {
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const { currentTarget: field } = event;
+    if (event.key === 'Escape' && field instanceof HTMLElement) field.blur();
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+    if (isEdited) document.getElementById('approve')?.focus();
+    else deny();
+  };
+  return (
+    <>
+      <label class="sr-only" for="reason">
+        Reason
+      </label>
+      <textarea
+        id="reason"
+        dir="auto"
+        rows={1}
+        value={typed.reason}
+        aria-invalid={isOver}
+        aria-describedby="reason-note"
+        placeholder={`Reason: the model reads it${isEdited || !hasKeyboard() ? '' : ' (Ctrl+Enter denies)'}`}
+        onInput={({ currentTarget }) => change({ reason: currentTarget.value })}
+        onKeyDown={onKeyDown}
+      />
+    </>
+  );
+}
+
+interface LeftOverProps {
+  typed: Typed;
+  /** What happened meanwhile. */
+  what: string;
+  drop: () => void;
+}
+
+/** What a person had typed when the request changed or somebody else decided it: it stays until they drop it. */
+export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | null {
+  const text = typedParts(typed);
+  const { args, reason, how, content } = typed;
+  if (text === undefined) return null;
+  const copy = (): void => void navigator.clipboard.writeText(text);
+  return (
+    <section class="banner ask left-over" aria-label="What you had typed">
+      <p role="alert">
+        <strong>
+          <Text of={what} />
+        </strong>{' '}
+        This is what you had typed:
       </p>
-    );
-  }
-  if (field.kind === 'object') return <ObjectField {...props} />;
-  if (field.kind === 'list') return <ListField {...props} />;
-  return <SingleField {...props} />;
-}
-
-function SingleField(props: FieldProps): JSX.Element {
-  const { field, path, draft, setDraft } = props;
-  const issues = issuesAt(props.issues, path);
-  const isInvalid = issues.length > 0;
-  const id = idOf(path);
-  const describedBy = `${id}-help ${id}-issues`;
-  return (
-    <div class={`field${isInvalid ? ' invalid' : ''}`}>
-      <div class="field-head">
-        <label for={id}>
-          <Text of={nameOf(props)} />
-        </label>
-        <Remove {...props} />
+      {[reason, how, content]
+        .filter((one) => one.trim() !== '')
+        .map((one, index) => (
+          <blockquote key={index}>
+            <Text of={one} layout="block" />
+          </blockquote>
+        ))}
+      {args !== undefined && <Changes before={args.from} after={args.draft.value} />}
+      {Object.entries(args?.draft.texts ?? {}).map(([path, half]) => (
+        <p key={path}>
+          <code>
+            <Text of={`${path} ${half.text}`} layout="block" />
+          </code>
+        </p>
+      ))}
+      <div class="buttons">
+        {window.isSecureContext && (
+          <button class="button" type="button" onClick={copy}>
+            Copy it
+          </button>
+        )}
+        <button class="button" type="button" onClick={drop}>
+          Drop it
+        </button>
       </div>
-      <Description of={field.description} id={`${id}-help`} />
-      <Input {...{ field, path, draft, setDraft, id, isInvalid, describedBy }} />
-      <Issues of={issues} id={`${id}-issues`} />
-    </div>
+    </section>
   );
 }
 
-function Input(props: InputProps): JSX.Element {
-  switch (props.field.kind) {
-    case 'number':
-    case 'integer':
-      return <NumberInput {...props} />;
-    case 'boolean':
-      return <YesNoInput {...props} />;
-    case 'choice':
-      return <ChoiceInput {...props} />;
-    case 'json':
-      return <JsonInput {...props} />;
-    default:
-      return <TextInput {...props} />;
-  }
+/** What became of a request while a person was typing. */
+export function whatHappened({ decisions, resolutions, phase }: CallView): string {
+  const last = [...decisions, ...resolutions].filter(({ judgement }) => judgement.accepted !== false).at(-1);
+  if (phase === 'expired') return 'It expired.';
+  if (last === undefined) return 'It does not wait any more.';
+  const did = last.type === 'decision' ? last.decision : `resolved (${last.resolution ?? ''})`;
+  return `${last.approver} ${did ?? 'decided'} it at ${dateTime(last.at)}.`;
 }
 
-function ObjectField(props: FieldProps): JSX.Element {
-  const { remove: _, ...shared } = props;
+/** The answers to a call in doubt. */
+export const ANSWERS: Readonly<Record<ResolutionKind, { title: string; does: string; send: string }>> = {
+  happened: {
+    title: 'It happened',
+    does: 'The turn goes on with what you say it returned. Nothing runs.',
+    send: 'Say that it happened',
+  },
+  'did-not': {
+    title: 'It did not happen',
+    does: 'The model reads that it failed and goes on from there. Nothing runs.',
+    send: 'Say that it did not',
+  },
+  'run-again': {
+    title: 'Run it again',
+    does: 'It is started once more with the same arguments. If it did happen before, it then happens twice.',
+    send: 'Run it again',
+  },
+};
+
+interface ChoiceProps {
+  kind: ResolutionKind;
+  index: number;
+  isChosen: boolean;
+  choose: (kind: ResolutionKind) => void;
+}
+
+/** One answer, to choose. */
+export function Choice({ kind, index, isChosen, choose }: ChoiceProps): JSX.Element {
   return (
-    <Group {...props}>
-      {(props.field.fields ?? []).map(({ name, field }) => (
-        <FieldView key={name} {...shared} field={field} path={[...props.path, name]} />
-      ))}
-    </Group>
+    <label class={`answer${isChosen ? ' chosen' : ''}`}>
+      <input
+        id={`answer-${kind}`}
+        type="radio"
+        name="resolution"
+        checked={isChosen}
+        onChange={() => choose(kind)}
+      />
+      <span>
+        <strong>{ANSWERS[kind].title}</strong> <Key of={String(index + 1)} />
+        <span class="does">{ANSWERS[kind].does}</span>
+      </span>
+    </label>
   );
-}
-
-function ListField(props: FieldProps): JSX.Element {
-  const { field, path, draft, setDraft } = props;
-  const value = valueAt(draft.value, path);
-  const item = field.item;
-  if (!Array.isArray(value) || item === undefined)
-    return <SingleField {...props} field={{ ...field, kind: 'json' }} />;
-  const add = (): void => setDraft(setAt(draft, [...path, value.length], item.initial));
-  return (
-    <Group {...props}>
-      {value.map((_, index) => (
-        <FieldView
-          key={index}
-          {...props}
-          field={{ ...item, label: item.label === '' ? String(index + 1) : `${item.label} ${index + 1}` }}
-          path={[...path, index]}
-          remove={() => setDraft(setAt(draft, [...path, index], undefined))}
-        />
-      ))}
-      <button class="button plain" type="button" onClick={add}>
-        + another
-      </button>
-    </Group>
-  );
-}
-
-function Group(props: FieldProps & { children: ComponentChildren }): JSX.Element {
-  const { field, path, children } = props;
-  const id = idOf(path);
-  return (
-    <fieldset class="field group" aria-describedby={`${id}-issues`}>
-      <legend>
-        <Text of={nameOf(props)} />
-        <Remove {...props} />
-      </legend>
-      <Description of={field.description} />
-      <Issues of={issuesAt(props.issues, path)} id={`${id}-issues`} />
-      {children}
-    </fieldset>
-  );
-}
-
-function Remove(props: FieldProps): JSX.Element | null {
-  const { field, path, draft, setDraft, remove } = props;
-  const act = remove ?? (field.required ? undefined : () => setDraft(setAt(draft, path, undefined)));
-  if (act === undefined) return null;
-  return (
-    <button class="button plain" type="button" onClick={act}>
-      Remove<span class="sr-only"> {nameOf(props)}</span>
-    </button>
-  );
-}
-
-function Description({ of, id }: { of: string | undefined; id?: string }): JSX.Element | null {
-  if (of === undefined) return null;
-  return (
-    <span class="help" id={id}>
-      <Text of={of} layout="block" />
-    </span>
-  );
-}
-
-function nameOf({ field, path }: FieldProps): string {
-  return field.label === '' ? String(path.at(-1) ?? '') : field.label;
-}
-
-function idOf(path: Path): string {
-  return `field${pointerOf(path)}`;
 }

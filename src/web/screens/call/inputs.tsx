@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { LIMITS } from '../../../contract/limits';
+import { fitsFormat } from '../../../contract/schema/values';
 import { segments } from '../../../contract/text/unsafe-text';
 import {
   type ArgumentsDraft,
@@ -12,7 +14,9 @@ import {
   valueAt,
 } from '../../model/draft';
 import type { Field } from '../../model/fields';
-import { Pieces, Text, visibleText } from '../../ui/text';
+import { byteNote } from '../../model/labels';
+import { blocksOf } from '../../model/review';
+import { Pieces, SeenEnd, Text, visibleText } from '../../ui/text';
 import type { Issue } from '../../../contract/tool';
 
 /** The props of every input. */
@@ -27,28 +31,25 @@ export interface InputProps {
 }
 
 /** Longer texts get an input of several lines. */
-const ONE_LINE = 72;
+const ONE_LINE = 48;
 
 /** Text of one or more lines. When an input would not show all characters, the text with marks is below it. */
 export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
   const isLong = field.kind === 'lines' || text.includes('\n') || text.length > ONE_LINE;
+  // An input that became another one while a person types would lose the focus.
+  const [startsLong] = useState(isLong);
   const take = (typed: string): void => setDraft(setAt(draft, path, typed));
   const marked = segments(text, 'block');
   return (
     <>
-      {isLong ? (
-        <textarea
-          {...common(rest)}
-          class="code"
-          rows={Math.min(16, text.split('\n').length + 1)}
-          value={text}
-          onInput={({ currentTarget }) => take(currentTarget.value)}
-        />
+      {startsLong ? (
+        <TextArea {...common(rest)} text={text} take={take} />
       ) : (
         <input
           {...common(rest)}
+          class={widthOf(field)}
           type="text"
           value={text}
           onInput={({ currentTarget }) => take(currentTarget.value)}
@@ -66,11 +67,69 @@ export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps)
   );
 }
 
+/** How wide an input is: an order number does not need the width of a letter. */
+function widthOf({ mostCharacters = Infinity, limits = '' }: Field): string {
+  if (mostCharacters <= 16) return 'narrow';
+  return mostCharacters <= ONE_LINE || limits.startsWith('a') ? 'middle' : 'wide';
+}
+
+type AreaProps = ReturnType<typeof common> & { text: string; take: (typed: string) => void };
+
+/** As high as its text, so that all of it can be seen; a person has seen it once each screen of it was in sight. */
+export function TextArea({ text, take, ...rest }: AreaProps): JSX.Element {
+  const ref = useRef<HTMLTextAreaElement>(null);
+  const [blocks] = useState(() => blocksOf(segments(text, 'block')).length);
+  useLayoutEffect(() => {
+    const area = ref.current;
+    if (area === null || CSS.supports('field-sizing', 'content')) return;
+    area.style.height = 'auto';
+    area.style.height = `${area.scrollHeight + 2}px`;
+  }, [text]);
+  return (
+    <div class="grows">
+      <textarea
+        {...rest}
+        ref={ref}
+        class="code"
+        rows={2}
+        value={text}
+        onInput={({ currentTarget }) => take(currentTarget.value)}
+      />
+      {Array.from({ length: blocks - 1 }, (_, index) => (
+        <span key={index} class="seen-at" style={{ top: `${(100 * (index + 1)) / blocks}%` }}>
+          <SeenEnd />
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** A date as text, which is checked, and a calendar beside it. */
+export function DateInput(props: InputProps): JSX.Element {
+  const { path, draft, setDraft } = props;
+  const value = valueAt(draft.value, path);
+  const isDate = typeof value === 'string' && fitsFormat('date', value) === true;
+  return (
+    <div class="date">
+      <TextInput {...props} />
+      <input
+        class="calendar"
+        type="date"
+        aria-label="Calendar"
+        value={isDate ? value : ''}
+        onInput={({ currentTarget }) => {
+          if (currentTarget.value !== '') setDraft(setAt(draft, path, currentTarget.value));
+        }}
+      />
+    </div>
+  );
+}
+
 /** A number. Other text stays as typed and is marked as wrong. */
 export function NumberInput({ path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
   const inDraft = typeof value === 'string' ? value : JSON.stringify(value ?? '');
-  const given = draft.texts[pointerOf(path)] ?? inDraft;
+  const given = draft.texts[pointerOf(path)]?.text ?? inDraft;
   const [text, setTyped] = useState(given);
   // A person who types `1.05` types `1.` and `1.0` first, so the text stays until the value changes.
   useEffect(() => {
@@ -79,6 +138,7 @@ export function NumberInput({ path, draft, setDraft, ...rest }: InputProps): JSX
   return (
     <input
       {...common(rest)}
+      class="narrow"
       type="text"
       inputMode="decimal"
       value={text}
@@ -116,7 +176,9 @@ export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProp
       {chosen < 0 && <option value="-1">{visibleText(value)}</option>}
       {options.map((option, index) => (
         <option key={index} value={String(index)}>
-          {visibleText(typeof option === 'string' ? option : JSON.stringify(option))}
+          {visibleText(
+            typeof option === 'string' ? option : option === null ? 'nothing' : JSON.stringify(option),
+          )}
         </option>
       ))}
     </select>
@@ -126,20 +188,13 @@ export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProp
 /** Any value, as JSON. */
 export function JsonInput({ path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
-  const given = draft.texts[pointerOf(path)] ?? JSON.stringify(value ?? null, null, 2);
+  const given = draft.texts[pointerOf(path)]?.text ?? JSON.stringify(value ?? null, null, 2);
   const [text, setTyped] = useState(given);
-  return (
-    <textarea
-      {...common(rest)}
-      class="code"
-      rows={Math.min(16, text.split('\n').length + 1)}
-      value={text}
-      onInput={({ currentTarget }) => {
-        setTyped(currentTarget.value);
-        setDraft(setText(draft, path, currentTarget.value));
-      }}
-    />
-  );
+  const take = (typed: string): void => {
+    setTyped(typed);
+    setDraft(setText(draft, path, typed));
+  };
+  return <TextArea {...common(rest)} {...{ text, take }} />;
 }
 
 function common({ id, isInvalid, describedBy }: Pick<InputProps, 'id' | 'isInvalid' | 'describedBy'>) {
@@ -178,21 +233,28 @@ interface LinesInputProps {
   rows: number;
   text: string;
   setText: (text: string) => void;
+  /** The most bytes that the server takes. */
+  mostBytes?: number;
 }
 
 /** What a person writes in their own words, with its label. */
-export function LinesInput({ id, label, rows, text, setText: set }: LinesInputProps): JSX.Element {
+export function LinesInput({ id, label, rows, text, setText: set, ...more }: LinesInputProps): JSX.Element {
+  const note = byteNote(text, more.mostBytes ?? LIMITS.reasonBytes);
   return (
-    <div class="field">
+    <div class={`field${note.isOver ? ' invalid' : ''}`}>
       <label for={id}>{label}</label>
       <textarea
         id={id}
         dir="auto"
         rows={rows}
-        maxLength={4_000}
         value={text}
+        aria-invalid={note.isOver}
+        aria-describedby={`${id}-note`}
         onInput={({ currentTarget }) => set(currentTarget.value)}
       />
+      <span class="note" id={`${id}-note`} role="status">
+        {note.text}
+      </span>
     </div>
   );
 }

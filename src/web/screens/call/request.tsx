@@ -13,7 +13,8 @@ import { SAW_DIGITS } from '../../../contract/plan';
 import { deceivingText } from '../../model/review';
 import { ArgumentsView, Changes } from './content';
 import { PreviewView } from './diff';
-import { EditArguments } from './edit';
+import { EditArguments, LeftOver } from './edit';
+import { NOTHING_TYPED } from '../../typed';
 
 /** Warns before an approval that would be refused. */
 function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | null {
@@ -33,13 +34,21 @@ function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | nu
  * will run, and not its description.
  */
 export function RequestPanel(props: DecidingProps & { request: RequestOpened }): JSX.Element {
-  const { details, call, request, refusal, reason } = props;
-  const review = useReview(request, details, reason);
+  const { details, call, request, refusal, typed } = props;
+  const review = useReview(request, details, props);
+  const isStale = typed.args !== undefined && typed.args.seen !== request.seenDigest;
   return (
     <article class="call" aria-label={`Request ${call.callId}`}>
       <CallHead view={details.view} call={call}>
         <Refusal text={refusal} />
         <ChangedTool now={details.changed} />
+        {isStale && (
+          <LeftOver
+            typed={{ ...NOTHING_TYPED, args: typed.args }}
+            what="It changed after you typed this."
+            drop={() => props.change({ args: undefined })}
+          />
+        )}
         <Facts {...{ request, details }} />
       </CallHead>
       <WatchSeen report={review.setUnseen}>
@@ -91,6 +100,15 @@ interface ProposalProps {
   review: Review;
 }
 
+function OutOfDate(): JSX.Element {
+  return (
+    <p class="banner ask">
+      This preview is out of date. Ask for the new one: it shows what will run, and nothing runs before you
+      approve that.
+    </p>
+  );
+}
+
 /** What will run: its preview, its arguments, and the changes of a person. */
 function Proposal({ details, request, review }: ProposalProps): JSX.Element {
   const { edit, hunks } = review;
@@ -109,12 +127,7 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
               </span>
             )}
           </h2>
-          {edit.isEdited && (
-            <p class="banner ask">
-              This preview is out of date. Ask for the new one: it shows what will run, and nothing runs
-              before you approve that.
-            </p>
-          )}
+          {edit.isEdited && <OutOfDate />}
           <PreviewView preview={preview} ticked={hunks.ticked} choice={edit.isEdited ? undefined : hunks} />
         </section>
       )}
@@ -140,8 +153,13 @@ function Proposal({ details, request, review }: ProposalProps): JSX.Element {
   );
 }
 
-function Arguments({ details, request, review: { edit } }: ProposalProps): JSX.Element {
+function Arguments({ details, request, review }: ProposalProps): JSX.Element {
+  const { edit, why, canShow, showNext } = review;
   const { draft, issues } = edit;
+  const submit = (): void => {
+    if (why === undefined) document.getElementById('approve')?.click();
+    else if (canShow) showNext();
+  };
   return (
     <section aria-labelledby="arguments-title">
       <div class="section-head">
@@ -160,9 +178,15 @@ function Arguments({ details, request, review: { edit } }: ProposalProps): JSX.E
           </button>
         )}
       </div>
-      <ArgumentsView of={request.arguments} plan={request.preview?.plan} />
-      {draft !== undefined && (
-        <EditArguments {...{ draft, issues }} schema={details.schema} setDraft={edit.set} close={edit.drop} />
+      {draft === undefined ? (
+        <ArgumentsView of={request.arguments} plan={request.preview?.plan} />
+      ) : (
+        <EditArguments
+          {...{ draft, issues, isChanged: edit.isChanged, submit }}
+          schema={details.schema}
+          setDraft={edit.set}
+          close={edit.drop}
+        />
       )}
     </section>
   );

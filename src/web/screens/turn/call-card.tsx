@@ -13,15 +13,18 @@ import { errorText } from '../../model/labels';
 import {
   draftFor,
   type ForkDraft,
+  isChanged,
   issuesOf,
   toForkBody,
   WAY_LABELS,
+  WAY_TEXTS,
   waysFor,
   whyNotFork,
 } from '../../model/draft';
-import { goTo, useAppContext } from '../../ui/app';
+import { goTo, useAppContext, useKept } from '../../ui/app';
 import { EditArguments } from '../call/edit';
 import { LinesInput } from '../call/inputs';
+import { readForkDraft } from '../../typed';
 
 interface CardProps {
   turn: string;
@@ -112,8 +115,8 @@ function WhatIf({ turn, call }: WhatIfProps): JSX.Element {
 }
 
 function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }): JSX.Element {
-  const [draft, setDraft] = useState(() => draftFor(call));
-  const { isSending, problem, start } = useStart(turn, call.callId);
+  const { value: draft, ...kept } = useKept(`fork/${turn}/${call.callId}`, draftFor(call), readForkDraft);
+  const { isSending, problem, start } = useStart(turn, call.callId, kept.forget);
   return (
     <Dialog titleId="what-if-title" isWide close={close}>
       <h2 id="what-if-title">
@@ -123,13 +126,13 @@ function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }
         A new turn takes everything before this call from the record and goes on from here. Nothing that
         happened runs again, and this turn stays as it is.
       </p>
-      <ForkForm {...{ call, draft, setDraft, isSending, problem, start }} cancel={close} />
+      <ForkForm {...{ call, draft, isSending, problem, start }} setDraft={kept.change} cancel={close} />
     </Dialog>
   );
 }
 
 /** Starts a fork and goes to it. When it cannot start, the typed text stays. */
-function useStart(turn: string, callId: string): Pick<FormProps, 'isSending' | 'problem' | 'start'> {
+function useStart(turn: string, callId: string, forget: () => void) {
   const { notify, fail } = useAppContext();
   const [isSending, setSending] = useState(false);
   const [problem, setProblem] = useState<string>();
@@ -142,6 +145,7 @@ function useStart(turn: string, callId: string): Pick<FormProps, 'isSending' | '
       if (reply.status === 401) return fail(reply.status, reply.error);
       return setProblem(errorText(reply.error));
     }
+    forget();
     notify({ text: 'The fork was started; this is it.', tone: 'good' });
     goTo({ at: 'turn', turn: reply.data.turn });
   };
@@ -217,30 +221,26 @@ function Details({ call, draft, setDraft }: Part & Pick<FormProps, 'call'>): JSX
           setDraft={(args) => setDraft({ ...draft, args })}
           schema={call.request?.schema}
           issues={issuesOf(draft.args, call.request?.schema)}
+          isChanged={isChanged(draft.args, call.effective)}
           close={() => setDraft({ ...draft, args: draftFor(call).args })}
         />
       );
     case 'approved':
     case 'denied':
+    case 'reply': {
+      const part = draft.way === 'reply' ? 'reply' : 'reason';
+      const setText = (text: string): void => setDraft({ ...draft, [part]: text });
       return (
         <LinesInput
-          id="fork-reason"
+          key={part}
+          id={`fork-${part}`}
           rows={2}
-          label="Reason, which the model reads"
-          text={draft.reason}
-          setText={(reason) => setDraft({ ...draft, reason })}
+          {...WAY_TEXTS[part]}
+          text={draft[part]}
+          setText={setText}
         />
       );
-    case 'reply':
-      return (
-        <LinesInput
-          id="fork-reply"
-          rows={2}
-          label="The model's answer; the turn ends with it"
-          text={draft.reply}
-          setText={(reply) => setDraft({ ...draft, reply })}
-        />
-      );
+    }
     case 'same':
       return null;
   }
@@ -249,18 +249,14 @@ function Details({ call, draft, setDraft }: Part & Pick<FormProps, 'call'>): JSX
 function ModelField({ draft, setDraft }: Part): JSX.Element {
   return (
     <div class="field">
-      <label for="fork-model">Model from here on</label>
+      <label for="fork-model">Model from here on (one of the agent's, by name)</label>
       <input
         id="fork-model"
         maxLength={200}
         placeholder="the agent's own"
         value={draft.model}
-        aria-describedby="fork-model-help"
         onInput={({ currentTarget }) => setDraft({ ...draft, model: currentTarget.value })}
       />
-      <span class="help" id="fork-model-help">
-        One of the agent's models, by name.
-      </span>
     </div>
   );
 }

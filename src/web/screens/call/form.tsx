@@ -1,0 +1,254 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { defined } from '../../../contract/defined';
+import type { Json } from '../../../contract/json';
+import type { Issue, JsonSchema } from '../../../contract/tool';
+import {
+  type ArgumentsDraft,
+  issuesAt,
+  issuesWithin,
+  type Path,
+  pointerOf,
+  setAt,
+  valueAt,
+} from '../../model/draft';
+import { type Field, formOf, variantOf, withUnnamed } from '../../model/fields';
+import {
+  ChoiceInput,
+  DateInput,
+  type InputProps,
+  Issues,
+  JsonInput,
+  NumberInput,
+  TextInput,
+  YesNoInput,
+} from './inputs';
+import { SeenEnd, Text, visibleText } from '../../ui/text';
+import { Select } from '../../ui/widgets';
+
+/** One field of the form, and the fields below it. */
+interface FieldProps {
+  field: Field;
+  path: Path;
+  draft: ArgumentsDraft;
+  setDraft: (draft: ArgumentsDraft) => void;
+  issues: readonly Issue[];
+  /** Removes an item from its list. */
+  remove?: (() => void) | undefined;
+  /** The choice of what a value of several kinds is. */
+  choice?: JSX.Element;
+}
+
+interface FormProps extends Pick<FieldProps, 'draft' | 'setDraft' | 'issues'> {
+  schema: JsonSchema | undefined;
+}
+
+/** The arguments as a form that the schema describes. */
+export function ArgumentsForm({ schema, ...props }: FormProps): JSX.Element {
+  const { draft, issues } = props;
+  const form = formOf(schema, draft.value);
+  if (form.kind === 'union') return <UnionField {...props} field={form} path={[]} />;
+  return (
+    <>
+      <Issues of={issuesAt(issues, [])} id="issues-all" />
+      {(withUnnamed(form, draft.value).fields ?? []).map(({ name, field }) => (
+        <FieldView key={name} {...props} field={field} path={[name]} />
+      ))}
+    </>
+  );
+}
+
+/** A field with its label, its help and its issues. An absent optional field can be added. */
+function FieldView(props: FieldProps): JSX.Element {
+  const { field, path, draft, setDraft } = props;
+  const value = valueAt(draft.value, path);
+  if (value === undefined && !field.required) {
+    return (
+      <p class="field absent">
+        <button
+          class="button plain"
+          type="button"
+          onClick={() => setDraft(setAt(draft, path, field.initial))}
+        >
+          + <Text of={nameOf(props)} />
+        </button>
+        <Help {...props} />
+      </p>
+    );
+  }
+  if (field.kind === 'union') return <UnionField {...props} />;
+  if (field.kind === 'object') return <ObjectField {...props} />;
+  if (field.kind === 'list') return <ListField {...props} />;
+  return <SingleField {...props} />;
+}
+
+/** A value of one of several kinds: first which, then its own field. What was typed as another kind comes back with it. */
+function UnionField(props: FieldProps): JSX.Element {
+  const { field, path, draft, setDraft } = props;
+  const variants = field.variants ?? [];
+  const value = valueAt(draft.value, path);
+  const [wish, setWish] = useState<number>();
+  const typed = useRef(new Map<number, Json>()).current;
+  const at = variantOf(variants, value, wish);
+  const chosen = variants[at];
+  const choose = (next: number): void => {
+    const variant = variants[next];
+    if (variant === undefined) return;
+    if (value !== undefined) typed.set(at, value);
+    setWish(next);
+    setDraft(setAt(draft, path, typed.get(next) ?? variant.initial));
+  };
+  const options = variants.map(({ label }, index) => [String(index), label] as const);
+  const choice = (
+    <Select
+      id={`${idOf(path)}-kind`}
+      label={`Kind of ${visibleText(nameOf(props))}`}
+      value={String(at)}
+      options={at < 0 ? [['-1', 'something else'], ...options] : options}
+      choose={(next) => choose(Number(next))}
+    />
+  );
+  const { description = chosen?.description, limits = chosen?.limits } = field;
+  const named = { label: field.label, required: field.required, ...defined({ description, limits }) };
+  const inner: Field = { kind: 'json', initial: null, ...chosen, ...named };
+  return <FieldView key={at} {...props} field={inner} choice={choice} />;
+}
+
+function SingleField(props: FieldProps): JSX.Element {
+  const { field, path, draft, setDraft } = props;
+  const isJson = field.kind === 'json';
+  const issues = isJson ? issuesWithin(props.issues, path) : issuesAt(props.issues, path);
+  const isInvalid = issues.length > 0;
+  const id = idOf(path);
+  const describedBy = `${id}-help ${id}-issues`;
+  return (
+    <div class={`field kind-${field.kind}${isInvalid ? ' invalid' : ''}`}>
+      <div class="field-head">
+        <label for={id}>
+          <Text of={nameOf(props)} />
+        </label>
+        {props.choice}
+        <Remove {...props} />
+      </div>
+      <Help {...props} />
+      <Input {...{ field, path, draft, setDraft, id, isInvalid, describedBy }} />
+      <SeenEnd />
+      <Issues of={issues} id={`${id}-issues`} withPath={isJson} />
+    </div>
+  );
+}
+
+function Input(props: InputProps): JSX.Element {
+  switch (props.field.kind) {
+    case 'number':
+    case 'integer':
+      return <NumberInput {...props} />;
+    case 'boolean':
+      return <YesNoInput {...props} />;
+    case 'choice':
+      return <ChoiceInput {...props} />;
+    case 'date':
+      return <DateInput {...props} />;
+    case 'nothing':
+      return (
+        <output id={props.id} class="quiet">
+          nothing (null)
+        </output>
+      );
+    case 'json':
+      return <JsonInput {...props} />;
+    default:
+      return <TextInput {...props} />;
+  }
+}
+
+function ObjectField(props: FieldProps): JSX.Element {
+  const { remove: _, choice: __, ...shared } = props;
+  const { fields = [] } = withUnnamed(props.field, valueAt(props.draft.value, props.path));
+  return (
+    <Group {...props}>
+      {fields.map(({ name, field }) => (
+        <FieldView key={name} {...shared} field={field} path={[...props.path, name]} />
+      ))}
+    </Group>
+  );
+}
+
+function ListField(props: FieldProps): JSX.Element {
+  const { field, path, draft, setDraft } = props;
+  const value = valueAt(draft.value, path);
+  const item = field.item;
+  if (!Array.isArray(value) || item === undefined)
+    return <SingleField {...props} field={{ ...field, kind: 'json' }} />;
+  const add = (): void => setDraft(setAt(draft, [...path, value.length], item.initial));
+  const { choice: _, ...shared } = props;
+  return (
+    <Group {...props}>
+      {value.map((_, index) => (
+        <FieldView
+          key={index}
+          {...shared}
+          field={{ ...item, label: item.label === '' ? String(index + 1) : `${item.label} ${index + 1}` }}
+          path={[...path, index]}
+          remove={() => setDraft(setAt(draft, [...path, index], undefined))}
+        />
+      ))}
+      <button class="button plain" type="button" onClick={add}>
+        + another
+      </button>
+    </Group>
+  );
+}
+
+function Group(props: FieldProps & { children: ComponentChildren }): JSX.Element {
+  const { path, children } = props;
+  const id = idOf(path);
+  return (
+    <fieldset class="field group" aria-describedby={`${id}-issues`}>
+      <legend>
+        <Text of={nameOf(props)} />
+        {props.choice}
+        <Remove {...props} />
+      </legend>
+      <Help {...props} />
+      <Issues of={issuesAt(props.issues, path)} id={`${id}-issues`} />
+      {children}
+    </fieldset>
+  );
+}
+
+function Remove(props: FieldProps): JSX.Element | null {
+  const { field, path, draft, setDraft, remove } = props;
+  const act = remove ?? (field.required ? undefined : () => setDraft(setAt(draft, path, undefined)));
+  if (act === undefined) return null;
+  return (
+    <button class="button plain" type="button" onClick={act}>
+      Remove<span class="sr-only"> {nameOf(props)}</span>
+    </button>
+  );
+}
+
+/** What the schema says of a value, before anybody types a wrong one. */
+function Help({ field, path }: FieldProps): JSX.Element | null {
+  const { description, limits } = field;
+  if (description === undefined && limits === undefined) return null;
+  return (
+    <span class="help" id={`${idOf(path)}-help`}>
+      {description !== undefined && <Text of={description} layout="block" />}
+      {limits !== undefined && (
+        <span class="limits">
+          <Text of={limits} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+function nameOf({ field, path }: FieldProps): string {
+  return field.label === '' ? String(path.at(-1) ?? 'the arguments') : field.label;
+}
+
+function idOf(path: Path): string {
+  // A list of ids is split at blanks.
+  return `field${pointerOf(path).replace(/[\s%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
+}

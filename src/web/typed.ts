@@ -1,0 +1,157 @@
+import { type ResolutionKind, RESOLUTIONS } from '../contract/decision';
+import { isObject, type JsonObject } from '../contract/json';
+import { type ArgumentsDraft, type ForkDraft, isChanged, WAY_LABELS, type Way } from './model/draft';
+
+/** What a person typed at one call and did not send. */
+export interface Typed {
+  reason: string;
+  /** The arguments while they are changed. */
+  args?: TypedArguments | undefined;
+  /** Ids of the ticked hunks. */
+  hunks?: { ticked: readonly string[]; seen: string } | undefined;
+  /** Of a call in doubt: the chosen answer, what it returned, and how the person knows. */
+  answer?: ResolutionKind | undefined;
+  content: string;
+  how: string;
+}
+
+export interface TypedArguments {
+  draft: ArgumentsDraft;
+  /** What they were changed from. */
+  from: JsonObject;
+  /** The `seenDigest` of the request that was on the screen. */
+  seen: string;
+}
+
+export const NOTHING_TYPED: Typed = { reason: '', content: '', how: '' };
+
+/** What of it was typed, in words and values that somebody would miss; undefined when there is nothing. */
+export function typedParts({ reason, args, content, how }: Typed): string | undefined {
+  const isEdited = args !== undefined && isChanged(args.draft, args.from);
+  const parts = [
+    ...[reason, how, content].filter((text) => text.trim() !== ''),
+    ...(isEdited ? [JSON.stringify(args.draft.value, null, 2)] : []),
+    ...(isEdited ? Object.entries(args.draft.texts).map(([path, { text }]) => `${path} ${text}`) : []),
+  ];
+  return parts.length === 0 ? undefined : parts.join('\n\n');
+}
+
+/** Reads back what `JSON.parse` gives for it; undefined for anything else, as a page of another version may have left. */
+export function readTyped(value: unknown): Typed | undefined {
+  if (!isObject(value)) return undefined;
+  const { reason, args, hunks, answer, content, how } = value;
+  return {
+    reason: textOf(reason),
+    content: textOf(content),
+    how: textOf(how),
+    args: isTypedArguments(args) ? args : undefined,
+    hunks: isHunks(hunks) ? hunks : undefined,
+    answer: RESOLUTIONS.find((kind) => kind === answer),
+  };
+}
+
+/** As `readTyped`, for a fork. */
+export function readForkDraft(value: unknown): ForkDraft | undefined {
+  if (!isObject(value)) return undefined;
+  const { way, args, reason, reply, model, live } = value;
+  if (!isWay(way) || !isArgumentsDraft(args)) return undefined;
+  return {
+    ...{ way, args, live: live === true },
+    ...{ reason: textOf(reason), reply: textOf(reply), model: textOf(model) },
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function isWay(value: unknown): value is Way {
+  return typeof value === 'string' && Object.hasOwn(WAY_LABELS, value);
+}
+
+function isTypedArguments(value: unknown): value is TypedArguments {
+  if (!isObject(value)) return false;
+  return isArgumentsDraft(value['draft']) && isObject(value['from']) && typeof value['seen'] === 'string';
+}
+
+function isArgumentsDraft(value: unknown): value is ArgumentsDraft {
+  if (!isObject(value) || !isObject(value['value']) || !isObject(value['texts'])) return false;
+  return Object.values(value['texts']).every(
+    (one) => isObject(one) && typeof one['text'] === 'string' && typeof one['problem'] === 'string',
+  );
+}
+
+function isHunks(value: unknown): value is NonNullable<Typed['hunks']> {
+  if (!isObject(value) || typeof value['seen'] !== 'string' || !Array.isArray(value['ticked'])) return false;
+  return value['ticked'].every((id) => typeof id === 'string');
+}
+
+const PREFIX = 'countersign.typed.';
+
+/** Holds what the storage of the tab does not take, until the page is closed. */
+const memory = new Map<string, string>();
+
+/** As the browser has it. */
+interface TabStorage {
+  readonly length: number;
+  key(index: number): string | null;
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
+
+/** Where typed text is kept: in this tab alone, and for as long as it is open. */
+function storage(): TabStorage | undefined {
+  try {
+    const found: unknown = Reflect.get(globalThis, 'sessionStorage');
+    return isStorage(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isStorage(value: unknown): value is TabStorage {
+  return isObject(value) && typeof value['getItem'] === 'function';
+}
+
+/** What a user left there; undefined when there is nothing. */
+export function loadTyped(user: string, name: string): unknown {
+  const key = `${prefixOf(user)}${name}`;
+  try {
+    return JSON.parse(memory.get(key) ?? storage()?.getItem(key) ?? 'null');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a value; undefined forgets it. */
+export function keepTyped(user: string, name: string, value: unknown): void {
+  const key = `${prefixOf(user)}${name}`;
+  if (value === undefined) return remove(key);
+  const text = JSON.stringify(value);
+  memory.set(key, text);
+  try {
+    storage()?.setItem(key, text);
+  } catch {
+    return;
+  }
+}
+
+function remove(key: string): void {
+  memory.delete(key);
+  storage()?.removeItem(key);
+}
+
+function prefixOf(user: string): string {
+  return `${PREFIX}${encodeURIComponent(user)}/`;
+}
+
+/** Forgets what everybody typed in this tab; all but one user, where one is named. */
+export function forgetTyped(except?: string): void {
+  const kept = storage();
+  const stored = Array.from({ length: kept?.length ?? 0 }, (_, index) => kept?.key(index) ?? '');
+  for (const key of [...memory.keys(), ...stored]) {
+    if (!key.startsWith(PREFIX)) continue;
+    if (except === undefined || !key.startsWith(prefixOf(except))) remove(key);
+  }
+}
