@@ -4,7 +4,7 @@ import type { ApiError, Session } from '../server/api';
 import { readSession, signIn, signOut } from './http';
 import { type LiveInbox, useInbox } from './live';
 import { titleOf } from './model/inbox';
-import { connectionStatus, errorText } from './model/labels';
+import { connectionStatus, errorText, KEYS } from './model/labels';
 import { hrefOf, type Route, signInCode } from './model/route';
 import { InboxScreen } from './screens/inbox';
 import { StatsScreen } from './screens/stats';
@@ -235,25 +235,6 @@ function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Elem
     </header>
   );
 }
-
-const KEYS: readonly (readonly [string, string])[] = [
-  ['j / k', 'next, previous in the list'],
-  ['Enter', 'open it'],
-  ['/', 'filter the inbox'],
-  ['n', 'scroll to what was not in sight yet'],
-  ['a, then Enter', 'approve; what you changed is approved with the changes'],
-  ['e', 'change the arguments'],
-  ['d, then Ctrl+Enter', 'deny, with a reason'],
-  ['Ctrl+Enter in a changed field', 'approve with the changes'],
-  ['1 … 9', 'tick or untick a hunk'],
-  ['1, 2, 3', 'for a call in doubt: it happened, it did not, run it again'],
-  ['u', 'the whole turn'],
-  ['Esc', 'leave a field; back'],
-  ['g', 'the inbox'],
-  ['t', 'turns'],
-  ['s', 'stats'],
-  ['?', 'this list'],
-];
 
 /** The list of keys. */
 function HelpDialog({ close }: { close: () => void }): JSX.Element {

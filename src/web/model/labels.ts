@@ -1,6 +1,6 @@
 import type { RefusalCode, Refused } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
-import type { ApiError } from '../../server/api';
+import type { Answer, ApiError } from '../../server/api';
 import type { StretchKind } from './timeline';
 import { dateTime, expiry } from '../../contract/text/times';
 import { utf8Bytes } from '../../contract/transcript';
@@ -101,3 +101,32 @@ export function connectionStatus(connection: Connection, trouble: ApiError | und
     title: errorText(trouble),
   };
 }
+
+/** What a person reads once a decision was taken. `what`: the words for it. */
+export function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what: string): string {
+  const done = /[.…]$/.test(what) ? what : `${what}.`;
+  if (answer.status === 'recorded') return `${done} It is recorded and takes effect when a worker returns.`;
+  return answer.verdict.asksAgain === true
+    ? `${done} Nothing ran: its new preview needs your approval, and comes here in a moment.`
+    : done;
+}
+
+/** The keys of the page, and what they do. */
+export const KEYS: readonly (readonly [string, string])[] = [
+  ['j / k', 'next, previous in the list'],
+  ['Enter', 'open it'],
+  ['/', 'filter the inbox'],
+  ['n', 'scroll to what was not in sight yet'],
+  ['a, then Enter', 'approve; what you changed is approved with the changes'],
+  ['e', 'change the arguments'],
+  ['d, then Ctrl+Enter', 'deny, with a reason'],
+  ['Ctrl+Enter in a changed field', 'approve with the changes'],
+  ['1 … 9', 'tick or untick a hunk'],
+  ['1, 2, 3', 'for a call in doubt: it happened, it did not, run it again'],
+  ['u', 'the whole turn'],
+  ['Esc', 'leave a field; back'],
+  ['g', 'the inbox'],
+  ['t', 'turns'],
+  ['s', 'stats'],
+  ['?', 'this list'],
+];

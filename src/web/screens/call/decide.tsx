@@ -13,7 +13,7 @@ import { type Notice, useAppContext, useCareful, useKeys, useNow } from '../../u
 import { Key } from '../../ui/widgets';
 import type { CallView } from '../../../history/view-types';
 import { newDecisionId, type Reply, sendDecision } from '../../http';
-import { byteNote, refusalText } from '../../model/labels';
+import { byteNote, noticeText, refusalText } from '../../model/labels';
 import { LIMITS } from '../../../contract/limits';
 import type { Typed } from '../../typed';
 import { Reason } from './edit';
@@ -183,14 +183,6 @@ export function useSend<B extends object>({ details, ...props }: DecidingProps, 
     decided();
   };
   return { isSending, send };
-}
-
-function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what: string): string {
-  const done = /[.…]$/.test(what) ? what : `${what}.`;
-  if (answer.status === 'recorded') return `${done} It is recorded and takes effect when a worker returns.`;
-  return answer.verdict.asksAgain === true
-    ? `${done} Nothing ran: its new preview needs your approval, and comes here in a moment.`
-    : done;
 }
 
 /** When no answer came, the same content is sent again with the same id, so it counts once. */

@@ -130,3 +130,20 @@ export function Refusal({ text }: { text: string | undefined }): JSX.Element {
     </div>
   );
 }
+
+/** The id and the tool of a call. */
+export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>): JSX.Element {
+  return (
+    <>
+      {callId}{' '}
+      <code>
+        <Text of={tool} />
+      </code>
+    </>
+  );
+}
+
+/** Whether a person has to decide or resolve it. */
+export function isWaiting({ phase }: CallView): boolean {
+  return phase === 'requested' || phase === 'in_doubt';
+}

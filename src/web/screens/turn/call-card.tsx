@@ -23,8 +23,11 @@ import {
 } from '../../model/draft';
 import { goTo, useAppContext, useKept } from '../../ui/app';
 import { EditArguments } from '../call/edit';
+import { CallName, isWaiting } from '../call/head';
 import { LinesInput } from '../call/inputs';
 import { readForkDraft } from '../../typed';
+
+export { CallName, isWaiting };
 
 interface CardProps {
   turn: string;
@@ -72,23 +75,6 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
 /** Its arguments in a line. */
 function summaryOf({ callId, tool, effective }: CallView): string {
   return callSummary({ callId, tool, arguments: effective }).slice(`${callId} ${tool} `.length);
-}
-
-/** The id and the tool of a call. */
-export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>): JSX.Element {
-  return (
-    <>
-      {callId}{' '}
-      <code>
-        <Text of={tool} />
-      </code>
-    </>
-  );
-}
-
-/** Whether a person has to decide or resolve it. */
-export function isWaiting({ phase }: CallView): boolean {
-  return phase === 'requested' || phase === 'in_doubt';
 }
 
 interface WhatIfProps {
