@@ -10,7 +10,7 @@ import { addExport } from './commands/export';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
-import { addList } from './commands/list';
+import { addDecided, addList } from './commands/list';
 import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
@@ -61,6 +61,7 @@ const COMMANDS = [
   addDeny,
   addReview,
   addResolve,
+  addDecided,
   addList,
   addCancel,
   addFork,

@@ -12,10 +12,10 @@ export const AT_ONCE = 8;
  */
 export async function* readTurns(
   client: Pick<Countersign, 'timeline'>,
-  turns: readonly TurnSummary[],
+  turns: readonly Pick<TurnSummary, 'turn'>[],
   onUnread: (error: CountersignError) => void,
 ): AsyncGenerator<TurnEvent[]> {
-  const read = async ({ turn }: TurnSummary): Promise<TurnEvent[] | undefined> => {
+  const read = async ({ turn }: Pick<TurnSummary, 'turn'>): Promise<TurnEvent[] | undefined> => {
     try {
       return await unlessGone(client.timeline(turn));
     } catch (error) {

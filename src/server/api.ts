@@ -1,6 +1,7 @@
 import type { ForkChange } from '../history/fork';
 import type { Stats } from '../history/stats';
-import type { RefusalCounts } from './refusal-log';
+import type { DecidedAnswer, DecidedCall } from '../client/decided';
+import type { Refusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnSummary } from '../client/types';
 import type { Decision, Resolution } from '../contract/decision';
 import type { JsonSchema } from '../contract/tool';
@@ -27,6 +28,8 @@ import type { TurnView } from '../history/view-types';
  * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
  * | `POST /api/turns/:turn/forks` `ForkBody` | 201 `StartedForkAnswer` |
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
+ * | `GET /api/decided` | `DecidedAnswer`: what the signed-in user decided, and how it ended |
+ * | `GET /api/refusals?since=` | `Refusal[]`, the last one first; `since` in milliseconds ago |
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with `{at}`,
  * the server's time, and has another one every 5 s: a stream that is silent for longer is lost.
@@ -220,4 +223,4 @@ export type FromSession = 'approver' | 'channel' | 'authenticated';
 /** A message as the page sends it; the fields `R` are required. */
 export type BodyOf<M, R extends keyof M> = Omit<M, FromSession | R> & Required<Pick<M, R>>;
 
-export type { Answer, InboxItem, Pending, TurnSummary };
+export type { Answer, DecidedAnswer, DecidedCall, InboxItem, Pending, Refusal, TurnSummary };

@@ -3,6 +3,7 @@ import type { Authenticator } from './auth/authenticator';
 import type { FormatError } from './failure';
 import type { Hosts } from './address';
 import type { InboxFeed } from './inbox-feed';
+import type { DecidedReader } from './decided-reader';
 import type { RefusalLog } from './refusal-log';
 import type { StatsReader } from './stats-reader';
 
@@ -14,6 +15,7 @@ export interface AppDeps {
   feed: InboxFeed;
   stats: StatsReader;
   refusals: RefusalLog;
+  decided: DecidedReader;
   /** Folder of the built page. */
   pageDir: string;
   version: string;

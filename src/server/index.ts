@@ -20,10 +20,11 @@ import {
 import { createUsers } from './auth/users';
 import type { AppDeps } from './deps';
 import { createErrorFormatter } from './failure';
+import { createDecidedReader } from './decided-reader';
 import { createFeed, readSnapshot } from './inbox-feed';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
-import { type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
+import { type Env, ownSessionRoutes, requireSignedIn, senderOf, signInRoutes } from './session';
 import { eventStream } from './sse';
 import { createStatsReader } from './stats-reader';
 import { decisionRoutes, forkRoutes, turnRoutes } from './turns';
@@ -95,6 +96,7 @@ export async function startWeb({
       feed: createFeed({ read: () => readSnapshot(client), formatError }),
       stats: createStatsReader({ client, refusals }),
       refusals,
+      decided: createDecidedReader(client),
     }),
   );
   return {
@@ -165,6 +167,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/turns', decisionRoutes(deps));
   app.route('/api/turns', forkRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
+  app.route('/api/decided', decidedRoutes(deps));
+  app.route('/api/refusals', refusalRoutes(deps));
   app.route('/', pageRoutes(deps));
   app.notFound(() => {
     throw new CountersignError('not_found', 'there is nothing here', { hint: 'open / for the inbox' });
@@ -244,5 +248,21 @@ function statsRoutes({ stats }: AppDeps): Hono<Env> {
   return new Hono<Env>().get('/', async (c) => {
     const { since: sinceMs, limit, ...filter } = checkInput(statsSchema, c.req.query());
     return c.json(await stats.read({ limit, ...defined({ sinceMs, ...filter }) }));
+  });
+}
+
+/** What the signed-in user decided, and how it ended. */
+function decidedRoutes({ decided }: AppDeps): Hono<Env> {
+  return new Hono<Env>().get('/', async (c) => c.json(await decided.read(senderOf(c).approver)));
+}
+
+const refusalsSchema = statsSchema.pick({ since: true });
+
+/** Decisions and resolutions that were refused here, the last one first. */
+function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
+  return new Hono<Env>().get('/', async (c) => {
+    const { since: sinceMs } = checkInput(refusalsSchema, c.req.query());
+    const since = sinceMs === undefined ? undefined : new Date(Date.now() - sinceMs).toISOString();
+    return c.json(await refusals.list({ namespace: client.namespace, ...defined({ since }) }));
   });
 }

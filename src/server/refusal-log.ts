@@ -3,6 +3,7 @@ import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { REFUSAL_CODES, type RefusalCode } from '../contract/decision';
+import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { readIfThere, unlessMissing } from '../files';
 
@@ -17,6 +18,8 @@ export interface Refusal {
   callId: string;
   what: 'decision' | 'resolution';
   code: RefusalCode;
+  /** `already_decided`: the decision that stands. */
+  standing?: { decision: string; approver: string; at: string };
 }
 
 /** Refusals by code; a code without refusals is absent. */
@@ -26,8 +29,16 @@ export type RefusalCounts = Partial<Record<RefusalCode, number>>;
 export interface RefusalLog {
   /** Adds a refusal. Never rejects, because its answer is already known; a failure goes to `report`. */
   add(refusal: Refusal): Promise<void>;
-  /** How many there are of a namespace, since a moment (ISO 8601) if given. Rejects when the file cannot be read. */
-  counts(query: { namespace: string; since?: string }): Promise<RefusalCounts>;
+  /** How many there are. Rejects when the file cannot be read. */
+  counts(query: RefusalQuery): Promise<RefusalCounts>;
+  /** Them, the last one first. Rejects when the file cannot be read. */
+  list(query: RefusalQuery): Promise<Refusal[]>;
+}
+
+/** Of a namespace, since a moment (ISO 8601), where given. */
+export interface RefusalQuery {
+  namespace?: string;
+  since?: string;
 }
 
 /** Where refusals are kept. */
@@ -48,18 +59,29 @@ const HOW = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | consta
 export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: RefusalLogOptions): RefusalLog {
   // One after the other: two rotations at once would lose a file.
   let written = Promise.resolve();
+  const read = async (query: RefusalQuery): Promise<Refusal[]> => {
+    await written;
+    return readRefusals(file, query);
+  };
   return {
     add: (refusal) => (written = written.then(() => append(file, refusal, rotateAt)).catch(report)),
-    counts: async ({ namespace, since = '' }) => {
-      await written;
-      const lines = [...(await linesOf(`${file}.1`)), ...(await linesOf(file))];
+    counts: async (query) => {
       const counts: RefusalCounts = {};
-      for (const one of lines.flatMap(parseLine)) {
-        if (one.namespace === namespace && one.at >= since) counts[one.code] = (counts[one.code] ?? 0) + 1;
-      }
+      for (const { code } of await read(query)) counts[code] = (counts[code] ?? 0) + 1;
       return counts;
     },
+    list: read,
   };
+}
+
+/** The refusals of a log, the last one first, also where another process writes it. Rejects when it cannot be read. */
+export async function readRefusals(
+  file: string,
+  { namespace, since = '' }: RefusalQuery,
+): Promise<Refusal[]> {
+  const lines = [...(await linesOf(`${file}.1`)), ...(await linesOf(file))];
+  const all = lines.flatMap(parseLine);
+  return all.filter((one) => one.namespace === (namespace ?? one.namespace) && one.at >= since).reverse();
 }
 
 async function append(file: string, refusal: Refusal, rotateAt: number): Promise<void> {
@@ -75,12 +97,21 @@ async function append(file: string, refusal: Refusal, rotateAt: number): Promise
   }
 }
 
-const refusalSchema = z.object({ at: z.string(), namespace: z.string(), code: z.enum(REFUSAL_CODES) });
+const refusalSchema = z.object({
+  at: z.string(),
+  namespace: z.string(),
+  user: z.string(),
+  turn: z.string(),
+  callId: z.string(),
+  what: z.enum(['decision', 'resolution']),
+  code: z.enum(REFUSAL_CODES),
+  standing: z.object({ decision: z.string(), approver: z.string(), at: z.string() }).optional(),
+});
 
 /** Skips a line that was cut off when the machine died, and one of a newer version. */
-function parseLine(line: string): z.infer<typeof refusalSchema>[] {
+function parseLine(line: string): Refusal[] {
   const parsed = refusalSchema.safeParse(parseJson(line));
-  return parsed.success ? [parsed.data] : [];
+  return parsed.success ? [defined(parsed.data)] : [];
 }
 
 async function linesOf(file: string): Promise<string[]> {

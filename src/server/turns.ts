@@ -157,14 +157,18 @@ const resolutionSchema = messageBody(RESOLUTION, ['callKey']);
 const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
 
 /** Decisions, resolutions, and cancelling a turn. */
-export function decisionRoutes({ client, feed, refusals }: AppDeps): Hono<Env> {
+export function decisionRoutes({ client, feed, refusals, decided }: AppDeps): Hono<Env> {
   type Attempt = Pick<Refusal, 'turn' | 'callId' | 'what'>;
   const respond = async (c: Context<Env>, answer: Answer, attempt: Attempt): Promise<Response> => {
     feed.refresh();
-    if (answer.status !== 'refused') return c.json(answer);
-    const [user, at] = [senderOf(c).approver, new Date().toISOString()];
-    const { code } = answer.verdict;
-    await refusals.add({ at, namespace: client.namespace, user, ...attempt, code });
+    const user = senderOf(c).approver;
+    if (answer.status !== 'refused') {
+      decided.note(user, attempt.turn);
+      return c.json(answer);
+    }
+    const at = new Date().toISOString();
+    const { code, standing } = answer.verdict;
+    await refusals.add({ at, namespace: client.namespace, user, ...attempt, code, ...defined({ standing }) });
     return c.json(answer, 409);
   };
   return new Hono<Env>()

@@ -4,9 +4,11 @@ import type {
   Answer,
   ApiError,
   CallDetails,
+  DecidedAnswer,
   DecisionBody,
   ForkBody,
   InboxSnapshot,
+  Refusal,
   ResolutionBody,
   Session,
   SignIn,
@@ -71,6 +73,10 @@ export const startFork = (turn: string, body: ForkBody): Promise<Reply<StartedFo
 /** `since` in milliseconds ago. */
 export const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
   send('GET', `/api/stats?${queryOf(query)}`);
+
+export const readDecided = (): Promise<Reply<DecidedAnswer>> => send('GET', '/api/decided');
+
+export const readRefusals = (): Promise<Reply<Refusal[]>> => send('GET', '/api/refusals');
 
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);

@@ -6,6 +6,7 @@ import { type LiveInbox, useInbox } from './live';
 import { titleOf } from './model/inbox';
 import { connectionStatus, errorText, KEYS } from './model/labels';
 import { hrefOf, type Route, signInCode } from './model/route';
+import { DecidedScreen, News, RefusedScreen, useFollowed } from './screens/decided';
 import { InboxScreen } from './screens/inbox';
 import { StatsScreen } from './screens/stats';
 import { TurnScreen } from './screens/turn/turn';
@@ -123,6 +124,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   const route = useRoute();
   const inbox = useInbox(isOpen, signedOut);
   const [notice, setNotice] = useState<Notice>();
+  const { news, follow, clear } = useFollowed();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const help = (): void => setHelpOpen(true);
   const fail = useCallback((status: number, error: ApiError) => {
@@ -130,7 +132,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
     setNotice({ text: errorText(error), tone: 'bad' });
   }, []);
   const context = useMemo<AppContext>(
-    () => ({ session, inbox, notify: setNotice, fail }),
+    () => ({ session, inbox, notify: setNotice, follow, fail }),
     [session, inbox.snapshot, inbox.connection, inbox.trouble, fail],
   );
   const count = inbox.snapshot?.total ?? 0;
@@ -147,6 +149,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
         Skip to the content
       </a>
       <Header {...{ session, route, inbox, signOut, help }} />
+      <News of={news} clear={clear} />
       <main id="main" tabIndex={-1} class={`main at-${route.at}`}>
         <Screen route={route} />
       </main>
@@ -172,6 +175,10 @@ function Screen({ route }: { route: Route }): JSX.Element {
       return <TurnsScreen />;
     case 'stats':
       return <StatsScreen />;
+    case 'decided':
+      return <DecidedScreen />;
+    case 'refused':
+      return <RefusedScreen />;
     case 'turn':
       return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
     case 'nowhere':
@@ -190,8 +197,8 @@ interface HeaderProps {
 /** The links of the header, and the screens that each stands for. */
 const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] }[] = [
   { label: 'Inbox', to: { at: 'inbox' }, shows: ['inbox', 'call'] },
-  { label: 'Turns', to: { at: 'turns' }, shows: ['turns', 'turn'] },
-  { label: 'Stats', to: { at: 'stats' }, shows: ['stats'] },
+  { label: 'Turns', to: { at: 'turns' }, shows: ['turns', 'turn', 'decided'] },
+  { label: 'Stats', to: { at: 'stats' }, shows: ['stats', 'refused'] },
 ];
 
 /** The navigation, the number of waiting items, the connection, and the user. */
@@ -228,6 +235,9 @@ function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Elem
         <span class="who" title={`Countersign ${session.version}, namespace ${session.namespace}`}>
           <Text of={session.user} />
         </span>
+        <a class="button plain" href={hrefOf({ at: 'decided' })}>
+          Decided by you
+        </a>
         <button class="button plain" type="button" onClick={signOut}>
           Sign out
         </button>

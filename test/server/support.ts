@@ -14,6 +14,7 @@ import {
 import { createUsers, type Users } from '../../src/server/auth/users';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createHosts } from '../../src/server/address';
+import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed, readSnapshot } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
 import { createStatsReader } from '../../src/server/stats-reader';
@@ -83,6 +84,7 @@ export async function createTestApp(client: Countersign): Promise<TestApp & { re
     ...{
       stats,
       refusals,
+      decided: createDecidedReader(client),
       client,
       authenticator,
       hosts,

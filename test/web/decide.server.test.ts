@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
+import { ToolError } from '../../src/tools/errors';
 import { defineTool } from '../../src/tools/define-tool';
 import type { Tool } from '../../src/tools/types';
 import { recordTool, type Effects } from '../support/effects';
@@ -37,6 +38,9 @@ const {
 } = usePage('decider', (written) => [
   refundTool(written),
   planTool(written),
+  recordTool(written, { name: 'break_down', safety: 'dangerous' }, () => {
+    throw new ToolError('the file had changed');
+  }),
   recordTool(written, { name: 'stay', safety: 'dangerous' }, (_, { signal }) => {
     return new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'), { once: true }));
   }),
@@ -193,6 +197,38 @@ test.each(['call', 'turn'])('the page of a %s shows which hunks ran, with the di
   const diff = page.getByRole('region', { name: 'What 1.1 does' });
   await diff.getByText('2 of 3 hunks approved').waitFor();
   expect(await diff.locator('.hunk.left-out').allInnerTexts()).toEqual([expect.stringContaining('+two')]);
+});
+
+test('what goes wrong after an approval is brought back to the person, and stands in what they decided', async () => {
+  const handle = await start('break_down', { tag: 'order 1012' });
+  const page = await web().tab(callPlace(handle.workflowId));
+  await lookAtAll(page);
+  await approve(page).click();
+  await notices(page).getByText('Approved break_down tag=order 1012').waitFor();
+  const news = page.getByRole('status', { name: 'What you let run' });
+  await news.getByText('1.1 break_down tag=order 1012 ended as failed: the file had changed').waitFor();
+  await page.goto(`${web().url}/#/decided`);
+  await news.getByText('the file had changed').waitFor();
+  const row = page.locator('.turn-list li', { hasText: 'break_down tag=order 1012' });
+  await row.getByText('failed', { exact: true }).waitFor();
+  expect(await row.innerText()).toMatch(/approved · \d{4}-\d\d-\d\d .* the file had changed/);
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  expect(await page.locator('.news .notice').count()).toBe(0);
+});
+
+test('a refused decision is listed with who, which call, when and why', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await web().tab(callPlace(handle.workflowId));
+  await lookAtAll(page);
+  await page.route('**/api/turns/*/calls/*', (route) => route.abort());
+  await decide(handle, { callId: '1.1', decision: 'denied', approver: 'bob' });
+  await approve(page).click();
+  await page.getByText(/Another person decided it before you/).waitFor();
+  await page.goto(`${web().url}/#/stats`);
+  await page.getByRole('link', { name: 'Refused decisions, one by one' }).click();
+  const row = page.locator('.turn-list li', { hasText: handle.workflowId });
+  await row.getByText('already decided').waitFor();
+  expect(await row.innerText()).toMatch(/owner: Another person decided it.*[^]*denied by bob, \d{4}-/);
 });
 
 test('without a hunk there is nothing to approve', async () => {

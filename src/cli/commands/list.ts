@@ -1,13 +1,18 @@
+import { join } from 'node:path';
+import type { DecidedAnswer, DecidedCall } from '../../client/decided';
+import { userStateDir } from '../../files';
+import { describeOutcome, describePhase } from '../../history/labels';
+import type { Refusal } from '../../server/refusal-log';
 import { type Command, Option } from 'commander';
 import type { ListQuery, TurnSummary } from '../../client';
 import { TURN_STATES } from '../../contract/turn';
 import { defined } from '../../contract/defined';
-import type { Context } from '../context';
+import { type Context, osUser } from '../context';
 import type { Screen } from '../print/screen';
-import { type Cell, idsOn, stateCell, tableLines } from '../print/table';
-import { relative } from '../../contract/text/times';
+import { type Cell, idsOn, labelCell, stateCell, tableLines } from '../print/table';
+import { dateTime, relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../print/escape';
-import { collect, readCount, readFacts } from '../options';
+import { collect, readCount, readFacts, usageError } from '../options';
 
 interface ListOptions {
   state?: TurnSummary['state'];
@@ -69,4 +74,89 @@ function row(summary: TurnSummary, { style }: Screen, now: number): (Cell | stri
     relative(startedAt, now),
     escapeProse(prompt),
   ];
+}
+
+interface DecidedOptions {
+  as?: string;
+  agent?: string;
+  tool?: string;
+  turns?: string;
+  refused?: boolean;
+  json?: boolean;
+}
+
+/** `decided`. */
+export function addDecided(program: Command, context: Context): void {
+  program
+    .command('decided')
+    .description('list what you decided, newest first, and how it ended')
+    .option('--as <name>', 'whose decisions (default: your name on this machine)')
+    .option('--agent <name>', 'only turns of this agent')
+    .option('--tool <name>', 'only calls of this tool')
+    .option('--turns <count>', 'the most turns to look at, newest first (default: 200)')
+    .option('--refused', "instead: every person's decisions that the web inbox on this machine was refused")
+    .option('--json', 'print JSON')
+    .action((options: DecidedOptions) =>
+      options.refused === true ? listRefused(options, context) : listDecided(options, context),
+    );
+}
+
+async function listDecided(options: DecidedOptions, { withClient, screen }: Context): Promise<void> {
+  const { as = osUser(), agent, tool, turns, json } = options;
+  const { readDecided } = await import('../../client/decided.js');
+  const count = turns === undefined ? undefined : readCount(turns, '--turns');
+  const query = { approver: as, ...defined({ agent, tool, turns: count }) };
+  const answer = await withClient((client) => readDecided(client, query));
+  if (json === true) screen.json(answer);
+  else screen.lines(decidedLines(answer, as, screen));
+}
+
+/** What a person decided as a table, and how many turns were looked at. */
+export function decidedLines({ calls, looked, isCut }: DecidedAnswer, who: string, screen: Screen): string[] {
+  const where = isCut ? `the newest ${looked} turns; --turns looks at more` : `all ${looked} turns`;
+  if (calls.length === 0) return [`${escapeText(who)} decided nothing in ${where}.`];
+  const head = ['CALL', 'DECIDED', 'WHEN', 'OUTCOME', 'WHAT'];
+  const rows = calls.map((one) => decidedRow(one, screen));
+  return [...tableLines({ head, rows, flex: 4 }, screen), '', screen.style.quiet(`In ${where}.`)];
+}
+
+function decidedRow(one: DecidedCall, { style }: Screen): (Cell | string)[] {
+  const { turn, callId, what, hunks, at, outcome, message, summary } = one;
+  const part = hunks === undefined ? '' : `, hunks ${hunks.join(', ')}`;
+  const label = outcome === undefined ? describePhase(one) : describeOutcome(outcome);
+  const why = message === undefined ? '' : ` (${message})`;
+  return [
+    escapeText(`${turn}/${callId}`),
+    escapeText(`${what}${part}`),
+    dateTime(at),
+    labelCell(label, style),
+    escapeText(`${summary}${why}`),
+  ];
+}
+
+async function listRefused(
+  { as, agent, tool, turns, json }: DecidedOptions,
+  context: Context,
+): Promise<void> {
+  const [other] = Object.keys(defined({ as, agent, tool, turns }));
+  if (other !== undefined) throw usageError(`--${other} and --refused exclude each other`);
+  const { readRefusals } = await import('../../server/refusal-log.js');
+  const file = join(userStateDir(context.env), 'refusals.jsonl');
+  const refusals = await readRefusals(file, {});
+  if (json === true) context.screen.json(refusals);
+  else context.screen.lines(refusedLines(refusals, context.screen));
+}
+
+/** Refused decisions as a table. */
+export function refusedLines(refusals: readonly Refusal[], screen: Screen): string[] {
+  if (refusals.length === 0) return ['The web inbox on this machine was refused no decision.'];
+  const head = ['CALL', 'WHO', 'WHEN', 'REFUSED AS', 'STANDS'];
+  const rows = refusals.map(({ turn, callId, user, at, code, standing }) => [
+    escapeText(`${turn}/${callId}`),
+    escapeText(user),
+    dateTime(at),
+    code,
+    standing === undefined ? '' : escapeText(`${standing.decision} by ${standing.approver}`),
+  ]);
+  return tableLines({ head, rows, flex: 4 }, screen);
 }

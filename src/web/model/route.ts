@@ -6,6 +6,8 @@ export type Route =
   /** `step`: the step or the call to show, `3` or `3.1`. */
   | { at: 'turn'; turn: string; step?: string }
   | { at: 'stats' }
+  | { at: 'decided' }
+  | { at: 'refused' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
 
@@ -17,6 +19,7 @@ export function parseRoute(fragment: string): Route {
   // A link that signs in has no place.
   if (place === '' || signInCode(fragment) !== undefined) return { at: 'inbox' };
   if (first === 'stats' && parts.length === 1) return { at: 'stats' };
+  if ((first === 'decided' || first === 'refused') && parts.length === 1) return { at: first };
   if (first === 'turns' && parts.length === 1) return { at: 'turns' };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
   const isPart = first === 'turns' && turn !== '' && last !== '' && parts.length === 4;
@@ -33,6 +36,9 @@ export function hrefOf(route: Route): string {
       return '#/turns';
     case 'stats':
       return '#/stats';
+    case 'decided':
+    case 'refused':
+      return `#/${route.at}`;
     case 'turn':
       return `#/turns/${encodeURIComponent(route.turn)}${route.step === undefined ? '' : `/steps/${encodeURIComponent(route.step)}`}`;
     case 'call':

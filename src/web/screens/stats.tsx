@@ -5,6 +5,7 @@ import { unreadText } from '../../history/labels';
 import type { StatsAnswer } from '../../server/api';
 import { readStats } from '../http';
 import { type BarRow, barsOf, sumsOf } from '../model/stats';
+import { hrefOf } from '../model/route';
 import { Select } from '../ui/widgets';
 import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
@@ -98,6 +99,9 @@ function Answer({ answer, isReading }: { answer: StatsAnswer; isReading: boolean
         legend={[]}
         rows={rows.refusals}
       />
+      <p>
+        <a href={hrefOf({ at: 'refused' })}>Refused decisions, one by one</a>
+      </p>
     </>
   );
 }

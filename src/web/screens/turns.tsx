@@ -29,6 +29,9 @@ export function TurnsScreen(): JSX.Element {
     <section class="turns" aria-labelledby="turns-title">
       <h1 id="turns-title" class="pane-title">
         Turns
+        <a class="title-link" href={hrefOf({ at: 'decided' })}>
+          Decided by you
+        </a>
       </h1>
       <div class="filters" role="search">
         <input

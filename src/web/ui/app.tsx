@@ -15,12 +15,22 @@ export interface Notice {
   to?: { label: string; route: Route };
 }
 
+/** A call that the user let run. */
+export interface Followed {
+  turn: string;
+  callId: string;
+  /** Tool and arguments, in one line. */
+  what: string;
+}
+
 /** Shared by all parts of the page. */
 export interface AppContext {
   session: Session;
   inbox: LiveInbox;
   /** Shows a notice; screen readers read it. */
   notify(notice: Notice): void;
+  /** Shows what goes wrong with a call that the user let run. */
+  follow(call: Followed): void;
   /** Shows a failure; 401 leads to the sign-in. */
   fail(status: number, error: ApiError): void;
 }

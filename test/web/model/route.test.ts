@@ -4,6 +4,8 @@ const ROUTES: [string, Route][] = [
   ['#/', { at: 'inbox' }],
   ['#/turns', { at: 'turns' }],
   ['#/stats', { at: 'stats' }],
+  ['#/decided', { at: 'decided' }],
+  ['#/refused', { at: 'refused' }],
   ['#/turns/t-1', { at: 'turn', turn: 't-1' }],
   ['#/turns/t-1/steps/3', { at: 'turn', turn: 't-1', step: '3' }],
   ['#/turns/t-1/steps/3.1', { at: 'turn', turn: 't-1', step: '3.1' }],

@@ -7,6 +7,7 @@ import type { RequestOpened } from '../../../history/events';
 import type { Answer, CallDetails } from '../../../server/api';
 import { type Choice, decisionText, hunkIds, spokenWhy, toDecision, whyNot } from '../../model/review';
 import { type ArgumentsDraft, fieldIssues, isChanged, issuesOf } from '../../model/draft';
+import { callSummary } from '../../../contract/text/call-summary';
 import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/text';
 import { type Notice, useAppContext, useCareful, useKeys, useNow } from '../../ui/app';
@@ -153,10 +154,13 @@ type Post<B> = (
   signal: AbortSignal,
 ) => Promise<Reply<Answer>>;
 
+/** What lets a call run: the person reads what goes wrong with it. */
+const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
+
 /** Sends a decision or a resolution and handles its answer; `isSending` until it comes. */
-export function useSend<B extends object>({ details, ...props }: DecidingProps, post: Post<B>) {
+export function useSend<B extends object>({ details, call, ...props }: DecidingProps, post: Post<B>) {
   const { forget, setRefusal, refresh, decided } = props;
-  const { notify, fail } = useAppContext();
+  const { notify, follow, fail } = useAppContext();
   const [isSending, setSending] = useState(false);
   const idOf = useDecisionId();
   const carefully = useCareful();
@@ -180,6 +184,10 @@ export function useSend<B extends object>({ details, ...props }: DecidingProps, 
     const to: Notice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
     notify({ text: noticeText(answer, what), tone: 'good', to });
     if (answer.status === 'accepted' && answer.verdict.asksAgain === true) return refresh();
+    if (answer.status === 'accepted' && LETS.includes(answer.verdict.decision)) {
+      const { callId, tool, effective } = call;
+      follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
+    }
     decided();
   };
   return { isSending, send };

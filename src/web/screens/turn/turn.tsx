@@ -36,6 +36,7 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
         </p>
       )}
       <TurnHead view={view} />
+      {view.fork !== undefined && count === undefined && <TwoPaths fork={view.fork} events={events} />}
       <Picture
         {...{ turn, events, show }}
         isOpen={view.endedAt === null}
@@ -92,7 +93,6 @@ function Now({ view, live: { events, pending }, shown }: NowProps): JSX.Element 
     <>
       {pending !== undefined && view.endedAt === null && <Running pending={pending} />}
       <Result view={view} />
-      {view.fork !== undefined && <TwoPaths fork={view.fork} events={events} />}
       <Steps view={view} shown={shown} />
     </>
   );
@@ -109,6 +109,15 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
         <code>
           <Text of={view.turn} />
         </code>
+        {view.fork !== undefined && (
+          <span>
+            fork of{' '}
+            <a href={hrefOf({ at: 'turn', turn: view.fork.of })}>
+              <Text of={view.fork.of} />
+            </a>{' '}
+            from {view.fork.from} on
+          </span>
+        )}
       </p>
       <h1 id="turn-title">
         <Text of={view.prompt} layout="block" kind="prose" />

@@ -1,0 +1,132 @@
+import type { DecisionKind, ResolutionKind } from '../contract/decision';
+import { defined } from '../contract/defined';
+import { kindOfResult, type ResultKind } from '../contract/result';
+import { callSummary } from '../contract/text/call-summary';
+import type { DecisionMade, Resolved } from '../history/events';
+import { type CallPhase, type CallView, type TurnView, viewOf } from '../history/view';
+import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
+import type { Countersign, ListQuery, TurnSummary } from './types';
+
+/** What a person decided, and what became of the call. */
+export interface DecidedCall {
+  turn: string;
+  agent: string;
+  callId: string;
+  tool: string;
+  /** One line: tool and arguments. */
+  summary: string;
+  what: DecisionKind | ResolutionKind;
+  approver: string;
+  /** The channel says that the approver was signed in there. */
+  authenticated?: true;
+  /** Ids of the approved hunks; absent means all. */
+  hunks?: string[];
+  reason?: string;
+  /** When it was decided; ISO 8601. */
+  at: string;
+  /** Where the call is now. */
+  phase: CallPhase;
+  /** How it ended; absent where it is not over. */
+  outcome?: ResultKind;
+  /** Of a failure, in words. */
+  message?: string;
+  /** When it was over; ISO 8601. */
+  endedAt?: string;
+}
+
+/** The last decision of each person on each call of a turn, as far as it was taken. */
+export function decidedIn(view: TurnView): DecidedCall[] {
+  return view.calls.flatMap((call) => {
+    const taken = [...call.decisions, ...call.resolutions].filter(
+      ({ judgement }) => judgement.accepted === true,
+    );
+    const last = new Map(taken.map((event) => [event.approver, event]));
+    return [...last.values()].map((event) => decidedCall(view, call, event));
+  });
+}
+
+function decidedCall({ turn, agent }: TurnView, call: CallView, event: DecisionMade | Resolved): DecidedCall {
+  const { callId, tool, effective, phase, result } = call;
+  const { approver, authenticated, reason, at } = event;
+  const summary = callSummary({ callId, tool, arguments: effective }).slice(callId.length + 1);
+  const what = (event.type === 'decision' ? event.decision : event.resolution) ?? 'approved';
+  const over =
+    result === undefined
+      ? {}
+      : defined({
+          outcome: kindOfResult(result),
+          message: result.error?.message,
+          endedAt: result.metadata.timestamp,
+        });
+  return {
+    ...{ turn, agent, callId, tool, summary, what, approver, at, phase },
+    ...defined({ authenticated, reason, hunks: event.type === 'decision' ? event.hunks : undefined }),
+    ...over,
+  };
+}
+
+/** Whose decisions to look for, and where. */
+export interface DecidedQuery extends Pick<ListQuery, 'agent'> {
+  approver: string;
+  tool?: string;
+  /** The most turns to look at, newest first. @default 200 */
+  turns?: number;
+  /** Turns to look at beside them. */
+  also?: readonly string[];
+}
+
+/** What a person decided, newest first. */
+export interface DecidedAnswer {
+  calls: DecidedCall[];
+  /** How many turns were looked at. */
+  looked: number;
+  /** There are more turns than were looked at. */
+  isCut: boolean;
+}
+
+/** Keeps what was decided in turns that have ended, so that they are read once. */
+export interface KnownDecisions {
+  get(run: string): readonly DecidedCall[] | undefined;
+  set(run: string, calls: readonly DecidedCall[]): unknown;
+}
+
+const TURNS = 200;
+
+/**
+ * What a person decided in the newest turns, from their histories: whichever way the decision came, it is there. Names are
+ * as claimed. Turns that cannot be decrypted here are left out.
+ *
+ * @throws CountersignError as `Countersign.list` and `timeline`.
+ */
+export async function readDecided(
+  client: Pick<Countersign, 'list' | 'timeline'>,
+  { approver, tool, turns = TURNS, also = [], ...filter }: DecidedQuery,
+  known?: KnownDecisions,
+): Promise<DecidedAnswer> {
+  const listed = await client.list({ ...filter, limit: turns });
+  const ids = new Set(listed.map(({ turn }) => turn));
+  const others = also.filter((turn) => !ids.has(turn)).map((turn) => ({ turn, runId: '', endedAt: null }));
+  const all = [...listed, ...others];
+  const found: DecidedCall[] = [];
+  for await (const calls of mapOrdered(all, AT_ONCE, (turn) => decidedOf(client, turn, known)))
+    found.push(...calls.filter((one) => one.approver === approver && (tool ?? one.tool) === one.tool));
+  found.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  return { calls: found, looked: all.length, isCut: listed.length === turns };
+}
+
+async function decidedOf(
+  client: Pick<Countersign, 'timeline'>,
+  turn: Pick<TurnSummary, 'turn' | 'runId' | 'endedAt'>,
+  known: KnownDecisions | undefined,
+): Promise<readonly DecidedCall[]> {
+  const run = `${turn.turn}/${turn.runId}`;
+  const isOver = turn.endedAt !== null;
+  const kept = isOver ? known?.get(run) : undefined;
+  if (kept !== undefined) return kept;
+  for await (const events of readTurns(client, [turn], () => undefined)) {
+    const calls = decidedIn(viewOf(events));
+    if (isOver) known?.set(run, calls);
+    return calls;
+  }
+  return [];
+}
