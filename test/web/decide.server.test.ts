@@ -55,7 +55,10 @@ const start = (name: string, args: object): Promise<TurnHandle> =>
 const approve = (page: Page) => page.locator('#approve');
 /** Changed arguments have a new preview, which the person looks at and approves. */
 const approveNew = async (page: Page, preview: string): Promise<void> => {
-  await page.getByText(preview).waitFor();
+  await page
+    .getByRole('region', { name: /^What it does with the changes/ })
+    .getByText(preview)
+    .waitFor();
   await lookAtAll(page);
   await page.locator('#approve[aria-disabled="false"]').click();
 };
@@ -263,12 +266,12 @@ test('with the keyboard alone: from the inbox to an approval, which no single ke
   const handle = await start('refund_order', { ...REFUND, order: 'keys' });
   const page = await web().tab();
   await listOnly(page, 'decider');
-  await page.locator('.row', { hasText: 'order=keys' }).waitFor();
+  await page.locator('.row', { hasText: 'order keys' }).waitFor();
   for (let rows = 0; rows < 300; rows++) {
     await page.keyboard.press('j');
     const current = page.locator('.row a[aria-current]');
     await current.waitFor();
-    if ((await current.innerText()).includes('order=keys')) break;
+    if ((await current.innerText()).includes('order keys')) break;
   }
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'refund_order' }).waitFor();

@@ -171,7 +171,9 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     const sent = { ...body, runId };
     const identified = { ...sent, decisionId: idOf(sent) };
     const reply = await carefully((signal) => post(turn, identified, signal));
-    setSending(false);
+    const asksAgain = reply.ok && reply.data.status === 'accepted' && reply.data.verdict.asksAgain === true;
+    // This panel shows the request before the change until the next one takes its place: nothing can be sent from it.
+    if (!asksAgain) setSending(false);
     if (!reply.ok) return fail(reply.status, reply.error);
     const answer = reply.data;
     if (answer.status === 'refused') {
@@ -183,7 +185,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     setRefusal(undefined);
     const to: Notice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
     notify({ text: noticeText(answer, what), tone: 'good', to });
-    if (answer.status === 'accepted' && answer.verdict.asksAgain === true) return refresh();
+    if (asksAgain) return refresh();
     if (answer.status === 'accepted' && LETS.includes(answer.verdict.decision)) {
       const { callId, tool, effective } = call;
       follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
