@@ -27,8 +27,8 @@ interface State {
 
 const ENDED = 'Your session has ended. Sign in again; what you typed is kept.';
 
-/** The sign-in, or the page of the signed-in user. */
-function App(): JSX.Element {
+/** The sign-in, or the page of the signed-in user. Exported, because esbuild bundles a script without exports as CommonJS, which is larger. */
+export function App(): JSX.Element {
   const [state, setState] = useState<State>({ isOpen: false, isAsking: true });
   useEffect(() => void openSession().then(setState), []);
   const { session, isOpen, problem } = state;
