@@ -23,6 +23,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['start of a client', 'client/types', 'StartRequest'],
   ['inbox of a client', 'client/types', 'InboxQuery'],
   ['list of a client', 'client/types', 'ListQuery'],
+  ['turns of a client', 'client/types', 'TurnsQuery'],
   ['runs of a client', 'client/types', 'RunQuery'],
   ['fork of a client', 'client/types', 'ForkTurnRequest'],
   ['follow of a client', 'client/types', 'FollowOptions'],

@@ -34,6 +34,21 @@ interface BatchResult {
   answer: Answer;
 }
 
+/** How many are decided together unless `--limit` says otherwise. */
+const MOST_DECIDED = 100;
+
+/** To read more calls than these takes so long that it is said. */
+const MANY = 200;
+
+/** Out of how many the plan was made, and what it leaves for another time. */
+export function lookedLine(looked: number, { planned }: BatchPlan, limit: number): string {
+  const count = (many: number): string => many.toLocaleString('en');
+  const fit = `${count(planned.length)} of ${count(looked)} waiting fit`;
+  return planned.length <= limit
+    ? `${fit}.`
+    : `${fit}; these are the ${count(limit)} most urgent. --limit ${planned.length} takes all.`;
+}
+
 /** How many turns are read from the record at once. */
 const AT_ONCE = 8;
 
@@ -45,9 +60,12 @@ const AT_ONCE = 8;
 export async function decideBatch(batch: Batch, context: Context): Promise<void> {
   const screen = batch.json ? beside(context.screen) : context.screen;
   await context.withClient(async (client) => {
-    const items = await client.inbox(batch.query);
-    const plan = planBatch(await readCalls(client, items), batch.wish);
-    screen.lines(planLines(plan, batch.wish, screen));
+    const { limit = MOST_DECIDED, ...filter } = batch.query;
+    const items = await client.inbox({ ...filter, limit: Infinity });
+    if (items.length > MANY) screen.note(`reading ${items.length.toLocaleString('en')} calls …`);
+    const fitting = planBatch(await readCalls(client, items), batch.wish);
+    const plan = { ...fitting, planned: fitting.planned.slice(0, limit) };
+    screen.lines([...planLines(plan, batch.wish, screen), lookedLine(items.length, fitting, limit)]);
     if (plan.planned.length === 0) return batch.json ? context.screen.json([]) : undefined;
     if (!batch.yes) await askOnce(plan.planned.length, batch, context);
     const results: BatchResult[] = [];

@@ -40,6 +40,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   call_not_found: EXIT.notFound,
   no_server: EXIT.noServer,
   server_failed: EXIT.noServer,
+  server_busy: EXIT.noServer,
   namespace_missing: EXIT.noServer,
   not_ready: EXIT.noServer,
   still_waiting: EXIT.waiting,

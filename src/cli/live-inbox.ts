@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Countersign, InboxItem, InboxQuery } from '../client';
+import type { Countersign, InboxItem, InboxQuery, InboxReader } from '../client';
 import { CountersignError } from '../contract/errors';
 
 const FIRST_MS = 500;
@@ -12,9 +12,15 @@ interface RetryOptions {
   signal: AbortSignal;
 }
 
-/** Whether the server did not answer, so that the same question may be answered later. */
+/** Whether the server did not answer, or limits reading, so that the same question may be answered later. */
 function isUnavailable(error: unknown): error is CountersignError {
-  return error instanceof CountersignError && error.code === 'no_server';
+  return error instanceof CountersignError && (error.code === 'no_server' || error.code === 'server_busy');
+}
+
+/** When the server may be asked again, in milliseconds; undefined where it said nothing about it. */
+function restOf({ data }: CountersignError): number | undefined {
+  const rest = data['retryInMs'];
+  return typeof rest === 'number' ? rest : undefined;
 }
 
 /** Calls `act` again while the server is unavailable. Rejects when the signal aborts. */
@@ -29,14 +35,15 @@ export async function retryWhileUnavailable<T>(
       return done;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      if (failures === 0) note('the server does not answer; trying again (Ctrl-C leaves)');
-      await delay(Math.min(MOST_MS, FIRST_MS * 2 ** failures), undefined, { signal });
+      const why = error.code === 'server_busy' ? 'the server limits reading' : 'the server does not answer';
+      if (failures === 0) note(`${why}; trying again (Ctrl-C leaves)`);
+      await delay(restOf(error) ?? Math.min(MOST_MS, FIRST_MS * 2 ** failures), undefined, { signal });
     }
   }
 }
 
-/** One look at the inbox, or that the server does not answer at the moment. */
-export type InboxLook = { items: InboxItem[] } | { away: string };
+/** One look at the inbox, or why there is none at the moment. */
+export type InboxLook = { items: readonly InboxItem[]; isComplete: boolean } | { away: string };
 
 /** One thing that came into the inbox or left it. */
 export interface InboxChange {
@@ -44,32 +51,37 @@ export interface InboxChange {
   item: InboxItem;
 }
 
-/** How often to look, in milliseconds: one query a second costs a server nothing. */
+/** Between two looks, in milliseconds; while the inbox is not read to its end there is no pause. */
 const EVERY_MS = 1000;
 
-/** Reads the inbox every second until the signal aborts. Reports an unavailable server and asks again. */
+/** Looks at everything that waits until the signal aborts. Reports an unavailable server and asks again. */
 export async function* watchInbox(
-  client: Pick<Countersign, 'inbox'>,
-  query: InboxQuery,
+  client: Pick<Countersign, 'inboxReader'>,
+  filter: Omit<InboxQuery, 'limit'>,
   signal: AbortSignal,
 ): AsyncGenerator<InboxLook> {
   const stopped = new Promise<undefined>((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
+  const reader = client.inboxReader(filter);
   while (!signal.aborted) {
-    const seen = await Promise.race([stopped, look(client, query)]);
+    const seen = await Promise.race([stopped, look(reader)]);
     if (seen === undefined) return;
-    yield seen;
-    await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
+    yield seen.look;
+    if (seen.pauseMs > 0) await delay(seen.pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
-async function look(client: Pick<Countersign, 'inbox'>, query: InboxQuery): Promise<InboxLook> {
+async function look(reader: InboxReader): Promise<{ look: InboxLook; pauseMs: number }> {
   try {
-    return { items: await client.inbox(query) };
+    const { items, isComplete } = await reader.next();
+    return { look: { items, isComplete }, pauseMs: isComplete ? EVERY_MS : 0 };
   } catch (error) {
     if (!isUnavailable(error)) throw error;
-    return { away: error.message };
+    const rest = restOf(error);
+    if (rest === undefined) return { look: { away: error.message }, pauseMs: EVERY_MS };
+    const away = `Temporal limits reading; next try in ${Math.ceil(rest / 1000)} s`;
+    return { look: { away }, pauseMs: rest };
   }
 }
 

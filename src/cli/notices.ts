@@ -116,7 +116,7 @@ function describe({ type, data: { turn, callId, tool } }: Notice): string {
 
 /** What is watched, and how it is shown. */
 interface NoticeWatch {
-  client: Pick<Countersign, 'inbox'>;
+  client: Pick<Countersign, 'inbox' | 'inboxReader'>;
   query: InboxQuery;
   /** A deadline is near so many milliseconds before it. */
   beforeMs: number;
@@ -132,7 +132,8 @@ interface NoticeWatch {
  */
 export async function sendOnce({ client, query, beforeMs, outbox }: NoticeWatch): Promise<void> {
   const now = Date.now();
-  const left = await outbox.send(noticesOf(await client.inbox(query), { now, beforeMs }), now);
+  const items = await client.inbox({ limit: Infinity, ...query });
+  const left = await outbox.send(noticesOf(items, { now, beforeMs }), now);
   if (left === 0) return;
   throw new CountersignError('notify_failed', `${left} notices could not be delivered`, {
     hint: 'They are kept: run it again, and they come with the same ids.',
@@ -143,17 +144,18 @@ export async function sendOnce({ client, query, beforeMs, outbox }: NoticeWatch)
 /** Sends what comes into the inbox and what expires soon, until the signal aborts. An unavailable server is asked again. */
 export async function keepSending(watch: NoticeWatch): Promise<void> {
   const { client, query, beforeMs, outbox, note, signal } = watch;
+  const { limit, ...filter } = query;
   let isAway = false;
-  for await (const look of watchInbox(client, query, signal)) {
+  for await (const look of watchInbox(client, filter, signal)) {
     if ('away' in look) {
-      if (!isAway) note('the server does not answer; trying again');
+      if (!isAway) note(`${look.away}; trying again`);
       isAway = true;
       continue;
     }
     if (isAway) note('the server is back');
     isAway = false;
     const now = Date.now();
-    await outbox.send(noticesOf(look.items, { now, beforeMs }), now);
+    await outbox.send(noticesOf(look.items.slice(0, limit), { now, beforeMs }), now);
   }
 }
 

@@ -1,8 +1,8 @@
 import {
   Client,
   Connection,
-  defaultGrpcRetryOptions,
-  makeGrpcRetryInterceptor,
+  type ClientOptions,
+  type ConnectionLike,
   type ConnectionOptions,
 } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
@@ -21,14 +21,18 @@ import { readHistories, readHistory, readRunEvents, readTimeline, readTurn } fro
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { countWaiting, readInbox } from './inbox';
+import { WaitingReader } from './inbox-reader';
 import { decideCall, resolveCall, takenOrThrow } from './decide';
 import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
-import { listRuns, listTurns } from './list';
+import { listRuns, listTurns, listTurnsPage } from './list';
 import { changedTools, pendingActivities } from './pending';
+import { limitVisibility, makeRetries, VisibilityLimit } from './visibility';
 
 const TIMEOUT_MS = 5_000;
 const READY_MS = 60_000;
+/** How long one question waits for a server that limits reading. */
+const PATIENCE_MS = 8_000;
 
 /** One page of history holds up to 256 events of up to 2 MiB. The SDK sets this limit too, under a misspelt name. */
 const CHANNEL = { 'grpc.max_receive_message_length': 128 * 1024 * 1024 };
@@ -44,53 +48,70 @@ const CHANNEL = { 'grpc.max_receive_message_length': 128 * 1024 * 1024 };
  * for await (const event of client.follow(turn)) show(event);
  */
 export async function connect(options: ConnectOptions = {}): Promise<Countersign> {
-  const { client, lister, close } = options.client
-    ? { client: options.client, lister: listerOf(options.client), close: async () => {} }
+  const { client, listing, close } = options.client
+    ? { client: options.client, listing: listingOf(options.client), close: async () => {} }
     : await dial(options);
-  const { connection } = client;
   const { namespace, loadedDataConverter } = client.options;
+  const limit = limitOf(client.connection);
+  const limited = (lane: 'reader' | 'others', patienceMs: number): ConnectionLike =>
+    limitVisibility(client.connection, { limit, lane, patienceMs });
+  const connection = limited('others', PATIENCE_MS);
+  const listers = {
+    lister: new Client({ ...listing, connection }),
+    reader: new Client({ ...listing, connection: limited('reader', 0) }),
+  };
   const source = { connection, namespace, decode: makeDecode(loadedDataConverter) };
   const readyMs = options.readyMs ?? READY_MS;
   const outbox = new Outbox();
-  return makeCountersign({ client, lister, connection, namespace, source, outbox, readyMs }, close);
+  return makeCountersign(
+    { client, ...listers, limit, connection, namespace, source, outbox, readyMs },
+    close,
+  );
 }
 
+/** Several clients of one connection share its limit. */
+const limits = new WeakMap<ConnectionLike, VisibilityLimit>();
+
+function limitOf(connection: ConnectionLike): VisibilityLimit {
+  const limit = limits.get(connection) ?? new VisibilityLimit();
+  limits.set(connection, limit);
+  return limit;
+}
+
+type Listing = Pick<ClientOptions, 'namespace' | 'identity' | 'dataConverter'>;
+
 /** Lists with a memo that cannot be read left out: one turn must not hide the others. A converter of their own is kept. */
-function listerOf(client: Client): Client {
+function listingOf(client: Client): Listing {
   const { namespace, identity, loadedDataConverter } = client.options;
   const { payloadConverter, payloadCodecs } = loadedDataConverter;
-  if (payloadConverter !== defaultPayloadConverter) return client;
-  const dataConverter = { payloadCodecs, payloadConverterPath: LENIENT_CONVERTER };
-  return new Client({ connection: client.connection, namespace, identity, dataConverter });
+  const isOwn = payloadConverter !== defaultPayloadConverter;
+  const dataConverter = isOwn
+    ? loadedDataConverter
+    : { payloadCodecs, payloadConverterPath: LENIENT_CONVERTER };
+  return { namespace, identity, dataConverter };
 }
 
 /** The SDK's retries, except for a turn that is busy with other updates: it is free again in milliseconds, so the sender retries. */
-const RETRIES = {
-  ...defaultGrpcRetryOptions(),
-  retryableDecider: (...[attempt, status]: RetryQuestion): boolean =>
-    !isUpdateLimit(status.details) && defaultGrpcRetryOptions().retryableDecider(attempt, status),
-};
-
-type RetryQuestion = Parameters<ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider']>;
+const RETRIES = makeRetries((details) => !isUpdateLimit(details));
 
 async function dial(
   options: ConnectOptions,
-): Promise<Pick<ClientContext, 'client' | 'lister'> & { close: () => Promise<void> }> {
+): Promise<{ client: Client; listing: Listing; close: () => Promise<void> }> {
   const encryption = loadEncryption(options.encryption);
   const settings = readSettings(options);
   const given = options.connection;
   const connection = given ?? (await openConnection(settings, options.timeoutMs ?? TIMEOUT_MS));
-  const base = { connection, namespace: settings.namespace, ...defined({ identity: options.identity }) };
-  const client = new Client({ ...base, dataConverter: encryption.client() });
-  const lister = new Client({ ...base, dataConverter: encryption.listing() });
-  return { client, lister, close: async () => (given === undefined ? connection.close() : undefined) };
+  const base = { namespace: settings.namespace, ...defined({ identity: options.identity }) };
+  const client = new Client({ ...base, connection, dataConverter: encryption.client() });
+  const listing = { ...base, dataConverter: encryption.listing() };
+  return { client, listing, close: async () => (given === undefined ? connection.close() : undefined) };
 }
 
 async function openConnection(settings: Settings, connectTimeout: number): Promise<Connection> {
   try {
     return await Connection.connect({
       address: settings.address,
-      interceptors: [makeGrpcRetryInterceptor(RETRIES)],
+      interceptors: [RETRIES],
       ...settings.connection,
       connectTimeout,
       channelArgs: CHANNEL,
@@ -177,8 +198,13 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     changedTools: (turn) => changedTools(context, turn),
     pendingActivities: (turn) => pendingActivities(context, turn),
     inbox: (query = {}) => readInbox(context, query),
-    countWaiting: () => countWaiting(context),
+    countWaiting: (filter = {}) => countWaiting(context, filter),
+    inboxReader: (filter = {}) => {
+      context.limit.beStrict();
+      return new WaitingReader(context, filter);
+    },
     list: (query = {}) => listTurns(context, query),
+    turns: (query = {}) => listTurnsPage(context, query),
     runs: (query = {}) => listRuns(context, query),
     runEvents: (run) => readRunEvents(context.source, run),
     history: (run) => readHistory(context.source, run),

@@ -1,12 +1,17 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
 import type { HistorySource } from '../history/read';
 import type { Outbox } from './outbox';
+import type { VisibilityLimit } from './visibility';
 
 /** What every operation of the client works with. */
 export interface ClientContext {
   client: Client;
   /** Lists turns: what cannot be decoded of one must not hide the others. */
   lister: Client;
+  /** As `lister`, for the one who reads the inbox again and again: a call that the server refuses for its limit fails at once. */
+  reader: Client;
+  /** What all calls to visibility go through. */
+  limit: VisibilityLimit;
   connection: ConnectionLike;
   namespace: string;
   source: HistorySource;

@@ -1,112 +1,59 @@
+import { NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
 import { ask } from '../history/server-errors';
-import type { WorkflowExecutionInfo } from '@temporalio/client';
-import { CountersignError } from '../contract/errors';
-import { callKey, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
-import type { OpenItem, OpenMemo } from '../contract/turn';
-import { is } from '../history/fold/guards';
-import { readTimeline } from '../history/read';
-import { type TurnView, viewOf } from '../history/view';
-import { LIST_PAGE, quoted } from './list';
-import type { InboxItem, InboxQuery } from './types';
 import type { ClientContext } from './context';
+import { readAllWaiting } from './inbox-reader';
+import { LIST_PAGE, listPages, SMALL_PAGE } from './list';
+import type { InboxItem, InboxQuery } from './types';
+import {
+  filterOf,
+  isWanted,
+  itemsOf,
+  type ListedTurn,
+  listedTurn,
+  mostUrgentFirst,
+  type WaitingFilter,
+} from './waiting';
 
 const LIMIT = 100;
 
 /**
- * Requests and calls in doubt of all turns and of all other workflows that gate calls, earliest deadline first; what never expires comes last, oldest first.
- * Read from visibility alone, so it works with every worker down; only where a turn has more open than its memo
- * names is its history read.
+ * Requests and calls in doubt of all turns and of all other workflows that gate calls: calls in doubt first, then the
+ * earliest deadline; what never expires comes last, oldest first. Read from visibility alone, so it works with every worker
+ * down; only where a turn has more open than its memo names is its history read.
  */
 export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
-  const limit = query.limit ?? LIMIT;
-  const { tool, olderThanMs } = query;
-  const before = olderThanMs === undefined ? undefined : new Date(Date.now() - olderThanMs).toISOString();
-  const turns = await earliestTurns(context, filterOf(query, before), limit);
+  const { limit = LIMIT, ...filter } = query;
+  // Where so many are wanted, to list all of them takes no more questions than to look for the earliest.
+  if (limit >= LIST_PAGE) return (await readAllWaiting(context, filter)).slice(0, limit);
+  const turns = await mostUrgentTurns(context, filterOf(filter), limit);
   const items = await Promise.all(turns.map((turn) => itemsOf(context, turn)));
-  const wanted = items.flat().filter((item) => {
-    return (tool === undefined || item.tool === tool) && (before === undefined || item.since < before);
-  });
-  return wanted.sort(byDeadline).slice(0, limit);
+  const wanted = items.flat().filter((item) => isWanted(item, filter));
+  return mostUrgentFirst(wanted).slice(0, limit);
 }
 
-/** A request that waits since before `before` is in a run that started before it. */
-function filterOf({ tool, agent }: InboxQuery, before: string | undefined): string {
-  const parts = [
-    `ExecutionStatus = 'Running'`,
-    `${SEARCH_ATTRIBUTES.pending} > 0`,
-    ...(before === undefined ? [] : [`StartTime < '${before}'`]),
-    ...(tool === undefined ? [] : [`${SEARCH_ATTRIBUTES.tools} = ${quoted(tool)}`]),
-    ...(agent === undefined ? [] : [`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`]),
-  ];
-  return parts.join(' AND ');
-}
-
-async function itemsOf(context: ClientContext, turn: ListedTurn): Promise<InboxItem[]> {
-  const open = turn.memo[MEMO.open];
-  if (!is.openMemo(open)) return refuseUnread(context, turn.id);
-  const prompt = turn.memo[MEMO.prompt];
-  const head = { turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' };
-  const items = open.count > open.items.length ? await allOpen(context, turn.id, open) : open.items;
-  return items.map((item) => ({ ...item, ...head, callKey: callKey(open.key, item.callId) }));
-}
-
-/**
- * Something waits and its memo cannot be read. A missing key is an error here, because with the key the user could decide.
- * A payload that was tampered with is left out.
- *
- * @throws CountersignError `key_missing`.
- */
-async function refuseUnread(context: ClientContext, turn: string): Promise<InboxItem[]> {
-  try {
-    await readTimeline(context.source, turn);
-  } catch (error) {
-    if (!(error instanceof CountersignError && error.code === 'payload_refused')) throw error;
-  }
-  return [];
-}
-
-/** More is open than the memo has room for, so history is read. */
-async function allOpen(context: ClientContext, turn: string, open: OpenMemo): Promise<OpenItem[]> {
-  const items = openItems(viewOf(await readTimeline(context.source, turn)));
-  return items.length > 0 ? items : open.items;
-}
-
-/** The open items of a turn, from its history. */
-export function openItems({ requests, inDoubt }: TurnView): OpenItem[] {
-  return [
-    ...requests.map(({ callId, tool, summary, at, deadline }) => {
-      return { callId, kind: 'request' as const, tool, summary, since: at, deadline };
-    }),
-    ...inDoubt.map(({ callId, tool, summary, at }) => {
-      return { callId, kind: 'in_doubt' as const, tool, summary, since: at, deadline: null };
-    }),
-  ];
-}
-
-function byDeadline(a: InboxItem, b: InboxItem): number {
-  const [first, second] = [a, b].map((item) => `${item.deadline ?? NEVER} ${item.since} ${item.turn}`);
-  return (first ?? '') < (second ?? '') ? -1 : 1;
+/** A turn in doubt may have no deadline, and is among the most urgent. */
+async function mostUrgentTurns(context: ClientContext, query: string, limit: number): Promise<ListedTurn[]> {
+  const earliest = await earliestTurns(context, query, limit);
+  if (earliest.length < limit) return earliest;
+  const inDoubt = await listUpTo(context, `${query} AND ${SEARCH_ATTRIBUTES.state} = 'in_doubt'`, limit);
+  return [...new Map([...inDoubt, ...earliest].map((turn) => [turn.id, turn])).values()];
 }
 
 /** How many requests and calls in doubt wait in all turns. @throws CountersignError as `readInbox`. */
-export async function countWaiting(context: ClientContext): Promise<number> {
+export async function countWaiting(context: ClientContext, filter: WaitingFilter = {}): Promise<number> {
+  // Visibility knows how many calls of a turn wait, and not which.
+  if (filter.tool !== undefined || filter.olderThanMs !== undefined)
+    return (await readAllWaiting(context, filter)).length;
   let total = 0;
   // Visibility has no sum. Turns with at least 1, at least 2, … make one, and few turns wait with many calls.
   for (let least = 1; ; least++) {
-    const query = `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.pending} >= ${least}`;
-    const { count } = await ask(context, 'counting what waits', () => context.client.workflow.count(query));
+    const count = await countTurns(
+      context,
+      `${filterOf(filter)} AND ${SEARCH_ATTRIBUTES.pending} >= ${least}`,
+    );
     if (count === 0) return total;
     total += count;
   }
-}
-
-/** One turn as visibility lists it. */
-interface ListedTurn {
-  id: string;
-  agent: string;
-  memo: Record<string, unknown>;
-  /** In ms; undefined where it has none. */
-  deadline: number | undefined;
 }
 
 /** A bound is lowered until at most this many pages are before it: sorting more in memory costs more than asking again. */
@@ -154,26 +101,19 @@ function before(at: number): string {
 }
 
 async function countTurns(context: ClientContext, query: string): Promise<number> {
-  const { count } = await ask(context, 'reading the inbox', () => context.client.workflow.count(query));
+  const { count } = await ask(context, 'reading the inbox', () => context.lister.workflow.count(query));
   return count;
 }
 
 async function listUpTo(context: ClientContext, query: string, most: number): Promise<ListedTurn[]> {
   return ask(context, 'reading the inbox', async () => {
     const turns: ListedTurn[] = [];
-    for await (const info of context.lister.workflow.list({ query, pageSize: Math.min(most, LIST_PAGE) })) {
-      turns.push(listedTurn(info));
+    for await (const page of listPages(context.lister, query, Math.min(most, SMALL_PAGE))) {
+      turns.push(...page.map(listedTurn));
       if (turns.length >= most) break;
     }
-    return turns;
+    return turns.slice(0, most);
   });
-}
-
-function listedTurn({ workflowId, searchAttributes, memo = {} }: WorkflowExecutionInfo): ListedTurn {
-  const [agent] = searchAttributes[SEARCH_ATTRIBUTES.agent] ?? [];
-  const [deadline] = searchAttributes[SEARCH_ATTRIBUTES.deadline] ?? [];
-  const at = deadline instanceof Date ? deadline.getTime() : undefined;
-  return { id: workflowId, agent: String(agent ?? ''), memo, deadline: at };
 }
 
 /** The bound to find: a time with about a page of turns before it. */

@@ -14,6 +14,7 @@ export type {
   ForkTurnRequest,
   InboxItem,
   InboxQuery,
+  InboxReader,
   ListQuery,
   Pending,
   PendingActivity,
@@ -25,7 +26,10 @@ export type {
   StartedTurn,
   StartRequest,
   TakenAnswer,
+  TurnsPage,
+  TurnsQuery,
   TurnSummary,
+  Waiting,
 } from './types';
 export type {
   Abandonment,

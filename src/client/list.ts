@@ -1,14 +1,18 @@
 import { factsIn, mayBeId } from './start-turn';
-import type { WorkflowExecutionInfo } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { z } from 'zod';
+import { CountersignError } from '../contract/errors';
+import { parseJson } from '../contract/json';
 import { MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { TURN_STATES } from '../contract/turn';
 import type { ClientContext } from './context';
 
-import type { ListQuery, RunQuery, RunSummary, TurnSummary } from './types';
+import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
 import { defined } from '../contract/defined';
 import { toCountersignError, ask } from '../history/server-errors';
 
 const LIMIT = 50;
+const TURNS_LIMIT = 200;
 
 /** How many turns are looked at for words of a prompt: visibility cannot search them. */
 const MOST_SEARCHED = 2_000;
@@ -16,49 +20,137 @@ const MOST_SEARCHED = 2_000;
 /** Turns, newest first; of a turn with more than one run the newest one. Works with every worker down. */
 export async function listTurns(context: ClientContext, query: ListQuery): Promise<TurnSummary[]> {
   const { limit = LIMIT, search } = query;
-  return ask(context, 'listing turns', async () => {
-    if (search === undefined) return collectTurns(context, turnQuery(query), { limit });
-    const byId = mayBeId(search)
-      ? await collectTurns(context, `${turnQuery(query)} AND WorkflowId STARTS_WITH ${quoted(search)}`, {
-          limit,
-        })
-      : [];
-    const byPrompt = await collectTurns(context, turnQuery(query), { limit, words: search.toLowerCase() });
-    const found = new Map([...byId, ...byPrompt].map((turn) => [turn.turn, turn]));
-    return [...found.values()].sort(newestFirst).slice(0, limit);
-  });
+  const all = turnQuery(query);
+  if (search === undefined) return (await collectTurns(context, all, { limit })).turns;
+  const startsSo = `WorkflowId STARTS_WITH ${quoted(search)}`;
+  const byId = mayBeId(search)
+    ? (await collectTurns(context, `${all} AND ${startsSo}`, { limit })).turns
+    : [];
+  const byPrompt = await collectTurns(context, all, { limit, text: search });
+  const found = new Map([...byId, ...byPrompt.turns].map((turn) => [turn.turn, turn]));
+  return [...found.values()].sort(newestFirst).slice(0, limit);
 }
 
 function newestFirst(a: TurnSummary, b: TurnSummary): number {
   return a.startedAt < b.startedAt ? 1 : -1;
 }
 
-async function collectTurns(
-  context: ClientContext,
-  query: string,
-  { limit, words = '' }: { limit: number; words?: string },
-): Promise<TurnSummary[]> {
-  const turns = new Map<string, TurnSummary>();
-  let seen = 0;
-  const pageSize = Math.min(words === '' ? limit + 1 : MOST_SEARCHED, LIST_PAGE);
-  for await (const info of context.lister.workflow.list({ query, pageSize })) {
-    const turn = summaryOf(info);
-    if (!turns.has(turn.turn) && turn.prompt.toLowerCase().includes(words)) turns.set(turn.turn, turn);
-    if (turns.size >= limit || (words !== '' && ++seen >= MOST_SEARCHED)) break;
-  }
-  return [...turns.values()];
+/** A part of the turns that match: the open ones first, then those that ended last. Works with every worker down. */
+export async function listTurnsPage(context: ClientContext, query: TurnsQuery): Promise<TurnsPage> {
+  const { limit = TURNS_LIMIT, text, older } = query;
+  const after = older === undefined ? undefined : readEdge(older);
+  const all = [turnQuery(query), ...(after === undefined ? [] : [afterEdge(after)])].join(' AND ');
+  const wish = defined({ limit, text, without: after?.turns });
+  const { turns, looked, edge } = await collectTurns(context, all, wish);
+  const searched = text === undefined ? undefined : { turns: looked, isAll: edge === undefined };
+  return { turns, older: edge === undefined ? null : writeEdge(edge), ...defined({ searched }) };
 }
 
-function turnQuery({ state, agent, metadata, since }: ListQuery): string {
-  const parts = [
-    `WorkflowType = '${WORKFLOWS.turn}'`,
-    `ExecutionStatus != 'ContinuedAsNew'`,
-    ...(state === undefined ? [] : [stateFilter(state)]),
-    ...(agent === undefined ? [] : [`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`]),
-    ...factsIn(metadata).map((fact) => `${SEARCH_ATTRIBUTES.metadata} = ${quoted(fact)}`),
-    ...(since === undefined ? [] : [activeSince(since)]),
-  ];
-  return parts.join(' AND ');
+/** What to collect of the turns that a query lists. */
+interface CollectWish {
+  limit: number;
+  /** Stands in the id, the agent or the prompt's head. */
+  text?: string;
+  /** Turns that are listed already. */
+  without?: readonly string[];
+}
+
+interface Collected {
+  turns: TurnSummary[];
+  /** How many were looked at. */
+  looked: number;
+  /** Where the rest begins; undefined where there is none. */
+  edge: Edge | undefined;
+}
+
+async function collectTurns(context: ClientContext, query: string, wish: CollectWish): Promise<Collected> {
+  const { limit, text, without = [] } = wish;
+  const most = text === undefined ? limit + without.length + 1 : LIST_PAGE;
+  const collect = (pageSize: number): Promise<Collected> =>
+    ask(context, 'listing turns', () => collectFrom(listPages(context.lister, query, pageSize), wish));
+  try {
+    return await collect(Math.min(most, LIST_PAGE));
+  } catch (error) {
+    const isTooLong = error instanceof CountersignError && error.code === 'answer_too_large';
+    if (!isTooLong || most <= SMALL_PAGE) throw error;
+    return collect(SMALL_PAGE);
+  }
+}
+
+async function collectFrom(
+  pages: AsyncIterable<WorkflowExecutionInfo[]>,
+  { limit, text = '', without = [] }: CollectWish,
+): Promise<Collected> {
+  const words = text.toLowerCase();
+  const found = new Map<string, TurnSummary>();
+  let looked = 0;
+  let edge: Edge | undefined;
+  for await (const page of pages) {
+    for (const turn of page.map(summaryOf)) {
+      if (without.includes(turn.turn)) continue;
+      if (found.size >= limit || (words !== '' && looked >= MOST_SEARCHED))
+        return { turns: [...found.values()], looked, edge };
+      looked += 1;
+      edge = edgeAt(turn, edge);
+      if (!found.has(turn.turn) && holds(turn, words)) found.set(turn.turn, turn);
+    }
+  }
+  return { turns: [...found.values()], looked, edge: undefined };
+}
+
+function holds({ turn, agent, prompt }: TurnSummary, words: string): boolean {
+  return [turn, agent, prompt].some((text) => text.toLowerCase().includes(words));
+}
+
+/** A place in the list, after these turns: the last ones that started, or ended, in the same millisecond. */
+interface Edge {
+  isOpen: boolean;
+  /** When they started, of open turns; when they ended, of the others. ISO 8601. */
+  at: string;
+  turns: string[];
+}
+
+function edgeAt({ turn, startedAt, endedAt }: TurnSummary, before: Edge | undefined): Edge {
+  const place = { isOpen: endedAt === null, at: endedAt ?? startedAt };
+  const isSame = before?.isOpen === place.isOpen && before.at === place.at;
+  return { ...place, turns: [...(isSame ? before.turns : []), turn] };
+}
+
+/** Visibility keeps parts of milliseconds, so the whole millisecond is listed again. */
+function afterEdge({ isOpen, at }: Edge): string {
+  const next = new Date(Date.parse(at) + 1).toISOString();
+  return isOpen
+    ? `(ExecutionStatus != 'Running' OR StartTime < '${next}')`
+    : `(ExecutionStatus != 'Running' AND CloseTime < '${next}')`;
+}
+
+const edgeSchema = z.object({ isOpen: z.boolean(), at: z.iso.datetime(), turns: z.array(z.string()) });
+
+function writeEdge(edge: Edge): string {
+  return Buffer.from(JSON.stringify(edge)).toString('base64url');
+}
+
+/** @throws CountersignError `usage`. */
+function readEdge(text: string): Edge {
+  const read = edgeSchema.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
+  if (read.success) return read.data;
+  throw new CountersignError('usage', 'older: this is not the end of a page of turns');
+}
+
+function turnQuery(query: ListQuery & TurnsQuery): string {
+  const { state, agent, metadata, since, from, to, id, tool } = query;
+  const filters = defined({
+    state: state && stateFilter(state),
+    agent: agent && `${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`,
+    since: since && activeSince(since),
+    from: from && `StartTime >= '${from}'`,
+    to: to && `StartTime < '${to}'`,
+    id: id && `WorkflowId STARTS_WITH ${quoted(id)}`,
+    tool: tool && `${SEARCH_ATTRIBUTES.asked} = ${quoted(tool)}`,
+  });
+  const ours = [`WorkflowType = '${WORKFLOWS.turn}'`, `ExecutionStatus != 'ContinuedAsNew'`];
+  const facts = factsIn(metadata).map((fact) => `${SEARCH_ATTRIBUTES.metadata} = ${quoted(fact)}`);
+  return [...ours, ...Object.values(filters), ...facts].join(' AND ');
 }
 
 /** A turn that was ended from outside keeps the attributes it had, so its status decides. */
@@ -123,7 +215,7 @@ function attribute(info: WorkflowExecutionInfo, name: string): unknown {
 export async function* listRuns(context: ClientContext, query: RunQuery): AsyncGenerator<RunSummary> {
   try {
     // Without a deadline over all: a namespace may have a million runs, and the SDK asks page by page.
-    for await (const info of context.lister.workflow.list({ query: runQuery(query), pageSize: LIST_PAGE })) {
+    for await (const info of context.lister.workflow.list({ query: runQuery(query), pageSize: SMALL_PAGE })) {
       const { workflowId: turn, runId, startTime, status } = info;
       yield { turn, runId, startedAt: startTime.toISOString(), open: status.name === 'RUNNING' };
     }
@@ -150,11 +242,30 @@ function activeSince(since: string): string {
   return `(ExecutionStatus = 'Running' OR CloseTime >= '${since}')`;
 }
 
+/** Turns in one answer of a list: as many as a server gives. A question costs the same, however many it answers. */
+export const LIST_PAGE = 1_000;
+
 /**
- * Turns in one answer of a list, at most: each comes with its memo and search attributes of some 5 KiB, or 20 KiB for other
- * workflows that gate calls, and a connection takes 4 MiB by default.
+ * The same for a connection of the user's own, which takes 4 MiB by default: each comes with its memo and search attributes
+ * of some 5 KiB, or 20 KiB for other workflows that gate calls.
  */
-export const LIST_PAGE = 200;
+export const SMALL_PAGE = 200;
+
+/** What a query lists, in pages. Each costs a question; a page that is not full is the last one. */
+export async function* listPages(
+  { workflow }: Client,
+  query: string,
+  pageSize: number,
+): AsyncGenerator<WorkflowExecutionInfo[]> {
+  let page: WorkflowExecutionInfo[] = [];
+  for await (const info of workflow.list({ query, pageSize })) {
+    page.push(info);
+    if (page.length < pageSize) continue;
+    yield page;
+    page = [];
+  }
+  yield page;
+}
 
 /** Text as a string of a visibility query. */
 export function quoted(text: string): string {

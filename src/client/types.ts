@@ -115,6 +115,29 @@ export interface InboxQuery {
   limit?: number;
 }
 
+/** What waits, as far as it is read. */
+export interface Waiting {
+  /** Calls in doubt first, then the earliest deadline; what never expires comes last. The same list until something changes. */
+  items: readonly InboxItem[];
+  /** False until everything was read once. */
+  isComplete: boolean;
+  /** Changes with every change. */
+  version: number;
+}
+
+/** Keeps everything that waits in memory. A program that watches the inbox has one. */
+export interface InboxReader {
+  /**
+   * Reads on: one question to visibility, a page of up to 1,000 turns. Begins again after the last page, and after an error.
+   * Waits where it would be more than two questions a second.
+   *
+   * @throws CountersignError `no_server`, `server_busy` with `data.retryInMs`, `not_ready`, `key_missing`, `server_failed`.
+   */
+  next(): Promise<Waiting>;
+  /** Has this turn looked at soon: it was decided, and probably changes. */
+  look(turn: string): void;
+}
+
 /** One turn, as visibility knows it. */
 export interface TurnSummary {
   turn: string;
@@ -143,6 +166,35 @@ export interface ListQuery {
   search?: string;
   /** @default 50 */
   limit?: number;
+}
+
+/** Which turns to list, and from where. */
+export interface TurnsQuery {
+  state?: TurnSummary['state'];
+  agent?: string;
+  /** Only turns that started then or later; ISO 8601. */
+  from?: string;
+  /** Only turns that started before; ISO 8601. */
+  to?: string;
+  /** Beginning of the id. */
+  id?: string;
+  /** A tool that ever asked a person in them. */
+  tool?: string;
+  /** Part of the id, the agent or the prompt's head, in the next 2,000 turns that the rest chooses. */
+  text?: string;
+  /** `older` of the page before. */
+  older?: string;
+  /** @default 200 */
+  limit?: number;
+}
+
+/** Some turns: the open ones first, then those that ended last. */
+export interface TurnsPage {
+  turns: TurnSummary[];
+  /** Where the next page begins; null where there is none. A turn that was reset may come once more there, with an earlier run. */
+  older: string | null;
+  /** With `text`: how many turns were looked at, and whether there are no others. */
+  searched?: { turns: number; isAll: boolean };
 }
 
 /** Which runs to list; without anything, all of them. */
@@ -294,12 +346,16 @@ export interface Countersign {
   changedTools(turn: string): Promise<readonly ChangedTool[] | undefined>;
   /** What runs right now. @throws CountersignError `turn_not_found`. */
   pendingActivities(turn: string): Promise<Pending>;
-  /** Requests and calls in doubt of all turns, earliest deadline first. Needs no worker. */
+  /** Requests and calls in doubt of all turns, calls in doubt first, then the earliest deadline. Needs no worker. */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
-  /** How many requests and calls in doubt wait in all turns. */
-  countWaiting(): Promise<number>;
+  /** How many requests and calls in doubt wait in all turns, or how many of them match. */
+  countWaiting(filter?: Omit<InboxQuery, 'limit'>): Promise<number>;
+  /** For a program that watches the inbox, or a part of it. Needs no worker. */
+  inboxReader(filter?: Omit<InboxQuery, 'limit'>): InboxReader;
   /** Turns, newest first. */
   list(query?: ListQuery): Promise<TurnSummary[]>;
+  /** Turns page by page. @throws CountersignError `usage` for an `older` that no page had. */
+  turns(query?: TurnsQuery): Promise<TurnsPage>;
   /** Runs of turns, newest first. */
   runs(query?: RunQuery): AsyncIterable<RunSummary>;
   /** Every event of one run so far, alone. @throws CountersignError `turn_not_found`. */

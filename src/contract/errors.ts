@@ -19,6 +19,7 @@ export const ERROR_CODES = [
   'turn_exists',
   'no_server',
   'server_failed',
+  'server_busy',
   'answer_too_large',
   'namespace_missing',
   'not_ready',

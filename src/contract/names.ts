@@ -29,11 +29,15 @@ export const UPDATES = { decide: 'decide', resolve: 'resolve' } as const;
 /** Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool. */
 export const QUERIES = { transcript: 'transcript', tools: 'tools' } as const;
 
-/** Search attributes that make up the inbox. They are never encrypted: opaque ids, tool names, and what a turn was started with. */
+/**
+ * Search attributes that make up the inbox. They are never encrypted: opaque ids, tool names, and what a turn was started
+ * with. `tools`: those that wait for a person now; `asked`: all that ever did.
+ */
 export const SEARCH_ATTRIBUTES = {
   state: 'CountersignState',
   pending: 'CountersignPending',
   tools: 'CountersignTools',
+  asked: 'CountersignAsked',
   deadline: 'CountersignDeadline',
   agent: 'CountersignAgent',
   metadata: 'CountersignMetadata',

@@ -12,6 +12,7 @@ export const SERVER_HINTS = {
     'it asks for a certificate of yours: set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
   withoutTls:
     'it speaks no TLS: unset TEMPORAL_TLS and TEMPORAL_API_KEY, or check whether the port is the right one',
+  busy: 'try again in a moment; whoever runs the server can raise its limits (docs/operating.md)',
   keyRefused:
     'it does not let you: check TEMPORAL_API_KEY (has it expired, is it for this namespace?) and the TLS settings',
 } as const;

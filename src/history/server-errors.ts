@@ -53,6 +53,22 @@ export function isTooLarge(error: unknown): boolean {
   return statusOf(error) === STATUS.resourceExhausted && /larger than max/i.test(detailsOf(error));
 }
 
+/** Whether the server refused a call because there were too many. */
+export function isLimited(error: unknown): boolean {
+  return statusOf(error) === STATUS.resourceExhausted && !isTooLarge(error);
+}
+
+/** The server limits how often it is asked; `retryInMs`: when we ask again by ourselves. */
+export function serverBusy(
+  what: string,
+  { retryInMs, cause }: { retryInMs?: number; cause?: unknown } = {},
+): CountersignError {
+  const said = cause === undefined ? '' : `: ${detailsOf(cause)}`;
+  const message = `${what} failed: the Temporal server limits how often it is asked${said}`;
+  const data = retryInMs === undefined ? {} : { retryInMs: Math.round(retryInMs) };
+  return new CountersignError('server_busy', message, { hint: SERVER_HINTS.busy, data, cause });
+}
+
 /** The server answers, but this answer is too large for the connection: gRPC says so, or nothing else explains it. */
 export function answerTooLarge(what: string, cause: unknown): CountersignError {
   const why = isTooLarge(cause)
@@ -81,6 +97,7 @@ export function isSignalLimit(error: unknown): boolean {
 export function toCountersignError(error: unknown, what: string): CountersignError {
   if (error instanceof CountersignError) return error;
   if (isTooLarge(error)) return answerTooLarge(what, error);
+  if (isLimited(error)) return serverBusy(what, { cause: error });
   const status = statusOf(error);
   if (status === STATUS.unavailable || status === STATUS.deadlineExceeded) return noServer(what, error);
   if (isNotReady(error)) return notReady(error);

@@ -2,7 +2,7 @@ import type { ForkChange } from '../history/fork';
 import type { Stats } from '../history/stats';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import type { Refusal, RefusalCounts } from './refusal-log';
-import type { Answer, InboxItem, Pending, TurnSummary } from '../client/types';
+import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, Resolution } from '../contract/decision';
 import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
@@ -17,9 +17,9 @@ import type { TurnView } from '../history/view-types';
  * | `GET /api/session` | `Session`, 401 without one |
  * | `POST /api/session` `SignIn` | `Session` and the cookie, 401, 429 |
  * | `DELETE /api/session` | 204 |
- * | `GET /api/inbox?tool=&agent=&olderThan=` | `InboxSnapshot`; `olderThan` in milliseconds |
- * | `GET /api/inbox/events` | server-sent events `inbox` with an `InboxSnapshot`, each complete, so that a reconnect neither loses nor repeats anything; `trouble` with an `ApiError` while the Temporal server cannot be read or has not answered for 2.5 s, until the next `inbox` |
- * | `GET /api/turns?state=&agent=&search=&limit=` | `TurnSummary[]`, newest first; `search`: beginning of the id, or part of the prompt |
+ * | `GET /api/inbox?` `InboxPageQuery` | `InboxPage`; 204 where nothing of it differs from the page whose `key` is `seen` |
+ * | `GET /api/inbox/events` | server-sent events `waiting` with an `InboxPulse`, at the start and at each change; `trouble` with an `ApiError` while the Temporal server cannot be read, limits reading, or has not answered for 2.5 s, until the next `waiting` |
+ * | `GET /api/turns?` `TurnsPageQuery` | `TurnsPage` |
  * | `GET /api/turns/:turn` | `TurnDetails` |
  * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn; `pending` with a `Pending`, the first one after all events so far; `trouble` with an `ApiError`; `end` with `{}`, and nothing comes any more. Every connection starts the turn over, from place 0 |
  * | `GET /api/turns/:turn/calls/:callId` | `CallDetails` |
@@ -33,14 +33,6 @@ import type { TurnView } from '../history/view-types';
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with `{at}`,
  * the server's time, and has another one every 5 s: a stream that is silent for longer is lost.
- *
- * Next, in place of the routes of the same path above:
- *
- * | route | answers |
- * |---|---|
- * | `GET /api/inbox?` `InboxPageQuery` | `InboxPage`; 204 where nothing of it differs from the page whose `key` is `seen` |
- * | `GET /api/inbox/events` | server-sent events `waiting` with an `InboxPulse`, at the start and at each change; `trouble` as before, also while the Temporal server limits reading |
- * | `GET /api/turns?` `TurnsPageQuery` | `TurnsPage` |
  */
 export interface ApiError {
   /** A code of CountersignError, or `unexpected`. */
@@ -68,7 +60,7 @@ export type Right = 'fork-live';
 /** A user's token, or the one-time code that `countersign web` printed. */
 export type SignIn = { token: string } | { code: string };
 
-/** The first 500 requests and calls in doubt that match the filter, earliest deadline first. */
+/** The first requests and calls in doubt that match the filter, as the page keeps them. */
 export interface InboxSnapshot {
   items: InboxItem[];
   /** How many wait in all turns, whatever the filter. */
@@ -134,35 +126,6 @@ export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'comp
   version: string;
 }
 
-/** Which turns a page wants to see, as the parameters of its URL. */
-export interface TurnsPageQuery {
-  state?: TurnSummary['state'];
-  agent?: string;
-  /** Only turns that started then or later; ISO 8601. */
-  from?: string;
-  /** Only turns that started before; ISO 8601. */
-  to?: string;
-  /** Beginning of the id. */
-  id?: string;
-  /** A tool that ever asked a person in them. */
-  tool?: string;
-  /** Part of the prompt's head, in the newest 2,000 that the other parameters choose. */
-  text?: string;
-  /** `older` of the page before. */
-  older?: string;
-  /** At most 500. @default 200 */
-  limit?: number;
-}
-
-/** Some turns: the open ones first, then those that ended last. */
-export interface TurnsPage {
-  turns: TurnSummary[];
-  /** Where the next page begins; null where there is none. */
-  older: string | null;
-  /** With `text`: how many turns were looked at, and whether those are all. */
-  searched?: { turns: number; isAll: boolean };
-}
-
 export interface TurnDetails {
   view: TurnView;
   /** Every event so far. */
@@ -223,4 +186,14 @@ export type FromSession = 'approver' | 'channel' | 'authenticated';
 /** A message as the page sends it; the fields `R` are required. */
 export type BodyOf<M, R extends keyof M> = Omit<M, FromSession | R> & Required<Pick<M, R>>;
 
-export type { Answer, DecidedAnswer, DecidedCall, InboxItem, Pending, Refusal, TurnSummary };
+export type {
+  Answer,
+  DecidedAnswer,
+  DecidedCall,
+  InboxItem,
+  Pending,
+  Refusal,
+  TurnsPage,
+  TurnsQuery as TurnsPageQuery,
+  TurnSummary,
+};

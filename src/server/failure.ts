@@ -21,6 +21,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   server_failed: 502,
   answer_too_large: 502,
   no_server: 503,
+  server_busy: 503,
   namespace_missing: 503,
   not_ready: 503,
   signals_full: 503,
@@ -37,14 +38,19 @@ export type FormatError = (error: unknown) => ErrorResponse;
 
 /** An error that is not a CountersignError goes to `report`; the answer does not reveal it. */
 export function createErrorFormatter(report: (error: unknown) => void): FormatError {
+  let last: unknown;
   return (error) => {
     if (error instanceof CountersignError) return toResponse(error);
-    report(error);
+    // Several pages may get one and the same.
+    if (error !== last) report(error);
+    last = error;
     const hint = 'this is not your fault; the terminal that runs countersign says more';
     return { status: 500, body: { code: 'unexpected', message: 'something went wrong here', hint } };
   };
 }
 
-function toResponse({ code, message, hint }: CountersignError): ErrorResponse {
-  return { status: STATUS[code] ?? 500, body: { code, message, ...defined({ hint }) } };
+function toResponse({ code, message, hint, data }: CountersignError): ErrorResponse {
+  const wait = data['retryInMs'];
+  const retryInMs = typeof wait === 'number' ? wait : undefined;
+  return { status: STATUS[code] ?? 500, body: { code, message, ...defined({ hint, retryInMs }) } };
 }

@@ -1,105 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import type { InboxReader, Waiting } from '../client/types';
 import { CountersignError } from '../contract/errors';
 import { SERVER_HINTS } from '../contract/server-hints';
-import type { InboxSnapshot } from './api';
-import type { ServerEvent } from './sse';
+import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
 import type { FormatError } from './failure';
-import type { Countersign, InboxQuery } from '../client/types';
+import { InboxPages } from './inbox-page';
+import type { ServerEvent } from './sse';
 
 /** The inbox, read once for everybody who looks at it. */
 export interface InboxFeed {
-  /** The inbox now and after each change, until the signal aborts. A slow listener gets only the newest. */
+  /** That the inbox changed, at the start and after each change, until the signal aborts. A slow listener gets only the newest. */
   listen(signal: AbortSignal): AsyncGenerator<ServerEvent>;
-  /** Reads the inbox now: a decision was sent from here. */
-  refresh(): void;
+  /**
+   * A part of the inbox as it was read last; where nothing was read yet, as soon as something is. Undefined where it is the
+   * part that was seen.
+   *
+   * @throws CountersignError as `InboxReader.next`, where nothing could be read yet.
+   */
+  page(query: InboxPageQuery): Promise<InboxPage | undefined>;
+  /** Reads on now: a decision on this turn was sent from here. */
+  refresh(turn?: string): void;
 }
 
 /** How a feed reads. */
 export interface FeedParts {
-  read(): Promise<InboxSnapshot>;
+  /** A reader that has read nothing yet. */
+  reader(): InboxReader;
   formatError: FormatError;
   /** Milliseconds between two reads. @default 500 */
   intervalMs?: number;
   /** Milliseconds after which a read that has not ended is reported as trouble. @default 2500 */
   slowMs?: number;
+  /** Milliseconds that it goes on reading after the last one left: a page that is loaded again finds everything read. @default 30000 */
+  lingerMs?: number;
+  /** Ends reading. */
+  closing: AbortSignal;
 }
 
 /** Visibility lags a little; with this interval a request is seen within a second. */
 const INTERVAL_MS = 500;
 /** The client retries a lost server for ten seconds; people see the trouble long before that. */
 const SLOW_MS = 2_500;
-/** A pause lasts this many times the read before it, so a busy server spends at most a third of its time on us. */
-const IDLE_RATIO = 2;
+const LINGER_MS = 30_000;
+/** A pause lasts as long as the read before it, so a busy server spends at most half of its time on us. */
+const IDLE_RATIO = 1;
 /** A server that does not answer is read this many times less often. */
 const TROUBLE_FACTOR = 4;
+/** Two web inboxes that started together drift apart: a pause is up to so much longer. */
+const JITTER = 0.1;
 
-/** A feed that reads only while it has listeners. */
+/** A feed that reads only while it has listeners, and a little longer. */
 export function createFeed(parts: FeedParts): InboxFeed {
-  const news = createAsyncEvent();
-  const wake = createAsyncEvent();
-  let listeners = 0;
-  let newest: Update | undefined;
-  let polling = Promise.resolve();
+  return new Feed(parts);
+}
 
-  const publish = (read: Update): void => {
-    if (read.key === newest?.key) return;
-    newest = read;
-    news.fire();
-  };
-  const poll = async (): Promise<void> => {
-    while (listeners > 0) {
-      const began = Date.now();
-      const read = await (isTrouble(newest) ? readOnce(parts) : readReportingSlow(parts, publish));
-      publish(read);
-      if (listeners > 0) await wake.wait(pauseAfter(read, Date.now() - began, parts));
+class Feed implements InboxFeed {
+  private readonly news = createAsyncEvent();
+  private readonly wake = createAsyncEvent();
+  private readonly pages = new InboxPages();
+  private readonly name = randomUUID();
+  private listeners = 0;
+  private leftAt = 0;
+  private isReading = false;
+  private reader: InboxReader | undefined;
+  private read: Read | undefined;
+  private newest: Update | undefined;
+
+  constructor(private readonly parts: FeedParts) {
+    parts.closing.addEventListener('abort', this.wake.fire, { once: true });
+  }
+
+  refresh(turn?: string): void {
+    if (turn !== undefined) this.reader?.look(turn);
+    this.wake.fire();
+  }
+
+  async page({ seen, ...query }: InboxPageQuery): Promise<InboxPage | undefined> {
+    this.join();
+    try {
+      const { waiting, at } = await this.firstRead();
+      const page = this.pages.choose(waiting, query);
+      return page.key === seen ? undefined : { ...page, at };
+    } finally {
+      this.leave();
     }
-    newest = undefined;
-  };
-  const join = (): void => {
-    if (listeners++ > 0) return;
-    // The last read is from before all listeners left.
-    newest = undefined;
-    // One poller at most: a new listener waits until the last poller has ended.
-    polling = polling.then(poll);
-  };
-  const leave = (): void => {
-    listeners--;
-    wake.fire();
-  };
-  return {
-    refresh: wake.fire,
-    listen: async function* (signal) {
-      join();
-      signal.addEventListener('abort', news.fire);
-      try {
-        for (let last: Update | undefined; !signal.aborted;) {
-          if (newest === undefined || newest === last) await news.wait();
-          else {
-            last = newest;
-            yield newest.event;
-          }
-        }
-      } finally {
-        signal.removeEventListener('abort', news.fire);
-        leave();
+  }
+
+  async *listen(signal: AbortSignal): AsyncGenerator<ServerEvent> {
+    this.join();
+    signal.addEventListener('abort', this.news.fire);
+    try {
+      for (let last: Update | undefined; !signal.aborted;) {
+        const { newest } = this;
+        if (newest === undefined || newest === last) await this.news.wait();
+        else yield (last = newest).event;
       }
-    },
-  };
+    } finally {
+      signal.removeEventListener('abort', this.news.fire);
+      this.leave();
+    }
+  }
+
+  private join(): void {
+    this.listeners += 1;
+    if (this.isReading) return;
+    this.isReading = true;
+    void this.poll();
+  }
+
+  private leave(): void {
+    this.listeners -= 1;
+    this.leftAt = Date.now();
+    if (this.isWanted() || this.listeners > 0) return;
+    this.read = this.newest = undefined;
+    this.wake.fire();
+  }
+
+  private isWanted(): boolean {
+    const { closing, lingerMs = LINGER_MS } = this.parts;
+    return !closing.aborted && (this.listeners > 0 || Date.now() - this.leftAt < lingerMs);
+  }
+
+  private async poll(): Promise<void> {
+    while (this.isWanted()) {
+      const began = Date.now();
+      const reading = this.readOnce();
+      const update = await (isTrouble(this.newest) ? reading : this.reportSlow(reading));
+      this.publish(update);
+      if (this.isWanted()) await this.wake.wait(pauseAfter(update, Date.now() - began, this.parts));
+    }
+    // What was read is too old for whoever comes next.
+    this.isReading = false;
+    this.reader = this.read = this.newest = undefined;
+  }
+
+  private async readOnce(): Promise<Update> {
+    try {
+      this.reader ??= this.parts.reader();
+      this.read = { waiting: await this.reader.next(), at: new Date().toISOString() };
+      return this.pulse(this.read);
+    } catch (error) {
+      return troubleUpdate(error, this.parts);
+    }
+  }
+
+  /** The result of a read; trouble is published before it ends where that takes long. */
+  private async reportSlow(reading: Promise<Update>): Promise<Update> {
+    const report = (): void => this.publish(troubleUpdate(noAnswerYet(), this.parts));
+    const timer = setTimeout(report, this.parts.slowMs ?? SLOW_MS);
+    try {
+      return await reading;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private publish(update: Update): void {
+    if (update.key === this.newest?.key) return;
+    this.newest = update;
+    this.news.fire();
+  }
+
+  private pulse({ waiting, at }: Read): Update {
+    const { waiting: count, doubts } = this.pages.totalsOf(waiting);
+    // A web inbox that was started anew counts from the start.
+    const version = `${this.name}.${waiting.version}`;
+    const data: InboxPulse = { version, waiting: count, doubts, complete: waiting.isComplete, at };
+    return { key: version, event: { event: 'waiting', data }, isPart: !waiting.isComplete };
+  }
+
+  private async firstRead(): Promise<Read> {
+    for (;;) {
+      if (this.read !== undefined) return this.read;
+      if (this.newest?.error !== undefined) throw this.newest.error;
+      await this.news.wait();
+    }
+  }
+}
+
+/** What was read, and when. */
+interface Read {
+  waiting: Waiting;
+  at: string;
 }
 
 /** The result of a read, and a key that changes with its content. */
 interface Update {
   key: string;
   event: ServerEvent;
-}
-
-/** Reads once; reports trouble when that takes long, before it ends. */
-async function readReportingSlow(parts: FeedParts, reportSlow: (trouble: Update) => void): Promise<Update> {
-  const timer = setTimeout(() => reportSlow(troubleUpdate(noAnswerYet(), parts)), parts.slowMs ?? SLOW_MS);
-  try {
-    return await readOnce(parts);
-  } finally {
-    clearTimeout(timer);
-  }
+  /** Of trouble. */
+  error?: unknown;
+  /** More is still to be read. */
+  isPart?: boolean;
 }
 
 function isTrouble(news: Update | undefined): boolean {
@@ -107,23 +199,19 @@ function isTrouble(news: Update | undefined): boolean {
 }
 
 /** A failed read took long because we waited, so the pause after it does not grow with its length. */
-function pauseAfter(read: Update, tookMs: number, { intervalMs = INTERVAL_MS }: FeedParts): number {
-  return isTrouble(read) ? intervalMs * TROUBLE_FACTOR : Math.max(intervalMs, tookMs * IDLE_RATIO);
-}
-
-async function readOnce(parts: FeedParts): Promise<Update> {
-  try {
-    const data = await parts.read();
-    const { items, total } = data;
-    return { key: JSON.stringify({ items, total }), event: { event: 'inbox', data } };
-  } catch (error) {
-    return troubleUpdate(error, parts);
-  }
+function pauseAfter(update: Update, tookMs: number, { intervalMs = INTERVAL_MS }: FeedParts): number {
+  const { error } = update;
+  // The client sees to it that the server has its rest.
+  if (update.isPart === true) return 0;
+  if (error instanceof CountersignError && typeof error.data['retryInMs'] === 'number')
+    return error.data['retryInMs'];
+  const pause = isTrouble(update) ? intervalMs * TROUBLE_FACTOR : Math.max(intervalMs, tookMs * IDLE_RATIO);
+  return pause * (1 + Math.random() * JITTER);
 }
 
 function troubleUpdate(error: unknown, { formatError }: FeedParts): Update {
   const { body } = formatError(error);
-  return { key: JSON.stringify(body), event: { event: 'trouble', data: body } };
+  return { key: JSON.stringify(body), event: { event: 'trouble', data: body }, error };
 }
 
 function noAnswerYet(): CountersignError {
@@ -155,22 +243,4 @@ function createAsyncEvent(): AsyncEvent {
         waiting.add(wake);
       }),
   };
-}
-
-/** More than a person works through before the next read; keeps a snapshot under about 200 KB. */
-const MAX_ITEMS = 500;
-
-/**
- * Reads the inbox once.
- *
- * @throws CountersignError as `Countersign.inbox`.
- */
-export async function readSnapshot(
-  client: Pick<Countersign, 'inbox' | 'countWaiting'>,
-  filter: Omit<InboxQuery, 'limit'> = {},
-): Promise<InboxSnapshot> {
-  const items = await client.inbox({ ...filter, limit: MAX_ITEMS });
-  const isWhole = Object.keys(filter).length === 0 && items.length < MAX_ITEMS;
-  const total = isWhole ? items.length : await client.countWaiting();
-  return { items, total, at: new Date().toISOString() };
 }

@@ -21,7 +21,8 @@ import { createUsers } from './auth/users';
 import type { AppDeps } from './deps';
 import { createErrorFormatter } from './failure';
 import { createDecidedReader } from './decided-reader';
-import { createFeed, readSnapshot } from './inbox-feed';
+import { createFeed } from './inbox-feed';
+import { MOST_ROWS } from './inbox-page';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
 import { type Env, ownSessionRoutes, requireSignedIn, senderOf, signInRoutes } from './session';
@@ -85,6 +86,9 @@ export async function startWeb({
   const refusals = createRefusalLog({ file: options.refusalsFile, report: options.report });
   const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
+  const feed = createFeed({ reader: () => client.inboxReader(), formatError, closing: closing.signal });
+  // Whoever opens the link finds the inbox read.
+  void feed.page({}).catch(() => undefined);
   listening.serve(
     createApp({
       ...{ client, pageDir, version, formatError, closing: closing.signal },
@@ -93,7 +97,7 @@ export async function startWeb({
         ...{ users, sessions: createSessions(), attempts: createAttempts() },
         ...defined({ local }),
       }),
-      feed: createFeed({ read: () => readSnapshot(client), formatError }),
+      feed,
       stats: createStatsReader({ client, refusals }),
       refusals,
       decided: createDecidedReader(client),
@@ -213,18 +217,25 @@ const noStore: MiddlewareHandler = async (c, next) => {
   c.header('Cache-Control', 'no-store');
 };
 
-const filterSchema = z.object({
-  tool: filterText,
-  agent: filterText,
-  olderThan: z.coerce.number().min(0).optional(),
+/** A hundred years; far longer ago there are no valid dates. */
+const MOST_MS = 100 * 365 * 24 * 3_600_000;
+const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
+
+const pageSchema = z.object({
+  ...{ text: filterText, tool: filterText, agent: filterText, seen: filterText },
+  doubt: z.literal('1').optional(),
+  ...{ dueWithin: duration, olderThan: duration },
+  sort: z.enum(['deadline', 'newest']).optional(),
+  offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
+  limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
 });
 
 /** Everything that waits for a person. */
-function inboxRoutes({ client, feed, authenticator, closing, formatError }: AppDeps): Hono<Env> {
+function inboxRoutes({ feed, authenticator, closing, formatError }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
-      const { tool, agent, olderThan: olderThanMs } = checkInput(filterSchema, c.req.query());
-      return c.json(await readSnapshot(client, defined({ tool, agent, olderThanMs })));
+      const page = await feed.page(defined(checkInput(pageSchema, c.req.query())));
+      return page === undefined ? c.body(null, 204) : c.json(page);
     })
     .get('/events', (c) => {
       const credentials = c.get('credentials');
@@ -233,11 +244,9 @@ function inboxRoutes({ client, feed, authenticator, closing, formatError }: AppD
     });
 }
 
-/** A hundred years; far longer ago there are no valid dates. */
-const MAX_AGO_MS = 100 * 365 * 24 * 3_600_000;
 const statsSchema = z.object({
   // A duration, so that requests at different moments share one answer.
-  since: z.coerce.number().int().min(1).max(MAX_AGO_MS).optional(),
+  since: z.coerce.number().int().min(1).max(MOST_MS).optional(),
   agent: filterText,
   tool: filterText,
   limit: z.coerce.number().int().min(1).max(500).default(200),

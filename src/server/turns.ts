@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer, Countersign, FollowOptions } from '../client/types';
+import type { Answer, Countersign, FollowOptions, TurnsQuery } from '../client/types';
 import { CountersignError } from '../contract/errors';
 import { TURN_STATES } from '../contract/turn';
 import { defined } from '../contract/defined';
@@ -16,17 +16,47 @@ import { type Env, senderOf } from './session';
 import type { Refusal } from './refusal-log';
 import type { ForkChange } from '../history/fork';
 
+const moment = z.iso.datetime({ offset: true }).optional();
+
 const listSchema = z.object({
   state: z.enum([...TURN_STATES, 'terminated', 'timed_out']).optional(),
-  agent: filterText,
-  search: filterText,
+  ...{ agent: filterText, tool: filterText, id: filterText, text: filterText },
+  ...{ from: moment, to: moment },
+  older: z.string().max(20_000).optional(),
   limit: z.coerce.number().int().min(1).max(500).optional(),
 });
 
+/**
+ * Does a job for everybody who asks for the same: who asks while it is done gets the next result, so that no result is
+ * older than its question.
+ */
+function createShared<Q, T>(job: (question: Q) => Promise<T>): (question: Q) => Promise<T> {
+  const running = new Map<string, Promise<unknown>>();
+  const next = new Map<string, Promise<T>>();
+  const begin = (key: string, question: Q): Promise<T> => {
+    next.delete(key);
+    const answer = job(question);
+    const ended: Promise<unknown> = answer
+      .catch(() => undefined)
+      .then(() => running.get(key) === ended && running.delete(key));
+    running.set(key, ended);
+    return answer;
+  };
+  return (question) => {
+    const key = JSON.stringify(question);
+    const before = running.get(key);
+    if (before === undefined) return begin(key, question);
+    const shared = next.get(key) ?? before.then(() => begin(key, question));
+    next.set(key, shared);
+    return shared;
+  };
+}
+
 /** Reads turns, one turn, and one call. */
 export function turnRoutes({ client, authenticator, closing, formatError }: AppDeps): Hono<Env> {
+  const list = createShared((query: TurnsQuery) => client.turns(query));
   return new Hono<Env>()
-    .get('/', async (c) => c.json(await client.list(defined(checkInput(listSchema, c.req.query())))))
+    .get('/', async (c) => c.json(await list(defined(checkInput(listSchema, c.req.query())))))
     .get('/:turn', async (c) =>
       c.json(await turnDetails(client, await findExactly(client, c.req.param('turn')))),
     )
@@ -160,7 +190,7 @@ const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() })
 export function decisionRoutes({ client, feed, refusals, decided }: AppDeps): Hono<Env> {
   type Attempt = Pick<Refusal, 'turn' | 'callId' | 'what'>;
   const respond = async (c: Context<Env>, answer: Answer, attempt: Attempt): Promise<Response> => {
-    feed.refresh();
+    feed.refresh(attempt.turn);
     const user = senderOf(c).approver;
     if (answer.status !== 'refused') {
       decided.note(user, attempt.turn);
@@ -191,7 +221,7 @@ export function decisionRoutes({ client, feed, refusals, decided }: AppDeps): Ho
       if (abandon) await client.abandon(turn, { approver, ...defined({ reason }) });
       // Temporal records its caller, which is the web inbox, so the reason names the person who asked.
       else await client.cancel(turn, reason === undefined ? `by ${approver}` : `by ${approver}: ${reason}`);
-      feed.refresh();
+      feed.refresh(turn);
       return c.body(null, 204);
     });
 }

@@ -7,6 +7,7 @@ import type {
   DecidedAnswer,
   DecisionBody,
   ForkBody,
+  InboxPage,
   InboxSnapshot,
   Refusal,
   ResolutionBody,
@@ -15,6 +16,7 @@ import type {
   StartedForkAnswer,
   StatsAnswer,
   TurnDetails,
+  TurnsPage,
   TurnSummary,
 } from '../server/api';
 
@@ -57,13 +59,21 @@ export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/
 
 export const signOut = (): Promise<Reply<null>> => send('DELETE', '/api/session');
 
-export const readTurns = (query: { state: string; search: string }): Promise<Reply<TurnSummary[]>> =>
-  send('GET', `/api/turns?${queryOf({ ...query, limit: '200' })}`);
+export async function readTurns(query: { state: string; search: string }): Promise<Reply<TurnSummary[]>> {
+  const { state, search } = query;
+  const reply = await send<TurnsPage>('GET', `/api/turns?${queryOf({ state, text: search })}`);
+  return reply.ok ? { ok: true, data: reply.data.turns } : reply;
+}
 
-/** The part of the inbox that matches, for an inbox that is too long to be sent whole. */
-export const readInbox = (
-  query: Record<'tool' | 'agent' | 'olderThan', string>,
-): Promise<Reply<InboxSnapshot>> => send('GET', `/api/inbox?${queryOf(query)}`);
+/** The first of the inbox that matches. */
+export async function readInbox(
+  query: Partial<Record<'tool' | 'agent' | 'olderThan', string>>,
+): Promise<Reply<InboxSnapshot>> {
+  const reply = await send<InboxPage>('GET', `/api/inbox?${queryOf(defined(query))}`);
+  if (!reply.ok) return reply;
+  const { rows, waiting, at } = reply.data;
+  return { ok: true, data: { items: rows, total: waiting, at } };
+}
 
 export const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET', turnPath(turn));
 

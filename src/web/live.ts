@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Connection } from './model/labels';
 import type { ApiError, InboxSnapshot, Pending } from '../server/api';
 import { createWatchdog, listen, serverNow, takeBeat } from './stream';
-import { askSession, turnPath, whyRefused } from './http';
+import { askSession, readInbox, turnPath, whyRefused } from './http';
 import type { TurnEvent } from '../history/events';
 import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
@@ -142,10 +142,11 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
   const [connection, setConnection] = useState<Connection>('connecting');
   useEffect(() => {
     if (!isOpen) return;
-    return listenShared('/api/inbox/events', 'inbox', {
-      message: (data) => {
+    return listenShared('/api/inbox/events', 'waiting', {
+      // It says that something changed, and not what.
+      message: () => {
         setTrouble(undefined);
-        setSnapshot(JSON.parse(data));
+        void readInbox({}).then((reply) => reply.ok && setSnapshot(reply.data));
       },
       trouble: (data) => setTrouble(JSON.parse(data)),
       connection: (state) => {

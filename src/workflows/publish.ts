@@ -18,8 +18,12 @@ const KEYS = {
   state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
   pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
   tools: defineSearchAttributeKey(SEARCH_ATTRIBUTES.tools, SearchAttributeType.KEYWORD_LIST),
+  asked: defineSearchAttributeKey(SEARCH_ATTRIBUTES.asked, SearchAttributeType.KEYWORD_LIST),
   deadline: defineSearchAttributeKey(SEARCH_ATTRIBUTES.deadline, SearchAttributeType.DATETIME),
 };
+
+/** A search attribute takes 2 KB, and a name 64 characters at most. */
+const MOST_ASKED = 30;
 
 /** Writes what lists show of a turn that a schedule started; our client writes it with the start. */
 export function publishScheduled({ agent, prompt }: TurnInput): void {
@@ -68,9 +72,17 @@ export class Publisher {
     const text = JSON.stringify(memo);
     const changed = text !== this.open;
     this.writeMemo(changed ? { [MEMO.open]: memo } : {});
-    if (changed || state !== this.state) upsertSearchAttributes(attributesOf(open, state));
+    if (changed || state !== this.state)
+      upsertSearchAttributes([...attributesOf(open, state), ...this.asked(open)]);
     this.open = text;
     this.state = state;
+  }
+
+  /** The tools that ever asked, in earlier runs too; nothing where no tool is new. */
+  private asked(open: readonly CallState[]): SearchAttributeUpdatePair[] {
+    const known = workflowInfo().typedSearchAttributes.get(KEYS.asked) ?? [];
+    const all = [...new Set([...known, ...open.map((call) => call.call.tool)])].slice(0, MOST_ASKED);
+    return all.length > known.length ? [{ key: KEYS.asked, value: all }] : [];
   }
 
   /** What the workflow closed is on record by one event; the next one takes it out of the memo again. */

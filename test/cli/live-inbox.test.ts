@@ -5,15 +5,20 @@ import { inboxItem } from './support';
 
 const item = (turn: string, extra: Partial<InboxItem> = {}): InboxItem => inboxItem({ turn, ...extra });
 const away = new CountersignError('no_server', 'nobody answers');
+const silent = { next: () => new Promise<never>(() => undefined), look: () => undefined };
 const broken = new CountersignError('not_ready', 'no attributes');
 
-/** A web inbox whose inbox is each of these in turn. */
-const client = (...looks: (InboxItem[] | Error)[]) => ({
-  inbox: () => {
+/** An inbox that is each of these in turn. */
+const client = (...looks: (InboxItem[] | Error)[]) => {
+  const inbox = async (): Promise<InboxItem[]> => {
     const look = looks.shift() ?? [];
-    return look instanceof Error ? Promise.reject(look) : Promise.resolve(look);
-  },
-});
+    if (look instanceof Error) throw look;
+    return look;
+  };
+  let version = 0;
+  const next = async () => ({ items: await inbox(), isComplete: true, version: version++ });
+  return { inbox, inboxReader: () => ({ next, look: () => undefined }) };
+};
 
 describe('looking at the inbox', () => {
   const watch = async (from: ReturnType<typeof client>, count: number): Promise<InboxLook[]> => {
@@ -27,9 +32,18 @@ describe('looking at the inbox', () => {
 
   it('goes on while the server is away', async () => {
     expect(await watch(client([item('a')], away, [item('b')]), 3)).toEqual([
-      { items: [item('a')] },
+      { items: [item('a')], isComplete: true },
       { away: 'nobody answers' },
-      { items: [item('b')] },
+      { items: [item('b')], isComplete: true },
+    ]);
+  });
+
+  it('says that the server limits reading and when it tries again, and then goes on', async () => {
+    const busy = new CountersignError('server_busy', 'too often', { data: { retryInMs: 1200 } });
+    expect(await watch(client([item('a')], busy, [item('a')]), 3)).toEqual([
+      { items: [item('a')], isComplete: true },
+      { away: 'Temporal limits reading; next try in 2 s' },
+      { items: [item('a')], isComplete: true },
     ]);
   });
 
@@ -39,7 +53,7 @@ describe('looking at the inbox', () => {
 
   it('ends at once when it is asked to, in the middle of a look too', async () => {
     const stop = new AbortController();
-    const looks = watchInbox({ inbox: () => new Promise(() => undefined) }, {}, stop.signal);
+    const looks = watchInbox({ inboxReader: () => silent }, {}, stop.signal);
     const next = looks.next();
     stop.abort();
     expect(await next).toEqual({ done: true, value: undefined });

@@ -28,7 +28,7 @@ function contextOf(offsets: number[]): {
   const list = async function* ({ query }: { query: string }) {
     for (const turn of matching(query).reverse()) {
       const searchAttributes = { CountersignAgent: ['a'], CountersignDeadline: [new Date(turn.at)] };
-      yield { ...turn, searchAttributes, memo: {} };
+      yield { ...turn, searchAttributes, startTime: new Date(now), memo: {} };
     }
   };
   const count = async (query: string) => ({ count: matching(query).length });

@@ -111,6 +111,7 @@ it('a worker that may not register attributes ends, naming the command for each'
     ['CountersignState', 'Keyword'],
     ['CountersignPending', 'Int'],
     ['CountersignTools', 'KeywordList'],
+    ['CountersignAsked', 'KeywordList'],
     ['CountersignDeadline', 'Datetime'],
     ['CountersignAgent', 'Keyword'],
   ])

@@ -1,23 +1,31 @@
 import { CountersignError } from '../../src/contract/errors';
-import type { InboxSnapshot } from '../../src/server/api';
+import type { InboxItem, InboxReader, Waiting } from '../../src/client/types';
 import type { ServerEvent } from '../../src/server/sse';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createFeed, type InboxFeed } from '../../src/server/inbox-feed';
+import { inboxItem } from '../cli/support';
 import { until } from '../support/until';
 
 /** An inbox that counts how often it is read, and how many read it at once. */
 const countedInbox = () => {
-  const inbox = { reads: 0, atOnce: 0, most: 0, total: 0, failing: undefined as Error | undefined };
-  const read = async (): Promise<InboxSnapshot> => {
+  const inbox = {
+    ...{ reads: 0, atOnce: 0, most: 0, total: 0, looked: [] as string[] },
+    failing: undefined as Error | undefined,
+  };
+  const next = async (): Promise<Waiting> => {
     inbox.reads++;
     inbox.most = Math.max(inbox.most, ++inbox.atOnce);
     await new Promise((resolve) => setTimeout(resolve, 1));
     inbox.atOnce--;
     if (inbox.failing !== undefined) throw inbox.failing;
-    return { items: [], total: inbox.total, at: new Date().toISOString() };
+    return { items: itemsOf(inbox.total), isComplete: true, version: inbox.total };
   };
-  return { inbox, read };
+  const reader = (): InboxReader => ({ next, look: (turn) => void inbox.looked.push(turn) });
+  return { inbox, reader };
 };
+
+const itemsOf = (total: number): InboxItem[] =>
+  Array.from({ length: total }, (_, n) => inboxItem({ turn: `t${n}` }));
 
 /** An inbox whose readings end when the test says so, and a feed of little patience over it. */
 const silentInbox = () => {
@@ -26,23 +34,37 @@ const silentInbox = () => {
     answer: (): void => undefined,
     fail: (_error: Error): void => undefined,
   };
-  const read = (): Promise<InboxSnapshot> =>
+  const next = (): Promise<Waiting> =>
     new Promise((resolve, reject) => {
       inbox.reads++;
-      inbox.answer = () => resolve({ items: [], total: 3, at: new Date().toISOString() });
+      inbox.answer = () => resolve({ items: itemsOf(3), isComplete: true, version: 1 });
       inbox.fail = reject;
     });
+  const parts = {
+    reader: () => ({ next, look: () => undefined }),
+    formatError: createErrorFormatter(() => undefined),
+  };
   return {
     inbox,
-    feed: createFeed({ read, formatError: createErrorFormatter(() => undefined), intervalMs: 5, slowMs: 5 }),
+    feed: createFeed({ ...parts, intervalMs: 5, slowMs: 5, lingerMs: 0, closing: newClosing() }),
   };
 };
 
-const feedOf = (read: () => Promise<InboxSnapshot>, reported: unknown[] = []): InboxFeed =>
+const opened: AbortController[] = [];
+const newClosing = (): AbortSignal => {
+  const closing = new AbortController();
+  opened.push(closing);
+  return closing.signal;
+};
+afterAll(() => opened.forEach((one) => one.abort()));
+
+const feedOf = (
+  reader: () => InboxReader,
+  { reported = [], lingerMs = 0 }: { reported?: unknown[]; lingerMs?: number } = {},
+): InboxFeed =>
   createFeed({
-    read,
+    ...{ reader, intervalMs: 5, lingerMs, closing: newClosing() },
     formatError: createErrorFormatter((error) => void reported.push(error)),
-    intervalMs: 5,
   });
 
 /** Listens, and keeps each event. */
@@ -62,8 +84,8 @@ const listen = (feed: InboxFeed) => {
 };
 
 it('reads once for all who listen, one read at a time, and sends only what changed', async () => {
-  const { inbox, read } = countedInbox();
-  const feed = feedOf(read);
+  const { inbox, reader } = countedInbox();
+  const feed = feedOf(reader);
   const listeners = [listen(feed), listen(feed), listen(feed)];
   await until('some readings', () => inbox.reads >= 10);
   inbox.total = 1;
@@ -72,14 +94,14 @@ it('reads once for all who listen, one read at a time, and sends only what chang
   expect(inbox.most).toBe(1);
   for (const { received } of listeners)
     expect(received).toMatchObject([
-      { event: 'inbox', data: { total: 0 } },
-      { event: 'inbox', data: { total: 1 } },
+      { event: 'waiting', data: { waiting: 0 } },
+      { event: 'waiting', data: { waiting: 1 } },
     ]);
 });
 
 it('reads nothing before the first listener and after the last one', async () => {
-  const { inbox, read } = countedInbox();
-  const feed = feedOf(read);
+  const { inbox, reader } = countedInbox();
+  const feed = feedOf(reader);
   feed.refresh();
   expect(inbox.reads).toBe(0);
   const [first, second] = [listen(feed), listen(feed)];
@@ -91,7 +113,7 @@ it('reads nothing before the first listener and after the last one', async () =>
   await until('the last reading', () => inbox.atOnce === 0);
   const after = inbox.reads;
   // Another feed of the same pace is the clock.
-  const { inbox: other, read: readOther } = countedInbox();
+  const { inbox: other, reader: readOther } = countedInbox();
   const clock = listen(feedOf(readOther));
   await until('the time of some readings', () => other.reads > 5);
   await clock.stop();
@@ -99,8 +121,8 @@ it('reads nothing before the first listener and after the last one', async () =>
 });
 
 it('sends a listener that comes back what is there now, not what was there before', async () => {
-  const { inbox, read } = countedInbox();
-  const feed = feedOf(read);
+  const { inbox, reader } = countedInbox();
+  const feed = feedOf(reader);
   const first = listen(feed);
   await until('the first', () => first.received.length === 1);
   await first.stop();
@@ -108,12 +130,12 @@ it('sends a listener that comes back what is there now, not what was there befor
   const again = listen(feed);
   await until('the second', () => again.received.length > 0);
   await again.stop();
-  expect(again.received).toMatchObject([{ data: { total: 7 } }]);
+  expect(again.received).toMatchObject([{ data: { waiting: 7 } }]);
 });
 
 it('sends a late listener what the others already have', async () => {
-  const { read } = countedInbox();
-  const feed = feedOf(read);
+  const { reader } = countedInbox();
+  const feed = feedOf(reader);
   const first = listen(feed);
   await until('the first', () => first.received.length === 1);
   const later = listen(feed);
@@ -123,8 +145,8 @@ it('sends a late listener what the others already have', async () => {
 });
 
 it('reports trouble once, and its end', async () => {
-  const { inbox, read } = countedInbox();
-  const feed = feedOf(read);
+  const { inbox, reader } = countedInbox();
+  const feed = feedOf(reader);
   const listener = listen(feed);
   await until('the first', () => listener.received.length === 1);
   inbox.failing = new CountersignError('no_server', 'gone', { hint: 'is it up?' });
@@ -135,9 +157,9 @@ it('reports trouble once, and its end', async () => {
   await until('its end', () => listener.received.length === 3);
   await listener.stop();
   expect(listener.received).toMatchObject([
-    { event: 'inbox' },
+    { event: 'waiting' },
     { event: 'trouble', data: { code: 'no_server', message: 'gone', hint: 'is it up?' } },
-    { event: 'inbox' },
+    { event: 'waiting' },
   ]);
 });
 
@@ -150,7 +172,7 @@ it('reports a slow read before it ends, and then its result', async () => {
   await until('trouble with the next one', () => listener.received.length === 3);
   await listener.stop();
   const trouble = { event: 'trouble', data: { code: 'no_server', hint: expect.any(String) } };
-  expect(listener.received).toMatchObject([trouble, { event: 'inbox', data: { total: 3 } }, trouble]);
+  expect(listener.received).toMatchObject([trouble, { event: 'waiting', data: { waiting: 3 } }, trouble]);
 });
 
 it('does not report a slow read while trouble is already reported', async () => {
@@ -167,15 +189,15 @@ it('does not report a slow read while trouble is already reported', async () => 
   await Promise.all([listener.stop(), clock.stop()]);
   expect(listener.received.slice(1, 3)).toMatchObject([
     { event: 'trouble', data: { message: 'gone' } },
-    { event: 'inbox' },
+    { event: 'waiting' },
   ]);
 });
 
 it('reports a mistake of ours to the terminal', async () => {
-  const { inbox, read } = countedInbox();
+  const { inbox, reader } = countedInbox();
   inbox.failing = new Error('our mistake');
   const reported: unknown[] = [];
-  const listener = listen(feedOf(read, reported));
+  const listener = listen(feedOf(reader, { reported }));
   await until('trouble', () => listener.received.length === 1);
   await listener.stop();
   expect(listener.received).toMatchObject([{ event: 'trouble', data: { code: 'unexpected' } }]);
@@ -183,8 +205,8 @@ it('reports a mistake of ours to the terminal', async () => {
 });
 
 it('gives who reads slowly the newest, and not all that was', async () => {
-  const { inbox, read } = countedInbox();
-  const feed = feedOf(read);
+  const { inbox, reader } = countedInbox();
+  const feed = feedOf(reader);
   const stop = new AbortController();
   const slow = feed.listen(stop.signal);
   await slow.next();
@@ -193,7 +215,56 @@ it('gives who reads slowly the newest, and not all that was', async () => {
     inbox.total = total;
     await until('a reading', () => inbox.reads > reads + 1);
   }
-  expect((await slow.next()).value).toMatchObject({ data: { total: 5 } });
+  expect((await slow.next()).value).toMatchObject({ data: { waiting: 5 } });
   stop.abort();
   expect((await slow.next()).done).toBe(true);
+});
+
+it('goes on reading for a while after the last one left, and has it all for who comes back', async () => {
+  const { inbox, reader } = countedInbox();
+  const feed = feedOf(reader, { lingerMs: 60_000 });
+  const first = listen(feed);
+  await until('the first', () => first.received.length === 1);
+  await first.stop();
+  const { reads } = inbox;
+  await until('further readings', () => inbox.reads > reads + 3);
+  inbox.failing = new CountersignError('no_server', 'gone');
+  await until('a failure', () => inbox.reads > reads + 6);
+  expect(await feed.page({})).toMatchObject({ waiting: 0, complete: true });
+});
+
+it('answers with a part as soon as something is read, and with nothing where it was seen', async () => {
+  const { inbox, reader } = countedInbox();
+  inbox.total = 3;
+  const feed = feedOf(reader, { lingerMs: 60_000 });
+  const page = await feed.page({ limit: 2 });
+  expect(page).toMatchObject({ matching: 3, waiting: 3, rows: [{ turn: 't0' }, { turn: 't1' }] });
+  const seen = page?.key ?? '';
+  expect(await feed.page({ limit: 2, seen })).toBeUndefined();
+  expect(await feed.page({ limit: 1, seen })).toMatchObject({ rows: [{ turn: 't0' }] });
+  inbox.total = 4;
+  await until('the change', async () => (await feed.page({ limit: 2, seen })) !== undefined);
+});
+
+it('says why, where nothing could be read yet', async () => {
+  const { inbox, reader } = countedInbox();
+  inbox.failing = new CountersignError('no_server', 'gone');
+  await expect(feedOf(reader).page({})).rejects.toBe(inbox.failing);
+});
+
+it('waits as long as the server is to rest, and says how long', async () => {
+  const { inbox, reader } = countedInbox();
+  inbox.failing = new CountersignError('server_busy', 'too often', { data: { retryInMs: 60_000 } });
+  const feed = feedOf(reader);
+  const listener = listen(feed);
+  await until('trouble', () => listener.received.length === 1);
+  expect(listener.received).toMatchObject([
+    { event: 'trouble', data: { code: 'server_busy', retryInMs: 60_000 } },
+  ]);
+  expect(inbox.reads).toBe(1);
+  inbox.failing = undefined;
+  feed.refresh('t1');
+  await until('the end of trouble', () => listener.received.length === 2);
+  expect(inbox.looked).toEqual(['t1']);
+  await listener.stop();
 });

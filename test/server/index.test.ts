@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Waiting } from '../../src/client/types';
 import { startWeb, type RunningWeb, type WebOptions } from '../../src/server';
 import { createUsers } from '../../src/server/auth/users';
 import { eventsIn, unreachable, useOfflineApp } from './support';
@@ -199,15 +200,16 @@ describe('what comes over the wire', () => {
 
 it('ends open streams when it is stopped', async () => {
   let reads = 0;
-  const inbox = async (): Promise<[]> => {
+  const next = async (): Promise<Waiting> => {
     reads++;
-    return [];
+    return { items: [], isComplete: true, version: 1 };
   };
+  const inboxReader = () => ({ next, look: () => undefined });
   const token = await createUsers(usersFile()).add('ann');
-  const web = await start({ client: { ...unreachable(), namespace: 'default', inbox } });
+  const web = await start({ client: { ...unreachable(), namespace: 'default', inboxReader } });
   const headers = { authorization: `Bearer ${token}` };
   const stream = eventsIn(await fetch(`${web.url}/api/inbox/events`, { headers }));
-  expect((await stream.next()).value).toMatchObject({ event: 'inbox' });
+  expect((await stream.next()).value).toMatchObject({ event: 'waiting' });
   await web.stop();
   expect(await stream.next()).toEqual({ done: true, value: undefined });
   const after = reads;
@@ -243,6 +245,16 @@ describe('the app', () => {
       'cross-origin-resource-policy': 'same-origin',
       'cache-control': 'no-cache',
     });
+  });
+
+  it.each(['identity', 'gzip'])('is not sent again to who has it (%s)', async (encoding) => {
+    const headers = { 'accept-encoding': encoding };
+    const etag = (await app().ask('/', { headers })).headers.get('etag') ?? '';
+    const again = await app().ask('/', { headers: { ...headers, 'if-none-match': etag } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    expect(again.headers.get('cache-control')).toBe('no-cache');
+    const other = await app().ask('/', { headers: { ...headers, 'if-none-match': '"older"' } });
+    expect([other.status, other.headers.get('etag')]).toEqual([200, etag]);
   });
 
   it.each(['/api/session', '/api/nothing', '/nothing'])('%s is as well protected', async (path) => {

@@ -15,7 +15,7 @@ import { createUsers, type Users } from '../../src/server/auth/users';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createHosts } from '../../src/server/address';
 import { createDecidedReader } from '../../src/server/decided-reader';
-import { createFeed, readSnapshot } from '../../src/server/inbox-feed';
+import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
 import { createStatsReader } from '../../src/server/stats-reader';
 
@@ -76,7 +76,10 @@ export async function createTestApp(client: Countersign): Promise<TestApp & { re
     attempts: createAttempts(now),
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
-  const feed = createFeed({ read: () => readSnapshot(client), formatError, intervalMs: 50 });
+  const feed = createFeed({
+    ...{ reader: () => client.inboxReader(), formatError, intervalMs: 50, lingerMs: 0 },
+    closing: closing.signal,
+  });
   const refusalsFile = join(directory, 'refusals.jsonl');
   const refusals = createRefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
   const stats = createStatsReader({ client, refusals });

@@ -145,42 +145,57 @@ test.each([
   await client().cancel(handle.workflowId);
 });
 
-test('the inbox shows a request to everybody who looks, and lets it go when it is decided', async () => {
-  const streams = [0, 1].map(async () => eventsIn(await ask('/api/inbox/events')));
-  const handle = await waiting('streamed');
-  const holds = (data: unknown): boolean => JSON.stringify(data).includes(handle.workflowId);
-  const [first, second] = await Promise.all(streams);
-  if (first === undefined || second === undefined) throw new Error('no stream');
-  for (const stream of [first, second]) {
-    for await (const { event, data } of { [Symbol.asyncIterator]: () => ({ next: () => stream.next() }) }) {
-      expect(event).toBe('inbox');
-      if (holds(data)) break;
-    }
-  }
-  await decide(handle.workflowId, { ...(await seen(handle.workflowId)), decision: 'denied' });
-  for await (const { data } of first) if (!holds(data)) break;
-  // A browser that comes back gets everything, once.
-  await second.return(undefined);
-  const again = eventsIn(await ask('/api/inbox/events'));
-  const { value } = await again.next();
-  expect(holds(value?.data)).toBe(false);
-  await again.return(undefined);
+const inboxSchema = z.object({
+  rows: z.array(z.looseObject({ turn: z.string() })),
+  ...{ matching: z.number(), waiting: z.number(), key: z.string() },
 });
 
-test('the inbox is narrowed by tool, agent and age; the total is of all', async () => {
+const readInbox = async (query = '') => inboxSchema.parse(await (await ask(`/api/inbox?${query}`)).json());
+
+test('everybody who looks at the inbox hears of a request, and that it is decided', async () => {
+  const streams = await Promise.all([0, 1].map(async () => eventsIn(await ask('/api/inbox/events'))));
+  const [first, second] = streams;
+  if (first === undefined || second === undefined) throw new Error('no stream');
+  const handle = await waiting('streamed');
+  const isListed = async (): Promise<boolean> =>
+    (await readInbox(`text=${handle.workflowId}`)).rows.some(({ turn }) => turn === handle.workflowId);
+  const heard = async (stream: typeof first, wanted: boolean): Promise<void> => {
+    for (;;) {
+      const { value } = await stream.next();
+      expect(value).toMatchObject({ event: 'waiting', data: { version: expect.any(String) } });
+      if ((await isListed()) === wanted) return;
+    }
+  };
+  await Promise.all([heard(first, true), heard(second, true)]);
+  const { key } = await readInbox();
+  expect((await ask(`/api/inbox?seen=${key}`)).status).toBe(204);
+  await decide(handle.workflowId, { ...(await seen(handle.workflowId)), decision: 'denied' });
+  await heard(first, false);
+  // A browser that comes back hears of the inbox at once.
+  await second.return(undefined);
+  const again = eventsIn(await ask('/api/inbox/events'));
+  expect((await again.next()).value).toMatchObject({ event: 'waiting' });
+  expect(await isListed()).toBe(false);
+  await Promise.all([first.return(undefined), again.return(undefined)]);
+});
+
+test('the inbox is searched, and narrowed by tool, agent and age; the count is of all', async () => {
   const handle = await waiting('narrowed');
-  const read = async (query: string) =>
-    z
-      .object({ items: z.array(z.looseObject({ turn: z.string() })), total: z.number(), at: z.string() })
-      .parse(await (await ask(`/api/inbox?${query}`)).json());
-  const found = (items: { turn: string }[]): boolean => items.some(({ turn }) => turn === handle.workflowId);
-  await until('visibility', async () => found((await read('tool=pay&agent=inbox-payer')).items));
-  for (const query of ['tool=look', 'agent=no-such-agent', 'olderThan=3600000']) {
-    const { items, total } = await read(query);
-    expect(found(items)).toBe(false);
-    expect(total).toBeGreaterThan(0);
+  // While it is looked at, what was read is kept.
+  const stream = eventsIn(await ask('/api/inbox/events'));
+  await stream.next();
+  const found = async (query: string): Promise<boolean> =>
+    (await readInbox(query)).rows.some(({ turn }) => turn === handle.workflowId);
+  await until('visibility', () => found('tool=pay&agent=inbox-payer'));
+  expect(await found(`text=NARROWED+pay`)).toBe(true);
+  for (const query of ['tool=look', 'agent=no-such-agent', 'olderThan=3600000', 'doubt=1', 'text=nowhere']) {
+    const { matching, waiting: count } = await readInbox(query);
+    expect(await found(query)).toBe(false);
+    expect(count).toBeGreaterThan(matching);
   }
-  expect((await ask('/api/inbox?olderThan=soon')).status).toBe(400);
+  for (const query of ['olderThan=soon', 'doubt=yes', 'limit=201', 'offset=-1', 'sort=random'])
+    expect((await ask(`/api/inbox?${query}`)).status).toBe(400);
+  await stream.return(undefined);
   await client().cancel(handle.workflowId);
 });
 
@@ -208,22 +223,64 @@ test('a turn is shown from its start, live, to its end', async () => {
   expect(received.at(-1)).toEqual({ event: 'end', data: {} });
 });
 
-test('turns are listed by state and found by the beginning of an id and by words of the prompt', async () => {
+const turnsSchema = z.object({
+  turns: z.array(z.looseObject({ turn: z.string() })),
+  older: z.string().nullable(),
+  searched: z.object({ turns: z.number(), isAll: z.boolean() }).optional(),
+});
+
+test('turns are found by state, agent, date, beginning of the id, tools that asked, and words', async () => {
   const handle = await waiting('listed');
   const { prompt } = await client().view(handle.workflowId);
-  const list = async (query: string): Promise<string[]> =>
-    z
-      .array(z.looseObject({ turn: z.string() }))
-      .parse(await (await ask(`/api/turns?${query}`)).json())
-      .map(({ turn }) => turn);
+  const read = async (query: Record<string, string>) =>
+    turnsSchema.parse(await (await ask(`/api/turns?${new URLSearchParams(query)}`)).json());
+  const list = async (query: Record<string, string>): Promise<string[]> =>
+    (await read(query)).turns.map(({ turn }) => turn);
   const id = handle.workflowId;
-  await until('visibility', async () => (await list(`search=${id.slice(0, -3)}`)).includes(id));
-  expect(await list(`search=${encodeURIComponent(prompt.slice(3).toUpperCase())}`)).toEqual([id]);
-  await until('the state', async () => (await list(`state=waiting&search=${id}`)).includes(id));
-  expect(await list(`state=answered&search=${id}`)).toEqual([]);
-  expect(await list('search=nothing%20like%20this')).toEqual([]);
-  expect((await ask('/api/turns?state=gone')).status).toBe(400);
+  await until('visibility', async () => (await list({ id: id.slice(0, -3) })).includes(id));
+  expect(await list({ text: prompt.slice(3).toUpperCase() })).toEqual([id]);
+  expect(await read({ text: 'nothing like this' })).toMatchObject({ turns: [], searched: { isAll: true } });
+  await until('the state', async () => (await list({ state: 'waiting', id })).includes(id));
+  expect(await list({ state: 'answered', id })).toEqual([]);
+  await until('its tool', async () => (await list({ tool: 'pay', id })).includes(id));
+  expect(await list({ tool: 'look', id })).toEqual([]);
+  expect(await list({ agent: 'inbox-payer', id })).toEqual([id]);
+  const [minute, now] = [60_000, Date.now()];
+  const around = [now - minute, now + minute].map((at) => new Date(at).toISOString());
+  expect(await list({ id, from: around[0] ?? '', to: around[1] ?? '' })).toEqual([id]);
+  expect(await list({ id, to: around[0] ?? '' })).toEqual([]);
+  expect(await list({ id, from: around[1] ?? '' })).toEqual([]);
+  for (const query of ['state=gone', 'from=yesterday', 'limit=501', 'older=nonsense'])
+    expect((await ask(`/api/turns?${query}`)).status).toBe(400);
   await client().cancel(id);
+  await handle.result().catch(() => undefined);
+  await until('its end', async () => (await list({ state: 'cancelled', tool: 'pay', id })).includes(id));
+});
+
+test('turns come page by page, each once, open and ended ones', async () => {
+  const from = new Date().toISOString();
+  const handles = await Promise.all(Array.from({ length: 5 }, () => waiting('paged')));
+  const [first, second] = handles;
+  await Promise.all([first, second].map((handle) => handle?.terminate()));
+  const ids = handles.map(({ workflowId }) => workflowId).sort();
+  const readAll = async (): Promise<string[]> => {
+    const found: string[] = [];
+    for (let older: string | null = ''; older !== null;) {
+      const query = new URLSearchParams({
+        agent: 'inbox-payer',
+        from,
+        limit: '2',
+        ...(older === '' ? {} : { older }),
+      });
+      const page = turnsSchema.parse(await (await ask(`/api/turns?${query}`)).json());
+      expect(page.turns.length).toBeLessThanOrEqual(2);
+      found.push(...page.turns.map(({ turn }) => turn));
+      ({ older } = page);
+    }
+    return found.sort();
+  };
+  await until('all of them', async () => (await readAll()).join() === ids.join());
+  await Promise.all(handles.slice(2).map((handle) => handle.terminate()));
 });
 
 test('a turn is cancelled, and its record says by whom', async () => {

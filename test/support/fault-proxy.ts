@@ -27,11 +27,21 @@ export interface Fault {
   strike(): void;
 }
 
+/** A call of the server's API. */
+export interface ProxiedCall {
+  /** Such as `ListWorkflowExecutions`. */
+  method: string;
+  /** When it came; milliseconds of `performance.now()`. */
+  at: number;
+}
+
 /** A proxy between a worker and its server that loses what it is told to lose. */
 export interface FaultProxy {
   address: string;
   /** Resolves when the fault has struck. */
   arm(fault: Omit<Fault, 'strike'> & { strike?: () => void }): Promise<void>;
+  /** Every call that came, in order. */
+  calls: readonly ProxiedCall[];
   /** Drops every connection; new ones are taken. What a frozen worker would else do: swallow tasks with its open polls. */
   cut(): void;
   stop(): Promise<void>;
@@ -43,10 +53,14 @@ const SERVICE = '/temporal.api.workflowservice.v1.WorkflowService/';
 export async function startFaultProxy(upstream: string): Promise<FaultProxy> {
   const faults = new Set<Fault>();
   const sessions = new Set<ServerHttp2Session>();
+  const calls: ProxiedCall[] = [];
   const server = createServer();
   server.on('session', (session) => {
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
+    session.on('stream', (_, headers) => {
+      calls.push({ method: String(headers[':path']).replace(SERVICE, ''), at: performance.now() });
+    });
     serve(session, upstream, faults);
   });
   const cut = (): void => {
@@ -66,6 +80,7 @@ export async function startFaultProxy(upstream: string): Promise<FaultProxy> {
         };
         faults.add({ ...fault, strike });
       }),
+    calls,
     cut,
     stop: async () => {
       cut();

@@ -91,6 +91,17 @@ describe('search attributes', () => {
   });
 });
 
+it('names each tool that ever asked, with the attributes that change anyway', async () => {
+  const context = contextWith({});
+  const ask = (tool: string) => () => {
+    for (const state of context.approvals.calls.values()) state.call = { ...state.call, tool };
+  };
+  const { commands } = await published(context, publish, ask('mail'), publish, ask('pay'), publish);
+  expect(attributesIn(commands).map(({ CountersignAsked: asked }) => asked)).toEqual([
+    ...[['pay'], ['pay', 'mail'], undefined],
+  ]);
+});
+
 it('writes nothing where nothing waits', async () => {
   const { commands, details } = await published(contextWith(), publish);
   expect({ commands, details }).toEqual({ commands: [], details: '0 open' });

@@ -18,7 +18,7 @@ interface InboxOptions extends InboxFilters {
 export function addInbox(program: Command, context: Context): void {
   const command = program
     .command('inbox')
-    .description('list what waits for a person, earliest deadline first')
+    .description('list what waits for a person: calls in doubt, then the earliest deadline')
     .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C')
     .option('--json', 'print JSON; with --watch one line for each change');
   addInboxFilters(command).action((options: InboxOptions) => inbox(options, context));
@@ -28,13 +28,25 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
   const query = readInboxQuery(options);
   const json = options.json === true;
   if (options.watch === true) return watchInboxHere({ query, json }, context);
+  const { limit = MOST_SHOWN, ...filter } = query;
   const { screen } = context;
   await context.withClient(async (client) => {
-    const items = await client.inbox(query);
+    const items = await client.inbox({ ...filter, limit });
+    // Where fewer come than were asked for, these are all.
+    const count = items.length < limit ? items.length : await client.countWaiting(filter);
     if (json) return screen.json(items);
     const ids = await idsOn(screen, client, items.map(turnOf));
     screen.lines(inboxLines(items, context, Date.now(), ids));
+    if (count > items.length) screen.note(moreLine(count - items.length, count, context));
   });
+}
+
+/** How many lines are shown unless `--limit` says otherwise. */
+const MOST_SHOWN = 100;
+
+function moreLine(more: number, all: number, { command }: Pick<Context, 'command'>): string {
+  const rest = `${more.toLocaleString('en')} more`;
+  return `${rest}: ${command(`inbox --limit ${all}`)} lists all; --tool, --agent and --older-than narrow it down`;
 }
 
 function turnOf({ turn }: InboxItem): string {
@@ -49,12 +61,13 @@ interface InboxWatch {
 
 /** Shows the inbox live until Ctrl-C: redrawn on a terminal, one line for each change anywhere else. */
 async function watchInboxHere({ query, json }: InboxWatch, context: Context): Promise<void> {
+  const { limit, ...filter } = query;
   const full = json ? undefined : fullScreenOf(context);
   const stop = takeStopSignals(() => full?.close());
-  const show = full === undefined ? printChanges(json, context) : drawOn(full, context);
+  const show = full === undefined ? printChanges(json, limit, context) : drawOn(full, limit, context);
   try {
     await context.withClient(async (client) => {
-      for await (const look of watchInbox(client, query, stop.signal)) show(look);
+      for await (const look of watchInbox(client, filter, stop.signal)) show(look);
     });
   } finally {
     full?.close();
@@ -68,22 +81,30 @@ function fullScreenOf({ keyboard, env, screen }: Context): FullScreen | undefine
   return isDrawable && keyboard !== undefined ? openFullScreen(keyboard.output) : undefined;
 }
 
-/** The whole inbox, drawn anew with every look, in the width that the window has then. */
-function drawOn(full: FullScreen, context: Context): (look: InboxLook) => void {
+/** The inbox, drawn anew with every look, in the width that the window has then. All of it is counted. */
+function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): (look: InboxLook) => void {
   const { keyboard, env, command } = context;
-  let items: InboxItem[] = [];
+  let seen: { items: readonly InboxItem[]; isComplete: boolean } = { items: [], isComplete: false };
   return (look) => {
     const output = keyboard?.output ?? process.stdout;
     const screen = createScreen(output, output, env);
-    if ('items' in look) items = look.items;
-    const state = 'away' in look ? screen.style.bad('no server, trying again') : 'live';
-    const head = `${items.length} waiting, ${state}${screen.style.quiet('; Ctrl-C leaves')}`;
-    full.draw([head, '', ...inboxLines(items, { screen, command }, Date.now())]);
+    if ('items' in look) seen = look;
+    const count = `${seen.items.length.toLocaleString('en')} waiting${seen.isComplete ? '' : ' so far, still reading'}`;
+    const state = 'away' in look ? screen.style.bad(look.away) : 'live';
+    const shown = seen.items.slice(0, limit);
+    const more = seen.items.length - shown.length;
+    const rest = more > 0 ? ['', `${more.toLocaleString('en')} more; --limit shows more of them`] : [];
+    const head = `${count}, ${state}${screen.style.quiet('; Ctrl-C leaves')}`;
+    full.draw([head, '', ...inboxLines(shown, { screen, command }, Date.now()), ...rest]);
   };
 }
 
 /** A line for each change; what waits at the beginning is new. */
-function printChanges(json: boolean, { screen }: Context): (look: InboxLook) => void {
+function printChanges(
+  json: boolean,
+  limit: number | undefined,
+  { screen }: Context,
+): (look: InboxLook) => void {
   let before: readonly InboxItem[] = [];
   let isAway = false;
   return (look) => {
@@ -92,11 +113,12 @@ function printChanges(json: boolean, { screen }: Context): (look: InboxLook) => 
     isAway = 'away' in look;
     if ('away' in look) return;
     const at = new Date().toISOString();
-    for (const change of changesBetween(before, look.items)) {
+    const after = look.items.slice(0, limit);
+    for (const change of changesBetween(before, after)) {
       if (json) screen.jsonLine({ at, ...change });
       else screen.line(changeLine(change, at, screen));
     }
-    before = look.items;
+    before = after;
   };
 }
 

@@ -61,7 +61,7 @@ describe('web', () => {
     expect((await fetch(`${link.url}/api/inbox`, { headers: { cookie } })).status).toBe(200);
     expect((await fetch(`${link.url}/api/inbox`)).status).toBe(401);
     const stream = eventsIn(await fetch(`${link.url}/api/inbox/events`, { headers: { cookie } }));
-    expect((await stream.next()).value).toMatchObject({ event: 'inbox' });
+    expect((await stream.next()).value).toMatchObject({ event: 'waiting' });
     expect((await signIn(link)).status).toBe(401);
     web.signal('SIGINT');
     for await (const { event } of stream) expect(event).toBe('inbox');

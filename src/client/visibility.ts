@@ -1,0 +1,159 @@
+import type { ConnectionLike, ConnectionOptions } from '@temporalio/client';
+import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { ASK_MS, isLimited, serverBusy, STATUS } from '../history/server-errors';
+
+/**
+ * What the server counts against its limit of visibility, which is 10 calls a second for a namespace unless set, and
+ * 30 on Temporal Cloud. Temporal's UI and all other programs of the namespace share it.
+ */
+const COUNTED: ReadonlySet<string> = new Set([
+  ...['listWorkflowExecutions', 'countWorkflowExecutions', 'scanWorkflowExecutions'],
+  ...['listWorkers', 'describeTaskQueue'],
+]);
+
+/** Two calls a second. */
+const EVERY_MS = 500;
+/** Calls that need not wait when a program starts, so that a command that ends soon is quick. */
+const AT_START = 10;
+/** The first pause after a refusal, and the longest. */
+const FIRST_PAUSE_MS = 1_000;
+const MOST_PAUSE_MS = 30_000;
+
+/** `reader`: reads the inbox again and again; it and all others take turns. */
+type Lane = 'reader' | 'others';
+
+/** Lets calls to visibility through, two a second, and none for a while after the server refused one. */
+export class VisibilityLimit {
+  private readonly waiting: Record<Lane, (() => void)[]> = { reader: [], others: [] };
+  private last: Lane = 'others';
+  private spare = AT_START;
+  private nextAt = 0;
+  private pausedUntil = 0;
+  private refusals = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** Milliseconds until the next call may go out. */
+  get pauseMs(): number {
+    return Math.max(0, this.pausedUntil - Date.now());
+  }
+
+  /** From now on no call goes out early: the program reads for longer than it takes to start. */
+  beStrict(): void {
+    this.spare = 0;
+  }
+
+  /**
+   * Makes one call when it may go out. A call that the server refuses for its limit is made again.
+   *
+   * @throws CountersignError `server_busy` once the next attempt would be later than `patienceMs` from now.
+   */
+  async run<T>(lane: Lane, patienceMs: number, call: () => Promise<T>): Promise<T> {
+    const until = Date.now() + patienceMs;
+    for (;;) {
+      if (Date.now() + this.pauseMs > until && this.pauseMs > 0)
+        throw serverBusy('reading', { retryInMs: this.pauseMs });
+      await this.turn(lane);
+      try {
+        const result = await call();
+        this.refusals = 0;
+        return result;
+      } catch (error) {
+        if (!isLimited(error)) throw error;
+        this.pause();
+        if (Date.now() + this.pauseMs > until)
+          throw serverBusy('reading', { retryInMs: this.pauseMs, cause: error });
+      }
+    }
+  }
+
+  /** Twice as long after each refusal, with a random part: several programs must not come back together. */
+  private pause(): void {
+    const longest = Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.refusals++);
+    this.pausedUntil = Date.now() + longest * (0.5 + Math.random() / 2);
+  }
+
+  private turn(lane: Lane): Promise<void> {
+    return new Promise((resolve) => {
+      this.waiting[lane].push(resolve);
+      this.letThrough();
+    });
+  }
+
+  private letThrough(): void {
+    if (this.timer !== undefined) return;
+    const lane = this.nextLane();
+    if (lane === undefined) return;
+    const now = Date.now();
+    const wait = Math.max(this.pausedUntil, this.spare > 0 ? 0 : this.nextAt) - now;
+    if (wait > 0) {
+      this.timer = setTimeout(() => {
+        this.timer = undefined;
+        this.letThrough();
+      }, wait);
+      return;
+    }
+    if (this.spare > 0) this.spare -= 1;
+    this.nextAt = now + EVERY_MS;
+    this.last = lane;
+    this.waiting[lane].shift()?.();
+    this.letThrough();
+  }
+
+  private nextLane(): Lane | undefined {
+    const first: Lane = this.last === 'reader' ? 'others' : 'reader';
+    return [first, this.last].find((lane) => this.waiting[lane].length > 0);
+  }
+}
+
+/** How the calls of a connection go out. */
+interface LimitedBy {
+  limit: VisibilityLimit;
+  lane: Lane;
+  /** How long one call may wait for a server that refuses it, in milliseconds. */
+  patienceMs: number;
+}
+
+/** The same connection, whose calls to visibility go through the limit. The time that they wait there does not count as the server's. */
+export function limitVisibility<C extends ConnectionLike>(connection: C, by: LimitedBy): C {
+  const { limit, lane, patienceMs } = by;
+  const workflowService = new Proxy(connection.workflowService, {
+    get: (service, name) => {
+      const method: unknown = Reflect.get(service, name);
+      if (typeof name !== 'string' || !COUNTED.has(name) || typeof method !== 'function') return method;
+      return (...args: unknown[]) =>
+        limit.run(lane, patienceMs, () =>
+          connection.withDeadline(Date.now() + ASK_MS, async () => Reflect.apply(method, service, args)),
+        );
+    },
+  });
+  return new Proxy(connection, {
+    get: (target, name) => {
+      if (name === 'workflowService') return workflowService;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+type Decider = ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider'];
+
+/** The SDK's retries of what passes `isWorth`. Calls to visibility that the server refuses for its limit are left to us. */
+export function makeRetries(isWorth: (details: string) => boolean): Interceptor {
+  const usual = defaultGrpcRetryOptions();
+  const retryIf = (passes: Decider): Interceptor =>
+    makeGrpcRetryInterceptor({ ...usual, retryableDecider: passes });
+  const all = retryIf(
+    (attempt, status) => isWorth(status.details) && usual.retryableDecider(attempt, status),
+  );
+  const unlimited = retryIf(
+    (attempt, status) => status.code !== STATUS.resourceExhausted && usual.retryableDecider(attempt, status),
+  );
+  return (options, next) => (isCounted(options.method_definition.path) ? unlimited : all)(options, next);
+}
+
+/** By the last part of its path, such as `…/ListWorkflowExecutions`. */
+function isCounted(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return COUNTED.has(name.charAt(0).toLowerCase() + name.slice(1));
+}

@@ -1,0 +1,115 @@
+import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { CountersignError } from '../contract/errors';
+import { callKey, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
+import type { OpenItem, OpenMemo } from '../contract/turn';
+import { is } from '../history/fold/guards';
+import { readTimeline } from '../history/read';
+import { type TurnView, viewOf } from '../history/view';
+import type { ClientContext } from './context';
+import { quoted } from './list';
+import type { InboxItem, InboxQuery } from './types';
+
+/** What chooses items of the inbox. */
+export type WaitingFilter = Omit<InboxQuery, 'limit'>;
+
+/** One turn as visibility lists it. */
+export interface ListedTurn {
+  id: string;
+  agent: string;
+  memo: Record<string, unknown>;
+  /** In ms. */
+  startedAt: number;
+  /** In ms; undefined where it has none. */
+  deadline: number | undefined;
+}
+
+/** The visibility query of a filter. A request that waits since some moment is in a run that started before it. */
+export function filterOf({ tool, agent, olderThanMs }: WaitingFilter): string {
+  const parts = [
+    `ExecutionStatus = 'Running'`,
+    `${SEARCH_ATTRIBUTES.pending} > 0`,
+    ...(olderThanMs === undefined ? [] : [`StartTime < '${before(olderThanMs)}'`]),
+    ...(tool === undefined ? [] : [`${SEARCH_ATTRIBUTES.tools} = ${quoted(tool)}`]),
+    ...(agent === undefined ? [] : [`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`]),
+  ];
+  return parts.join(' AND ');
+}
+
+/** Whether one item matches: a turn that does may have others. */
+export function isWanted(item: InboxItem, { tool, agent, olderThanMs }: WaitingFilter): boolean {
+  if (tool !== undefined && item.tool !== tool) return false;
+  if (agent !== undefined && item.agent !== agent) return false;
+  return olderThanMs === undefined || item.since < before(olderThanMs);
+}
+
+function before(olderThanMs: number): string {
+  return new Date(Date.now() - olderThanMs).toISOString();
+}
+
+/** What waits in a turn. Its history is read only where more is open than its memo names. */
+export async function itemsOf(context: ClientContext, turn: ListedTurn): Promise<InboxItem[]> {
+  const open = turn.memo[MEMO.open];
+  if (!is.openMemo(open)) return refuseUnread(context, turn.id);
+  const prompt = turn.memo[MEMO.prompt];
+  const head = { turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' };
+  const items = isCut(turn) ? await allOpen(context, turn.id, open) : open.items;
+  return items.map((item) => ({ ...item, ...head, callKey: callKey(open.key, item.callId) }));
+}
+
+/** Whether more is open in a turn than its memo names. */
+export function isCut({ memo }: ListedTurn): boolean {
+  const open = memo[MEMO.open];
+  return is.openMemo(open) && open.count > open.items.length;
+}
+
+/**
+ * Something waits and its memo cannot be read. A missing key is an error here, because with the key the user could decide.
+ * A payload that was tampered with is left out.
+ *
+ * @throws CountersignError `key_missing`.
+ */
+async function refuseUnread(context: ClientContext, turn: string): Promise<InboxItem[]> {
+  try {
+    await readTimeline(context.source, turn);
+  } catch (error) {
+    if (!(error instanceof CountersignError && error.code === 'payload_refused')) throw error;
+  }
+  return [];
+}
+
+/** More is open than the memo has room for, so history is read. */
+async function allOpen(context: ClientContext, turn: string, open: OpenMemo): Promise<OpenItem[]> {
+  const items = openItems(viewOf(await readTimeline(context.source, turn)));
+  return items.length > 0 ? items : open.items;
+}
+
+/** The open items of a turn, from its history. */
+export function openItems({ requests, inDoubt }: TurnView): OpenItem[] {
+  return [
+    ...requests.map(({ callId, tool, summary, at, deadline }) => {
+      return { callId, kind: 'request' as const, tool, summary, since: at, deadline };
+    }),
+    ...inDoubt.map(({ callId, tool, summary, at }) => {
+      return { callId, kind: 'in_doubt' as const, tool, summary, since: at, deadline: null };
+    }),
+  ];
+}
+
+/** Calls in doubt first, then by deadline; what never expires comes last, oldest first. */
+export function mostUrgentFirst(items: readonly InboxItem[]): InboxItem[] {
+  const keyed = items.map((item) => ({ item, key: urgencyOf(item) }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ item }) => item);
+}
+
+function urgencyOf({ kind, deadline, since, turn, callId }: InboxItem): string {
+  return `${kind === 'in_doubt' ? 0 : 1} ${deadline ?? NEVER} ${since} ${turn} ${callId}`;
+}
+
+/** What we need of a turn that visibility lists. */
+export function listedTurn(info: WorkflowExecutionInfo): ListedTurn {
+  const { workflowId, searchAttributes, startTime, memo = {} } = info;
+  const [agent] = searchAttributes[SEARCH_ATTRIBUTES.agent] ?? [];
+  const [deadline] = searchAttributes[SEARCH_ATTRIBUTES.deadline] ?? [];
+  const at = deadline instanceof Date ? deadline.getTime() : undefined;
+  return { id: workflowId, agent: String(agent ?? ''), memo, startedAt: startTime.getTime(), deadline: at };
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { InboxItem, Waiting } from '../client/types';
+import type { InboxPage, InboxPageQuery, NamedCount } from './api';
+
+/** The most rows of one answer. */
+export const MOST_ROWS = 200;
+
+/** Different filters that are kept until the inbox changes. */
+const MOST_PAGES = 50;
+
+/** What a page shows of the inbox, without when it was read. */
+export type PageContent = Omit<InboxPage, 'at'>;
+
+/** Chooses parts of the inbox as it was read. A part that was asked for is kept until the inbox changes. */
+export class InboxPages {
+  private version: number | undefined;
+  private totals: Pick<InboxPage, 'waiting' | 'doubts' | 'tools' | 'agents'> = NOTHING;
+  private newest: readonly InboxItem[] | undefined;
+  private readonly kept = new LRUCache<string, PageContent>({ max: MOST_PAGES });
+
+  /** What waits in all. */
+  totalsOf(waiting: Waiting): Pick<InboxPage, 'waiting' | 'doubts' | 'tools' | 'agents'> {
+    this.take(waiting);
+    return this.totals;
+  }
+
+  /** The part that a query chooses. */
+  choose(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>): PageContent {
+    this.take(waiting);
+    const { dueWithin, olderThan } = query;
+    // What these choose changes with time.
+    const isTimed = dueWithin !== undefined || olderThan !== undefined;
+    const name = JSON.stringify(Object.entries(query).sort());
+    const known = isTimed ? undefined : this.kept.get(name);
+    const page = known ?? this.make(waiting, query);
+    if (!isTimed) this.kept.set(name, page);
+    return page;
+  }
+
+  private take({ items, version }: Waiting): void {
+    if (this.version === version) return;
+    this.version = version;
+    this.newest = undefined;
+    this.kept.clear();
+    this.totals = {
+      waiting: items.length,
+      doubts: items.filter(isDoubt).length,
+      tools: countsOf(items, 'tool'),
+      agents: countsOf(items, 'agent'),
+    };
+  }
+
+  private make(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>): PageContent {
+    const { sort = 'deadline', offset = 0, limit = MOST_ROWS } = query;
+    const items = sort === 'newest' ? (this.newest ??= newestFirst(waiting.items)) : waiting.items;
+    const found = items.filter(matcherOf(query));
+    const rows = found.slice(offset, offset + limit);
+    const page = { rows, matching: found.length, ...this.totals, complete: waiting.isComplete };
+    return { ...page, key: createHash('sha256').update(JSON.stringify(page)).digest('base64url') };
+  }
+}
+
+const NOTHING = { waiting: 0, doubts: 0, tools: [], agents: [] };
+
+function isDoubt({ kind }: InboxItem): boolean {
+  return kind === 'in_doubt';
+}
+
+function countsOf(items: readonly InboxItem[], field: 'tool' | 'agent'): NamedCount[] {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(item[field], (counts.get(item[field]) ?? 0) + 1);
+  const named = [...counts].map(([name, count]) => ({ name, count }));
+  return named.sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
+}
+
+/** Calls in doubt stay first. */
+function newestFirst(items: readonly InboxItem[]): InboxItem[] {
+  return [...items].sort((a, b) => {
+    if (isDoubt(a) !== isDoubt(b)) return isDoubt(a) ? -1 : 1;
+    return a.since === b.since ? 0 : a.since > b.since ? -1 : 1;
+  });
+}
+
+function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => boolean {
+  const { tool, agent, doubt, dueWithin, olderThan, text = '' } = query;
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const [due, old] = [momentOf(dueWithin), momentOf(olderThan === undefined ? undefined : -olderThan)];
+  return (item) =>
+    (tool === undefined || item.tool === tool) &&
+    (agent === undefined || item.agent === agent) &&
+    (doubt === undefined || isDoubt(item)) &&
+    (due === undefined || (item.deadline !== null && item.deadline <= due)) &&
+    (old === undefined || item.since < old) &&
+    (words.length === 0 || words.every((word) => textOf(item).includes(word)));
+}
+
+/** So many milliseconds from now; ISO 8601, so that it compares as text. */
+function momentOf(inMs: number | undefined): string | undefined {
+  return inMs === undefined ? undefined : new Date(Date.now() + inMs).toISOString();
+}
+
+/** Made once for each item: to make it takes longer than to search it. */
+const texts = new WeakMap<InboxItem, string>();
+
+function textOf(item: InboxItem): string {
+  const known = texts.get(item);
+  if (known !== undefined) return known;
+  const { turn, callId, agent, tool, summary, note = '', prompt } = item;
+  const text = [`${turn}/${callId}`, agent, tool, summary, note, prompt].join('\n').toLowerCase();
+  texts.set(item, text);
+  return text;
+}

@@ -1,0 +1,86 @@
+import type { InboxItem, Waiting } from '../../src/client/types';
+import { InboxPages } from '../../src/server/inbox-page';
+import type { InboxPageQuery } from '../../src/server/api';
+import { inboxItem } from '../cli/support';
+
+const HOUR = 3_600_000;
+const from = (ms: number): string => new Date(Date.now() + ms).toISOString();
+
+const doubt = inboxItem({
+  turn: 'doubt',
+  kind: 'in_doubt',
+  tool: 'charge',
+  deadline: null,
+  since: from(-3 * HOUR),
+});
+const soon = inboxItem({
+  turn: 'soon',
+  tool: 'pay',
+  agent: 'night',
+  deadline: from(HOUR),
+  since: from(-HOUR),
+});
+const later = inboxItem({
+  ...{ turn: 'later', tool: 'pay', deadline: from(50 * HOUR), since: from(-2 * HOUR) },
+  ...{ summary: '1.1 pay cents=6500', note: '65.00 EUR to Ann', prompt: 'Refund the LAMP' },
+});
+const never = inboxItem({ turn: 'never', tool: 'mail', deadline: null, since: from(-HOUR / 2) });
+const waiting: Waiting = { items: [doubt, soon, later, never], isComplete: true, version: 1 };
+
+const turnsOf = (rows: readonly InboxItem[]): string[] => rows.map(({ turn }) => turn);
+
+test.each<[InboxPageQuery, string[]]>([
+  [{}, ['doubt', 'soon', 'later', 'never']],
+  [{ sort: 'newest' }, ['doubt', 'never', 'soon', 'later']],
+  [{ doubt: '1' }, ['doubt']],
+  [{ tool: 'pay' }, ['soon', 'later']],
+  [{ tool: 'pay', agent: 'night' }, ['soon']],
+  [{ dueWithin: 2 * HOUR }, ['soon']],
+  [{ olderThan: 1.5 * HOUR }, ['doubt', 'later']],
+  [{ text: 'lamp' }, ['later']],
+  [{ text: '  EUR  6500 later/ ' }, ['later']],
+  [{ text: 'lamp nowhere' }, []],
+  [{ text: 'night' }, ['soon']],
+])('%j chooses %j', (query, expected) => {
+  const page = new InboxPages().choose(waiting, query);
+  expect(turnsOf(page.rows)).toEqual(expected);
+  expect(page).toMatchObject({ matching: expected.length, waiting: 4, doubts: 1, complete: true });
+  expect(page.tools).toEqual([
+    { name: 'pay', count: 2 },
+    { name: 'charge', count: 1 },
+    { name: 'mail', count: 1 },
+  ]);
+});
+
+test('a part is sent, and all that match are counted', () => {
+  const page = new InboxPages().choose(waiting, { offset: 1, limit: 2 });
+  expect([turnsOf(page.rows), page.matching]).toEqual([['soon', 'later'], 4]);
+});
+
+test('at most 200 rows are sent', () => {
+  const items = Array.from({ length: 1_980 }, (_, n) => inboxItem({ turn: `t${n}` }));
+  const page = new InboxPages().choose({ items, isComplete: true, version: 1 }, {});
+  expect([page.rows.length, page.matching]).toEqual([200, 1_980]);
+});
+
+test('the key changes with what the page shows, and with nothing else', () => {
+  const pages = new InboxPages();
+  const keyOf = (query: InboxPageQuery, inbox = waiting): string => pages.choose(inbox, query).key;
+  const before = keyOf({ doubt: '1' });
+  expect(keyOf({ doubt: '1' })).toBe(before);
+  expect(keyOf({ doubt: '1' }, { ...waiting, version: 2 })).toBe(before);
+  expect(keyOf({ doubt: '1' }, { ...waiting, items: [soon, later, never], version: 3 })).not.toBe(before);
+  expect(keyOf({ doubt: '1' }, { ...waiting, isComplete: false, version: 4 })).not.toBe(before);
+});
+
+test('ten thousand are searched and filtered in a moment', () => {
+  const items = Array.from({ length: 10_000 }, (_, n) =>
+    inboxItem({ turn: `turn-${n}`, prompt: 'x'.repeat(200), summary: `1.1 pay order=${n}` }),
+  );
+  const pages = new InboxPages();
+  pages.choose({ items, isComplete: true, version: 1 }, { text: 'warm up' });
+  const began = performance.now();
+  expect(pages.choose({ items, isComplete: true, version: 1 }, { text: 'order=9999' }).matching).toBe(1);
+  // The figure to hold is 500 ms; a busy machine may need ten times what it takes.
+  expect(performance.now() - began).toBeLessThan(500);
+});
