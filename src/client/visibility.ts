@@ -13,8 +13,8 @@ const COUNTED: ReadonlySet<string> = new Set([
 
 /** Two calls a second. */
 const EVERY_MS = 500;
-/** Calls that need not wait when a program starts, so that a command that ends soon is quick. */
-const AT_START = 10;
+/** Calls that need not wait when a program starts, or was silent for five seconds: a command that ends soon is quick. */
+const AT_ONCE = 10;
 /** The first pause after a refusal, and the longest. */
 const FIRST_PAUSE_MS = 1_000;
 const MOST_PAUSE_MS = 30_000;
@@ -26,7 +26,9 @@ type Lane = 'reader' | 'others';
 export class VisibilityLimit {
   private readonly waiting: Record<Lane, (() => void)[]> = { reader: [], others: [] };
   private last: Lane = 'others';
-  private spare = AT_START;
+  private isStrict = false;
+  private spare = AT_ONCE;
+  private filledAt = Date.now();
   private nextAt = 0;
   private pausedUntil = 0;
   private refusals = 0;
@@ -37,8 +39,9 @@ export class VisibilityLimit {
     return Math.max(0, this.pausedUntil - Date.now());
   }
 
-  /** From now on no call goes out early: the program reads for longer than it takes to start. */
+  /** From now on no call goes out early: the program reads again and again. */
   beStrict(): void {
+    this.isStrict = true;
     this.spare = 0;
   }
 
@@ -84,7 +87,8 @@ export class VisibilityLimit {
     const lane = this.nextLane();
     if (lane === undefined) return;
     const now = Date.now();
-    const wait = Math.max(this.pausedUntil, this.spare > 0 ? 0 : this.nextAt) - now;
+    this.fill(now);
+    const wait = Math.max(this.pausedUntil, this.spare >= 1 ? 0 : this.nextAt) - now;
     if (wait > 0) {
       this.timer = setTimeout(() => {
         this.timer = undefined;
@@ -92,11 +96,16 @@ export class VisibilityLimit {
       }, wait);
       return;
     }
-    if (this.spare > 0) this.spare -= 1;
+    this.spare = Math.max(0, this.spare - 1);
     this.nextAt = now + EVERY_MS;
     this.last = lane;
     this.waiting[lane].shift()?.();
     this.letThrough();
+  }
+
+  private fill(now: number): void {
+    if (!this.isStrict) this.spare = Math.min(AT_ONCE, this.spare + (now - this.filledAt) / EVERY_MS);
+    this.filledAt = now;
   }
 
   private nextLane(): Lane | undefined {

@@ -38,6 +38,15 @@ it('lets the first calls of a program through at once, and then two a second', a
   expect(times.map(([, at]) => at)).toEqual([...Array<number>(10).fill(0), 500, 1000, 1500, 2000]);
 });
 
+it('lets a few through at once again after a silence', async () => {
+  const limit = new VisibilityLimit();
+  timesOf(limit, Array<'others'>(10).fill('others'));
+  await jest.advanceTimersByTimeAsync(1_000);
+  const times = timesOf(limit, Array<'others'>(4).fill('others'));
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(times.map(([, at]) => at)).toEqual([1_000, 1_000, 1_500, 2_000]);
+});
+
 it('lets two a second through from the first call on where a program reads for long', async () => {
   const times = timesOf(strict(), Array<'reader'>(5).fill('reader'));
   await jest.advanceTimersByTimeAsync(10_000);
