@@ -113,7 +113,7 @@ test('at 400 % zoom the header is whole, and most of a request can be read', asy
   await page.context().close();
 });
 
-test('in colours that the system forces, the chosen row and a disabled button can be told', async () => {
+test('forced colours show the chosen row and a disabled button', async () => {
   const page = await open('hunks', { forcedColors: 'active' });
   const styles = (name: string, property: string): Promise<string[]> =>
     page.evaluate<string[]>(
