@@ -228,9 +228,8 @@ function fitOf(field: Field, value: Json | undefined): number {
       return value.length === 0 || field.item === undefined ? 1 : Math.max(0.1, fitOf(field.item, value[0]));
     case 'object':
       return isObject(value) ? objectFit(field, value) : 0;
-    case 'union':
-      return Math.max(0, ...(field.variants ?? []).map((variant) => fitOf(variant, value)));
-    case 'json':
+    // Alternatives of alternatives are alternatives of the whole, so only JSON is left.
+    default:
       return 0.01;
   }
 }

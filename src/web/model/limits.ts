@@ -9,11 +9,6 @@ const FORMATS: Readonly<Record<string, string>> = {
   email: 'an e-mail address',
   uri: 'a whole address, with its https:',
   url: 'a whole address, with its https:',
-  hostname: 'the name of a host',
-  ipv4: 'an IPv4 address',
-  ipv6: 'an IPv6 address',
-  uuid: 'a UUID',
-  regex: 'a regular expression',
 };
 
 function wordsIn(table: Readonly<Record<string, string>>, name: string): string | undefined {
