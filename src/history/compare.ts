@@ -1,4 +1,4 @@
-import { digestJson } from '../contract/digest';
+import canonicalize from 'canonicalize';
 import type { JsonObject } from '../contract/json';
 import { kindOfResult, type ResultKind } from '../contract/result';
 import { defined } from '../contract/defined';
@@ -83,7 +83,7 @@ function compareStep(step: number, left: PathStep | undefined, right: PathStep |
 
 function isSame(left: PathStep | undefined, right: PathStep | undefined): boolean {
   if (left === undefined || right === undefined || left.text !== right.text) return false;
-  return digestJson(left.calls.map(behaviour)) === digestJson(right.calls.map(behaviour));
+  return canonicalize(left.calls.map(behaviour)) === canonicalize(right.calls.map(behaviour));
 }
 
 function behaviour({ tool, arguments: args, outcome }: PathCall) {
