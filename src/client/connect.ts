@@ -16,13 +16,13 @@ import { reasonOfNoAnswer } from '../server-probe';
 import { detailsOf, isUpdateLimit, STATUS, statusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { Outbox } from './outbox';
-import type { ConnectOptions, Countersign } from './types';
+import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
 import { readHistories, readHistory, readRunEvents, readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { countWaiting, readInbox } from './inbox';
 import { WaitingReader } from './inbox-reader';
-import { decideCall, resolveCall, takenOrThrow } from './decide';
+import { decideCall, resolveCall } from './decide';
 import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
 import { listRuns, listTurns, listTurnsPage } from './list';
@@ -211,4 +211,11 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     histories: (turn) => readHistories(context.source, turn),
     close,
   };
+}
+
+/** @throws CountersignError with the code of a refusal. */
+function takenOrThrow(answer: Answer): TakenAnswer {
+  if (answer.status !== 'refused') return answer;
+  const { verdict } = answer;
+  throw new CountersignError(verdict.code, verdict.message, { data: { verdict } });
 }

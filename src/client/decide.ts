@@ -22,7 +22,7 @@ import { type TurnView, viewOf, type CallView } from '../history/view';
 import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
 import { isServed } from './pending';
-import type { Answer, TakenAnswer } from './types';
+import type { Answer } from './types';
 import { is } from '../history/fold/guards';
 import { isNotFound } from './control-turn';
 import { digestJson } from '../contract/digest';
@@ -41,13 +41,6 @@ export function decideCall(context: ClientContext, turn: string, decision: Decis
   const content = identified(decision);
   const message: Message = { turn, update: UPDATES.decide, signal: SIGNALS.approval, content };
   return send(context, message, (view) => answerDecision(view, content));
-}
-
-/** @throws CountersignError with the code of a refusal. */
-export function takenOrThrow(answer: Answer): TakenAnswer {
-  if (answer.status !== 'refused') return answer;
-  const { verdict } = answer;
-  throw new CountersignError(verdict.code, verdict.message, { data: { verdict } });
 }
 
 /** Resolves a call in doubt; as `decideCall`. */
@@ -308,8 +301,10 @@ function refused(
   code: RefusalCode,
   message: string,
 ): RefusedAnswer {
-  const verdict: Refused = { accepted: false, code, message, callId };
-  return { status: 'refused', verdict: decisionId === undefined ? verdict : { ...verdict, decisionId } };
+  return {
+    status: 'refused',
+    verdict: { accepted: false, code, message, callId, ...defined({ decisionId }) },
+  };
 }
 
 type RefusedAnswer = Extract<Answer, { status: 'refused' }>;

@@ -1,3 +1,5 @@
+import { isDenial } from '../contract/decision';
+import { idempotencyKey } from '../contract/names';
 import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
@@ -7,6 +9,7 @@ import type { TurnState } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import type {
   DecisionMade,
+  TurnEvent,
   InDoubtOpened,
   OutcomeReported,
   RequestOpened,
@@ -124,4 +127,28 @@ export interface TurnView {
   unjudged: number;
   answer?: string;
   error?: { message: string; type?: string };
+}
+
+/** What let a call run last: the decision, or the resolution that ran it again. Undefined where it needed none. */
+export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | Resolved | undefined {
+  const accepted = ({ judgement }: DecisionMade | Resolved): boolean => judgement.accepted === true;
+  return (
+    resolutions.findLast((one) => accepted(one) && one.resolution === 'run-again') ??
+    decisions.findLast((one) => accepted(one) && !isDenial(one))
+  );
+}
+
+/** The key that the handler of a call got with its last start; undefined where it never started, or the record does not name it. */
+export function keyOfStart({ request, doubt, generation, startedAt }: CallView): string | undefined {
+  const callKey = doubt?.callKey ?? request?.callKey;
+  if (callKey === undefined || startedAt === undefined) return undefined;
+  return idempotencyKey({ callKey, generation });
+}
+
+/** A turn as it is after the events so far; grows with them. */
+export interface LiveView {
+  /** Takes one more event. After a reset, what no longer counts is gone. */
+  push(event: TurnEvent): void;
+  /** The turn now. The same object is changed by the next push. */
+  current(): TurnView;
 }

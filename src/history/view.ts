@@ -14,21 +14,13 @@ import {
   type TurnStarted,
   withoutUndone,
 } from './events';
-import type { CallView, TurnView } from './view-types';
+import type { CallView, LiveView, TurnView } from './view-types';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';
-import { idempotencyKey } from '../contract/names';
 
-export type { CallPhase, CallView, StepView, ThinkingView, TurnView } from './view-types';
-
-/** A turn as it is after the events so far; grows with them. */
-export interface LiveView {
-  /** Takes one more event. After a reset, what no longer counts is gone. */
-  push(event: TurnEvent): void;
-  /** The turn now. The same object is changed by the next push. */
-  current(): TurnView;
-}
+export { allowedBy, keyOfStart } from './view-types';
+export type { CallPhase, CallView, LiveView, StepView, ThinkingView, TurnView } from './view-types';
 
 /** Starts a view of a turn with no events yet. */
 export function createView(): LiveView {
@@ -53,22 +45,6 @@ export function viewOf(events: Iterable<TurnEvent>): TurnView {
   const live = createView();
   for (const event of events) live.push(event);
   return live.current();
-}
-
-/** What let a call run last: the decision, or the resolution that ran it again. Undefined where it needed none. */
-export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | Resolved | undefined {
-  const accepted = ({ judgement }: DecisionMade | Resolved): boolean => judgement.accepted === true;
-  return (
-    resolutions.findLast((one) => accepted(one) && one.resolution === 'run-again') ??
-    decisions.findLast((one) => accepted(one) && !isDenial(one))
-  );
-}
-
-/** The key that the handler of a call got with its last start; undefined where it never started, or the record does not name it. */
-export function keyOfStart({ request, doubt, generation, startedAt }: CallView): string | undefined {
-  const callKey = doubt?.callKey ?? request?.callKey;
-  if (callKey === undefined || startedAt === undefined) return undefined;
-  return idempotencyKey({ callKey, generation });
 }
 
 function apply(view: TurnView, event: TurnEvent): void {

@@ -169,7 +169,7 @@ test('an edit of a file proposal asks again with a new plan; the old look is sta
   const edit = { tag: 'replan', lines: ['three', 'four'] };
   const verdict = await decide(handle, { ...modified, arguments: edit, approver: 'ann', reason: 'better' });
   expect(verdict).toMatchObject({ accepted: true, asksAgain: true });
-  await until('the new plan', async () => (await openOf(handle))?.items[0]?.summary.includes('three'));
+  await until('the new plan', async () => (await seenOf(handle)).seenDigest !== seen.seenDigest);
   const old = { callId: '1.1', decision: 'approved', ...seen } as const;
   expect(await decide(handle, old)).toMatchObject({ accepted: false, code: 'stale_args' });
   expect(await effects.lines('replan')).toEqual([]);
@@ -190,8 +190,9 @@ test.each([
   const handle = await start('propose_lines', { tag, lines: ['one'] });
   await waitFor(handle, '1.1');
   if (first !== undefined) {
+    const seen = await seenOf(handle);
     await decide(handle, { ...modified, arguments: { tag, lines: first }, approver: 'ann' });
-    await until('the new plan', async () => (await openOf(handle))?.items[0]?.summary.includes('three'));
+    await until('the new plan', async () => (await seenOf(handle)).seenDigest !== seen.seenDigest);
   }
   await decide(handle, { ...modified, arguments: { tag, lines: ['bad'] } });
   await until('the note', async () => (await openOf(handle))?.items[0]?.summary.includes('could not'));

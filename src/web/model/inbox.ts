@@ -110,3 +110,12 @@ export function scrollFor(index: number, { rowHeight, scrollTop, height }: RowVi
   if (top + rowHeight > scrollTop + height) return top + rowHeight - height;
   return undefined;
 }
+
+/** The words of a row: its summary without the id and the tool, which stand elsewhere in it. */
+export function rowText({ callId, tool, summary }: InboxItem): string {
+  return without(`${tool} `, without(`${callId} `, summary));
+}
+
+function without(start: string, text: string): string {
+  return text.startsWith(start) ? text.slice(start.length) : text;
+}

@@ -12,6 +12,7 @@ import {
   moveTo,
   neighbour,
   NO_FILTER,
+  rowText,
   rowWindow,
   scrollFor,
 } from '../model/inbox';
@@ -231,10 +232,6 @@ function InboxList({ items, current, now, isFiltered, more }: ListProps): JSX.El
   );
 }
 
-function without(start: string, text: string): string {
-  return text.startsWith(start) ? text.slice(start.length) : text;
-}
-
 function Empty({ isFiltered }: { isFiltered: boolean }): JSX.Element {
   if (isFiltered) return <p class="empty">Nothing fits the filter.</p>;
   return (
@@ -254,7 +251,6 @@ interface RowProps {
 }
 
 function Row({ item, now, isCurrent, place, count }: RowProps): JSX.Element {
-  const rest = without(`${item.tool} `, without(`${item.callId} `, item.summary));
   return (
     <li class="row" aria-setsize={count} aria-posinset={place}>
       <a href={hrefOf({ at: 'call', ...item })} aria-current={isCurrent ? 'true' : undefined}>
@@ -266,7 +262,7 @@ function Row({ item, now, isCurrent, place, count }: RowProps): JSX.Element {
           <Deadline of={item.deadline} now={now} />
         </span>
         <span class="row-summary">
-          <Text of={rest} />
+          <Text of={rowText(item)} />
         </span>
         <span class="row-foot">
           <Text of={item.agent} /> · {relative(item.since, now)} · <Text of={item.prompt} kind="prose" />

@@ -5,7 +5,7 @@ import type { CallPhase, CallView } from '../../../history/view-types';
 import { readCall, sendResolution } from '../../http';
 import { goTo, useAppContext, useKept, useKeys, useNow } from '../../ui/app';
 import { RequestPanel } from './request';
-import { type DecidingProps, type KeptTyped, type PanelProps, useSend } from './decide';
+import { type DecidingProps, type KeptTyped, type PanelProps, useSend } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { allowedBy, keyOfStart } from '../../../history/view';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';

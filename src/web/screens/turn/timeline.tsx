@@ -1,21 +1,14 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { describePhase, describeState } from '../../../history/labels';
 import { clock, dateTime, day, span } from '../../../contract/text/times';
-import type { TranscriptEntry } from '../../../contract/transcript';
 import type { TurnEvent } from '../../../history/events';
-import { stateAfter, stopsOf } from '../../../history/moment';
-import { callSummary } from '../../../contract/text/call-summary';
-import type { CallView, TurnView } from '../../../history/view-types';
-import { Chip } from '../../ui/widgets';
+import { stopsOf } from '../../../history/moment';
 import { Text, visibleText } from '../../ui/text';
-import { ArgumentsView } from '../call/content';
 import { describeEvent } from '../../../history/describe';
 import { hrefOf } from '../../model/route';
 import { layOutTimeline, type Moment, type Row, type Stretch } from '../../model/timeline';
 import { STRETCH_LABELS } from '../../model/labels';
 import { useNow } from '../../ui/app';
-import { CallName, isWaiting } from './call-card';
 
 const SIGNS: Readonly<Record<Moment['kind'], string>> = {
   approved: '✓',
@@ -128,101 +121,6 @@ function Bar({ kind, left, width, ms, open, failed }: Stretch): JSX.Element {
     >
       {width > 0.08 && <span class="bar-words">{span(ms)}</span>}
     </span>
-  );
-}
-
-/** The turn after its first events: its open requests, its calls, and what the model knew. Nothing can be decided here. */
-export function MomentView({ events, count }: { events: readonly TurnEvent[]; count: number }): JSX.Element {
-  const { view, transcript, at, eventId } = useMemo(() => stateAfter(events, count), [events, count]);
-  const { entries, known } = transcript;
-  const after = span(Date.parse(at) - Date.parse(view.startedAt));
-  return (
-    <section class="moment-view" aria-labelledby="moment-title">
-      <header class="section-head">
-        <h2 id="moment-title">
-          As it was at event #{eventId} <span class="quiet">{after} after its start</span>
-        </h2>
-        <Chip of={describeState(view.status)} />
-      </header>
-      <Open view={view} />
-      <Messages title="The model knew" entries={entries.slice(0, known)} />
-      {entries.length > known && <Messages title="Since then" entries={entries.slice(known)} />}
-    </section>
-  );
-}
-
-/** The requests that were open, and the other calls of the unfinished step. */
-function Open({ view }: { view: TurnView }): JSX.Element | null {
-  const last = view.steps.at(-1)?.step;
-  const calls = view.endedAt === null ? view.calls.filter(({ step }) => step === last) : [];
-  if (calls.length === 0) return null;
-  return (
-    <>
-      <h3>Its open step</h3>
-      <ul class="moment-calls">
-        {calls.map((call) => (
-          <OpenCall key={call.callId} call={call} />
-        ))}
-      </ul>
-    </>
-  );
-}
-
-function OpenCall({ call }: { call: CallView }): JSX.Element {
-  return (
-    <li>
-      <p class="call-line">
-        <CallName {...call} /> <Chip of={describePhase(call)} />
-      </p>
-      {isWaiting(call) && <ArgumentsView of={call.effective} />}
-    </li>
-  );
-}
-
-interface MessagesProps {
-  title: string;
-  entries: readonly TranscriptEntry[];
-}
-
-function Messages({ title, entries }: MessagesProps): JSX.Element {
-  return (
-    <>
-      <h3>{title}</h3>
-      {entries.length === 0 && <p class="quiet">Nothing: it had not been asked.</p>}
-      <ol class="messages">
-        {entries.map((entry, index) => (
-          <Message key={index} entry={entry} />
-        ))}
-      </ol>
-    </>
-  );
-}
-
-const WHO = { words: 'The user', reply: 'The model', result: 'Result' } as const;
-
-function Message({ entry }: { entry: TranscriptEntry }): JSX.Element {
-  const text = entry.kind === 'result' ? entry.content : entry.text;
-  return (
-    <li class={`message of-${entry.kind}`}>
-      <span class="who-said">
-        {WHO[entry.kind]}
-        {entry.kind === 'result' && ` of ${entry.callId}`}
-        {entry.kind === 'result' && !entry.success && <Chip of={['error', 'bad']} />}
-      </span>
-      <div class="said-text">
-        {text.trim() !== '' && (
-          <p class={entry.kind === 'result' ? 'code block' : 'prose'}>
-            <Text of={text.trimEnd()} layout="block" kind={entry.kind === 'result' ? 'exact' : 'prose'} />
-          </p>
-        )}
-        {entry.kind === 'reply' &&
-          entry.calls.map((call) => (
-            <p key={call.callId} class="code">
-              → <Text of={callSummary(call)} />
-            </p>
-          ))}
-      </div>
-    </li>
   );
 }
 

@@ -2,15 +2,15 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { counted, describeActivity, describeState, failingTaskText } from '../../../history/labels';
 import { span } from '../../../contract/text/times';
-import type { CallView, StepView, TurnView } from '../../../history/view-types';
+import type { TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
-import { type CallFilter, callFits } from '../../model/timeline';
-import { Chip, Select } from '../../ui/widgets';
+import { Chip } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { useAppContext, useNow } from '../../ui/app';
 import { TwoPaths } from './two-paths';
-import { CallCard } from './call-card';
-import { MomentView, Picture, Scrubber } from './timeline';
+import { type Place, Steps } from './steps';
+import { MomentView } from './moment';
+import { Picture, Scrubber } from './timeline';
 import { cancelTurn } from '../../http';
 import { errorText } from '../../model/labels';
 import { hrefOf } from '../../model/route';
@@ -52,12 +52,6 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
   );
 }
 
-/** What a person asked to see; a new object each time, so that the same place can be asked for again. */
-interface Place {
-  /** A step or a call: `3`, `3.1`. */
-  place: string;
-}
-
 interface NowProps {
   view: TurnView;
   live: LiveTurn;
@@ -88,7 +82,7 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element 
 }
 
 /** The current state: what runs, the result, the steps. */
-function Now({ view, live: { events, pending }, shown }: NowProps): JSX.Element {
+function Now({ view, live: { pending }, shown }: NowProps): JSX.Element {
   return (
     <>
       {pending !== undefined && view.endedAt === null && <Running pending={pending} />}
@@ -145,105 +139,6 @@ function Result({ view }: { view: TurnView }): JSX.Element | null {
         )}
       </p>
     </section>
-  );
-}
-
-const FILTERS = [
-  ['all', 'every call'],
-  ['failed', 'failures'],
-  ['decided', 'what people decided'],
-] as const;
-
-/** The steps with their calls: all, the failures, or what people decided. */
-function Steps({ view, shown }: Pick<NowProps, 'view' | 'shown'>): JSX.Element {
-  const [filter, setFilter] = useState<CallFilter>('all');
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => {
-    if (shown === undefined) return;
-    setFilter('all');
-    setOpen((ids) => new Set([...ids, shown.place]));
-    const frame = requestAnimationFrame(() => focusOn(shown.place));
-    return () => cancelAnimationFrame(frame);
-  }, [shown, view.calls.length]);
-  const fitting = view.calls.filter((call) => callFits(call, filter));
-  const isAllOpen = fitting.length > 0 && fitting.every(({ callId }) => open.has(callId));
-  const toggle = (callId: string): void =>
-    setOpen((ids) => new Set(ids.has(callId) ? [...ids].filter((id) => id !== callId) : [...ids, callId]));
-  return (
-    <section class="steps" aria-label="Steps">
-      {view.calls.length > 1 && (
-        <div class="steps-head">
-          <Select
-            id="calls"
-            label="Calls"
-            value={filter}
-            options={FILTERS}
-            choose={(value) => setFilter(FILTERS.find(([key]) => key === value)?.[0] ?? 'all')}
-          />
-          <span class="quiet" role="status">
-            {filter !== 'all' && `${fitting.length} of ${counted(view.calls.length, 'call')}`}
-          </span>
-          <button
-            class="button"
-            type="button"
-            disabled={fitting.length === 0}
-            onClick={() => setOpen(new Set(isAllOpen ? [] : fitting.map(({ callId }) => callId)))}
-          >
-            {isAllOpen ? 'Close all' : 'Open all'}
-          </button>
-        </div>
-      )}
-      <ol>
-        {view.steps.map((step) => {
-          const calls = fitting.filter(({ callId }) => step.callIds.includes(callId));
-          if (filter !== 'all' && calls.length === 0) return null;
-          return <StepCard key={step.step} {...{ step, view, calls, open, toggle }} />;
-        })}
-      </ol>
-    </section>
-  );
-}
-
-/** Brings a step or a call to the top, and the keyboard with it. */
-function focusOn(place: string): void {
-  const found = document.getElementById(place.includes('.') ? `call-${place}` : `step-${place}`);
-  found?.scrollIntoView({ block: 'start' });
-  found?.focus({ preventScroll: true });
-}
-
-interface StepProps {
-  step: StepView;
-  view: TurnView;
-  calls: readonly CallView[];
-  /** Ids of the calls that are open. */
-  open: ReadonlySet<string>;
-  toggle: (callId: string) => void;
-}
-
-function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
-  return (
-    <li class="step" id={`step-${step.step}`} tabIndex={-1}>
-      <h2>
-        Step {step.step} <span class="quiet">{step.model}</span>
-      </h2>
-      {step.text.trim() !== '' && step.text !== view.answer && (
-        <figure class="model">
-          <figcaption>The model says</figcaption>
-          <blockquote>
-            <Text of={step.text.trim()} layout="block" kind="prose" />
-          </blockquote>
-        </figure>
-      )}
-      {calls.map((call) => (
-        <CallCard
-          key={call.callId}
-          turn={view.turn}
-          call={call}
-          isOpen={open.has(call.callId)}
-          toggle={() => toggle(call.callId)}
-        />
-      ))}
-    </li>
   );
 }
 
