@@ -192,6 +192,7 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign run maintainer /, run: denied, says: /The tests still fail/ },
   { line: /^npx countersign run support /, run: denied, says: /answered/ },
   { line: /npx countersign inbox$/, fill: here, turn: pay, says: (turn) => `${turn}/1.1` },
+  { line: /^npx countersign decided$/, says: /decided nothing in|^CALL|^DECIDED/ },
   { line: /^npx countersign inbox --tool /, says: /Nothing waits|^CALL/ },
   { line: /^npx countersign list$/, turn: pay, says: (turn) => turn },
   { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },

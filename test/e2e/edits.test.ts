@@ -162,6 +162,13 @@ test('history keeps three records apart: proposed, approved, effective', async (
   });
 });
 
+/** While the new plan is being made, nothing is open. */
+const newPlan = (handle: TurnHandle, { seenDigest }: { seenDigest: string }): Promise<unknown> =>
+  until('the new plan', async () => {
+    const now = (await openOf(handle))?.items[0]?.seenDigest;
+    return now !== undefined && now !== seenDigest;
+  });
+
 test('an edit of a file proposal asks again with a new plan; the old look is stale', async () => {
   const handle = await start('propose_lines', { tag: 'replan', lines: ['one', 'two'] });
   await waitFor(handle, '1.1');
@@ -169,7 +176,7 @@ test('an edit of a file proposal asks again with a new plan; the old look is sta
   const edit = { tag: 'replan', lines: ['three', 'four'] };
   const verdict = await decide(handle, { ...modified, arguments: edit, approver: 'ann', reason: 'better' });
   expect(verdict).toMatchObject({ accepted: true, asksAgain: true });
-  await until('the new plan', async () => (await seenOf(handle)).seenDigest !== seen.seenDigest);
+  await newPlan(handle, seen);
   const old = { callId: '1.1', decision: 'approved', ...seen } as const;
   expect(await decide(handle, old)).toMatchObject({ accepted: false, code: 'stale_args' });
   expect(await effects.lines('replan')).toEqual([]);
@@ -192,7 +199,7 @@ test.each([
   if (first !== undefined) {
     const seen = await seenOf(handle);
     await decide(handle, { ...modified, arguments: { tag, lines: first }, approver: 'ann' });
-    await until('the new plan', async () => (await seenOf(handle)).seenDigest !== seen.seenDigest);
+    await newPlan(handle, seen);
   }
   await decide(handle, { ...modified, arguments: { tag, lines: ['bad'] } });
   await until('the note', async () => (await openOf(handle))?.items[0]?.summary.includes('could not'));
