@@ -10,24 +10,6 @@ export function userStateDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'countersign');
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EEXIST: 'it is there already',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is a file',
-  EACCES: 'you may not do that there',
-  EPERM: 'you may not do that there',
-  EROFS: 'nothing can be written there',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'your quota is used up',
-  EFBIG: 'the file would be too large',
-};
-
-/** Why the system refused to work with a file, in words; undefined where it is another error. */
-export function refusalOf(error: unknown): string | undefined {
-  return REASONS[errnoOf(error) ?? ''];
-}
-
 /** What a read gives, or undefined where the file does not exist. */
 export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {

@@ -1,18 +1,17 @@
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
-import { refusalOf } from '../files';
+import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
 
 /** Why the system refused to work with a file, in words. */
 export function fileReason(error: unknown): string {
-  return refusalOf(error) ?? errorMessage(error);
+  return systemReason(error) ?? errorMessage(error);
 }
 
 /** A failure with a file that a person named becomes `file_failed`; any other error stays as it is. */
 export function toFileError(error: unknown, doing: string): unknown {
   const errno = errnoOf(error);
   if (error instanceof CountersignError || errno === undefined) return error;
-  const why = refusalOf(error) ?? errno;
+  const why = systemReason(error) ?? errno;
   return new CountersignError('file_failed', `${doing} failed: ${why}`, { cause: error, data: { errno } });
 }
 

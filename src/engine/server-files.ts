@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { isAlive } from '../lock';
-import { CountersignError, errnoOf } from '../contract/errors';
-import { refusalOf } from '../files';
+import { CountersignError, errnoOf, systemReason } from '../contract/errors';
 
 const Record = z.object({
   pid: z.number().int().positive(),
@@ -70,7 +69,7 @@ const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EN
 
 /** A failure to write as an error for a person; any other error unchanged. */
 export const toDiskError = (error: unknown, directory: string): unknown => {
-  const reason = DISK_ERRORS.has(errnoOf(error) ?? '') ? refusalOf(error) : undefined;
+  const reason = DISK_ERRORS.has(errnoOf(error) ?? '') ? systemReason(error) : undefined;
   return reason === undefined ? error : cannotWrite(directory, reason, error);
 };
 
