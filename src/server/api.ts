@@ -29,14 +29,6 @@ import type { TurnView } from '../history/view-types';
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids.
- *
- * Next, in place of the routes of the same path above:
- *
- * | route | answers |
- * |---|---|
- * | `GET /api/inbox?` `InboxPageQuery` | `InboxPage`; 204 where nothing of it differs from the page whose `key` is `seen` |
- * | `GET /api/inbox/events` | server-sent events `waiting` with an `InboxPulse`, at the start and at each change; `trouble` as before, also while the Temporal server limits reading |
- * | `GET /api/turns?` `TurnsPageQuery` | `TurnsPage` |
  */
 export interface ApiError {
   /** A code of CountersignError, or `unexpected`. */
@@ -44,8 +36,6 @@ export interface ApiError {
   message: string;
   /** What to do. */
   hint?: string;
-  /** The server tries again by itself in so many milliseconds. */
-  retryInMs?: number;
 }
 
 /** Who is signed in, and where. Decisions are recorded under `user`. */
@@ -71,92 +61,6 @@ export interface InboxSnapshot {
   total: number;
   /** When the server read it; ISO 8601. */
   at: string;
-}
-
-/**
- * What of the inbox a page wants to see, as the parameters of its URL. All of what was read is searched, filtered and
- * sorted, whatever is sent of it.
- */
-export interface InboxPageQuery {
-  /** Words, each of which stands in the id, agent, tool, summary or prompt; upper and lower case are the same. */
-  text?: string;
-  tool?: string;
-  agent?: string;
-  /** Only calls in doubt. */
-  doubt?: '1';
-  /** Only what expires within so many milliseconds. */
-  dueWithin?: number;
-  /** Only what has waited longer than so many milliseconds. */
-  olderThan?: number;
-  /** Calls in doubt come first in both. @default 'deadline' */
-  sort?: 'deadline' | 'newest';
-  /** @default 0 */
-  offset?: number;
-  /** At most 200. @default 200 */
-  limit?: number;
-  /** The `key` of a page that is there already. */
-  seen?: string;
-}
-
-/** One value of a field, and how many items of the whole inbox have it. */
-export interface NamedCount {
-  name: string;
-  count: number;
-}
-
-/** A part of the inbox, and exact counts for what is read. */
-export interface InboxPage {
-  rows: InboxItem[];
-  /** How many match, sent or not. */
-  matching: number;
-  /** How many wait, whatever the filter. */
-  waiting: number;
-  /** How many of those are calls in doubt. */
-  doubts: number;
-  /** False while the server is still reading: the counts are too low then. */
-  complete: boolean;
-  /** Of all that wait, whatever the filter; most first. */
-  tools: NamedCount[];
-  agents: NamedCount[];
-  /** When the server read it, by its own clock; ISO 8601. */
-  at: string;
-  /** Changes with everything above but `at`. */
-  key: string;
-}
-
-/** What of the inbox every page needs, small enough to be sent at each change. */
-export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'complete' | 'at'> {
-  /** Changes with everything in the inbox: a page then asks for what it shows. */
-  version: string;
-}
-
-/** Which turns a page wants to see, as the parameters of its URL. */
-export interface TurnsPageQuery {
-  state?: TurnSummary['state'];
-  agent?: string;
-  /** Only turns that started then or later; ISO 8601. */
-  from?: string;
-  /** Only turns that started before; ISO 8601. */
-  to?: string;
-  /** Beginning of the id. */
-  id?: string;
-  /** A tool that ever asked a person in them. */
-  tool?: string;
-  /** Part of the prompt's head, in the newest 2,000 that the other parameters choose. */
-  text?: string;
-  /** `older` of the page before. */
-  older?: string;
-  /** At most 500. @default 200 */
-  limit?: number;
-}
-
-/** Some turns: the open ones first, then those that ended last. */
-export interface TurnsPage {
-  turns: TurnSummary[];
-  /** Where the next page begins; null where there is none. */
-  older: string | null;
-  /** With `text`: how many turns were looked at, and whether those are all. */
-  searched?: { turns: number; isAll: boolean };
 }
 
 export interface TurnDetails {
