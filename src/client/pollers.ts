@@ -44,9 +44,16 @@ export async function workersOf(
   for (const [identity, { agents, leftAt }] of heartbeats)
     if (leftAt === undefined) live.set(identity, { identity, agents });
   for (const [identity, at] of polled)
-    if ((heartbeats.get(identity)?.leftAt ?? '') < at && !live.has(identity))
-      live.set(identity, { identity });
+    if (!live.has(identity) && !hasLeft(heartbeats.get(identity), at)) live.set(identity, { identity });
   return [...live.values()];
+}
+
+/** A worker that shuts down may still poll for a moment after its last heartbeat. */
+const LAST_POLLS_MS = 1_000;
+
+/** Whether a worker that polled at a time reported its end then, or just before. */
+function hasLeft(last: LastHeartbeat | undefined, pollAt: string): boolean {
+  return last?.leftAt !== undefined && Date.parse(pollAt) < Date.parse(last.leftAt) + LAST_POLLS_MS;
 }
 
 /** Who has polled a queue lately, and when. */

@@ -48,6 +48,12 @@ test.each<[string, object[], object[], object[]]>([
   ['not one that polls for activities only', [], [heartbeat('w', 5, { workflowPollerInfo: {} })], []],
   ['not one that has reported its end', [poller('w', 9)], [heartbeat('w', 5, ended)], []],
   [
+    'not one that polled once more as it ended',
+    [{ identity: 'w', lastAccessTime: { ...ago(5), nanos: 9_000_000 } }],
+    [heartbeat('w', 5, ended)],
+    [],
+  ],
+  [
     'one that polled after the end of another',
     [poller('w', 2)],
     [heartbeat('w', 8, ended)],
