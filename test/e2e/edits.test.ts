@@ -9,6 +9,7 @@ import { readBack, scriptBook, toolTexts } from '../support/script-book';
 import {
   decide,
   eventsOf,
+  newPlan,
   openOf,
   scheduledInputs,
   seenOf,
@@ -161,13 +162,6 @@ test('history keeps three records apart: proposed, approved, effective', async (
     decision: { decision: 'modified', approver: 'ann' },
   });
 });
-
-/** While the new plan is being made, nothing is open. */
-const newPlan = (handle: TurnHandle, { seenDigest }: { seenDigest: string }): Promise<unknown> =>
-  until('the new plan', async () => {
-    const now = (await openOf(handle))?.items[0]?.seenDigest;
-    return now !== undefined && now !== seenDigest;
-  });
 
 test('an edit of a file proposal asks again with a new plan; the old look is stale', async () => {
   const handle = await start('propose_lines', { tag: 'replan', lines: ['one', 'two'] });

@@ -3,7 +3,7 @@ import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { planTool } from '../support/plan-tool';
 import { readBack, scriptBook } from '../support/script-book';
-import { decide, eventsOf, openOf, signalDecision, verdictsOf, waitFor } from '../support/turns';
+import { decide, eventsOf, newPlan, openOf, signalDecision, verdictsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
 const effects = useEffects();
@@ -107,10 +107,7 @@ test('a new plan starts the time anew', async () => {
     decision: 'modified',
     arguments: { tag: 'renewed', lines: ['two'] },
   });
-  const after = await until('the new plan', async () => {
-    const [item] = (await openOf(handle))?.items ?? [];
-    return item?.summary.includes('two') && item;
-  });
+  const after = await newPlan(handle, before);
   expect(Date.parse(after.deadline ?? '')).toBeGreaterThan(Date.parse(before.deadline ?? ''));
   await decide(handle, { callId: '1.1', decision: 'denied' });
   await handle.result();

@@ -5,7 +5,7 @@ import { defineAgent } from '../../src/tools/define-agent';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
-import { decide, openOf, scheduledInputs, seenOf, waitFor } from '../support/turns';
+import { decide, newPlan, openOf, scheduledInputs, seenOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
 const root = scratchDirectory();
@@ -109,6 +109,7 @@ test.each([
 
 test('new content by a person is planned anew, on the file as it is then, and asks again', async () => {
   const handle = await proposed();
+  const before = await seenOf(handle);
   writeFileSync(file(), lines('first', 'changed by somebody'));
   const args = { path: 'notes.txt', new_content: lines('First!', 'changed by somebody') };
   const verdict = await decide(handle, {
@@ -118,7 +119,7 @@ test('new content by a person is planned anew, on the file as it is then, and as
     approver: 'ann',
   });
   expect(verdict).toMatchObject({ accepted: true, asksAgain: true });
-  await until('the new plan', async () => (await openOf(handle))?.items[0]?.summary.includes('First!'));
+  await newPlan(handle, before);
   expect(content()).toBe(lines('first', 'changed by somebody'));
   await decide(handle, { callId: '1.1', decision: 'approved', hunks: ['1'], ...(await seenOf(handle)) });
   expect((await handle.result()).answer).toContain('changed the arguments of this call');
@@ -131,10 +132,7 @@ test('the same arguments again on a changed file: the plan is another one, so th
   writeFileSync(file(), lines('somebody was first', 'last'));
   const same = { callId: '1.1', decision: 'modified', arguments: PROPOSAL, approver: 'bob' } as const;
   expect(await decide(handle, same)).toMatchObject({ accepted: true, asksAgain: true });
-  await until(
-    'the new plan',
-    async () => (await openOf(handle))?.items[0]?.seenDigest !== ann.seenDigest && waitFor(handle, '1.1'),
-  );
+  await newPlan(handle, ann);
   for (const more of [{}, { hunks: ['1'] }]) {
     const late = { callId: '1.1', decision: 'approved', approver: 'ann', ...ann, ...more } as const;
     expect(await decide(handle, late)).toMatchObject({ accepted: false, code: 'stale_args' });

@@ -46,6 +46,14 @@ export async function seenOf(
   return { callKey: `${open.key}:${callId}`, seenDigest: item.seenDigest };
 }
 
+/** Waits until a request shows another plan than the one a person saw. While the new plan is being made, nothing is open. */
+export function newPlan(handle: TurnHandle, { seenDigest }: { seenDigest?: string }): Promise<OpenItem> {
+  return until('the new plan', async () => {
+    const now = (await openOf(handle))?.items[0];
+    return now?.seenDigest !== undefined && now.seenDigest !== seenDigest && now;
+  });
+}
+
 /** Decides by update; a refusal is an answer too. */
 export function decide(handle: TurnHandle, decision: Decision, updateId?: string): Promise<Verdict> {
   return send(handle, UPDATES.decide, decision, updateId);
