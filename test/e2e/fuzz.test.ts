@@ -270,14 +270,17 @@ const settle = async (handle: TurnHandle, tag: string): Promise<void> => {
     return length > 0 && 'over';
   });
   if (kind === 'over') return;
-  expect(await send(handle, 'resolve', { callId: '1.1', resolution: 'happened' })).toMatchObject({
-    accepted: true,
-  });
+  const verdict = await send(handle, 'resolve', { callId: '1.1', resolution: 'happened' });
+  // A resolution that was sent while the call ran may be read only now, and then it is right.
+  if (!verdict.accepted) expect(verdict).toMatchObject({ code: 'not_in_doubt' });
 };
 
-/** A task that failed, or that its worker did not end in time. */
-const isBad = (event: HistoryEvent): boolean =>
-  event.workflowTaskFailedEventAttributes != null ||
+/** The server takes the end of a turn back, and gives its task again, when a message came meanwhile. */
+const TAKEN_BACK = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
+
+/** A task that failed in our code, or that its worker did not end in time. */
+const isBad = ({ workflowTaskFailedEventAttributes: failed, ...event }: HistoryEvent): boolean =>
+  (failed != null && failed.cause !== TAKEN_BACK) ||
   event.workflowTaskTimedOutEventAttributes?.timeoutType === TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE;
 
 const play = async (tag: string, plan: Plan): Promise<void> => {
