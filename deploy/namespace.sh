@@ -35,11 +35,10 @@ wait_for "the namespace $namespace" temporal workflow count --namespace "$namesp
 attribute CountersignState Keyword
 attribute CountersignPending Int
 attribute CountersignTools KeywordList
-attribute CountersignAsked KeywordList
 attribute CountersignDeadline Datetime
 attribute CountersignAgent Keyword
 attribute CountersignMetadata KeywordList
 
 wait_for 'the search attributes' temporal workflow count --namespace "$namespace" --query \
-  'CountersignState IS NULL AND CountersignPending IS NULL AND CountersignTools IS NULL AND CountersignAsked IS NULL AND CountersignDeadline IS NULL AND CountersignAgent IS NULL AND CountersignMetadata IS NULL'
+  'CountersignState IS NULL AND CountersignPending IS NULL AND CountersignTools IS NULL AND CountersignDeadline IS NULL AND CountersignAgent IS NULL AND CountersignMetadata IS NULL'
 echo "namespace $namespace is ready"

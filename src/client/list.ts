@@ -3,7 +3,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { parseJson } from '../contract/json';
-import { MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
+import { askedBy, MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { TURN_STATES } from '../contract/turn';
 import type { ClientContext } from './context';
 
@@ -146,7 +146,7 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
     from: from && `StartTime >= '${from}'`,
     to: to && `StartTime < '${to}'`,
     id: id && `WorkflowId STARTS_WITH ${quoted(id)}`,
-    tool: tool && `${SEARCH_ATTRIBUTES.asked} = ${quoted(tool)}`,
+    tool: tool && `${SEARCH_ATTRIBUTES.tools} = ${quoted(askedBy(tool))}`,
   });
   const ours = [`WorkflowType = '${WORKFLOWS.turn}'`, `ExecutionStatus != 'ContinuedAsNew'`];
   const facts = factsIn(metadata).map((fact) => `${SEARCH_ATTRIBUTES.metadata} = ${quoted(fact)}`);

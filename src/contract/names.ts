@@ -31,17 +31,21 @@ export const QUERIES = { transcript: 'transcript', tools: 'tools' } as const;
 
 /**
  * Search attributes that make up the inbox. They are never encrypted: opaque ids, tool names, and what a turn was started
- * with. `tools`: those that wait for a person now; `asked`: all that ever did.
+ * with. `tools`: those that wait for a person now, and `askedBy()` each that ever did, in one attribute, because a SQL
+ * visibility store has three lists for all applications of a namespace.
  */
 export const SEARCH_ATTRIBUTES = {
   state: 'CountersignState',
   pending: 'CountersignPending',
   tools: 'CountersignTools',
-  asked: 'CountersignAsked',
   deadline: 'CountersignDeadline',
   agent: 'CountersignAgent',
   metadata: 'CountersignMetadata',
 } as const;
+
+/** How `tools` says that a tool ever asked a person in the turn. */
+export const ASKED = 'asked:';
+export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 
 /** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]. */
 export const MEMO = {

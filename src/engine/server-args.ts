@@ -21,7 +21,6 @@ export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
   [SEARCH_ATTRIBUTES.state]: 'Keyword',
   [SEARCH_ATTRIBUTES.pending]: 'Int',
   [SEARCH_ATTRIBUTES.tools]: 'KeywordList',
-  [SEARCH_ATTRIBUTES.asked]: 'KeywordList',
   [SEARCH_ATTRIBUTES.deadline]: 'Datetime',
   [SEARCH_ATTRIBUTES.agent]: 'Keyword',
   [SEARCH_ATTRIBUTES.metadata]: 'KeywordList',

@@ -5,7 +5,8 @@ import {
 } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { LIMITS } from '../contract/limits';
-import { MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
+import { ASKED, askedBy, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
+import { utf8Bytes } from '../contract/transcript';
 import type { TurnInput, TurnState } from '../contract/turn';
 import type { ApprovalContext, CallState } from './approvals/state';
 import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';
@@ -18,12 +19,11 @@ const KEYS = {
   state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
   pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
   tools: defineSearchAttributeKey(SEARCH_ATTRIBUTES.tools, SearchAttributeType.KEYWORD_LIST),
-  asked: defineSearchAttributeKey(SEARCH_ATTRIBUTES.asked, SearchAttributeType.KEYWORD_LIST),
   deadline: defineSearchAttributeKey(SEARCH_ATTRIBUTES.deadline, SearchAttributeType.DATETIME),
 };
 
-/** A search attribute takes 2 KB, and a name 64 characters at most. */
-const MOST_ASKED = 30;
+/** The server takes 2 KB for each search attribute. */
+const MOST_BYTES = 2000;
 
 /** Writes what lists show of a turn that a schedule started; our client writes it with the start. */
 export function publishScheduled({ agent, prompt }: TurnInput): void {
@@ -72,17 +72,9 @@ export class Publisher {
     const text = JSON.stringify(memo);
     const changed = text !== this.open;
     this.writeMemo(changed ? { [MEMO.open]: memo } : {});
-    if (changed || state !== this.state)
-      upsertSearchAttributes([...attributesOf(open, state), ...this.asked(open)]);
+    if (changed || state !== this.state) upsertSearchAttributes(attributesOf(open, state));
     this.open = text;
     this.state = state;
-  }
-
-  /** The tools that ever asked, in earlier runs too; nothing where no tool is new. */
-  private asked(open: readonly CallState[]): SearchAttributeUpdatePair[] {
-    const known = workflowInfo().typedSearchAttributes.get(KEYS.asked) ?? [];
-    const all = [...new Set([...known, ...open.map((call) => call.call.tool)])].slice(0, MOST_ASKED);
-    return all.length > known.length ? [{ key: KEYS.asked, value: all }] : [];
   }
 
   /** What the workflow closed is on record by one event; the next one takes it out of the memo again. */
@@ -112,9 +104,19 @@ function attributesOf(open: readonly CallState[], state: TurnState): SearchAttri
   return [
     { key: KEYS.state, value: state },
     { key: KEYS.pending, value: open.length },
-    { key: KEYS.tools, value: open.length === 0 ? null : [...new Set(open.map((call) => call.call.tool))] },
+    { key: KEYS.tools, value: toolsOf(open) },
     { key: KEYS.deadline, value: open.length === 0 ? null : earliest(open) },
   ];
+}
+
+/** The tools that wait now, and those that ever asked, in earlier runs too; as many as the server takes. */
+function toolsOf(open: readonly CallState[]): string[] | null {
+  const before = workflowInfo().typedSearchAttributes.get(KEYS.tools) ?? [];
+  const waiting = open.map(({ call }) => call.tool);
+  const asked = before.filter((name) => name.startsWith(ASKED));
+  const all = [...new Set([...waiting, ...asked, ...waiting.map(askedBy)])];
+  while (utf8Bytes(JSON.stringify(all)) > MOST_BYTES) all.pop();
+  return all.length === 0 ? null : all;
 }
 
 function earliest(open: readonly CallState[]): Date {

@@ -111,7 +111,6 @@ it('a worker that may not register attributes ends, naming the command for each'
     ['CountersignState', 'Keyword'],
     ['CountersignPending', 'Int'],
     ['CountersignTools', 'KeywordList'],
-    ['CountersignAsked', 'KeywordList'],
     ['CountersignDeadline', 'Datetime'],
     ['CountersignAgent', 'Keyword'],
   ])

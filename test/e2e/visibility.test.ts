@@ -53,7 +53,8 @@ test('the inbox is found by visibility: state, how many, which tools, the earlie
   const mail = await waitFor(handle, '1.2');
   await waitFor(handle, '1.4');
   const attributes = await found(handle, 'CountersignState="waiting" AND CountersignPending=4');
-  expect(attributes['CountersignTools']).toEqual(['pay', 'mail', 'ever']);
+  const asked = ['asked:pay', 'asked:mail', 'asked:ever'];
+  expect(attributes['CountersignTools']).toEqual([...['pay', 'mail', 'ever'], ...asked]);
   expect(attributes['CountersignDeadline']).toEqual([new Date(mail.deadline ?? '')]);
   await found(handle, 'CountersignTools="mail"');
   expect(await details(handle)).toContain(
@@ -61,12 +62,15 @@ test('the inbox is found by visibility: state, how many, which tools, the earlie
   );
   for (const callId of ['1.1', '1.2', '1.4']) await decide(handle, { callId, decision: 'denied' });
   const left = await found(handle, 'CountersignPending=1');
-  expect(left).toMatchObject({ CountersignTools: ['ever'], CountersignDeadline: [new Date(NEVER)] });
+  expect(left).toMatchObject({
+    CountersignTools: ['ever', ...asked],
+    CountersignDeadline: [new Date(NEVER)],
+  });
   expect(await details(handle)).toBe('- **waits for a decision**: `1.3` ever, never expires');
   await decide(handle, { callId: '1.3', decision: 'denied' });
   await handle.result();
   const ended = await found(handle, 'CountersignState="answered" AND CountersignPending=0');
-  expect(ended['CountersignTools']).toBeUndefined();
+  expect(ended['CountersignTools']).toEqual(asked);
   expect(ended['CountersignDeadline']).toBeUndefined();
   expect(await openOf(handle)).toBeUndefined();
   expect(await details(handle)).toBe('Ended: answered');

@@ -57,7 +57,7 @@ describe('search attributes', () => {
       'a request',
       [{}],
       () => undefined,
-      { CountersignState: 'waiting', CountersignPending: 1, CountersignTools: ['pay'] },
+      { CountersignState: 'waiting', CountersignPending: 1, CountersignTools: ['pay', 'asked:pay'] },
     ],
     [
       'the earliest of two deadlines, and each tool once',
@@ -65,7 +65,7 @@ describe('search attributes', () => {
       () => undefined,
       {
         CountersignPending: 2,
-        CountersignTools: ['pay'],
+        CountersignTools: ['pay', 'asked:pay'],
         CountersignDeadline: new Date(4000).toISOString(),
       },
     ],
@@ -91,15 +91,27 @@ describe('search attributes', () => {
   });
 });
 
-it('names each tool that ever asked, with the attributes that change anyway', async () => {
+it('names each tool that waits, then each that ever asked', async () => {
   const context = contextWith({});
   const ask = (tool: string) => () => {
     for (const state of context.approvals.calls.values()) state.call = { ...state.call, tool };
   };
   const { commands } = await published(context, publish, ask('mail'), publish, ask('pay'), publish);
-  expect(attributesIn(commands).map(({ CountersignAsked: asked }) => asked)).toEqual([
-    ...[['pay'], ['pay', 'mail'], undefined],
+  expect(attributesIn(commands).map(({ CountersignTools: tools }) => tools)).toEqual([
+    ['pay', 'asked:pay'],
+    ['mail', 'asked:pay', 'asked:mail'],
+    ['pay', 'asked:pay', 'asked:mail'],
   ]);
+});
+
+it('names as many tools as the server takes', async () => {
+  const context = contextWith(...Array.from({ length: 40 }, (_, at) => ({ callId: `1.${at}` })));
+  for (const state of context.approvals.calls.values())
+    state.call = { ...state.call, tool: state.call.callId.padEnd(64, 'x') };
+  const { commands } = await published(context, publish);
+  const [tools] = attributesIn(commands).map(({ CountersignTools: names }) => names);
+  expect(JSON.stringify(tools).length).toBeGreaterThan(1900);
+  expect(JSON.stringify(tools).length).toBeLessThanOrEqual(2000);
 });
 
 it('writes nothing where nothing waits', async () => {
@@ -119,7 +131,7 @@ it('clears the memo when nothing waits any more', async () => {
   expect(attributesIn(commands).at(-1)).toMatchObject({
     CountersignState: 'running',
     CountersignPending: 0,
-    CountersignTools: null,
+    CountersignTools: ['asked:pay'],
     CountersignDeadline: null,
   });
 });
