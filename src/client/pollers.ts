@@ -48,8 +48,8 @@ export async function workersOf(
   return [...live.values()];
 }
 
-/** A worker that shuts down may still poll for a moment after its last heartbeat. */
-const LAST_POLLS_MS = 1_000;
+/** A worker that shuts down may still poll for some milliseconds after its last heartbeat. One of its name may follow soon. */
+const LAST_POLLS_MS = 100;
 
 /** Whether a worker that polled at a time reported its end then, or just before. */
 function hasLeft(last: LastHeartbeat | undefined, pollAt: string): boolean {
