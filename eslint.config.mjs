@@ -135,7 +135,12 @@ const boundaries = [
     folders: ['contract', 'history'],
     // What the page and its server say to each other is types.
     types: ['server', 'client'],
-    packages: [forbid(packagesExcept(['preact', 'diff']), 'The page loads preact and diff only.')],
+    packages: [
+      forbid(
+        packagesExcept(['preact', 'diff', '@tanstack/virtual-core']),
+        'The page loads preact, diff and virtual-core only.',
+      ),
+    ],
     message: 'The page runs in a browser: contract, history, and only types of server and client.',
   }),
 ];
