@@ -186,8 +186,11 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
     prompt: typeof prompt === 'string' ? prompt : '',
     startedAt: info.startTime.toISOString(),
     endedAt: info.closeTime?.toISOString() ?? null,
+    ...defined({ forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of }),
   };
 }
+
+const forkMemo = z.object({ of: z.string() });
 
 function stateOf(info: WorkflowExecutionInfo): TurnSummary['state'] {
   switch (info.status.name) {

@@ -147,6 +147,8 @@ export interface TurnSummary {
   state: TurnState | 'terminated' | 'timed_out';
   /** Requests and calls in doubt. */
   pending: number;
+  /** The turn that it is a fork of; absent where it is not one. */
+  forkOf?: string;
   /** Head of what was asked. */
   prompt: string;
   /** ISO 8601. */

@@ -1,4 +1,5 @@
 import { defined } from '../contract/defined';
+import { queryOf } from './model/route';
 import { takeServerTime } from './stream';
 import type {
   Answer,
@@ -8,7 +9,6 @@ import type {
   DecisionBody,
   ForkBody,
   InboxPage,
-  InboxSnapshot,
   Refusal,
   ResolutionBody,
   Session,
@@ -17,7 +17,6 @@ import type {
   StatsAnswer,
   TurnDetails,
   TurnsPage,
-  TurnSummary,
 } from '../server/api';
 
 /** The answer of the server. `status` is 0 where none came. */
@@ -46,6 +45,9 @@ const UNKNOWN: ApiError = {
 /** How long to wait for the answer to a small question. Milliseconds. */
 const ASK_MS = 2_500;
 
+/** How long to wait for a part of the inbox, which the server has in memory. Milliseconds. */
+const READ_MS = 20_000;
+
 /** The status of a refused decision; its body is an Answer. */
 const REFUSED = 409;
 
@@ -59,20 +61,18 @@ export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/
 
 export const signOut = (): Promise<Reply<null>> => send('DELETE', '/api/session');
 
-export async function readTurns(query: { state: string; search: string }): Promise<Reply<TurnSummary[]>> {
-  const { state, search } = query;
-  const reply = await send<TurnsPage>('GET', `/api/turns?${queryOf({ state, text: search })}`);
-  return reply.ok ? { ok: true, data: reply.data.turns } : reply;
-}
+/** The parameters of `TurnsPageQuery`; empty ones are left out. */
+export const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<TurnsPage>> =>
+  send('GET', `/api/turns?${queryOf(query)}`);
 
-/** The first of the inbox that matches. */
-export async function readInbox(
-  query: Partial<Record<'tool' | 'agent' | 'olderThan', string>>,
-): Promise<Reply<InboxSnapshot>> {
-  const reply = await send<InboxPage>('GET', `/api/inbox?${queryOf(defined(query))}`);
-  if (!reply.ok) return reply;
-  const { rows, waiting, at } = reply.data;
-  return { ok: true, data: { items: rows, total: waiting, at } };
+/** `seen`: the key of the page that is there; null where nothing differs from it. `query` has other parameters of `InboxPageQuery`. */
+export function readInbox(
+  { query, offset, limit }: { query: string; offset: number; limit: number },
+  seen = '',
+): Promise<Reply<InboxPage | null>> {
+  const place = queryOf({ offset: String(offset), limit: String(limit), seen });
+  const path = `/api/inbox?${query === '' ? '' : `${query}&`}${place}`;
+  return send('GET', path, { signal: AbortSignal.timeout(READ_MS) });
 }
 
 export const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET', turnPath(turn));
@@ -109,11 +109,6 @@ export const cancelTurn = (
   turn: string,
   body: { reason?: string; abandon?: boolean },
 ): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, { body });
-
-/** Leaves out empty values. */
-function queryOf(query: Readonly<Record<string, string>>): string {
-  return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
-}
 
 export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
 

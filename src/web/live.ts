@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Connection } from './model/labels';
-import type { ApiError, InboxSnapshot, Pending } from '../server/api';
+import type { ApiError, InboxPulse, Pending } from '../server/api';
 import { createWatchdog, listen, serverNow, takeBeat } from './stream';
-import { askSession, readInbox, turnPath, whyRefused } from './http';
+import { askSession, turnPath, whyRefused } from './http';
 import type { TurnEvent } from '../history/events';
 import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
@@ -126,27 +126,24 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 export interface LiveInbox {
-  /** Undefined until the first one comes. */
-  snapshot: InboxSnapshot | undefined;
+  /** How much waits; undefined until the first one comes. */
+  pulse: InboxPulse | undefined;
   connection: Connection;
   /** Why the server cannot read the inbox now; undefined when it can. */
   trouble: ApiError | undefined;
 }
 
-/**
- * The current inbox, while `isOpen`. Each message is complete, so a lost connection loses nothing.
- */
+/** The state of the inbox, while `isOpen`. Each message is complete, so a lost connection loses nothing. */
 export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
-  const [snapshot, setSnapshot] = useState<InboxSnapshot>();
+  const [pulse, setPulse] = useState<InboxPulse>();
   const [trouble, setTrouble] = useState<ApiError>();
   const [connection, setConnection] = useState<Connection>('connecting');
   useEffect(() => {
     if (!isOpen) return;
     return listenShared('/api/inbox/events', 'waiting', {
-      // It says that something changed, and not what.
-      message: () => {
+      message: (data) => {
         setTrouble(undefined);
-        void readInbox({}).then((reply) => reply.ok && setSnapshot(reply.data));
+        setPulse(JSON.parse(data));
       },
       trouble: (data) => setTrouble(JSON.parse(data)),
       connection: (state) => {
@@ -155,7 +152,7 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
       },
     });
   }, [isOpen, signedOut]);
-  return { snapshot, connection, trouble };
+  return { pulse, connection, trouble };
 }
 
 /** The page cannot tell a stream without a session from a broken one, so this asks. */
@@ -251,7 +248,7 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
 }
 
 /** Whether this tab is visible. */
-function useTabVisible(): boolean {
+export function useTabVisible(): boolean {
   const [isVisible, setVisible] = useState(!document.hidden);
   useEffect(() => {
     const take = (): void => setVisible(!document.hidden);

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../server/api';
 import { readSession, signIn, signOut } from './http';
 import { type LiveInbox, useInbox } from './live';
-import { titleOf } from './model/inbox';
+import { grouped, titleOf } from './model/inbox';
 import { connectionStatus, errorText, KEYS } from './model/labels';
 import { hrefOf, type Route, signInCode } from './model/route';
 import { DecidedScreen, News, RefusedScreen, useFollowed } from './screens/decided';
@@ -12,7 +12,16 @@ import { StatsScreen } from './screens/stats';
 import { TurnScreen } from './screens/turn/turn';
 import { TurnsScreen } from './screens/turns';
 import { forgetTyped } from './typed';
-import { type AppContext, AppContextProvider, goTo, type Notice, Notices, useKeys, useRoute } from './ui/app';
+import {
+  type AppContext,
+  AppContextProvider,
+  goTo,
+  type Notice,
+  Notices,
+  placeOf,
+  useKeys,
+  useRoute,
+} from './ui/app';
 import { Text, visibleText } from './ui/text';
 import { Dialog, Nowhere, ThemeSwitch } from './ui/widgets';
 
@@ -133,9 +142,9 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   }, []);
   const context = useMemo<AppContext>(
     () => ({ session, inbox, notify: setNotice, follow, fail }),
-    [session, inbox.snapshot, inbox.connection, inbox.trouble, fail],
+    [session, inbox.pulse, inbox.connection, inbox.trouble, fail],
   );
-  const count = inbox.snapshot?.total ?? 0;
+  const count = inbox.pulse?.waiting ?? 0;
   useEffect(() => void (document.title = titleOf(count)), [count]);
   useKeys({
     '?': help,
@@ -168,11 +177,11 @@ function skip(event: Event): void {
 function Screen({ route }: { route: Route }): JSX.Element {
   switch (route.at) {
     case 'inbox':
-      return <InboxScreen />;
+      return <InboxScreen query={route.query} />;
     case 'call':
-      return <InboxScreen open={route} />;
+      return <InboxScreen query={route.query} open={route} />;
     case 'turns':
-      return <TurnsScreen />;
+      return <TurnsScreen query={route.query} />;
     case 'stats':
       return <StatsScreen />;
     case 'decided':
@@ -206,13 +215,13 @@ function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Elem
   const { state, label, title } = connectionStatus(inbox.connection, inbox.trouble);
   return (
     <header class="header">
-      <a class="brand" href={hrefOf({ at: 'inbox' })}>
+      <a class="brand" href={placeOf({ at: 'inbox' })}>
         Countersign
       </a>
       <nav aria-label="Main">
         {LINKS.map(({ label, to, shows }) => (
-          <a key={label} href={hrefOf(to)} aria-current={shows.includes(route.at) ? 'page' : undefined}>
-            {label} {to.at === 'inbox' && <span class="count">{inbox.snapshot?.total ?? 0}</span>}
+          <a key={label} href={placeOf(to)} aria-current={shows.includes(route.at) ? 'page' : undefined}>
+            {label} {to.at === 'inbox' && <span class="count">{grouped(inbox.pulse?.waiting ?? 0)}</span>}
           </a>
         ))}
       </nav>

@@ -6,7 +6,7 @@ type Send<A extends unknown[]> = (...args: A) => Promise<unknown>;
 const { newDecisionId, readInbox, sendDecision, signIn, signOut, turnPath } = z
   .object({
     newDecisionId: z.custom<() => string>(),
-    readInbox: z.custom<Send<[query: object]>>(),
+    readInbox: z.custom<Send<[wanted: object, seen?: string]>>(),
     sendDecision: z.custom<Send<[turn: string, body: object]>>(),
     signIn: z.custom<Send<[body: object]>>(),
     signOut: z.custom<Send<[]>>(),
@@ -36,13 +36,16 @@ const BODY = { callId: '1.1', decision: 'approved', callKey: 'key', seenDigest: 
 it('sends a body as JSON, and none where there is none', async () => {
   const sent = answering(() => Response.json({ user: 'ann' }));
   expect(await signIn({ token: 't' })).toEqual({ ok: true, data: { user: 'ann' } });
-  await readInbox({ tool: 'pay', agent: '', olderThan: '' });
+  await readInbox({ query: 'tool=pay', offset: 50, limit: 200 }, 'k1');
   expect(sent).toMatchObject([
     {
       path: '/api/session',
       options: { method: 'POST', body: '{"token":"t"}', headers: { 'content-type': 'application/json' } },
     },
-    { path: '/api/inbox?tool=pay', options: { method: 'GET', credentials: 'same-origin' } },
+    {
+      path: '/api/inbox?tool=pay&offset=50&limit=200&seen=k1',
+      options: { method: 'GET', credentials: 'same-origin' },
+    },
   ]);
   expect(sent[1]?.options).not.toHaveProperty('body');
   expect(sent[1]?.options.headers).not.toHaveProperty('content-type');

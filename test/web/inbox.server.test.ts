@@ -112,33 +112,80 @@ test('eight tabs of one browser share one stream, and go on when the one that ha
   await Promise.all(handles.map((handle) => handle.terminate()));
 });
 
-const many = (count: number): InboxItem[] =>
-  Array.from({ length: count }, (_, n) => ({
-    ...{ turn: `t-${n}`, callId: '1.1', callKey: 'k', kind: 'request', tool: 'pay', agent: 'a' },
-    ...{ prompt: 'p', summary: `1.1 pay n=${n}`, since: new Date(0).toISOString() },
+/** Answers for ten thousand requests in place of the server, sorted and searched as it would. */
+async function fakeTenThousand(page: Page, asked: URLSearchParams[]): Promise<void> {
+  const all = Array.from({ length: 10_000 }, (_, n): InboxItem => ({
+    ...{ turn: `t-${n}`, callId: '1.1', callKey: 'k', tool: 'pay', agent: 'a', prompt: 'p' },
+    ...{ kind: n < 2 ? 'in_doubt' : 'request', summary: `1.1 pay n=${n}`, since: new Date(0).toISOString() },
     deadline: new Date(Date.now() + 3_600_000 + n * 1_000).toISOString(),
   }));
-
-const totals = { waiting: 10_000, doubts: 0, complete: true, at: new Date().toISOString() };
-
-test('of ten thousand lines it draws a screenful, and every one that was sent can be reached', async () => {
-  const page = await web().tab();
+  const totals = { waiting: all.length, doubts: 2, complete: true, at: new Date().toISOString() };
   const body = `retry: 3600000\nevent: waiting\ndata: ${JSON.stringify({ ...totals, version: 'v' })}\n\n`;
-  const rows = many(200);
   await page.route('**/api/inbox/events', (route) =>
     route.fulfill({ contentType: 'text/event-stream', body }),
   );
-  await page.route('**/api/inbox?*', (route) =>
-    route.fulfill({ json: { ...totals, rows, matching: 10_000, tools: [], agents: [], key: 'k' } }),
-  );
+  await page.route('**/api/inbox?*', (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    asked.push(query);
+    const offset = Number(query.get('offset'));
+    const found = all.filter(
+      ({ summary, kind }) =>
+        summary.includes(query.get('text') ?? '') && (query.get('doubt') === null || kind === 'in_doubt'),
+    );
+    const rows = found.slice(offset, offset + Number(query.get('limit')));
+    const counts = { tools: [{ name: 'pay', count: 10_000 }], agents: [{ name: 'a', count: 10_000 }] };
+    return route.fulfill({
+      json: { ...totals, ...counts, rows, matching: found.length, key: String(query) },
+    });
+  });
+}
+
+test('of ten thousand lines it draws a screenful, and every one can be reached', async () => {
+  const page = await web().tab();
+  const asked: URLSearchParams[] = [];
+  await fakeTenThousand(page, asked);
   await page.reload();
   await page.getByText('n=0', { exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Inbox 10,000' }).waitFor();
   expect(await page.locator('.row').count()).toBeLessThan(50);
   await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight));
-  await page.getByText('n=199', { exact: true }).waitFor();
+  await page.getByText('n=9999', { exact: true }).waitFor();
   expect(await page.locator('.row').count()).toBeLessThan(50);
-  expect(await page.locator('.row').last().getAttribute('aria-posinset')).toBe('200');
+  expect(await page.locator('.row').last().getAttribute('aria-posinset')).toBe('10000');
+  expect(asked.every((query) => Number(query.get('limit')) <= 200)).toBe(true);
   await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0));
+  await page.getByText('n=0', { exact: true }).waitFor();
   for (let row = 0; row < 30; row++) await page.keyboard.press('j');
   await page.locator('.row a[aria-current]', { hasText: 'n=29' }).waitFor();
+  await page.context().close();
+});
+
+test('the search and the filters are in the address, and stay on Back and through other screens', async () => {
+  const page = await web().tab();
+  await fakeTenThousand(page, []);
+  await page.reload();
+  await page.getByText('n=0', { exact: true }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('n=77');
+  await page.getByRole('heading', { name: /^Inbox 111 of 10,000/ }).waitFor();
+  await page.getByLabel('Order').selectOption('newest');
+  await until('the address', () => page.url().endsWith('#/?text=n%3D77&sort=newest'));
+  await page.locator('.row a').first().click();
+  await until('the address', () => /calls\/1\.1\?text=n%3D77&sort=newest$/.test(page.url()));
+  await page.getByRole('link', { name: 'Turns' }).click();
+  await page.getByRole('heading', { name: 'Turns' }).waitFor();
+  await page.goBack();
+  await page.goBack();
+  await until('the address', () => page.url().endsWith('#/?text=n%3D77&sort=newest'));
+  expect(await page.getByLabel('Search the inbox').inputValue()).toBe('n=77');
+  await page.getByRole('link', { name: 'Stats' }).click();
+  await page.getByRole('link', { name: /^Inbox/ }).click();
+  await page.getByRole('heading', { name: /^Inbox 111 of 10,000/ }).waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: /^Inbox 111 of 10,000/ }).waitFor();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await page.getByRole('button', { name: /^In doubt 2/ }).click();
+  await page.getByRole('heading', { name: /^Inbox 2 of 10,000/ }).waitFor();
+  expect(await page.locator('.row .chip').allInnerTexts()).toEqual(['in doubt', 'in doubt']);
+  await page.context().close();
 });

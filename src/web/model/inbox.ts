@@ -1,23 +1,52 @@
-import type { InboxItem, InboxSnapshot } from '../../server/api';
+import type { InboxItem, InboxPage } from '../../server/api';
+import { parametersOf, queryOf } from './route';
 
-/** The filter of the inbox; an empty text matches everything. */
+/** What the list shows, as in its address; an empty text matches everything. */
 export interface InboxFilter {
+  text: string;
   tool: string;
   agent: string;
-  /** Only what waits at least this long, in milliseconds. 0: everything. */
-  olderThanMs: number;
+  /** `1`: only calls in doubt. */
+  doubt: string;
+  /** Only what waits at least this long, in milliseconds. */
+  olderThan: string;
+  /** `newest`, or empty: the earliest deadline first. */
+  sort: string;
 }
 
-export const NO_FILTER: InboxFilter = { tool: '', agent: '', olderThanMs: 0 };
+const NAMES = ['text', 'tool', 'agent', 'doubt', 'olderThan', 'sort'] as const;
 
-/** Whether more items wait than were sent. */
-export function isCut({ items, total }: Pick<InboxSnapshot, 'items' | 'total'>): boolean {
-  return items.length < total;
+export const NO_FILTER: InboxFilter = parametersOf('', NAMES);
+
+/** The filter of an address. A value that the server would refuse has no effect. */
+export function filterOf(query: string): InboxFilter {
+  const { doubt, olderThan, sort, ...rest } = parametersOf(query, NAMES);
+  return {
+    ...rest,
+    doubt: doubt === '1' ? doubt : '',
+    olderThan: /^\d{1,12}$/.test(olderThan) ? olderThan : '',
+    sort: sort === 'newest' ? sort : '',
+  };
 }
 
-/** How many are listed, out of how many. */
-export function countLabel(listed: number, total: number): string {
-  return listed >= total ? String(listed) : `${listed} of ${total}`;
+/** The address of a filter. */
+export function filterQuery(filter: InboxFilter): string {
+  return queryOf({ ...filter });
+}
+
+/** Whether it leaves anything out. */
+export function isFiltering({ sort: _, ...filter }: InboxFilter): boolean {
+  return Object.values(filter).some((value) => value !== '');
+}
+
+/** How many match, out of how many: `100 of 1,980`. */
+export function countLabel({ matching, waiting }: Pick<InboxPage, 'matching' | 'waiting'>): string {
+  return matching === waiting ? grouped(waiting) : `${grouped(matching)} of ${grouped(waiting)}`;
+}
+
+/** A number that can be read at a glance: `1,980`. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en');
 }
 
 /** Identifies an item. A call that is asked again gets another key. */
@@ -25,48 +54,25 @@ export function keyOf({ turn, callId, callKey }: InboxItem): string {
   return `${turn}/${callId}/${callKey}`;
 }
 
-/** The items that match, earliest deadline first. Items without a deadline come last, the longest waiting first. */
-export function applyFilter(items: readonly InboxItem[], filter: InboxFilter, now: number): InboxItem[] {
-  return items.filter((item) => fits(item, filter, now)).sort(byDeadline);
-}
-
-function fits(item: InboxItem, { tool, agent, olderThanMs }: InboxFilter, now: number): boolean {
-  if (tool !== '' && item.tool !== tool) return false;
-  if (agent !== '' && item.agent !== agent) return false;
-  return olderThanMs === 0 || now - Date.parse(item.since) >= olderThanMs;
-}
-
-function byDeadline(a: InboxItem, b: InboxItem): number {
-  if (a.deadline !== b.deadline) return dueAt(a) < dueAt(b) ? -1 : 1;
-  return a.since < b.since ? -1 : a.since > b.since ? 1 : 0;
-}
-
-function dueAt({ deadline }: InboxItem): number {
-  return deadline === null ? Infinity : Date.parse(deadline);
-}
-
-/** The values of one field and how many items have each, most first. */
-export function countBy(items: readonly InboxItem[], field: 'tool' | 'agent'): [string, number][] {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(item[field], (counts.get(item[field]) ?? 0) + 1);
-  return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-}
-
 /** The title of the browser's tab. */
 export function titleOf(count: number): string {
   return count === 0 ? 'Countersign' : `(${count}) Countersign`;
-}
-
-/** The item to look at once the one with this key is done: the next, else the one before. */
-export function neighbour(items: readonly InboxItem[], key: string): InboxItem | undefined {
-  const index = items.findIndex((item) => keyOf(item) === key);
-  return items[index + 1] ?? items[index - 1];
 }
 
 /** The index in a list after a step, kept within the list; -1 in an empty one. */
 export function moveTo(index: number, by: number, count: number): number {
   if (count === 0) return -1;
   return Math.min(count - 1, Math.max(0, index + by));
+}
+
+/** The most rows that the server sends at once. */
+export const MOST_ROWS = 200;
+/** Rows are read from a multiple of it on, so that a little scrolling reads nothing. */
+const STEP = 50;
+
+/** The first row to read, so that those around the first visible one are there. */
+export function offsetFor(firstVisible: number): number {
+  return Math.max(0, Math.floor((firstVisible - STEP) / STEP) * STEP);
 }
 
 /** A long list of rows that are equally high. Pixels. */

@@ -115,7 +115,7 @@ export function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what:
 export const KEYS: readonly (readonly [string, string])[] = [
   ['j / k', 'next, previous in the list'],
   ['Enter', 'open it'],
-  ['/', 'filter the inbox'],
+  ['/', 'search the inbox or the turns'],
   ['n', 'scroll to what was not in sight yet'],
   ['a, then Enter', 'approve; what you changed is approved with the changes'],
   ['e', 'change the arguments'],

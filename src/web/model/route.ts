@@ -1,8 +1,14 @@
-/** A screen of the page. It is in the fragment of the address, so the server has one page only. */
+import { defined } from '../../contract/defined';
+
+/**
+ * A screen of the page. It is in the fragment of the address, so the server has one page only. `query` says what a list
+ * shows, as the part of a URL after `?`; undefined: as it was left.
+ */
 export type Route =
-  | { at: 'inbox' }
-  | { at: 'call'; turn: string; callId: string }
-  | { at: 'turns' }
+  | { at: 'inbox'; query?: string }
+  /** `query`: that of the list beside it. */
+  | { at: 'call'; turn: string; callId: string; query?: string }
+  | { at: 'turns'; query?: string }
   /** `step`: the step or the call to show, `3` or `3.1`. */
   | { at: 'turn'; turn: string; step?: string }
   | { at: 'stats' }
@@ -14,26 +20,32 @@ export type Route =
 /** The route of a fragment such as `#/turns/t1/calls/1.2`. */
 export function parseRoute(fragment: string): Route {
   const place = fragment.replace(/^#\/?/, '');
-  const parts = place.replace(/\/$/, '').split('/').map(decode);
+  const [path = '', query] = splitAt(place, '?');
+  const parts = path.replace(/\/$/, '').split('/').map(decode);
   const [first, turn = '', third, last = ''] = parts;
   // A link that signs in has no place.
-  if (place === '' || signInCode(fragment) !== undefined) return { at: 'inbox' };
+  if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', ...defined({ query }) };
   if (first === 'stats' && parts.length === 1) return { at: 'stats' };
   if ((first === 'decided' || first === 'refused') && parts.length === 1) return { at: first };
-  if (first === 'turns' && parts.length === 1) return { at: 'turns' };
+  if (first === 'turns' && parts.length === 1) return { at: 'turns', ...defined({ query }) };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
   const isPart = first === 'turns' && turn !== '' && last !== '' && parts.length === 4;
-  if (isPart && third === 'calls') return { at: 'call', turn, callId: last };
+  if (isPart && third === 'calls') return { at: 'call', turn, callId: last, ...defined({ query }) };
   return isPart && third === 'steps' ? { at: 'turn', turn, step: last } : { at: 'nowhere', place };
+}
+
+function splitAt(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
 }
 
 /** The fragment of a route. */
 export function hrefOf(route: Route): string {
   switch (route.at) {
     case 'inbox':
-      return '#/';
+      return `#/${queryPart(route.query)}`;
     case 'turns':
-      return '#/turns';
+      return `#/turns${queryPart(route.query)}`;
     case 'stats':
       return '#/stats';
     case 'decided':
@@ -42,10 +54,29 @@ export function hrefOf(route: Route): string {
     case 'turn':
       return `#/turns/${encodeURIComponent(route.turn)}${route.step === undefined ? '' : `/steps/${encodeURIComponent(route.step)}`}`;
     case 'call':
-      return `#/turns/${encodeURIComponent(route.turn)}/calls/${encodeURIComponent(route.callId)}`;
+      return `#/turns/${encodeURIComponent(route.turn)}/calls/${encodeURIComponent(route.callId)}${queryPart(route.query)}`;
     case 'nowhere':
       return `#/${route.place}`;
   }
+}
+
+function queryPart(query = ''): string {
+  return query === '' ? '' : `?${query}`;
+}
+
+/** The parameters as the part of a URL after `?`, without those that are empty. */
+export function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(parameters).flatMap(([name, value = '']): [string, string][] =>
+    value === '' ? [] : [[name, value]],
+  );
+  return new URLSearchParams(given).toString();
+}
+
+/** The parameters of such a part that have these names; empty where there are none. */
+export function parametersOf<K extends string>(query: string, names: readonly K[]): Record<K, string>;
+export function parametersOf(query: string, names: readonly string[]): Record<string, string> {
+  const given = new URLSearchParams(query);
+  return Object.fromEntries(names.map((name) => [name, given.get(name) ?? '']));
 }
 
 /** The one-time code of a fragment such as `#code=abc`. */

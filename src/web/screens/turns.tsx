@@ -1,14 +1,16 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { describeState } from '../../history/labels';
 import { TURN_STATES } from '../../contract/turn';
 import { dateTime, relative, span } from '../../contract/text/times';
-import type { TurnSummary } from '../../server/api';
+import type { TurnsPage, TurnSummary } from '../../server/api';
 import { readTurns } from '../http';
-import { hrefOf } from '../model/route';
-import { Chip, Select } from '../ui/widgets';
+import { useTabVisible } from '../live';
+import { grouped } from '../model/inbox';
+import { hrefOf, parametersOf, queryOf } from '../model/route';
+import { Chip, SearchField, Select } from '../ui/widgets';
 import { Text } from '../ui/text';
-import { useAppContext, useNow } from '../ui/app';
+import { showInList, useAppContext, useKeys, useNow } from '../ui/app';
 
 const STATES: readonly (readonly [string, string])[] = [
   ['', 'every state'],
@@ -16,15 +18,27 @@ const STATES: readonly (readonly [string, string])[] = [
     (state) => [state, describeState(state)[0]] as const,
   ),
 ];
-/** The search starts this long after the last key. Milliseconds. */
-const TYPING_MS = 250;
+/** What one can filter by, as in the address. `from` and `to` are days, both included. */
+const NAMES = ['text', 'state', 'agent', 'id', 'tool', 'from', 'to'] as const;
+type TurnsFilter = Record<(typeof NAMES)[number], string>;
 
-/** Turns, newest first, with a search and a filter by state. */
-export function TurnsScreen(): JSX.Element {
-  const [state, setState] = useState('');
-  const [search, setSearch] = useState('');
-  const turns = useTurns(state, search);
+const FIELDS = [
+  ['agent', 'Agent'],
+  ['id', 'Id begins with'],
+  ['tool', 'Tool that asked'],
+] as const;
+const DAYS = [
+  ['from', 'Started from'],
+  ['to', 'Started until'],
+] as const;
+
+/** Turns, the open ones first, with a search and filters. */
+export function TurnsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
+  const filter = useMemo(() => parametersOf(query, NAMES), [query]);
+  const { pages, readOlder } = useTurns(filter);
   const now = useNow();
+  useKeys({ '/': () => document.getElementById('search')?.focus() });
+  const turns = pages?.flatMap((page) => page.turns);
   return (
     <section class="turns" aria-labelledby="turns-title">
       <h1 id="turns-title" class="pane-title">
@@ -33,16 +47,7 @@ export function TurnsScreen(): JSX.Element {
           Decided by you
         </a>
       </h1>
-      <div class="filters" role="search">
-        <input
-          type="search"
-          aria-label="Search turns"
-          placeholder="Search the beginning of prompts, or of an id"
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
-        <Select id="state" label="State" value={state} options={STATES} choose={setState} />
-      </div>
+      <Filters filter={filter} />
       {turns === undefined && <p class="empty">Reading turns …</p>}
       {turns?.length === 0 && <p class="empty">No turn fits.</p>}
       <ul class="turn-list">
@@ -50,7 +55,68 @@ export function TurnsScreen(): JSX.Element {
           <TurnRow key={turn.runId} turn={turn} now={now} />
         ))}
       </ul>
+      {pages !== undefined && <Older pages={pages} readOlder={readOlder} />}
     </section>
+  );
+}
+
+function Filters({ filter }: { filter: TurnsFilter }): JSX.Element {
+  const show = (next: Partial<TurnsFilter>): void => showInList({ at: 'turns' }, queryOf(next));
+  const field = (name: keyof TurnsFilter) => ({
+    ...{ id: `filter-${name}`, value: filter[name] },
+    onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
+      show({ ...filter, [name]: currentTarget.value.trim() }),
+  });
+  return (
+    <div class="filters turn-filters" role="search">
+      <SearchField
+        id="search"
+        label="Search turns"
+        placeholder="Search ids, agents and the beginning of prompts, in the newest 2,000"
+        value={filter.text}
+        change={(text) => show({ ...filter, text })}
+      />
+      <Select
+        id="filter-state"
+        label="State"
+        value={filter.state}
+        options={STATES}
+        choose={(state) => show({ ...filter, state })}
+      />
+      {FIELDS.map(([name, label]) => (
+        <label key={name} class="field-beside">
+          {label} <input type="text" {...field(name)} />
+        </label>
+      ))}
+      {DAYS.map(([name, label]) => (
+        <label key={name} class="field-beside">
+          {label} <input type="date" {...field(name)} />
+        </label>
+      ))}
+      {queryOf(filter) !== '' && (
+        <button class="button plain" type="button" onClick={() => show({})}>
+          Clear
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** How far was searched, and the button that goes on. */
+function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: () => void }): JSX.Element {
+  const shown = pages.reduce((count, { turns }) => count + turns.length, 0);
+  const looked = pages.reduce((count, { searched }) => count + (searched?.turns ?? 0), 0);
+  const isAll = pages.at(-1)?.older === null;
+  return (
+    <p class="older" role="status">
+      {looked > 0 ? `${grouped(shown)} of ${grouped(looked)} turns searched.` : `${grouped(shown)} turns.`}{' '}
+      {isAll ? 'There are no older ones.' : 'There are older ones.'}{' '}
+      {!isAll && (
+        <button class="button" type="button" onClick={readOlder}>
+          {looked > 0 ? 'Search older ones' : 'Show older ones'}
+        </button>
+      )}
+    </p>
   );
 }
 
@@ -61,7 +127,14 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
         <span class="turn-prompt">
           <Text of={turn.prompt} kind="prose" />
         </span>
-        <Chip of={describeState(turn.state)} />
+        <span class="chips">
+          {turn.forkOf !== undefined && (
+            <span class="chip" title={`A fork of ${turn.forkOf}`}>
+              fork
+            </span>
+          )}
+          <Chip of={describeState(turn.state)} />
+        </span>
         <span class="row-foot">
           <Text of={turn.agent} /> · started{' '}
           <time dateTime={turn.startedAt} title={dateTime(turn.startedAt)}>
@@ -78,24 +151,47 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
   );
 }
 
-/** Reads again when the filter or the inbox changes, because a change of the inbox is a change of a turn. */
-function useTurns(state: string, search: string): readonly TurnSummary[] | undefined {
+/** Each list costs the Temporal server a question or more, so changes are looked for no more often. Milliseconds. */
+const LOOK_AGAIN_MS = 5_000;
+
+/** Reads again when the inbox changes, because a change of the inbox is a change of a turn; not once older pages are there. */
+function useTurns(filter: TurnsFilter) {
   const { inbox, fail } = useAppContext();
-  const [turns, setTurns] = useState<readonly TurnSummary[]>();
-  const wanted = useRef('');
-  const filter = JSON.stringify({ state, search });
-  const read = async (): Promise<void> => {
-    const reply = await readTurns({ state, search });
+  const [pages, setPages] = useState<readonly TurnsPage[]>();
+  const wanted = useRef(filter);
+  const readAt = useRef(0);
+  const isVisible = useTabVisible();
+  const read = async (before: readonly TurnsPage[]): Promise<void> => {
+    const older = before.at(-1)?.older ?? '';
+    if (older === '') readAt.current = performance.now();
+    const reply = await readTurns({ ...filter, ...daysOf(filter), older });
     // Ignores the answer to an earlier filter.
     if (wanted.current !== filter) return;
-    if (reply.ok) setTurns(reply.data);
+    if (reply.ok) setPages([...before, reply.data]);
     else fail(reply.status, reply.error);
   };
   useEffect(() => {
     wanted.current = filter;
-    const timer = setTimeout(() => void read(), TYPING_MS);
-    return () => clearTimeout(timer);
+    void read([]);
   }, [filter]);
-  useEffect(() => (turns === undefined ? undefined : void read()), [inbox.snapshot?.at]);
-  return turns;
+  const mayRefresh = isVisible && pages?.length === 1 && filter.text === '';
+  useEffect(() => {
+    if (!mayRefresh) return;
+    const wait = Math.max(0, readAt.current + LOOK_AGAIN_MS - performance.now());
+    const timer = setTimeout(() => void read([]), wait);
+    return () => clearTimeout(timer);
+  }, [inbox.pulse?.version, mayRefresh]);
+  return { pages, readOlder: () => void read(pages ?? []) };
+}
+
+/** Days of this machine's calendar as moments, both included. */
+function daysOf({ from, to }: TurnsFilter): Record<'from' | 'to', string> {
+  return { from: momentOf(from, 0), to: momentOf(to, 1) };
+}
+
+function momentOf(day: string, daysLater: number): string {
+  const [year, month, date] = day.split('-').map(Number);
+  if (year === undefined || month === undefined || date === undefined) return '';
+  const moment = new Date(year, month - 1, date + daysLater);
+  return Number.isNaN(moment.getTime()) ? '' : moment.toISOString();
 }

@@ -118,17 +118,38 @@ export function useNow(everyMs = 1_000): number {
   return now;
 }
 
-/** The current route. */
+/** What the lists showed when the person left them. */
+const left = { inbox: '', turns: '' };
+
+/** The current route, with what its list shows. */
 export function useRoute(): Route {
   const [route, setRoute] = useState<Route>(() => parseRoute(location.hash));
   useEffect(() => {
-    const take = (): void => setRoute(parseRoute(location.hash));
+    const take = (): void => {
+      const next = parseRoute(location.hash);
+      setRoute(next);
+      // The address always tells what the list shows.
+      if (hrefOf(next) !== placeOf(next)) history.replaceState(null, '', placeOf(next));
+    };
     addEventListener('hashchange', take);
     // The fragment may have changed since the first render.
     take();
     return () => removeEventListener('hashchange', take);
   }, []);
-  return route;
+  const query = 'query' in route ? route.query : undefined;
+  if (query !== undefined) left[route.at === 'turns' ? 'turns' : 'inbox'] = query;
+  return asLeft(route);
+}
+
+/** The route to a list shows what the list showed when the person left it. */
+function asLeft(route: Route): Route {
+  if (route.at === 'turns') return { query: left.turns, ...route };
+  return route.at === 'inbox' || route.at === 'call' ? { query: left.inbox, ...route } : route;
+}
+
+/** The fragment of a route, to a list as it was left. */
+export function placeOf(route: Route): string {
+  return hrefOf(asLeft(route));
 }
 
 interface Kept<T> {
@@ -165,7 +186,15 @@ export function useKept<T extends object>(
 
 /** Goes to a route. */
 export function goTo(route: Route): void {
-  location.hash = hrefOf(route);
+  location.hash = placeOf(route);
+}
+
+/** Shows something else in the list of this screen. Back does not lead through it. */
+export function showInList(route: Route, query: string): void {
+  if ('query' in route || route.at === 'inbox' || route.at === 'turns') {
+    left[route.at === 'turns' ? 'turns' : 'inbox'] = query;
+    location.replace(hrefOf({ ...route, query }));
+  }
 }
 
 /** A good notice disappears after this time; a bad one stays until it is closed. Milliseconds. */

@@ -44,6 +44,48 @@ export function Select({ id, label, value, options, choose }: SelectProps): JSX.
   );
 }
 
+interface SearchProps {
+  id: string;
+  label: string;
+  placeholder: string;
+  /** What is searched for now. */
+  value: string;
+  /** Called a moment after the last key. */
+  change: (value: string) => void;
+}
+
+/** The search starts this long after the last key. Milliseconds. */
+const TYPING_MS = 250;
+
+/** A field for words to search for. */
+export function SearchField({ id, label, placeholder, value, change }: SearchProps): JSX.Element {
+  const [text, setText] = useState(value);
+  const last = useRef(value);
+  useEffect(() => {
+    // Somebody else changed it: Clear, or Back.
+    if (value !== last.current) setText(value);
+    last.current = value;
+  }, [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => {
+      last.current = text;
+      change(text);
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <input
+      id={id}
+      type="search"
+      aria-label={label}
+      placeholder={placeholder}
+      value={text}
+      onInput={({ currentTarget }) => setText(currentTarget.value)}
+    />
+  );
+}
+
 /** A countdown to the deadline of a request; the title has its date. */
 export function Deadline({ of: deadline, now }: { of: string | null; now: number }): JSX.Element {
   const title = deadline === null ? 'It waits until a person decides' : `Expires ${dateTime(deadline)}`;

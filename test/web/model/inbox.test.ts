@@ -1,149 +1,83 @@
 import fc from 'fast-check';
-import type { InboxItem } from '../../../src/server/api';
 import {
-  applyFilter,
-  countBy,
   countLabel,
-  isCut,
+  filterOf,
+  filterQuery,
+  isFiltering,
   keyOf,
   moveTo,
-  neighbour,
   NO_FILTER,
+  offsetFor,
   rowWindow,
   scrollFor,
   titleOf,
 } from '../../../src/web/model/inbox';
+import type { InboxItem } from '../../../src/server/api';
 
-const NOW = Date.parse('2026-11-21T12:00:00Z');
-const at = (minutes: number): string => new Date(NOW + minutes * 60_000).toISOString();
-
-const item = (turn: string, extra: Partial<InboxItem> = {}): InboxItem => ({
-  ...{
-    turn,
-    callId: '1.1',
-    callKey: 'k',
-    kind: 'request',
-    tool: 'refund',
-    agent: 'support',
-    summary: '',
-    prompt: '',
-  },
-  ...{ since: at(-1), deadline: at(10) },
-  ...extra,
+const item = (turn: string, callKey = 'key'): InboxItem => ({
+  ...{ turn, callId: '1.1', callKey, kind: 'request', tool: 'pay', agent: 'payer', prompt: 'Pay.' },
+  ...{ summary: '1.1 pay', since: '2026-11-21T08:00:00.000Z', deadline: null },
 });
 
-const turns = (items: readonly InboxItem[]): string[] => items.map(({ turn }) => turn);
-
-it('puts the earliest deadline first, and what never expires last by age', () => {
-  const items = [
-    item('never, young', { deadline: null, since: at(-1) }),
-    item('late', { deadline: at(60) }),
-    item('never, old', { deadline: null, since: at(-9) }),
-    item('soon', { deadline: at(1) }),
-    item('same deadline, older', { deadline: at(1), since: at(-5) }),
-  ];
-  expect(turns(applyFilter(items, NO_FILTER, NOW))).toEqual([
-    'same deadline, older',
-    'soon',
-    'late',
-    'never, old',
-    'never, young',
-  ]);
-});
-
-describe('a filter', () => {
-  const items = [
-    item('a'),
-    item('b', { tool: 'mail', deadline: at(20) }),
-    item('c', { agent: 'ops', since: at(-30), deadline: at(30) }),
-  ];
+describe('a filter in the address', () => {
   it.each([
-    ['nothing', {}, ['a', 'b', 'c']],
-    ['a tool', { tool: 'mail' }, ['b']],
-    ['an agent', { agent: 'ops' }, ['c']],
-    ['an age', { olderThanMs: 30 * 60_000 }, ['c']],
-    ['an age that nothing has', { olderThanMs: 30 * 60_000 + 1 }, []],
-    ['all of them', { tool: 'refund', agent: 'ops', olderThanMs: 1 }, ['c']],
-    ['what is not there', { tool: 'toString' }, []],
-  ])('of %s', (_, filter, left) => {
-    expect(turns(applyFilter(items, { ...NO_FILTER, ...filter }, NOW))).toEqual(left);
+    ['', {}],
+    ['tool=pay', { tool: 'pay' }],
+    [
+      'text=15.00+EUR&agent=a%26b&doubt=1&sort=newest',
+      { text: '15.00 EUR', agent: 'a&b', doubt: '1', sort: 'newest' },
+    ],
+    ['olderThan=3600000', { olderThan: '3600000' }],
+  ])('%j is read and written', (query, part) => {
+    const filter = { ...NO_FILTER, ...part };
+    expect(filterOf(query)).toEqual(filter);
+    expect(filterOf(filterQuery(filter))).toEqual(filter);
   });
 
-  it('changes nothing of what it is given', () => {
-    const given = [item('b', { deadline: at(2) }), item('a', { deadline: at(1) })];
-    applyFilter(given, NO_FILTER, NOW);
-    expect(turns(given)).toEqual(['b', 'a']);
-  });
-});
-
-it('stays quick with thousands', () => {
-  const many = Array.from({ length: 10_000 }, (_, n) =>
-    item(String(n), { deadline: at((n * 7919) % 10_000) }),
+  it.each(['doubt=yes', 'olderThan=soon', 'sort=amount', 'limit=100000', '%', '=&&'])(
+    '%j has no effect, because the server would refuse it',
+    (query) => expect(filterOf(query)).toEqual(NO_FILTER),
   );
-  const sorted = applyFilter(many, NO_FILTER, NOW);
-  expect(sorted).toHaveLength(10_000);
-  expect(sorted[0]?.turn).toBe('0');
-});
 
-it('counts by tool, most first, then by name', () => {
-  const items = [
-    item('1', { tool: 'b' }),
-    item('2', { tool: 'a' }),
-    item('3', { tool: 'c' }),
-    item('4', { tool: 'c' }),
-  ];
-  expect(countBy(items, 'tool')).toEqual([
-    ['c', 2],
-    ['a', 1],
-    ['b', 1],
-  ]);
-});
-
-it('tells a call that is asked again from the one before', () => {
-  expect(keyOf(item('t'))).not.toBe(keyOf(item('t', { callKey: 'other' })));
+  it('leaves something out, or only sorts', () => {
+    expect(isFiltering(filterOf('text=a'))).toBe(true);
+    expect(isFiltering(filterOf('sort=newest'))).toBe(false);
+  });
 });
 
 it.each([
-  [0, 'Countersign'],
-  [1, '(1) Countersign'],
-  [3_000, '(3000) Countersign'],
-])('says %d in the title', (count, title) => {
-  expect(titleOf(count)).toBe(title);
+  [3, 3, '3'],
+  [100, 1_980, '100 of 1,980'],
+  [0, 12, '0 of 12'],
+  [10_000, 10_000, '10,000'],
+])('%d of %d are counted as %j', (matching, waiting, label) => {
+  expect(countLabel({ matching, waiting })).toBe(label);
 });
 
-describe('after one is done', () => {
-  const items = [item('a'), item('b'), item('c')];
-  it.each([
-    ['a', 'b'],
-    ['b', 'c'],
-    ['c', 'b'],
-  ])('%s leads to %s', (done, next) => {
-    expect(neighbour(items, keyOf(item(done)))?.turn).toBe(next);
-  });
+it('a call that is asked again is another item', () => {
+  expect(keyOf(item('t', 'a'))).not.toBe(keyOf(item('t', 'b')));
+});
 
-  it('the last of all leads nowhere', () => {
-    expect(neighbour([item('a')], keyOf(item('a')))).toBeUndefined();
-  });
+it('titles the tab with what waits', () => {
+  expect([titleOf(0), titleOf(3)]).toEqual(['Countersign', '(3) Countersign']);
 });
 
 it.each([
   [-1, 1, 3, 0],
-  [-1, -1, 3, 0],
+  [0, 1, 3, 1],
   [2, 1, 3, 2],
   [0, -1, 3, 0],
-  [1, 1, 3, 2],
   [0, 1, 0, -1],
-])('from %d by %d of %d is %d', (index, by, count, to) => {
+])('from %d by %d of %d leads to %d', (index, by, count, to) => {
   expect(moveTo(index, by, count)).toBe(to);
 });
 
-it.each([
-  [3, 3, false, '3'],
-  [500, 3_000, true, '500 of 3000'],
-  [0, 0, false, '0'],
-])('%d of %d', (listed, total, cut, words) => {
-  expect(isCut({ items: Array.from({ length: listed }, () => item('t')), total })).toBe(cut);
-  expect(countLabel(listed, total)).toBe(words);
+it.each([0, 1, 49, 50, 99, 100, 180, 5_000, 9_999])('rows around %d are read', (first) => {
+  const offset = offsetFor(first);
+  expect(offset % 50).toBe(0);
+  // What is above it, and the screens below it.
+  expect(offset).toBeLessThanOrEqual(Math.max(0, first - 50));
+  expect(offset + 200).toBeGreaterThan(first + 60);
 });
 
 const place = (extra: object = {}) => ({ count: 3_000, rowHeight: 80, scrollTop: 0, height: 800, ...extra });

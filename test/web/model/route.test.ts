@@ -1,7 +1,17 @@
-import { hrefOf, parseRoute, signInCode, type Route } from '../../../src/web/model/route';
+import {
+  hrefOf,
+  parametersOf,
+  parseRoute,
+  queryOf,
+  signInCode,
+  type Route,
+} from '../../../src/web/model/route';
 
 const ROUTES: [string, Route][] = [
   ['#/', { at: 'inbox' }],
+  ['#/?tool=pay&text=a%3Fb', { at: 'inbox', query: 'tool=pay&text=a%3Fb' }],
+  ['#/turns?state=waiting', { at: 'turns', query: 'state=waiting' }],
+  ['#/turns/t-1/calls/1.2?doubt=1', { at: 'call', turn: 't-1', callId: '1.2', query: 'doubt=1' }],
   ['#/turns', { at: 'turns' }],
   ['#/stats', { at: 'stats' }],
   ['#/decided', { at: 'decided' }],
@@ -43,4 +53,10 @@ it.each([
   ['', undefined],
 ])('the code of %j is %j', (fragment, code) => {
   expect(signInCode(fragment)).toBe(code);
+});
+
+it('writes and reads parameters, without those that are empty', () => {
+  const query = queryOf({ text: 'a & b=c', tool: '', agent: undefined });
+  expect(query).toBe('text=a+%26+b%3Dc');
+  expect(parametersOf(query, ['text', 'tool'])).toEqual({ text: 'a & b=c', tool: '' });
 });

@@ -10,6 +10,8 @@ import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { allowedBy, keyOfStart } from '../../../history/view';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { defined } from '../../../contract/defined';
+import { useInboxRows } from '../../inbox-rows';
+import { queryOf } from '../../model/route';
 import { dateTime, relative } from '../../../contract/text/times';
 import { describeProgress } from '../../../history/labels';
 import type { InDoubtOpened } from '../../../history/events';
@@ -72,7 +74,10 @@ function useCall(
       fail(reply.status, reply.error);
     });
   }, [turn, callId, fail]);
-  const item = inbox.snapshot?.items.find((one) => one.turn === turn && one.callId === callId);
+  // The server takes no longer text to search for; a call's id is at its end.
+  const query = queryOf({ text: `${turn}/${callId}`.slice(-200) });
+  const { page } = useInboxRows({ query, offset: 0, limit: 20 }, inbox, fail);
+  const item = page?.rows.find((one) => one.turn === turn && one.callId === callId);
   useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, inbox.connection === 'live']);
   const phase = state.details?.view.calls.find((call) => call.callId === callId)?.phase;
   const isPassing = phase !== undefined && PASSING.includes(phase);

@@ -1,0 +1,106 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { dateTime, relative } from '../../contract/text/times';
+import type { InboxItem } from '../../server/api';
+import type { InboxRows } from '../inbox-rows';
+import { keyOf, rowText, rowWindow, scrollFor } from '../model/inbox';
+import { hrefOf } from '../model/route';
+import { Text } from '../ui/text';
+import { Deadline } from '../ui/widgets';
+
+/** In pixels, as in the style sheet. */
+const ROW_HEIGHT = 84;
+
+interface ListProps {
+  rows: InboxRows;
+  /** The address of the list. */
+  query: string;
+  /** The index of the current row; -1 where there is none. */
+  current: number;
+  now: number;
+  /** Gets the first row in view, so that those around it can be read. */
+  look: (first: number) => void;
+}
+
+/** The rows that match; only visible ones are drawn. */
+export function InboxList({ rows: { page, offset }, query, current, now, look }: ListProps): JSX.Element {
+  const ref = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ scrollTop: 0, height: 800 });
+  const count = page?.matching ?? 0;
+  const place = { count, rowHeight: ROW_HEIGHT, ...view };
+  const measure = (): void => {
+    const { scrollTop, clientHeight } = ref.current ?? { scrollTop: 0, clientHeight: 800 };
+    setView({ scrollTop, height: clientHeight });
+  };
+  useEffect(() => {
+    measure();
+    addEventListener('resize', measure);
+    return () => removeEventListener('resize', measure);
+  }, []);
+  useEffect(() => {
+    const top = current < 0 ? undefined : scrollFor(current, place);
+    if (top !== undefined) ref.current?.scrollTo({ top });
+  }, [current]);
+  const { from, to, before, after } = rowWindow(place);
+  useEffect(() => look(from), [from]);
+  return (
+    <div class="rows" ref={ref} onScroll={measure}>
+      <ul style={{ paddingTop: `${before}px`, paddingBottom: `${after}px` }} aria-label="Waiting">
+        {Array.from({ length: to - from }, (_, at) => {
+          const index = from + at;
+          const item = page?.rows[index - offset];
+          const spot = { place: index + 1, count };
+          return item === undefined ? (
+            <li key={index} class="row" {...placed(spot)} />
+          ) : (
+            <Row key={keyOf(item)} {...{ item, query, now, isCurrent: index === current, ...spot }} />
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+interface PlaceProps {
+  place: number;
+  count: number;
+}
+
+function placed({ place, count }: PlaceProps) {
+  return { 'aria-setsize': count, 'aria-posinset': place };
+}
+
+interface RowProps extends PlaceProps {
+  item: InboxItem;
+  query: string;
+  now: number;
+  isCurrent: boolean;
+}
+
+function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
+  const { turn, callId } = item;
+  const isDoubt = item.kind === 'in_doubt';
+  return (
+    <li class={`row${isDoubt ? ' in-doubt' : ''}`} {...placed(place)}>
+      <a href={hrefOf({ at: 'call', turn, callId, query })} aria-current={isCurrent ? 'true' : undefined}>
+        <span class="row-head">
+          <code class="tool">
+            <Text of={item.tool} />
+          </code>
+          {isDoubt && <span class="chip ask">in doubt</span>}
+          {!isDoubt && <Deadline of={item.deadline} now={now} />}
+        </span>
+        <span class="row-summary">
+          <Text of={rowText(item)} />
+        </span>
+        <span class="row-foot">
+          <Text of={item.agent} /> ·{' '}
+          <time dateTime={item.since} title={dateTime(item.since)}>
+            {relative(item.since, now)}
+          </time>{' '}
+          · <Text of={item.prompt} kind="prose" />
+        </span>
+      </a>
+    </li>
+  );
+}
