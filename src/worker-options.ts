@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { DefaultLogger, type LogLevel, Runtime, type WorkerOptions } from '@temporalio/worker';
+import {
+  type BundlerPlugin,
+  DefaultLogger,
+  type LogLevel,
+  Runtime,
+  type WorkerOptions,
+  type WorkerPlugin,
+} from '@temporalio/worker';
 import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
@@ -202,10 +209,17 @@ async function bundleCode({ workflowBundle, worker: own = {} }: TurnWorkerSettin
   const { workflowsPath, interceptors } = own;
   const workflowInterceptorModules = interceptors?.workflowModules;
   if (workflowBundle !== undefined) return readBundle(workflowBundle);
-  const isPlain = workflowsPath === undefined && workflowInterceptorModules === undefined;
+  const plugins = (own.plugins ?? []).filter(changesBundles);
+  const isPlain =
+    workflowsPath === undefined && workflowInterceptorModules === undefined && plugins.length === 0;
   if (isPlain && (await isBuilt())) return readFile(BUILT, 'utf8');
   const { logger } = Runtime.instance();
-  return (await bundleWorkflows(defined({ workflowsPath, workflowInterceptorModules, logger }))).code;
+  const options = defined({ workflowsPath, workflowInterceptorModules, logger });
+  return (await bundleWorkflows({ ...options, plugins })).code;
+}
+
+function changesBundles(plugin: WorkerPlugin): plugin is WorkerPlugin & BundlerPlugin {
+  return 'configureBundler' in plugin;
 }
 
 async function isBuilt(): Promise<boolean> {

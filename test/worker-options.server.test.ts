@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { type BundleOptions, NativeConnection, Worker } from '@temporalio/worker';
 import { connect, type Countersign } from '../src/client';
 import { bundleWorkflows } from '../src/bundle-workflows';
 import { scriptedModel } from '../src/models/scripted';
@@ -144,6 +144,23 @@ describe('the options', () => {
       tuner: expect.anything(),
     });
   });
+
+  it('have a bundle that a plugin may change', async () => {
+    const native = await NativeConnection.connect({ address: testAddress() });
+    const given: (string | undefined)[] = [];
+    const plugin = {
+      name: 'mine',
+      configureBundler: (options: BundleOptions) => {
+        given.push(options.workflowsPath);
+        return { ...options, workflowsPath };
+      },
+    };
+    const settings = { config: makeConfig(), connection: native, worker: { plugins: [plugin] } };
+    const { workflowBundle } = await createWorkerOptions(settings);
+    await native.close();
+    expect(given).toEqual([expect.stringContaining('workflows')]);
+    expect(JSON.stringify(workflowBundle)).toContain('refundOrder');
+  }, 120_000);
 
   it.each<OwnWorkerOptions>([
     { maxConcurrentActivityTaskExecutions: 5 },
