@@ -30,6 +30,7 @@ const commands = {
   test: (args) => jest(...args),
   'test:unit': (args) => jest('--selectProjects', 'unit', ...args),
   check,
+  'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
   bench: (args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), at('bench', 'main.ts'), ...args),
 };

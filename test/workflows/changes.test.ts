@@ -1,4 +1,4 @@
-import { ChangeNotifier, DeadlineTimer } from '../../src/workflows/changes';
+import { ChangeNotifier, DeadlineTimer, timerMs } from '../../src/workflows/changes';
 import { Publisher } from '../../src/workflows/publish';
 import { type ApprovalContext, makeApprovals, markChanged } from '../../src/workflows/approvals/state';
 import { CancellationScope, condition } from '@temporalio/workflow';
@@ -123,6 +123,22 @@ describe('a deadline timer', () => {
     ['of a deadline in the past fires soon', [-5], ['start timer 1']],
   ])('%s', async (_, deadlines, commands) => {
     expect(await played(deadlines)).toEqual({ commands, fired: 0 });
+  });
+
+  it.each([
+    ['an hour', 3_600_000, 3_630_000],
+    ['a second', 1_000, 1_010],
+    ['no time', -5, 1],
+  ])('with %s left runs a little longer, each time another bit', async (_, left, most) => {
+    const drawn = new Set<number>();
+    const run = async (): Promise<void> => {
+      for (let round = 0; round < 50; round += 1) drawn.add(timerMs(Date.now() + left));
+      await condition(() => false);
+    };
+    await WorkflowUnderTest.start(run);
+    expect(Math.min(...drawn)).toBeGreaterThanOrEqual(Math.max(1, left));
+    expect(Math.max(...drawn)).toBeLessThanOrEqual(most);
+    expect(drawn.size > 1).toBe(left > 0);
   });
 
   it('says so when it fires', async () => {
