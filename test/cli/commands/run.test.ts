@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { addRun } from '../../../src/cli/commands/run';
 import { runCommand } from '../command';
 
@@ -7,11 +8,13 @@ const run = (...args: string[]) => runCommand(addRun, { start }, 'run', 'clerk',
 it.each<[name: string, args: string[], printed: string]>([
   ['its id', [], 't-1'],
   ['both ids as JSON', ['--json'], '{"turn":"t-1","runId":"r-1"}'],
-])('only starts a turn with --detach, and prints %s', async (_name, args, printed) => {
+])('only starts a turn of the system’s user with --detach, and prints %s', async (_name, args, printed) => {
   const found = await run('pay ann', '--detach', '--queue', 'other', ...args);
   expect(found).toEqual({
     printed: [printed],
-    asked: [['start', { agent: 'clerk', prompt: 'pay ann', taskQueue: 'other' }]],
+    asked: [
+      ['start', { agent: 'clerk', prompt: 'pay ann', taskQueue: 'other', requester: userInfo().username }],
+    ],
   });
 });
 

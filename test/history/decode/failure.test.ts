@@ -55,7 +55,7 @@ it.each<[string, Failure | null | undefined, object]>([
   [
     'a heartbeat that stayed away, after some with details',
     timeout(TimeoutType.TIMEOUT_TYPE_HEARTBEAT, { lastHeartbeatDetails: { payloads: [payload('half')] } }),
-    { message: 'late', kind: 'timeout', timeout: 'HEARTBEAT', beaten: true, details: [] },
+    { message: 'late', kind: 'timeout', timeout: 'HEARTBEAT', beaten: true, beat: 'half', details: [] },
   ],
   ['a timeout of a kind nobody knows', timeout(99), { message: 'late', kind: 'timeout', details: [] }],
   [
