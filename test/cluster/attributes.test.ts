@@ -65,11 +65,10 @@ it('two workers that start at once both register, and both work', async () => {
 
 it('registers only what is missing', async () => {
   const place = await connectNative({ address: testAddress(), namespace });
-  const [first = '', ...rest] = names;
+  const [first = ''] = names;
   await ensureAttributes(place);
   await connection.operatorService.removeSearchAttributes({ namespace, searchAttributes: [first] });
   expect(await missingAttributes({ connection, namespace })).toEqual([first]);
-  expect(rest).toHaveLength(4);
   await ensureAttributes(place);
   expect(await missingAttributes({ connection, namespace })).toEqual([]);
   await place.connection.close();
