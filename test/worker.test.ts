@@ -1,5 +1,5 @@
 import type { ConnectionLike } from '@temporalio/client';
-import { type StartingWorker, warnOfOtherWorkers } from '../src/other-workers';
+import { type StartingWorker, warnOfOtherWorkers } from '../src/worker';
 
 const OWN = '1@here#00000000';
 const starting: StartingWorker = { queue: 'orders', identity: OWN, isMain: true };
