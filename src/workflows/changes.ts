@@ -85,11 +85,12 @@ const MOST_SPREAD_MS = 30_000;
 /**
  * How long the timer of a deadline runs: up to a hundredth longer than the time that is left, and not the same in each turn, so
  * that requests of one minute do not all expire in one second. A decision after the deadline is refused whether the timer
- * has fired or not. `Math.random` is Temporal's in a workflow, and the same in each replay.
+ * has fired or not. How much longer comes from the end of the run's id, which is random.
  */
-export function timerMs(deadline: number): number {
+export function timerMs(deadline: number, runId: string): number {
   const left = Math.max(1, deadline - Date.now());
-  return left + Math.floor(Math.random() * Math.min(MOST_SPREAD_MS, left / 100));
+  const part = (Number.parseInt(runId.slice(-4), 16) || 0) / 0x10000;
+  return left + Math.floor(part * Math.min(MOST_SPREAD_MS, left / 100));
 }
 
 /** One timer for the earliest deadline of a step; it is replaced only when that deadline changes. */
@@ -114,7 +115,7 @@ export class DeadlineTimer {
   private start(at: number, summary: string): CancellationScope {
     const scope = new CancellationScope({ cancellable: true, parent: this.nonCancellable });
     scope
-      .run(() => sleep(timerMs(at), { summary }))
+      .run(() => sleep(timerMs(at, workflowInfo().runId), { summary }))
       .then(() => this.fired())
       .catch((error: unknown) => {
         if (!isCancellation(error)) throw error;
