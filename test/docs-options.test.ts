@@ -32,6 +32,8 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['execute of an executor', 'tools/executor', 'BatchOptions'],
   ['createGate', 'workflows/gate/request', 'GateOptions'],
   ['ask of a gate', 'workflows/gate/request', 'GateRequest'],
+  ['run of a gate', 'workflows/gate/run-request', 'GateRunRequest'],
+  ['gateTool', 'workflows/gate/tool', 'GateToolOptions'],
   ['startTestServer', 'testing', 'TestServerOptions'],
   ['startTestEnvironment', 'testing', 'TestEnvironmentOptions'],
   ['waitForRequest and waitForEnd', 'testing', 'WaitOptions'],

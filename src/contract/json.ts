@@ -11,6 +11,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value is a JSON object that everything of ours can take; see isSoundJson. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return isObject(value) && isSoundJson(value);
+}
+
 /** The value that a text says in JSON; undefined where it is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -68,6 +68,8 @@ export interface RequestOpened extends EventHeader {
   timeoutMs?: number;
   /** A workflow of its own asks, and runs the call itself: nobody here knows how often. Absent: no. */
   unowned?: true;
+  /** A gate in a workflow of its own runs the call: the activity is the user's, and has no journal. Absent: no. */
+  byGate?: true;
   /** ISO 8601, workflow time; null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */

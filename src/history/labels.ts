@@ -73,9 +73,13 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
 };
 
 /** What a second run of a call would do, and what keeps it from one, for the person who decides. */
-export function describeEffect({ effect, unowned }: { effect: Effect; unowned?: true }): string {
-  if (effect !== 'unsafe' || unowned !== true) return EFFECTS[effect];
-  return 'a second run would do harm; the workflow that asks runs it, and may start it more than once';
+export function describeEffect(of: { effect: Effect; unowned?: true; byGate?: true }): string {
+  const { effect, unowned, byGate } = of;
+  if (effect === 'unsafe' && unowned === true)
+    return 'a second run would do harm; the workflow that asks runs it, and may start it more than once';
+  if (effect === 'unsafe' && byGate === true)
+    return 'started at most once per decision, unless an operator resets its activity or workflow';
+  return EFFECTS[effect];
 }
 
 /** An activity that is not closed yet. Times are ISO 8601. */

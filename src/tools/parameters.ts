@@ -5,6 +5,7 @@ import { applyDefaults, checkSchema, schemaCheck } from '../contract/schema/sche
 import type { Issue, JsonSchema } from '../contract/tool';
 import type { Parameters, ParameterSpec, ParsedArguments } from './types';
 import { compilePattern } from '../contract/schema/pattern';
+import { withoutOwnPattern } from '../contract/schema/standard';
 import { DATA_KEYWORDS, findReference } from '../contract/schema/reference';
 import { errorMessage } from '../contract/errors';
 
@@ -64,18 +65,11 @@ function toPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
+/** zod itself checks the patterns that are left out, in the worker. */
 function schemaOfZod(schema: z.ZodObject): JsonSchema {
   const json: unknown = JSON.parse(JSON.stringify(toJsonSchema(schema)), withoutOwnPattern);
   const { $schema: _dialect, ...rest } = z.record(z.string(), z.json()).parse(json);
   return rest;
-}
-
-/** The patterns of some of zod's formats look around; zod itself still checks them in the worker. */
-function withoutOwnPattern(_: string, node: unknown): unknown {
-  if (!isObject(node) || typeof node['format'] !== 'string' || typeof node['pattern'] !== 'string')
-    return node;
-  const { pattern, ...rest } = node;
-  return isUsablePattern(pattern) ? node : rest;
 }
 
 function toJsonSchema(schema: z.ZodObject) {
@@ -192,16 +186,6 @@ function assertPattern(pattern: string): void {
       `the pattern ${pattern} is not one that can be matched in linear time (no look-around, no back-references, few repetitions): ${errorMessage(error)}`,
       { cause: error },
     );
-  }
-}
-
-/** Whether a pattern can be matched in linear time. */
-function isUsablePattern(pattern: string): boolean {
-  try {
-    compilePattern(pattern);
-    return true;
-  } catch {
-    return false;
   }
 }
 

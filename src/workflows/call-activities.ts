@@ -124,7 +124,7 @@ function localOptions(state: CallState): LocalActivityOptions {
 }
 
 /** We never retry an unsafe call: a lost attempt may have taken effect. */
-function retryOf({ call: { settings } }: CallState): NonNullable<ActivityOptions['retry']> {
+export function retryOf({ call: { settings } }: CallState): NonNullable<ActivityOptions['retry']> {
   return settings.effect === 'unsafe' ? { maximumAttempts: 1 } : toRetryPolicy(settings.retry);
 }
 

@@ -21,9 +21,7 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
   setHandler(messages.outcomeSignal, (message) =>
     queue.add({ weight: messages.weightOf(message), judge: () => applyLateOutcome(turn, message) }),
   );
-  setHandler(messages.abandonSignal, (message) =>
-    queue.add({ weight: messages.weightOf(message), judge: () => abandon(turn, message) }),
-  );
+  setAbandonHandler(turn, queue);
   setHandler(messages.toolsQuery, () => changedTools(turn), {
     description: 'Requests whose tool has changed since, as far as this worker knows',
   });
@@ -67,7 +65,7 @@ export const DECISIONS: VerdictMessage<Decision> = {
 };
 
 /** What a person says to a call in doubt. */
-const RESOLUTIONS: VerdictMessage<Resolution> = {
+export const RESOLUTIONS: VerdictMessage<Resolution> = {
   update: messages.resolveUpdate,
   signal: messages.resolutionSignal,
   bounds: messages.RESOLUTION_BOUNDS,
@@ -130,11 +128,18 @@ function applyLateOutcome(turn: Turn, message: RawValue): void {
   if (parsed.ok && report(turn.approvals, parsed.value)) markChanged(turn);
 }
 
+/** Takes the signal that ends a cancelled workflow although calls of it are in doubt. */
+export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue): void {
+  setHandler(messages.abandonSignal, (message) =>
+    queue.add({ weight: messages.weightOf(message), judge: () => abandon(context, message) }),
+  );
+}
+
 /** A message that cannot be read still abandons the turn, without a reason: its sender may signal, and wants the end. */
-function abandon(turn: Turn, message: RawValue): void {
+function abandon(context: ApprovalContext, message: RawValue): void {
   const read = messages.readMessage(message, messages.ABANDONMENT_BOUNDS);
-  turn.approvals.abandoned = parseAbandonment(read.ok ? read.value : undefined);
-  markChanged(turn);
+  context.approvals.abandoned = parseAbandonment(read.ok ? read.value : undefined);
+  markChanged(context);
 }
 
 /** Checks again in the handler: another message of the same task may have won since the validator ran. */

@@ -103,7 +103,8 @@ export function settlementOf(state: CallState, error: unknown, now: number): Exc
 /** The server's reason where it cancels an activity that no worker has started. */
 const NOT_STARTED = 'ACTIVITY_ID_NOT_STARTED';
 
-function lostActivity(cause: unknown, cancelled: boolean): LostActivity {
+/** How an activity ended that gave no outcome. */
+export function lostActivity(cause: unknown, cancelled: boolean): LostActivity {
   return {
     cancelled,
     untaken: cause instanceof CancelledFailure && cause.details[0] === NOT_STARTED,

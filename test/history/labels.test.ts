@@ -2,6 +2,7 @@ import { makeFailure, makeSuccess } from '../../src/contract/result';
 import {
   counted,
   describeActivity,
+  describeEffect,
   describeOutcome,
   describePhase,
   describeState,
@@ -10,6 +11,20 @@ import {
   spreadText,
   type OpenActivity,
 } from '../../src/history/labels';
+
+test.each([
+  ['a turn', {}, 'started at most once per decision'],
+  ['a workflow of its own', { unowned: true }, /^a second run would do harm; .*may start it more than once$/],
+  [
+    'a gate',
+    { byGate: true },
+    'started at most once per decision, unless an operator resets its activity or workflow',
+  ],
+] as const)('an unsafe call that %s runs promises what holds', (_, by, text) => {
+  const matcher = typeof text === 'string' ? text : expect.stringMatching(text);
+  expect(describeEffect({ effect: 'unsafe', ...by })).toEqual(matcher);
+  expect(describeEffect({ effect: 'idempotent', ...by })).toBe('a second run changes nothing more');
+});
 
 test.each([
   ['done', undefined, 'done', 'good'],

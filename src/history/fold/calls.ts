@@ -12,7 +12,14 @@ import { defined } from '../../contract/defined';
 import type { CallStarted, EventHeader, TurnEvent } from '../events';
 import { readCallOutput } from '../../contract/payloads';
 import { is } from './guards';
-import { failureResult, lostActivity, settleFailure } from './results';
+import {
+  failureResult,
+  gateActivity,
+  lostActivity,
+  returnedResult,
+  settleFailure,
+  settleOwnFailure,
+} from './results';
 import { decidedBySignal } from './messages';
 import {
   type ActivityFold,
@@ -32,8 +39,10 @@ export function callScheduled(
   event: EventOf<'activity_scheduled'>,
   at: Started,
 ): TurnEvent[] {
-  const input = is.callInput(event.input) ? event.input : undefined;
   const held = ensureCall(state, at.callId, event.activityType);
+  // The user's own activity gets the arguments, which may look like anything.
+  const isOurs = gateActivity(held) === undefined;
+  const input = isOurs && is.callInput(event.input) ? event.input : undefined;
   const decisionId = input?.decision?.decisionId;
   const decided = decisionId === undefined ? [] : decidedBySignal(state, event, { held, decisionId });
   held.phase = 'running';
@@ -96,6 +105,10 @@ export function callCompleted(
   event: EventOf<'activity_completed'>,
   activity: ActivityFold,
 ): TurnEvent[] {
+  if (gateActivity(held) !== undefined) {
+    const result = returnedResult(held, event.result, event.at);
+    return endCall(event, held, { result, ...factsOf(activity, event.at), origin: 'handler' });
+  }
   const output = readCallOutput(event.result, held.call.callId);
   if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt);
   if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output.askAgain);
@@ -137,7 +150,11 @@ export function judgeFailures(state: FoldState, event: EventOf<'task_started'>):
 function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): TurnEvent[] {
   const openMs = Date.parse(by.at) - activity.scheduledIn;
   const times = { openMs, ...timesOf(held) };
-  const settled = settleFailure(event.failure, { unsafe: effectOf(held) === 'unsafe', times });
+  const effect = effectOf(held);
+  const settled =
+    gateActivity(held) === undefined
+      ? settleFailure(event.failure, { unsafe: effect === 'unsafe', times })
+      : settleOwnFailure(event.failure, { effect, times });
   if ('doubt' in settled) return lose(by, held, settled.doubt);
   const result = 'result' in settled ? settled.result : failureResult(held, settled.failure, event.at);
   const origin = 'result' in settled ? 'handler' : 'failure';

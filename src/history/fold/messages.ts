@@ -21,6 +21,7 @@ import type {
   TurnEvent,
 } from '../events';
 import { is } from './guards';
+import { endResolved } from './results';
 import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
 import { isObject } from '../../contract/json';
 import { partReader } from '../../contract/schema/message';
@@ -247,9 +248,13 @@ function applyJudged(state: FoldState, event: DecisionMade | Resolved): TurnEven
     if (state.acceptedIds.has(event.decisionId)) return [];
     state.acceptedIds.add(event.decisionId);
   }
-  if (event.type === 'decision') applyDecision(state, event);
-  else applyResolution(state, event);
-  return [event];
+  if (event.type === 'decision') {
+    applyDecision(state, event);
+    return [event];
+  }
+  applyResolution(state, event);
+  const isTaken = event.judgement.accepted === true;
+  return isTaken ? [event, ...endResolved(event, state.calls.get(event.callId))] : [event];
 }
 
 function applyDecision(state: FoldState, event: DecisionMade): void {

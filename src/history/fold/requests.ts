@@ -109,6 +109,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
         schema: held.schema,
         timeoutMs: unowned === undefined ? timeoutMs : undefined,
         unowned,
+        byGate: gate?.activity === undefined ? undefined : (true as const),
         note: held.note ?? item?.note,
         edit: held.edit,
       }),

@@ -1,5 +1,9 @@
 import { type InDoubt, isValidCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
+import { LIMITS } from '../../contract/limits';
+import { contentOf, type FailureText, settleOwn } from '../../contract/own-activity';
+import type { Effect } from '../../contract/tool';
+import { cutContent } from '../../contract/transcript';
 import { doubt, lost, type LostActivity, type OpenTimes, unstarted } from '../../contract/call-messages';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../../contract/result';
 import { FAILURES } from '../../contract/names';
@@ -39,8 +43,40 @@ export type Settled = { result: ToolResult } | { failure: ToolFailure } | { doub
 
 /** What a failure says of its activity. */
 export function lostActivity(failure: DecodedFailure): LostActivity {
-  const { beaten = false, untaken = false, ...root } = rootOf(failure);
-  return { ...root, beaten, untaken, cancelled: root.kind === 'canceled' };
+  return lostBy(rootOf(failure));
+}
+
+function lostBy(failure: DecodedFailure): LostActivity {
+  const { beaten = false, untaken = false, ...rest } = failure;
+  return { ...rest, beaten, untaken, cancelled: rest.kind === 'canceled' };
+}
+
+/** As a gate does for an activity of the user: the code is not ours, so what it throws is read as it stands. */
+export function settleOwnFailure(failure: DecodedFailure, of: { effect: Effect; times: OpenTimes }): Settled {
+  const settled = settleOwn({ ...of, activity: lostBy(failure), causes: causesOf(failure) });
+  return 'doubt' in settled ? { doubt: { message: settled.doubt } } : { failure: settled.failure };
+}
+
+function causesOf({ type, message, cause }: DecodedFailure): FailureText[] {
+  return [{ type, message }, ...(cause === undefined ? [] : causesOf(cause))];
+}
+
+/** The success of a call whose activity is the user's: what it returned, as text. */
+export function returnedResult(held: CallFold, value: unknown, at: string): ToolResult {
+  const { content, contentType } = contentOf(value);
+  const output = { content: cutContent(content, LIMITS.outputBytes), contentType };
+  return makeSuccess(resultHead(held), output, factsOf(held, at));
+}
+
+/** The activity of the user by which a gate runs a call; undefined where none does. */
+export function gateActivity({ call }: CallFold): string | undefined {
+  return isValidCall(call) ? call.settings.gate?.activity : undefined;
+}
+
+/** Ends a call that a person has resolved, in a workflow that runs it by a gate: no `think` follows that would end it. */
+export function endResolved(head: EventHeader, held: CallFold | undefined): CallEnded[] {
+  if (held?.closing === undefined || gateActivity(held) === undefined) return [];
+  return end(head, held, resultOfClosing(held, held.closing, head.at));
 }
 
 /** As the workflow does: some failures prove that the call never started, others leave an unsafe call in doubt. */

@@ -23,7 +23,7 @@ export function judgeResolution(approvals: Approvals, message: unknown): Judged<
   const { message: resolution, contentDigest } = read;
   const state = approvals.calls.get(resolution.callId);
   if (state?.phase !== 'in_doubt') return refusal(notInDoubt(approvals, resolution, state));
-  const refused = checkMessage(resolution, state) ?? checkCancelled(approvals, resolution);
+  const refused = checkMessage(resolution, state) ?? checkCancelled(approvals, resolution, state);
   return refused === undefined
     ? { kind: 'take', message: resolution, state, contentDigest }
     : refusal(refused);
@@ -41,8 +41,8 @@ function notInDoubt(approvals: Approvals, resolution: Resolution, state: CallSta
   );
 }
 
-function checkCancelled({ cancelled }: Approvals, resolution: Resolution): Refused | undefined {
-  if (!cancelled || resolution.resolution !== 'run-again') return undefined;
+function checkCancelled(approvals: Approvals, resolution: Resolution, state: CallState): Refused | undefined {
+  if (!isCancelled(approvals, state) || resolution.resolution !== 'run-again') return undefined;
   return refuse('cancelled', 'the turn was cancelled; a call of it cannot run again', resolution);
 }
 
@@ -112,12 +112,17 @@ export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
   return settleDoubt(approvals, state, outcome.result);
 }
 
-/** Ends calls in doubt as unresolved, in a turn that was both cancelled and abandoned. Until then a person can resolve them. */
+/** Whether a call was cancelled, with its turn or by itself. */
+export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: CallState): boolean {
+  return cancelled || state.cancelled === true;
+}
+
+/** Ends calls in doubt as unresolved where they were both cancelled and abandoned. Until then a person can resolve them. */
 export function sweepAbandoned(approvals: Approvals, now: number): void {
-  const { abandoned, cancelled } = approvals;
-  if (!cancelled || abandoned === undefined) return;
+  const { abandoned } = approvals;
+  if (abandoned === undefined) return;
   for (const state of approvals.calls.values()) {
-    if (state.phase !== 'in_doubt') continue;
+    if (state.phase !== 'in_doubt' || !isCancelled(approvals, state)) continue;
     closeCall(approvals, state, { cause: 'abandoned', result: failureOf(state, unresolved(abandoned), now) });
   }
 }

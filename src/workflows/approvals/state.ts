@@ -74,6 +74,8 @@ export interface CallState {
   contentDigest?: string;
   /** Digest of the edited arguments that a new preview is being made for. */
   replanningFor?: string;
+  /** Its own scope was cancelled, in a workflow that runs it by a gate. A turn cancels all its calls at once. */
+  cancelled?: true;
   /** Why it is asked about once more: the last edit could not be previewed, or the decision did not hold. */
   note?: string;
 }

@@ -1,76 +1,119 @@
 import {
   CancellationScope,
-  condition,
   getCurrentDetails,
   isCancellation,
   upsertMemo,
   upsertSearchAttributes,
-  uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { defined } from '../../contract/defined';
-import type { JsonObject } from '../../contract/json';
-import { callKey, gateMemoKey, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
-import { expire, handOver, register, reopen, withdraw } from '../approvals/transitions';
-import {
-  type ApprovalContext,
-  type Approvals,
-  type CallState,
-  carriedDecisions,
-  makeApprovals,
-  markChanged,
-} from '../approvals/state';
-import { DECISIONS, setVerdictHandlers } from '../handlers';
+import { MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
+import { handOver, withdraw } from '../approvals/transitions';
+import { type ApprovalContext, carriedDecisions, makeApprovals } from '../approvals/state';
+import { DECISIONS, RESOLUTIONS, setAbandonHandler, setVerdictHandlers } from '../handlers';
 import { MessageQueue } from '../message-queue';
 import {
   type CarriedGate,
-  fitsLike,
-  type Gate,
   type GateDecision,
   gateFailure,
   type GateOptions,
   type GateRequest,
-  toCall,
-  toEditedCall,
+  toPlain,
 } from './request';
 import { LIMITS } from '../../contract/limits';
 import { ChangeNotifier } from '../changes';
 import { Publisher } from '../publish';
 import { currentDetails } from '../summary';
+import { allowedBy, close, decided, forbiddenBy, type GateState, open } from './asked';
+import { askAndRun } from './run';
+import type { GateOutcome, GateRunRequest } from './run-request';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 
 // Temporal gives each workflow modules of its own, so this is one flag a workflow.
 let isOpen = false;
 
+/** Activities by name, where their types are not given. */
+export interface AnyActivities {
+  [name: string]: (args: object, key: string) => unknown;
+}
+
+/** What an activity takes first. */
+type ArgumentsOf<F> = F extends (args: infer A extends object, ...rest: never[]) => unknown ? A : never;
+
+/** What an activity returns. */
+type ResultOf<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
+
+/** Asks people on behalf of a workflow. */
+export interface Gate<T extends object = AnyActivities> {
+  /**
+   * Opens a request and waits for its decision, for days if need be. Any number may wait at once.
+   * In a scope that is cancelled the request is withdrawn and the wait throws Temporal's CancelledFailure.
+   *
+   * @throws ApplicationFailure `countersign.gate`, not retryable: arguments that do not fit the schema, a request over
+   * 16 KiB (too large to review), a call id that was used before, or a wrong time.
+   */
+  ask<A extends object>(request: GateRequest<A>): Promise<GateDecision<A>>;
+  /**
+   * Asks as `ask` does, and runs what is allowed as an activity, which gets the arguments and an idempotency key. An unsafe
+   * call gets one attempt. Where that is lost, the call is in doubt: it stands in the inbox until a person says that it
+   * happened, that it did not, or that it shall run again. Never throws because the activity failed.
+   *
+   * In a scope that is cancelled, a call that has not started never does, and the wait throws Temporal's
+   * CancelledFailure. A call that runs is cancelled and waited for; one in doubt is waited for too.
+   *
+   * @throws ApplicationFailure `countersign.gate`, as `ask` does.
+   * @example
+   * const gate = createGate<Activities>({ about: `refund of ${order}` });
+   * const paid = await gate.run('refund', { tool: 'refund_order', arguments: { order, cents }, schema, timeout: '30s' });
+   * return paid.outcome === 'done' ? paid.result : paid.message;
+   */
+  run<N extends keyof T & string, A extends ArgumentsOf<T[N]>>(
+    activity: N,
+    request: GateRunRequest<A>,
+  ): Promise<GateOutcome<A, ResultOf<T[N]>>>;
+  /** What to give to the next run's `createGate` when the workflow continues as new; only with nothing open. */
+  carry(): CarriedGate;
+}
+
 /**
- * Lets people decide on calls of this workflow: it handles update `decide` and signal `approval`, which the inbox,
- * `countersign approve` and Temporal's own command line send. Call it once, at the beginning. The namespace needs
- * Countersign's search attributes: any `countersign worker` registers them.
+ * Lets people decide on calls of this workflow, and resolve those in doubt: it handles the updates `decide` and `resolve`
+ * and the signals `approval`, `resolution` and `abandon`, which the inbox, the command line and Temporal's own send. Call
+ * it once, at the beginning; with the type of your activities where it runs them. The namespace needs Countersign's search
+ * attributes: any `countersign worker` registers them.
  *
  * @example
  * const gate = createGate({ about: `refund of ${order}` });
  * const decision = await gate.ask({ tool: 'refund_order', arguments: { order, amount }, schema });
  * if (decision.allowed) await refund(decision.arguments, decision.callKey);
  */
-export function createGate(options: GateOptions = {}): Gate {
+export function createGate<T extends object = AnyActivities>(options: GateOptions = {}): Gate<T> {
   if (isOpen) throw gateFailure('a workflow has one gate; ask it as often as you like');
   isOpen = true;
   const gate = makeGate(options.carried);
-  setVerdictHandlers(gate, new MessageQueue(), DECISIONS);
+  const queue = new MessageQueue();
+  setVerdictHandlers(gate, queue, DECISIONS);
+  setVerdictHandlers(gate, queue, RESOLUTIONS);
+  setAbandonHandler(gate, queue);
   upsertSearchAttributes([{ key: AGENT, value: workflowInfo().workflowType }]);
   if (options.about !== undefined)
     upsertMemo({ [MEMO.prompt]: options.about.slice(0, LIMITS.promptCharacters) });
   void CancellationScope.nonCancellable(() => gate.changes.run());
-  return { ask: (request) => ask(gate, request), carry: () => carry(gate) };
+  return {
+    ask: (request) => ask(gate, request),
+    run: (activity, request) => askAndRun(gate, activity, request),
+    carry: () => carry(gate),
+  };
 }
 
-async function ask<A extends JsonObject>(gate: GateState, request: GateRequest<A>): Promise<GateDecision<A>> {
+async function ask<A extends object>(gate: GateState, given: GateRequest<A>): Promise<GateDecision<A>> {
+  const request = toPlain(given);
   const state = open(gate, request);
   try {
     await decided(gate, state, request);
-    return decisionOf(gate.approvals, state, request);
+    // An allowed call is handed over: its decision is spent.
+    if (state.phase === 'done') return forbiddenBy(state);
+    return allowedBy(handOver(gate.approvals, state), state, request);
   } catch (error) {
     if (isCancellation(error)) withdraw(gate.approvals, state, Date.now());
     throw error;
@@ -79,64 +122,9 @@ async function ask<A extends JsonObject>(gate: GateState, request: GateRequest<A
   }
 }
 
-/** Writes the whole request into the memo, so that history keeps it, before it is listed as open. */
-function open<A extends JsonObject>(gate: GateState, request: GateRequest<A>): CallState {
-  const { approvals } = gate;
-  const callId = request.callId ?? `1.${gate.asked + 1}`;
-  const call = toCall(request, callId);
-  if (approvals.calls.has(callId) || approvals.closed.has(callId)) {
-    throw gateFailure(`call id ${callId} was used before in this workflow`);
-  }
-  gate.asked += 1;
-  if (approvals.calls.size === 0) gate.stepKey = uuid4();
-  if (request.schema !== undefined) approvals.schemas.set(call.toolDigest, request.schema);
-  const state = register(approvals, call, { callKey: callKey(gate.stepKey, callId), now: Date.now() });
-  upsertMemo({ [gateMemoKey(callId)]: call });
-  markChanged(gate);
-  return state;
-}
-
-async function decided<A extends JsonObject>(
-  gate: GateState,
-  state: CallState,
-  request: GateRequest<A>,
-): Promise<void> {
-  const isDecided = (): boolean => state.phase !== 'request';
-  while (!isDecided()) {
-    const { deadline } = state;
-    if (deadline === null) await condition(isDecided);
-    else await condition(isDecided, Math.max(1, deadline - Date.now()));
-    expire(gate.approvals, Date.now());
-    if (state.phase === 'replanning') askAgain(gate, state, request);
-  }
-}
-
-/** Publishes the verdict on the edit before the new revision, so that history shows them in this order. */
-function askAgain<A extends JsonObject>(gate: GateState, state: CallState, request: GateRequest<A>): void {
-  gate.changes.publish();
-  reopen(state, toEditedCall(request, state), Date.now());
-  upsertMemo({ [gateMemoKey(state.call.callId)]: state.call });
-  markChanged(gate);
-}
-
-/** Publishes at once: the workflow may end in this task, and its history must not end with an open request. */
-function close(gate: GateState, { call }: CallState): void {
-  gate.approvals.calls.delete(call.callId);
-  markChanged(gate);
-  gate.changes.publish();
-  upsertMemo({ [gateMemoKey(call.callId)]: null });
-}
-
 function carry(gate: GateState): ReturnType<Gate['carry']> {
   if (gate.approvals.calls.size === 0) return carryGate(gate);
   throw gateFailure('requests are open; a workflow continues as new when they are decided');
-}
-
-/** A gate, with what its callers do not see. */
-interface GateState extends ApprovalContext {
-  /** How many requests there were. */
-  asked: number;
-  readonly changes: ChangeNotifier;
 }
 
 /** A gate with nothing open, or as the run before left it. */
@@ -170,32 +158,4 @@ function keepOwn(): ConstructorParameters<typeof Publisher>[1] {
     own = undefined;
     return details;
   };
-}
-
-/** What `ask` returns. An allowed call is handed over: its decision is spent. */
-function decisionOf<A extends JsonObject>(
-  approvals: Approvals,
-  state: CallState,
-  request: GateRequest<A>,
-): GateDecision<A> {
-  const head = { callId: state.call.callId, callKey: state.callKey };
-  if (state.phase === 'done') return { ...head, ...forbidden(state) };
-  const { decision, decisionId, approver, reason } = handOver(approvals, state);
-  const decided = { decision, decisionId, approver, ...defined({ reason }) };
-  return { ...head, ...decided, allowed: true, arguments: effectiveOf(state, request) };
-}
-
-function forbidden({ result, standing }: CallState) {
-  return {
-    allowed: false as const,
-    decision: result?.error?.code === 'denied' ? ('denied' as const) : ('expired' as const),
-    message: result?.error?.message ?? '',
-    ...defined({ approver: standing?.approver }),
-  };
-}
-
-function effectiveOf<A extends JsonObject>(state: CallState, request: GateRequest<A>): A {
-  if (state.edit === undefined) return request.arguments;
-  if (fitsLike(request, state.effective)) return state.effective;
-  throw gateFailure(`the changed arguments of ${request.tool} do not fit`);
 }

@@ -6,9 +6,12 @@
  */
 export { agentTurn } from '../agent-turn';
 export { createGate } from './gate';
+export type { AnyActivities, Gate } from './gate';
+export { gateTool } from './tool';
+export type { GateTool, GateToolOptions } from './tool';
+export type { GateOutcome, GateRunRequest } from './run-request';
 export type {
   CarriedGate,
-  Gate,
   GateAllowed,
   GateDecision,
   GateForbidden,

@@ -2,15 +2,16 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { msToNumber } from '@temporalio/common/lib/time';
 import type { Duration } from '@temporalio/common';
 import { defined } from '../../contract/defined';
-import type { PreparedCall, ValidCall } from '../../contract/call';
+import type { CallSettings, PreparedCall, ValidCall } from '../../contract/call';
 import { digestJson } from '../../contract/digest';
 import { errorMessage } from '../../contract/errors';
-import { isSoundJson, type JsonObject } from '../../contract/json';
+import { isJsonObject, type JsonObject } from '../../contract/json';
 import { LIMITS, TIMES } from '../../contract/limits';
 import { makeFailure } from '../../contract/result';
 import { FAILURES, RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { type Preview, previewDigests } from '../../contract/plan';
 import { checkSchema } from '../../contract/schema/schema';
+import { isFromLibrary, schemaOfLibrary, type StandardJsonSchema } from '../../contract/schema/standard';
 import { utf8Bytes } from '../../contract/transcript';
 import { describeIssues } from '../../contract/read-json';
 import type { CallState, SpentId } from '../approvals/state';
@@ -31,13 +32,16 @@ export interface CarriedGate {
 }
 
 /** One call that a person is asked about. */
-export interface GateRequest<A extends JsonObject = JsonObject> {
+export interface GateRequest<A extends object = JsonObject> {
   /** What it would do, in snake_case, such as `refund_order`. Shown, and searchable: never a secret. */
   tool: string;
   /** What it would do it with. */
   arguments: A;
-  /** JSON Schema (2020-12) of the arguments. Without one a person may approve and deny, but not change them. */
-  schema?: JsonSchema;
+  /**
+   * Schema of the arguments: a `z.object` of zod 4.2 or later, or JSON Schema (2020-12). Without one a person may approve
+   * and deny, but not change them. zod's refinements are not checked: only its JSON Schema is.
+   */
+  schema?: JsonSchema | StandardJsonSchema<A>;
   /**
    * What the approver sees beside the arguments: a text, or a function that makes it from them. When a person changes the
    * arguments, they are asked about again, with a new preview from the function, or without one where it was a text.
@@ -46,7 +50,7 @@ export interface GateRequest<A extends JsonObject = JsonObject> {
   preview?: string | ((args: A) => string);
   /** Why a person is asked. */
   reason?: string;
-  /** Shown to the approver: what a second run would do. @default 'unsafe' */
+  /** What a second run would do. The approver sees it, and `run` goes by it. @default 'unsafe' */
   effect?: Effect;
   /** How long the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
   expiresIn?: Duration | 'never';
@@ -57,10 +61,10 @@ export interface GateRequest<A extends JsonObject = JsonObject> {
 }
 
 /** What a person decided, or that nobody decided in time. Run the call only where `allowed`, and only with these arguments. */
-export type GateDecision<A extends JsonObject = JsonObject> = GateAllowed<A> | GateForbidden;
+export type GateDecision<A extends object = JsonObject> = GateAllowed<A> | GateForbidden;
 
 /** Go ahead, once, with these arguments. */
-export interface GateAllowed<A extends JsonObject = JsonObject> {
+export interface GateAllowed<A extends object = JsonObject> {
   allowed: true;
   decision: 'approved' | 'modified';
   callId: string;
@@ -72,6 +76,8 @@ export interface GateAllowed<A extends JsonObject = JsonObject> {
   /** The approver's name, as claimed. */
   approver: string;
   reason?: string;
+  /** What the person changed or said, for a model to read: each changed argument, who changed it, and why. Absent: nothing. */
+  note?: string;
 }
 
 /** Nothing may run. */
@@ -86,31 +92,42 @@ export interface GateForbidden {
   message: string;
 }
 
-/** Asks people on behalf of a workflow. */
-export interface Gate {
-  /**
-   * Opens a request and waits for its decision, for days if need be. Any number may wait at once.
-   * In a scope that is cancelled the request is withdrawn and the wait throws Temporal's CancelledFailure.
-   *
-   * @throws ApplicationFailure `countersign.gate`, not retryable: arguments that do not fit the schema, a request over
-   * 16 KiB (too large to review), a call id that was used before, or a wrong time.
-   */
-  ask<A extends JsonObject>(request: GateRequest<A>): Promise<GateDecision<A>>;
-  /** What to give to the next run's `createGate` when the workflow continues as new; only with nothing open. */
-  carry(): CarriedGate;
-}
+/** A request whose schema is JSON Schema. */
+export type PlainRequest<A extends object = JsonObject> = Omit<GateRequest<A>, 'schema'> & {
+  schema?: JsonSchema;
+};
 
 const CALL_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/**
+ * The request with its schema as JSON Schema.
+ *
+ * @throws ApplicationFailure `countersign.gate`, not retryable, where the schema has no such form.
+ */
+export function toPlain<A extends object>(request: GateRequest<A>): PlainRequest<A> {
+  const { schema, ...rest } = request;
+  if (schema === undefined) return rest;
+  if (!isFromLibrary(schema)) return { ...rest, schema };
+  try {
+    return { ...rest, schema: schemaOfLibrary(schema) };
+  } catch (error) {
+    throw gateFailure(`the arguments of ${request.tool}: ${errorMessage(error)}`);
+  }
+}
 
 /**
  * The call of a request, in the form that approvals use.
  *
  * @throws ApplicationFailure `countersign.gate`, not retryable, where the request is wrong.
  */
-export function toCall<A extends JsonObject>(request: GateRequest<A>, callId: string): ValidCall {
-  const { tool, arguments: args, reason } = request;
+export function toCall<A extends object>(
+  request: PlainRequest<A>,
+  callId: string,
+  settings = settingsOf(request),
+): ValidCall {
+  const { tool, reason } = request;
   checkNames(tool, callId);
-  checkArguments(request);
+  const args = argumentsOf(request);
   const preview = previewOf(request);
   const call: ValidCall = {
     kind: 'ask',
@@ -120,7 +137,7 @@ export function toCall<A extends JsonObject>(request: GateRequest<A>, callId: st
     arguments: args,
     argsDigest: digestJson(args),
     toolDigest: digestJson([tool, request.schema ?? null]),
-    settings: settingsOf(request),
+    settings,
     ...(preview === undefined ? {} : { preview, ...previewDigests(preview) }),
     ...defined({ policyReason: reason }),
   };
@@ -132,7 +149,7 @@ export function toCall<A extends JsonObject>(request: GateRequest<A>, callId: st
   return call;
 }
 
-function previewOf<A extends JsonObject>(request: GateRequest<A>): Preview | undefined {
+function previewOf<A extends object>(request: PlainRequest<A>): Preview | undefined {
   const { tool, arguments: args, preview } = request;
   if (preview === undefined) return undefined;
   if (typeof preview === 'string') return { text: preview };
@@ -147,15 +164,15 @@ function previewOf<A extends JsonObject>(request: GateRequest<A>): Preview | und
  * The call of a request with the arguments of a person. A preview that is a function is made again; one that is a text is
  * left out, because it describes the old arguments. Where the call is wrong, its result says why.
  */
-export function toEditedCall<A extends JsonObject>(
-  request: GateRequest<A>,
-  { call: { callId, id, tool }, effective }: CallState,
+export function toEditedCall<A extends object>(
+  request: PlainRequest<A>,
+  { call: { callId, id, tool, settings }, effective }: CallState,
 ): PreparedCall {
   try {
     if (!fitsLike(request, effective)) throw gateFailure('the changed arguments do not fit the schema');
     const { preview, ...rest } = request;
     const again = typeof preview === 'function' ? { preview } : {};
-    return toCall({ ...rest, ...again, arguments: effective }, callId);
+    return toCall({ ...rest, ...again, arguments: effective }, callId, settings);
   } catch (error) {
     const message = errorMessage(error);
     const facts = { timestamp: new Date(Date.now()).toISOString() };
@@ -175,39 +192,44 @@ function checkNames(tool: string, callId: string): void {
   throw gateFailure(`${JSON.stringify(callId)} cannot be a call id: use letters, digits, ".", "_" and "-"`);
 }
 
-function checkArguments<A extends JsonObject>({ tool, arguments: args, schema }: GateRequest<A>): void {
-  if (!isSoundJson(args)) throw gateFailure(`the arguments of ${tool} are not plain JSON`);
+/** As they are kept: without what is undefined, such as an optional argument that is not given. */
+function argumentsOf<A extends object>({ tool, arguments: given, schema }: PlainRequest<A>): JsonObject {
+  const args: unknown = isJsonObject(given) ? JSON.parse(JSON.stringify(given)) : undefined;
+  if (!isJsonObject(args)) throw gateFailure(`the arguments of ${tool} are not plain JSON`);
   const issues = schema === undefined ? [] : checkSchema(schema, args);
-  if (issues.length > 0) {
-    throw gateFailure(`the arguments of ${tool} do not fit its schema: ${describeIssues(issues)}`);
-  }
+  if (issues.length === 0) return args;
+  throw gateFailure(`the arguments of ${tool} do not fit its schema: ${describeIssues(issues)}`);
 }
 
-/** The workflow itself runs an allowed call, so of these settings only the expiry has an effect. */
-function settingsOf<A extends JsonObject>({
+/** Of a call that the workflow itself runs when it is allowed: only the expiry has an effect. */
+export function settingsOf<A extends object>({
   effect = 'unsafe',
   expiresIn,
   noBatch = false,
-}: GateRequest<A>): ValidCall['settings'] {
+}: PlainRequest<A>): CallSettings {
   return {
     safety: 'dangerous',
     effect,
     timeoutMs: TIMES.toolTimeout,
     heartbeatMs: TIMES.heartbeatTimeout,
     retry: { maximumAttempts: 1, initialIntervalMs: 1000, backoffCoefficient: 2 },
-    requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires),
+    requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires, 'expiresIn'),
     startWithinMs: TIMES.startWithin,
     ...(noBatch ? { noBatch } : {}),
     gate: {},
   };
 }
 
-function toMs(time: Exclude<GateRequest['expiresIn'], 'never' | undefined>): number {
+/**
+ * A time in milliseconds.
+ *
+ * @throws ApplicationFailure `countersign.gate`, not retryable, where it is not one.
+ */
+export function toMs(time: Duration, option: string): number {
   const ms = parseTime(time);
   if (Number.isFinite(ms) && ms >= 1) return Math.round(ms);
-  throw gateFailure(
-    `expiresIn ${JSON.stringify(time)} is not a time; write milliseconds, '2 hours' or 'never'`,
-  );
+  const forms = option === 'expiresIn' ? "milliseconds, '2 hours' or 'never'" : "milliseconds or '2 hours'";
+  throw gateFailure(`${option} ${JSON.stringify(time)} is not a time; write ${forms}`);
 }
 
 function parseTime(time: Parameters<typeof msToNumber>[0]): number {
@@ -219,8 +241,8 @@ function parseTime(time: Parameters<typeof msToNumber>[0]): number {
 }
 
 /** Whether changed arguments fit the schema of the request, and so have the type of its arguments. */
-export function fitsLike<A extends JsonObject>(request: GateRequest<A>, args: JsonObject): args is A {
-  return request.schema !== undefined && checkSchema(request.schema, args).length === 0;
+export function fitsLike<A extends object>(request: PlainRequest<A>, args: object): args is A {
+  return request.schema !== undefined && isJsonObject(args) && checkSchema(request.schema, args).length === 0;
 }
 
 /** A mistake in the code of the workflow. It fails the workflow, where a plain Error would fail its tasks again and again. */

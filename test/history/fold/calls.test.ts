@@ -357,3 +357,94 @@ describe('a decision that does not hold', () => {
     expect(() => planReset([voided('idempotent').events], '1.1')).toThrow('waits for a decision as it is');
   });
 });
+
+describe('a call that a gate runs by an activity of the user', () => {
+  /** Approved and running, `settings` apart from those of an unsafe call. */
+  const gated = (settings: object = {}): { script: Script; scheduled: number } => {
+    const call = ask('1.1', {}, { heartbeatMs: 60_000, gate: { activity: 'refund' }, ...settings });
+    const script = new Script();
+    script.add({
+      ...{ kind: 'started', turn: 'refund-17', runId: 'r', taskQueue: 'q' },
+      ...{ workflowType: 'refundOrder', input: '17' },
+    });
+    script.task().add({ kind: 'memo', fields: { 'gated.1.1': call } });
+    script.open([item('1.1')]);
+    script.update('decide', { callId: '1.1', decision: 'approved' }, accepted('1.1', 'approved'));
+    const scheduled = script.open([]).scheduled('call-1.1-0', 'refund', { n: 1 });
+    script.add({ kind: 'activity_started', scheduledEventId: scheduled, attempt: 1 });
+    return { script, scheduled };
+  };
+  const fails = (
+    { script, scheduled }: ReturnType<typeof gated>,
+    failure: Partial<DecodedFailure>,
+  ): Script => {
+    const whole: DecodedFailure = { message: 'no', kind: 'application', details: [], ...failure };
+    script.add({ kind: 'activity_failed', scheduledEventId: scheduled, failure: whole });
+    return script.task();
+  };
+
+  it.each<[string, unknown, object]>([
+    ['a text', 'paid', { content: 'paid', contentType: 'text' }],
+    ['a value', { paid: 1 }, { content: '{"paid":1}', contentType: 'json' }],
+    ['what looks like our output', { notHere: 'x' }, { content: '{"notHere":"x"}', contentType: 'json' }],
+    ['nothing', undefined, { content: '' }],
+  ])('starts, and is done with %s', (_, value, content) => {
+    const { script, scheduled } = gated();
+    expect(script.told('request_opened')).toMatchObject([{ byGate: true, timeoutMs: 1000 }]);
+    expect(script.told('call_started')).toMatchObject([
+      { callId: '1.1', tool: 'pay', arguments: { n: 1 }, effect: 'unsafe' },
+    ]);
+    script.done(scheduled, value);
+    expect(script.told('call_ended')).toMatchObject([
+      {
+        callId: '1.1',
+        origin: 'handler',
+        result: { success: true, ...content, metadata: { approved: true } },
+      },
+    ]);
+  });
+
+  it.each<[string, Partial<DecodedFailure>, string, string]>([
+    ['threw', { type: 'Error' }, 'tool', 'tool'],
+    ['was never started', { kind: 'timeout', timeout: 'SCHEDULE_TO_START' }, 'expired', 'expired'],
+    ['never came back', { kind: 'timeout', timeout: 'START_TO_CLOSE' }, 'lost', 'timeout'],
+    ['lost its connection', { type: 'Error', message: 'read ECONNRESET' }, 'lost', 'unknown'],
+    [
+      'lost a connection further down',
+      { type: 'Error', cause: { message: 'EPIPE', kind: 'application', details: [] } },
+      'lost',
+      'unknown',
+    ],
+  ])('that %s', (_, failure, unsafe, idempotent) => {
+    const ending = (settings: object): string | undefined => {
+      const script = fails(gated(settings), failure);
+      return script.told('call_lost').length > 0 ? 'lost' : script.told('call_ended')[0]?.result.error?.code;
+    };
+    expect(ending({})).toBe(unsafe);
+    expect(ending({ effect: 'idempotent' })).toBe(idempotent);
+  });
+
+  it('is in doubt, and ends as soon as a person has resolved it', () => {
+    const doubtful = fails(gated(), { kind: 'timeout', timeout: 'START_TO_CLOSE' });
+    doubtful.open([item('1.1', { kind: 'in_doubt', deadline: null })]);
+    expect(viewOf(doubtful.fold())).toMatchObject({ status: 'in_doubt', calls: [{ phase: 'in_doubt' }] });
+    const said = { callId: '1.1', resolution: 'happened', content: 'paid' };
+    doubtful.update('resolve', said, accepted('1.1', 'happened')).open([]);
+    expect(viewOf(doubtful.fold())).toMatchObject({
+      status: 'running',
+      calls: [{ phase: 'done', result: { success: true, content: expect.stringContaining('paid') } }],
+    });
+  });
+
+  it('runs again where a person says so', () => {
+    const { script, scheduled } = gated();
+    fails({ script, scheduled }, { kind: 'timeout', timeout: 'START_TO_CLOSE' });
+    script.open([item('1.1', { kind: 'in_doubt', deadline: null })]);
+    script
+      .update('resolve', { callId: '1.1', resolution: 'run-again' }, accepted('1.1', 'run-again'))
+      .open([]);
+    script.done(script.scheduled('call-1.1-1', 'refund', { n: 1 }), 'paid');
+    expect(script.told('call_started')).toMatchObject([{ generation: 0 }, { generation: 1 }]);
+    expect(script.told('call_ended')).toMatchObject([{ result: { content: 'paid' } }]);
+  });
+});

@@ -3,14 +3,17 @@ import { LIMITS, TIMES } from '../../../src/contract/limits';
 import {
   fitsLike,
   gateFailure,
-  type GateRequest,
+  type PlainRequest,
   toCall,
   toEditedCall,
+  toMs,
+  toPlain,
 } from '../../../src/workflows/gate/request';
 import type { CallState } from '../../../src/workflows/approvals/state';
+import { z } from 'zod';
 import { approvalsWith, PAY_SCHEMA } from '../../support/calls';
 
-const request = (more: Partial<GateRequest> = {}): GateRequest => ({
+const request = (more: Partial<PlainRequest> = {}): PlainRequest => ({
   tool: 'refund_order',
   arguments: { amount: 10 },
   ...more,
@@ -24,7 +27,7 @@ describe('a request becomes a call', () => {
     });
   });
 
-  it.each<[string, Partial<GateRequest>, object]>([
+  it.each<[string, Partial<PlainRequest>, object]>([
     ['with the reason why a person is asked', { reason: 'over 100' }, { policyReason: 'over 100' }],
     ['with a preview that is a text', { preview: 'pays 10' }, { preview: { text: 'pays 10' } }],
     [
@@ -41,6 +44,11 @@ describe('a request becomes a call', () => {
     expect(toCall(request(more), '1.1')).toMatchObject(expected);
   });
 
+  it('keeps its arguments without those that are undefined', () => {
+    const given: object = { amount: 10, to: undefined };
+    expect(Object.keys(toCall({ tool: 'pay', arguments: given }, '1.1').arguments)).toEqual(['amount']);
+  });
+
   it('has another digest where its schema is another one', () => {
     const plain = toCall(request(), '1.1').toolDigest;
     expect(toCall(request({ schema: PAY_SCHEMA }), '1.1').toolDigest).not.toBe(plain);
@@ -49,7 +57,7 @@ describe('a request becomes a call', () => {
 });
 
 describe('a request is refused, and fails its workflow for good,', () => {
-  it.each<[string, Partial<GateRequest>, string, RegExp]>([
+  it.each<[string, Partial<PlainRequest>, string, RegExp]>([
     [
       'with a name that is not in snake_case',
       { tool: 'Refund Order' },
@@ -95,11 +103,35 @@ describe('a request is refused, and fails its workflow for good,', () => {
   });
 });
 
+describe('a schema', () => {
+  it('of zod becomes JSON Schema', () => {
+    const { schema } = toPlain({ ...request(), schema: z.object({ amount: z.number().max(50) }) });
+    expect(schema).toMatchObject({ required: ['amount'], additionalProperties: false });
+    expect(fitsLike({ ...request(), ...(schema && { schema }) }, { amount: 51 })).toBe(false);
+  });
+
+  it('of JSON Schema stays as it is, and so does none', () => {
+    expect(toPlain(request({ schema: PAY_SCHEMA })).schema).toBe(PAY_SCHEMA);
+    expect(toPlain(request())).toEqual(request());
+  });
+
+  it('without a JSON Schema form fails the workflow', () => {
+    const schema = z.object({ amount: z.number(), at: z.date().optional() });
+    const at = { ...request(), arguments: { amount: 1 }, schema };
+    expect(() => toPlain(at)).toThrow(expect.objectContaining({ type: FAILURES.gate }));
+  });
+});
+
+it('a time says which option is wrong', () => {
+  expect(toMs('2 minutes', 'timeout')).toBe(120_000);
+  expect(() => toMs(-1, 'timeout')).toThrow("timeout -1 is not a time; write milliseconds or '2 hours'");
+});
+
 it('its failure is of our type and not retried', () => {
   expect(gateFailure('no')).toMatchObject({ type: FAILURES.gate, nonRetryable: true, message: 'no' });
 });
 
-it.each<[string, Partial<GateRequest>, object, boolean]>([
+it.each<[string, Partial<PlainRequest>, object, boolean]>([
   ['that fit the schema', { schema: PAY_SCHEMA }, { amount: 7 }, true],
   ['that do not', { schema: PAY_SCHEMA }, { amount: 'x' }, false],
   ['where there is no schema', {}, { amount: 7 }, false],
@@ -128,7 +160,7 @@ describe('a request with the arguments of a person', () => {
     expect(call).not.toHaveProperty('preview');
   });
 
-  it.each<[string, Partial<GateRequest>, number | string, RegExp]>([
+  it.each<[string, Partial<PlainRequest>, number | string, RegExp]>([
     ['they do not fit', { schema: PAY_SCHEMA }, 'x', /do not fit the schema/],
     ['there is no schema', {}, 7, /do not fit the schema/],
     [

@@ -1,0 +1,69 @@
+import { doubt, endedUntaken, lost, type LostActivity, type OpenTimes, unstarted } from './call-messages';
+import { FAILURES } from './names';
+import { saysBrokenInText } from './network-errors';
+import type { ToolFailure } from './result';
+import type { Effect } from './tool';
+
+/** One failure of a chain of causes, as Temporal keeps it. */
+export interface FailureText {
+  /** Of an application failure: the name of what was thrown. */
+  type?: string | undefined;
+  message: string;
+}
+
+/** How an activity of somebody else's code failed, and what it was given. */
+export interface OwnFailure {
+  activity: LostActivity;
+  /** What it failed with, and the causes of that. */
+  causes: readonly FailureText[];
+  effect: Effect;
+  times: OpenTimes;
+}
+
+/** `known`: it ended, for certain, without doing what it should. Otherwise it may have run; its effect allows a second run. */
+export type OwnSettled = { failure: ToolFailure; known: boolean } | { doubt: string };
+
+/** Types that say nothing about what the code did: it was given up while it ran, or its result could not be sent. */
+const NO_END: readonly string[] = [
+  ...['CancelledFailure', 'ActivityReset', 'ActivityPause', 'WorkerShutdown'],
+  ...['ValueError', 'PayloadConverterError', 'PayloadTooLarge', 'PayloadsTooLarge'],
+];
+
+/**
+ * What the failure of an activity means for its call, where its code is not ours. What it throws is its known end, except
+ * where a connection broke: the other side may have acted all the same. Everything else leaves an unsafe call in doubt.
+ */
+export function settleOwn({ activity: failed, causes, effect, times }: OwnFailure): OwnSettled {
+  const activity = withOwnType(failed);
+  const proven = unstarted(activity, times);
+  if (proven !== undefined) return { failure: proven, known: true };
+  if (wasThrown(activity, causes)) {
+    return { failure: { code: 'tool', message: activity.message || 'The call failed.' }, known: true };
+  }
+  return effect === 'unsafe' ? { doubt: doubt(activity) } : { failure: lost(activity), known: false };
+}
+
+const NOT_REGISTERED = /^Activity function .* is not registered on this Worker/s;
+
+/** Code may throw a `NotFoundError` of its own; only the SDK's words prove that a worker lacks the activity. */
+function withOwnType(activity: LostActivity): LostActivity {
+  const isTheirs = activity.type === FAILURES.notRegistered && !NOT_REGISTERED.test(activity.message);
+  return isTheirs ? { ...activity, type: 'Error' } : activity;
+}
+
+function wasThrown(activity: LostActivity, causes: readonly FailureText[]): boolean {
+  const { cancelled, timeout, type = '' } = activity;
+  if (cancelled || timeout !== undefined || type === '' || endedUntaken(activity)) return false;
+  return !NO_END.includes(type) && !causes.some(isBroken);
+}
+
+function isBroken({ type, message }: FailureText): boolean {
+  return saysBrokenInText({ name: type ?? '', message });
+}
+
+/** What an activity of somebody else's code returned, as the content of a result. */
+export function contentOf(value: unknown): { content: string; contentType: string } {
+  if (value === undefined) return { content: '', contentType: 'text' };
+  if (typeof value === 'string') return { content: value, contentType: 'text' };
+  return { content: JSON.stringify(value), contentType: 'json' };
+}

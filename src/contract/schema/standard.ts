@@ -1,0 +1,88 @@
+import { isJsonObject, isObject } from '../json';
+import type { JsonSchema } from '../tool';
+import { errorMessage } from '../errors';
+import { compilePattern } from './pattern';
+
+/**
+ * A schema of a library that gives its JSON Schema by Standard JSON Schema, such as `z.object({ … })` of zod 4.2 or later.
+ * Only its form is known here: no validation library is part of a workflow that has none.
+ */
+export interface StandardJsonSchema<Input = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly types?: { readonly input: Input; readonly output: unknown } | undefined;
+    readonly jsonSchema: {
+      readonly input: (options: {
+        readonly target: 'draft-2020-12';
+        readonly libraryOptions?: Record<string, unknown> | undefined;
+      }) => Record<string, unknown>;
+    };
+  };
+}
+
+/** The type of what a schema takes. */
+export type InputOf<S extends StandardJsonSchema> = NonNullable<S['~standard']['types']>['input'];
+
+/** Whether a schema comes from a library; a JSON Schema has no such key. */
+export function isFromLibrary(schema: object): schema is StandardJsonSchema {
+  return '~standard' in schema || '_def' in schema;
+}
+
+/**
+ * The JSON Schema of what a library's schema takes. Objects refuse properties that they do not name, as zod would drop
+ * them: a person would see and approve what never arrives.
+ *
+ * @throws Error with the reason, where it has none or its root is not an object.
+ */
+export function schemaOfLibrary(schema: object): JsonSchema {
+  const json: unknown = JSON.parse(JSON.stringify(convert(schema)), withoutOwnPattern);
+  if (!isJsonObject(json) || json['type'] !== 'object') throw new Error('the schema must be an object');
+  const { $schema: _dialect, ...rest } = json;
+  return rest;
+}
+
+function convert(schema: object): Record<string, unknown> {
+  if (!hasConverter(schema)) {
+    throw new Error(
+      'the schema has no JSON Schema form: use zod 4.2 or later (not zod/mini), or give its JSON Schema',
+    );
+  }
+  try {
+    const libraryOptions = { override: refuseOthers };
+    return schema['~standard'].jsonSchema.input({ target: 'draft-2020-12', libraryOptions });
+  } catch (error) {
+    throw new Error(`the schema has no JSON Schema form: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+function hasConverter(schema: object): schema is StandardJsonSchema {
+  const standard: unknown = Reflect.get(schema, '~standard');
+  const converter = isObject(standard) ? standard['jsonSchema'] : undefined;
+  return isObject(converter) && typeof converter['input'] === 'function';
+}
+
+/** What zod asks about each schema within; other libraries have no such option. */
+function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>): void {
+  const inner = isObject(zodSchema) ? zodSchema['_zod'] : undefined;
+  const def = isObject(inner) ? inner['def'] : undefined;
+  if (!isObject(def) || !isObject(jsonSchema)) return;
+  if (def['type'] === 'object' && def['catchall'] === undefined) jsonSchema['additionalProperties'] = false;
+}
+
+/** The patterns of some of zod's formats look around, so that they cannot be matched in linear time: they are left out. */
+export function withoutOwnPattern(_: string, node: unknown): unknown {
+  if (!isObject(node) || typeof node['format'] !== 'string' || typeof node['pattern'] !== 'string')
+    return node;
+  const { pattern, ...rest } = node;
+  return isUsablePattern(pattern) ? node : rest;
+}
+
+function isUsablePattern(pattern: string): boolean {
+  try {
+    compilePattern(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,119 @@
+import { condition, upsertMemo, uuid4 } from '@temporalio/workflow';
+import { decisionNote } from '../../contract/call-messages';
+import type { CallInput, CallSettings, SpentDecision } from '../../contract/call';
+import { defined } from '../../contract/defined';
+import { callKey, gateMemoKey } from '../../contract/names';
+import { expire, register, reopen } from '../approvals/transitions';
+import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
+import type { ChangeNotifier } from '../changes';
+import {
+  fitsLike,
+  type GateAllowed,
+  gateFailure,
+  type GateForbidden,
+  type PlainRequest,
+  toCall,
+  toEditedCall,
+} from './request';
+
+/** A gate, with what its callers do not see. */
+export interface GateState extends ApprovalContext {
+  /** How many requests there were. */
+  asked: number;
+  readonly changes: ChangeNotifier;
+}
+
+/** Writes the whole request into the memo, so that history keeps it, before it is listed as open. */
+export function open<A extends object>(
+  gate: GateState,
+  request: PlainRequest<A>,
+  settings?: CallSettings,
+): CallState {
+  const { approvals } = gate;
+  const callId = request.callId ?? `1.${gate.asked + 1}`;
+  const call = toCall(request, callId, settings);
+  if (approvals.calls.has(callId) || approvals.closed.has(callId)) {
+    throw gateFailure(`call id ${callId} was used before in this workflow`);
+  }
+  gate.asked += 1;
+  if (approvals.calls.size === 0) gate.stepKey = uuid4();
+  if (request.schema !== undefined) approvals.schemas.set(call.toolDigest, request.schema);
+  const state = register(approvals, call, { callKey: callKey(gate.stepKey, callId), now: Date.now() });
+  upsertMemo({ [gateMemoKey(callId)]: call });
+  markChanged(gate);
+  return state;
+}
+
+/** Waits until a person has decided, or the request has expired. */
+export async function decided<A extends object>(
+  gate: GateState,
+  state: CallState,
+  request: PlainRequest<A>,
+): Promise<void> {
+  const isDecided = (): boolean => state.phase !== 'request';
+  while (!isDecided()) {
+    const { deadline } = state;
+    if (deadline === null) await condition(isDecided);
+    else await condition(isDecided, Math.max(1, deadline - Date.now()));
+    expire(gate.approvals, Date.now());
+    if (state.phase === 'replanning') askAgain(gate, state, request);
+  }
+}
+
+/** Publishes the verdict on the edit before the new revision, so that history shows them in this order. */
+function askAgain<A extends object>(gate: GateState, state: CallState, request: PlainRequest<A>): void {
+  gate.changes.publish();
+  reopen(state, toEditedCall(request, state), Date.now());
+  upsertMemo({ [gateMemoKey(state.call.callId)]: state.call });
+  markChanged(gate);
+}
+
+/** Publishes at once: the workflow may end in this task, and its history must not end with an open request. */
+export function close(gate: GateState, { call }: CallState): void {
+  gate.approvals.calls.delete(call.callId);
+  markChanged(gate);
+  gate.changes.publish();
+  upsertMemo({ [gateMemoKey(call.callId)]: null });
+}
+
+/** What the workflow hears of a call that a decision allows. */
+export function allowedBy<A extends object>(
+  { decision, decisionId, approver, reason }: SpentDecision,
+  state: CallState,
+  request: PlainRequest<A>,
+): GateAllowed<A> {
+  const { call, callKey } = state;
+  const said = { decision, decisionId, approver, ...defined({ reason, note: noteOf(state) }) };
+  return {
+    ...said,
+    ...{ callId: call.callId, callKey, allowed: true },
+    arguments: effectiveOf(state, request),
+  };
+}
+
+/** What a person changed or said, as a model reads it. */
+export function noteOf({ held, edit, proposed, effective }: CallState): string | undefined {
+  const call: Pick<CallInput, 'decision' | 'proposed' | 'arguments'> = {
+    arguments: effective,
+    ...defined({ decision: held, proposed: edit === undefined ? undefined : proposed }),
+  };
+  return decisionNote(call);
+}
+
+function effectiveOf<A extends object>(state: CallState, request: PlainRequest<A>): A {
+  if (state.edit === undefined) return request.arguments;
+  if (fitsLike(request, state.effective)) return state.effective;
+  throw gateFailure(`the changed arguments of ${request.tool} do not fit`);
+}
+
+/** What the workflow hears of a call that may not run. */
+export function forbiddenBy({ call, callKey, result, standing }: CallState): GateForbidden {
+  return {
+    callId: call.callId,
+    callKey,
+    allowed: false,
+    decision: result?.error?.code === 'denied' ? 'denied' : 'expired',
+    message: result?.error?.message ?? '',
+    ...defined({ approver: standing?.approver }),
+  };
+}

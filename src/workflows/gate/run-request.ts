@@ -1,0 +1,129 @@
+import type { Duration } from '@temporalio/common';
+import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
+import { mostAttempts } from '../../contract/call-messages';
+import type { CallSettings } from '../../contract/call';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import type { JsonObject } from '../../contract/json';
+import { TIMES } from '../../contract/limits';
+import { type FailureText, type OwnSettled, settleOwn } from '../../contract/own-activity';
+import { outputOf } from '../../contract/result';
+import type { RetryOptions } from '../../contract/tool';
+import type { CallState } from '../approvals/state';
+import { lostActivity } from '../outcome';
+import { noteOf } from './asked';
+import {
+  type GateAllowed,
+  gateFailure,
+  type GateForbidden,
+  type GateRequest,
+  settingsOf,
+  toMs,
+  toPlain,
+} from './request';
+
+/** One call that a person is asked about, and that the gate then runs as an activity. */
+export interface GateRunRequest<A extends object = JsonObject> extends GateRequest<A> {
+  /** Each attempt of the activity ends after this: its start-to-close timeout. @default '30 seconds' */
+  timeout?: Duration;
+  /** How soon a dead worker is noticed, where the activity sends heartbeats. @default when `timeout` is over */
+  heartbeat?: Duration;
+  /** An approved call has to start within this. @default '1 hour' */
+  startWithin?: Duration;
+  /** How attempts are repeated; has no effect on an unsafe call. @default 5 attempts, first wait 1 s, doubled each time */
+  retry?: {
+    maximumAttempts?: number;
+    initialInterval?: Duration;
+    backoffCoefficient?: number;
+    maximumInterval?: Duration;
+  };
+  /** The queue of the workers that have the activity. @default the workflow's own */
+  taskQueue?: string;
+}
+
+/**
+ * How a call ended that a gate ran.
+ * - `not_run`: a person denied it, or nobody decided in time.
+ * - `done`: the activity returned `result`.
+ * - `happened`: it was in doubt, and a person found that it took effect; `message` has what they know.
+ * - `failed`: the activity threw, a person found that the call did not take effect, or it never started.
+ * - `unknown`: nobody knows. Each attempt of a call that may run again was lost, or a person abandoned a call in doubt.
+ */
+export type GateOutcome<A extends object = JsonObject, R = unknown> =
+  | (GateForbidden & { outcome: 'not_run' })
+  | (GateAllowed<A> & { outcome: 'done'; result: R })
+  | (GateAllowed<A> & { outcome: 'happened' | 'failed' | 'unknown'; message: string });
+
+/** How its activity ended: with a value, or as its failure says. */
+export type Ended<R> = { value: R } | OwnSettled;
+
+/**
+ * The settings of a call that the gate runs.
+ *
+ * @throws ApplicationFailure `countersign.gate`, not retryable, where a name, time or number is wrong.
+ */
+export function runSettings<A extends object>(activity: string, request: GateRunRequest<A>): CallSettings {
+  if (activity === '' || activity.startsWith('countersign.')) {
+    throw gateFailure(`${JSON.stringify(activity)} is not the name of an activity that a gate can run`);
+  }
+  const { timeout = TIMES.toolTimeout, heartbeat, startWithin = TIMES.startWithin, taskQueue } = request;
+  return {
+    ...settingsOf(toPlain(request)),
+    timeoutMs: toMs(timeout, 'timeout'),
+    // Without heartbeats, a lost attempt is noticed when its time is over.
+    heartbeatMs: heartbeat === undefined ? toMs(timeout, 'timeout') : toMs(heartbeat, 'heartbeat'),
+    startWithinMs: toMs(startWithin, 'startWithin'),
+    retry: retryIn(request),
+    gate: { activity },
+    ...defined({ taskQueue }),
+  };
+}
+
+function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOptions {
+  const { maximumAttempts = 5, initialInterval = 1000, backoffCoefficient = 2, maximumInterval } = retry;
+  if (!Number.isInteger(maximumAttempts) || maximumAttempts < 1)
+    throw gateFailure('retry.maximumAttempts is not a whole number of at least 1');
+  if (!Number.isFinite(backoffCoefficient) || backoffCoefficient < 1)
+    throw gateFailure('retry.backoffCoefficient is not a number of at least 1');
+  const most = maximumInterval === undefined ? undefined : toMs(maximumInterval, 'retry.maximumInterval');
+  return {
+    maximumAttempts,
+    initialIntervalMs: toMs(initialInterval, 'retry.initialInterval'),
+    backoffCoefficient,
+    ...defined({ maximumIntervalMs: most }),
+  };
+}
+
+/** What the failure of the activity means, at workflow time `now` (ms). */
+export function endedBy(state: CallState, error: unknown, now: number): OwnSettled {
+  const { settings } = state.call;
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return settleOwn({
+    activity: lostActivity(cause, isCancellation(error)),
+    causes: causesOf(cause),
+    effect: settings.effect,
+    times: { ...settings, openMs: now - state.scheduledAt, maximumAttempts: mostAttempts(settings) },
+  });
+}
+
+function causesOf(error: unknown): FailureText[] {
+  if (!(error instanceof Error)) return [];
+  const type = error instanceof ApplicationFailure ? (error.type ?? undefined) : undefined;
+  return [{ type, message: errorMessage(error) }, ...causesOf(error.cause)];
+}
+
+/** What the workflow hears of a call that has ended. */
+export function outcomeOf<A extends object, R>(
+  allowed: GateAllowed<A>,
+  state: CallState,
+  ended: Ended<R>,
+): GateOutcome<A, R> {
+  const { result } = state;
+  if ('value' in ended) return { ...allowed, outcome: 'done', result: ended.value };
+  if (result?.success === true) {
+    return { ...allowed, outcome: 'happened', message: outputOf(result, noteOf(state)) };
+  }
+  const isKnown = 'known' in ended ? ended.known : result?.error?.code !== 'in_doubt';
+  const outcome = isKnown ? 'failed' : 'unknown';
+  return { ...allowed, outcome, message: result?.error?.message ?? '' };
+}

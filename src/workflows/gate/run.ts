@@ -1,0 +1,126 @@
+import {
+  ActivityCancellationType,
+  type ActivityOptions,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  isCancellation,
+  scheduleActivity,
+} from '@temporalio/workflow';
+import { ENDINGS } from '../../contract/call-messages';
+import { defined } from '../../contract/defined';
+import { activityIds, idempotencyKey } from '../../contract/names';
+import { closeCall, failureOf, settle, start, successOf, withdraw } from '../approvals/transitions';
+import { isCancelled, sweepAbandoned } from '../approvals/resolve';
+import { type CallState, markChanged, type Settlement } from '../approvals/state';
+import { retryOf } from '../call-activities';
+import { summaryOf } from '../summary';
+import { allowedBy, close, decided, forbiddenBy, type GateState, open } from './asked';
+import { gateFailure, toPlain } from './request';
+import {
+  type Ended,
+  endedBy,
+  type GateOutcome,
+  type GateRunRequest,
+  outcomeOf,
+  runSettings,
+} from './run-request';
+
+/** Asks a person about a call, runs it as an activity when it is allowed, and asks again where its outcome is unknown. */
+export async function askAndRun<A extends object, R>(
+  gate: GateState,
+  activity: string,
+  given: GateRunRequest<A>,
+): Promise<GateOutcome<A, R>> {
+  const request = toPlain(given);
+  const state = open(gate, request, runSettings(activity, given));
+  watchCancellation(gate, state);
+  try {
+    await decided(gate, state, request);
+    if (state.phase === 'done') return { ...forbiddenBy(state), outcome: 'not_run' };
+    if (state.held === undefined) throw gateFailure(`call ${state.call.callId} was never decided`);
+    const allowed = allowedBy(state.held, state, request);
+    const ended = await untilKnown<R>(gate, state, optionsOf(given, state));
+    if (state.result?.error?.code === 'cancelled') throw new CancelledFailure(state.result.error.message);
+    return outcomeOf(allowed, state, ended);
+  } catch (error) {
+    if (isCancellation(error)) closeUnstarted(gate, state);
+    throw error;
+  } finally {
+    close(gate, state);
+  }
+}
+
+/** A call whose scope was cancelled is not run again, and can be abandoned. */
+function watchCancellation(gate: GateState, state: CallState): void {
+  void CancellationScope.current().cancelRequested.catch(() => {
+    state.cancelled = true;
+    markChanged(gate);
+  });
+}
+
+function closeUnstarted({ approvals }: GateState, state: CallState): void {
+  const now = Date.now();
+  withdraw(approvals, state, now);
+  if (state.phase !== 'ready') return;
+  closeCall(approvals, state, {
+    cause: 'neverStarted',
+    result: failureOf(state, ENDINGS.neverStarted, now),
+  });
+}
+
+/** Runs the call, again where a person says so, until its outcome is known. */
+async function untilKnown<R>(gate: GateState, state: CallState, options: ActivityOptions): Promise<Ended<R>> {
+  for (;;) {
+    // Temporal schedules nothing in a cancelled scope.
+    if (CancellationScope.current().consideredCancelled)
+      throw new CancelledFailure(ENDINGS.neverStarted.message);
+    start(state);
+    state.scheduledAt = Date.now();
+    markChanged(gate);
+    // History has the decision before the call that it allows.
+    gate.changes.publish();
+    const ended = await attempt<R>(state, options);
+    settle(gate.approvals, state, { settlement: settlementOf(state, ended), now: Date.now() });
+    markChanged(gate);
+    await resolved(gate, state);
+    if (state.phase === 'done') return ended;
+  }
+}
+
+function attempt<R>(state: CallState, options: ActivityOptions): Promise<Ended<R>> {
+  const { callId, settings } = state.call;
+  const activityId = activityIds.call(callId, state.generation);
+  const args = [state.effective, idempotencyKey(state)];
+  return scheduleActivity<R>(settings.gate?.activity ?? '', args, { ...options, activityId }).then(
+    (value) => ({ value }),
+    (error: unknown) => endedBy(state, error, Date.now()),
+  );
+}
+
+function optionsOf<A extends object>({ heartbeat }: GateRunRequest<A>, state: CallState): ActivityOptions {
+  const { timeoutMs, heartbeatMs, startWithinMs, taskQueue } = state.call.settings;
+  return {
+    startToCloseTimeout: timeoutMs,
+    scheduleToStartTimeout: startWithinMs,
+    retry: retryOf(state),
+    // The outcome of a call that runs must be known, not assumed.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    summary: summaryOf(state),
+    ...defined({ taskQueue, heartbeatTimeout: heartbeat === undefined ? undefined : heartbeatMs }),
+  };
+}
+
+function settlementOf<R>(state: CallState, ended: Ended<R>): Settlement {
+  if ('value' in ended) return { result: successOf(state, '', Date.now()) };
+  if ('doubt' in ended) return { inDoubt: { message: ended.doubt } };
+  return { result: failureOf(state, ended.failure, Date.now()) };
+}
+
+/** Waits as long as the call is in doubt, also in a cancelled scope: then until a person resolves or abandons it. */
+async function resolved({ approvals }: GateState, state: CallState): Promise<void> {
+  const isAbandoned = (): boolean => isCancelled(approvals, state) && approvals.abandoned !== undefined;
+  const isOver = (): boolean => state.phase !== 'in_doubt' || isAbandoned();
+  await CancellationScope.nonCancellable(() => condition(isOver));
+  sweepAbandoned(approvals, Date.now());
+}

@@ -1,0 +1,156 @@
+import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
+import { TIMES } from '../../../src/contract/limits';
+import { FAILURES } from '../../../src/contract/names';
+import type { CallState } from '../../../src/workflows/approvals/state';
+import { failureOf, successOf } from '../../../src/workflows/approvals/transitions';
+import type { GateAllowed } from '../../../src/workflows/gate';
+import {
+  type Ended,
+  endedBy,
+  type GateRunRequest,
+  outcomeOf,
+  runSettings,
+} from '../../../src/workflows/gate/run-request';
+import { approvalsWith, type CallShape } from '../../support/calls';
+
+const settings = (more: Partial<GateRunRequest> = {}, activity = 'pay') =>
+  runSettings(activity, { tool: 'pay', arguments: {}, ...more });
+
+const stateOf = (shape: CallShape = {}): CallState => {
+  const state = approvalsWith(shape).calls.get('1.1');
+  if (state === undefined) throw new Error('no call');
+  return Object.assign(state, { scheduledAt: 0 });
+};
+
+describe('the settings of a call that the gate runs', () => {
+  it('are those of a dangerous tool, unless the request says otherwise', () => {
+    expect(settings()).toMatchObject({
+      ...{ safety: 'dangerous', effect: 'unsafe', gate: { activity: 'pay' } },
+      ...{ timeoutMs: TIMES.toolTimeout, heartbeatMs: TIMES.toolTimeout, startWithinMs: TIMES.startWithin },
+      retry: { maximumAttempts: 5, initialIntervalMs: 1000, backoffCoefficient: 2 },
+    });
+    expect(settings()).not.toHaveProperty('taskQueue');
+  });
+
+  it.each<[string, Partial<GateRunRequest>, object]>([
+    ['timeout', { timeout: '2 minutes' }, { timeoutMs: 120_000, heartbeatMs: 120_000 }],
+    ['heartbeat', { heartbeat: '5s' }, { timeoutMs: TIMES.toolTimeout, heartbeatMs: 5000 }],
+    ['startWithin', { startWithin: 500 }, { startWithinMs: 500 }],
+    ['taskQueue', { taskQueue: 'bank' }, { taskQueue: 'bank' }],
+    [
+      'retry',
+      { effect: 'idempotent', retry: { maximumAttempts: 2, initialInterval: '2s', maximumInterval: '3s' } },
+      {
+        retry: {
+          maximumAttempts: 2,
+          initialIntervalMs: 2000,
+          backoffCoefficient: 2,
+          maximumIntervalMs: 3000,
+        },
+      },
+    ],
+  ])('%s', (_, more, expected) => {
+    expect(settings(more)).toMatchObject(expected);
+  });
+
+  it.each<[string, Partial<GateRunRequest>, string | undefined, RegExp]>([
+    ['a time', { timeout: 0 }, undefined, /^timeout 0 is not a time/],
+    ['attempts', { retry: { maximumAttempts: 0 } }, undefined, /maximumAttempts is not a whole number/],
+    ['a factor', { retry: { backoffCoefficient: 0.5 } }, undefined, /backoffCoefficient is not a number/],
+    ['no name', {}, '', /"" is not the name of an activity/],
+    ['a name of ours', {}, 'countersign.think', /is not the name of an activity/],
+  ])('are refused with the wrong %s', (_, more, activity, message) => {
+    expect(() => settings(more, activity)).toThrow(
+      expect.objectContaining({ type: FAILURES.gate, message: expect.stringMatching(message) }),
+    );
+  });
+});
+
+describe('the failure of its activity', () => {
+  const failed = (cause: Error): ActivityFailure =>
+    new ActivityFailure('failed', 'pay', 'call-1.1-0', 'MAXIMUM_ATTEMPTS_REACHED', 'me', cause);
+  const thrown = (message: string, cause?: Error): Error =>
+    ApplicationFailure.create({ type: 'Error', message, ...(cause === undefined ? {} : { cause }) });
+
+  it.each<[string, Error, object]>([
+    [
+      'is what it threw',
+      thrown('card expired'),
+      { failure: { code: 'tool', message: 'card expired' }, known: true },
+    ],
+    [
+      'is a doubt where it was lost',
+      new TimeoutFailure('late', undefined, 'START_TO_CLOSE'),
+      { doubt: expect.any(String) },
+    ],
+    [
+      'is a doubt where a cause of it broke a connection',
+      thrown('not paid', thrown('read ECONNRESET')),
+      { doubt: expect.stringContaining('not paid') },
+    ],
+  ])('%s', (_, cause, expected) => {
+    expect(endedBy(stateOf(), failed(cause), 5000)).toEqual(expected);
+  });
+});
+
+describe('what the workflow hears', () => {
+  const allowed: GateAllowed = {
+    ...{ allowed: true, decision: 'approved', callId: '1.1', callKey: 'k:1.1' },
+    ...{ arguments: {}, decisionId: 'd', approver: 'ann' },
+  };
+  const inDoubt: Ended<string> = { doubt: 'nobody knows' };
+  const failed = (code: 'transport' | 'in_doubt' | 'tool') => (state: CallState) =>
+    failureOf(state, { code, message: 'so' }, 0);
+
+  it.each<[string, (state: CallState) => CallState['result'], Ended<string>, object]>([
+    [
+      'what it returned',
+      (state) => successOf(state, '', 0),
+      { value: 'paid' },
+      { outcome: 'done', result: 'paid' },
+    ],
+    [
+      'that it threw',
+      failed('tool'),
+      { failure: { code: 'tool', message: 'so' }, known: true },
+      { outcome: 'failed', message: 'so' },
+    ],
+    [
+      'that each attempt was lost',
+      failed('transport'),
+      { failure: { code: 'transport', message: 'so' }, known: false },
+      { outcome: 'unknown', message: 'so' },
+    ],
+    [
+      'that a person found it done',
+      (state) => successOf(state, 'it did', 0),
+      inDoubt,
+      { outcome: 'happened', message: 'it did' },
+    ],
+    ['that a person found it not done', failed('transport'), inDoubt, { outcome: 'failed', message: 'so' }],
+    ['that a person abandoned it', failed('in_doubt'), inDoubt, { outcome: 'unknown', message: 'so' }],
+  ])('%s', (_, resultOf, ended, expected) => {
+    const state = stateOf();
+    const result = resultOf(state);
+    expect(outcomeOf(allowed, Object.assign(state, { result }), ended)).toEqual({ ...allowed, ...expected });
+  });
+
+  it('does not have the note of a changed call in its message: that stands beside it', () => {
+    const edit = { approver: 'ann' };
+    const held = {
+      decisionId: 'd',
+      decision: 'modified',
+      approver: 'ann',
+      seenDigest: '',
+      edit,
+      generation: 0,
+      spent: true,
+    } as const;
+    const state = Object.assign(stateOf(), { edit, held, proposed: { amount: 1 } });
+    const result = successOf(state, 'it did', 0);
+    expect(result.content).toContain('changed the arguments');
+    expect(outcomeOf(allowed, Object.assign(state, { result }), inDoubt)).toMatchObject({
+      message: 'it did',
+    });
+  });
+});
