@@ -1,4 +1,4 @@
-/** Builds the web inbox's page: a script and the part of it that is loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
+/** Builds the web inbox's page: a script and the parts of it that are loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -17,28 +17,46 @@ const late = {
   },
 };
 
+/** Screens that are loaded when they are opened. */
+const LATE = ['bulk', 'stats'];
+
+/** What they have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
+const OWN = /bulk-\w+$|model\/(alike|stats)$|history\/alone$/;
+
+/** A second copy of a module would have a state of its own. */
+const shared = {
+  name: 'shared',
+  setup({ onResolve }) {
+    onResolve({ filter: /./ }, ({ kind, path }) =>
+      kind === 'entry-point' || OWN.test(path) ? undefined : { path: './app.js', external: true },
+    );
+  },
+};
+
 const AS_IT_IS = ['index.html', 'manifest.webmanifest', 'icon.svg', 'icon.png'];
 
 /** Writes the files of the page into a folder. */
 export const buildWeb = async (outDir) => {
   const { build } = await import('esbuild');
   mkdirSync(outDir, { recursive: true });
-  await build({
-    entryPoints: [
-      { in: at('src', 'web', 'main.tsx'), out: 'app' },
-      { in: at('src', 'web', 'model', 'syntax.ts'), out: 'syntax' },
-      { in: at('src', 'web', 'style', 'app.css'), out: 'app' },
-    ],
+  const options = {
     outdir: outDir,
     tsconfig: at('src', 'web', 'tsconfig.json'),
     bundle: true,
     minify: true,
     format: 'esm',
-    plugins: [late],
     target: TARGET,
     legalComments: 'none',
     logLevel: 'error',
-  });
+  };
+  const entryPoints = [
+    { in: at('src', 'web', 'main.tsx'), out: 'app' },
+    { in: at('src', 'web', 'model', 'syntax.ts'), out: 'syntax' },
+    { in: at('src', 'web', 'style', 'app.css'), out: 'app' },
+  ];
+  await build({ ...options, entryPoints, plugins: [late] });
+  const screens = LATE.map((name) => ({ in: at('src', 'web', 'screens', `${name}.tsx`), out: name }));
+  await build({ ...options, entryPoints: screens, plugins: [shared] });
   for (const name of AS_IT_IS) copyFileSync(at('src', 'web', name), join(outDir, name));
 };
 

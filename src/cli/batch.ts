@@ -13,8 +13,8 @@ import { tableLines } from './print/table';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
 import { type Condition, isTrueOf, parseWhere } from './where';
+import { whyAlone } from '../history/alone';
 import type { RequestOpened } from '../history/events';
-import { hiddenIn } from './print/request';
 
 /** A batch to decide. */
 interface Batch {
@@ -254,7 +254,7 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
     const request = call?.phase === 'requested' ? call.request : undefined;
     if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
     if (!isChosen({ item, request }, wish)) continue;
-    const why = wish.decision === 'approved' ? reasonAgainst(request) : undefined;
+    const why = wish.decision === 'approved' ? whyAlone(request) : undefined;
     if (why === undefined) plan.planned.push({ item, call, request });
     else plan.leftOut.push({ item, why });
   }
@@ -266,13 +266,4 @@ function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: Batc
   const { agent, turn, since } = item;
   const { arguments: args, tool } = request;
   return isTrueOf(where, { args, tool, agent, turn, age: now - Date.parse(since) });
-}
-
-/** Why a request must be looked at on its own; undefined where it need not. */
-function reasonAgainst(request: RequestOpened): string | undefined {
-  const hunks = request.preview?.plan?.hunks.length ?? 0;
-  if (request.noBatch === true) return 'its tool wants each one decided on its own';
-  if (hunks > 1) return `it has ${hunks} hunks to choose from`;
-  if (hiddenIn(request) > 0) return 'it holds characters that deceive the eye';
-  return undefined;
 }

@@ -6,7 +6,7 @@ import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
 import { escapeText } from './print/escape';
-import { readCount } from './options';
+import { readCount, readTime } from './options';
 
 /** Where the web inbox is opened, and for whom. */
 export interface WebInboxOptions {
@@ -14,6 +14,8 @@ export interface WebInboxOptions {
   port?: number;
   allowHosts?: readonly string[];
   usersFile?: string;
+  /** How long a decision waits in the page before it is sent. Milliseconds. */
+  undoMs?: number;
 }
 
 /** A web inbox that is open. */
@@ -61,6 +63,11 @@ export function defaultUsersFile(env: NodeJS.ProcessEnv): string {
 /** Reads the port of the web inbox; 0 is any that is free. */
 export function readPort(port: string | undefined, option: string): { port?: number } {
   return port === undefined ? {} : { port: readCount(port, option, 0) };
+}
+
+/** Reads how long a decision can be undone. */
+export function readUndo(undo: string | undefined, option: string): { undoMs?: number } {
+  return undo === undefined ? {} : { undoMs: readTime(undo, option) };
 }
 
 /** The link stands on a line of its own and is never broken: it is copied. */

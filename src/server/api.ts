@@ -52,6 +52,8 @@ export interface Session {
   namespace: string;
   /** Version of the program, shown in the foot of the page. */
   version: string;
+  /** How long the page waits before it sends a decision, so that it can be undone; 0: not at all. Milliseconds. */
+  undoMs: number;
 }
 
 /** `fork-live`: start forks whose calls run. */

@@ -19,6 +19,8 @@ export interface AppDeps {
   /** Folder of the built page. */
   pageDir: string;
   version: string;
+  /** As `Session.undoMs`. */
+  undoMs: number;
   formatError: FormatError;
   /** Ends every stream. */
   closing: AbortSignal;

@@ -44,6 +44,8 @@ export interface WebOptions extends Partial<ListenOptions> {
   /** Folder of the built page. */
   pageDir: string;
   version: string;
+  /** How long a decision waits in the page before it is sent, so that it can be undone; 0: not at all. Milliseconds. @default 5000 */
+  undoMs?: number;
   /** Gets a new link when a used one is opened. */
   onLink(link: string): void;
   /** Gets every unexpected error. */
@@ -60,6 +62,7 @@ export interface RunningWeb {
 }
 
 const LOOPBACK = '127.0.0.1';
+const UNDO_MS = 5_000;
 
 /**
  * Opens the web inbox.
@@ -82,7 +85,7 @@ export async function startWeb({
   const url = `http://${inUrl(host)}:${listening.port}`;
   const closing = new AbortController();
   const formatError = createErrorFormatter(options.report);
-  const { client, pageDir, version } = options;
+  const { client, pageDir, version, undoMs = UNDO_MS } = options;
   const refusals = createRefusalLog({ file: options.refusalsFile, report: options.report });
   const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
@@ -91,7 +94,7 @@ export async function startWeb({
   void feed.page({}).catch(() => undefined);
   listening.serve(
     createApp({
-      ...{ client, pageDir, version, formatError, closing: closing.signal },
+      ...{ client, pageDir, version, undoMs, formatError, closing: closing.signal },
       hosts: createHosts({ host, port: listening.port, allowHosts }),
       authenticator: createAuthenticator({
         ...{ users, sessions: createSessions(), attempts: createAttempts() },
@@ -128,6 +131,8 @@ const FILES = {
   '/': ['index.html', 'text/html; charset=utf-8'],
   '/app.js': ['app.js', 'text/javascript; charset=utf-8'],
   '/syntax.js': ['syntax.js', 'text/javascript; charset=utf-8'],
+  '/stats.js': ['stats.js', 'text/javascript; charset=utf-8'],
+  '/bulk.js': ['bulk.js', 'text/javascript; charset=utf-8'],
   '/app.css': ['app.css', 'text/css; charset=utf-8'],
   '/manifest.webmanifest': ['manifest.webmanifest', 'application/manifest+json; charset=utf-8'],
   '/icon.svg': ['icon.svg', 'image/svg+xml'],

@@ -103,6 +103,6 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-function sessionOf({ client, version }: AppDeps, { user, rights }: SignedIn): Session {
-  return { user, rights, namespace: client.namespace, version };
+function sessionOf({ client, version, undoMs }: AppDeps, { user, rights }: SignedIn): Session {
+  return { user, rights, namespace: client.namespace, version, undoMs };
 }

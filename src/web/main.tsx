@@ -1,14 +1,15 @@
 import { type JSX, render } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../server/api';
+import { defined } from '../contract/defined';
 import { readSession, signIn, signOut } from './http';
 import { type LiveInbox, useInbox } from './live';
+import type { Selection } from './model/alike';
 import { grouped, titleOf } from './model/inbox';
-import { connectionStatus, errorText, KEYS } from './model/labels';
+import { connectionStatus, errorText } from './model/labels';
 import { hrefOf, type Route, signInCode } from './model/route';
 import { DecidedScreen, News, RefusedScreen, useFollowed } from './screens/decided';
 import { InboxScreen } from './screens/inbox';
-import { StatsScreen } from './screens/stats';
 import { TurnScreen } from './screens/turn/turn';
 import { TurnsScreen } from './screens/turns';
 import { forgetTyped } from './typed';
@@ -19,11 +20,13 @@ import {
   type Notice,
   Notices,
   placeOf,
+  useLate,
   useKeys,
   useRoute,
 } from './ui/app';
+import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
-import { Dialog, Nowhere, ThemeSwitch } from './ui/widgets';
+import { HelpDialog, Nowhere, ThemeSwitch } from './ui/widgets';
 
 interface State {
   /** The last session: during a new sign-in the page stays below it, with what was typed. */
@@ -47,9 +50,9 @@ export function App(): JSX.Element {
     forgetTyped(entered.user);
     setState({ session: entered, isOpen: true });
   };
-  const out = (): void => {
+  const out = (problem: string | undefined): void => {
     forgetTyped();
-    void signOut().then(() => setState({ isOpen: false }));
+    void signOut().then(() => setState({ isOpen: false, ...defined({ problem }) }));
   };
   return (
     <>
@@ -125,7 +128,8 @@ interface PageProps {
   /** False while the page asks for a new sign-in. */
   isOpen: boolean;
   signedOut: () => void;
-  signOut: () => void;
+  /** `left`: what the person has to read then. */
+  signOut: (left: string | undefined) => void;
 }
 
 /** The page of a signed-in user. */
@@ -140,9 +144,13 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
     if (status === 401) return signedOut();
     setNotice({ text: errorText(error), tone: 'bad' });
   }, []);
+  const isLost = inbox.connection === 'lost';
+  const carefully = useCareful(isLost, setNotice);
+  const { held, hold, undo, leave } = useHeld(session.undoMs, { isLost, isOpen }, setNotice);
+  const [selection, select] = useState<Selection>({ items: [] });
   const context = useMemo<AppContext>(
-    () => ({ session, inbox, notify: setNotice, follow, fail }),
-    [session, inbox.pulse, inbox.connection, inbox.trouble, fail],
+    () => ({ session, inbox, notify: setNotice, follow, fail, held, hold, carefully, selection, select }),
+    [session, inbox.pulse, inbox.connection, inbox.trouble, fail, held, selection],
   );
   const count = inbox.pulse?.waiting ?? 0;
   useEffect(() => void (document.title = titleOf(count)), [count]);
@@ -157,12 +165,12 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
-      <Header {...{ session, route, inbox, signOut, help }} />
+      <Header {...{ session, route, inbox, help }} signOut={() => signOut(leave())} />
       <News of={news} clear={clear} />
       <main id="main" tabIndex={-1} class={`main at-${route.at}`}>
         <Screen route={route} />
       </main>
-      <Notices notice={notice} close={() => setNotice(undefined)} />
+      <Notices {...{ notice, held, undo }} close={() => setNotice(undefined)} />
       {isHelpOpen && <HelpDialog close={() => setHelpOpen(false)} />}
     </AppContextProvider.Provider>
   );
@@ -183,7 +191,7 @@ function Screen({ route }: { route: Route }): JSX.Element {
     case 'turns':
       return <TurnsScreen query={route.query} />;
     case 'stats':
-      return <StatsScreen />;
+      return <LateStats />;
     case 'decided':
       return <DecidedScreen />;
     case 'refused':
@@ -193,6 +201,13 @@ function Screen({ route }: { route: Route }): JSX.Element {
     case 'nowhere':
       return <Nowhere place={route.place} />;
   }
+}
+
+const loadStats = () => import('./screens/stats');
+
+function LateStats(): JSX.Element {
+  const late = useLate(loadStats, true);
+  return late === undefined ? <p class="empty">Opening …</p> : <late.StatsScreen />;
 }
 
 interface HeaderProps {
@@ -255,29 +270,7 @@ function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Elem
   );
 }
 
-/** The list of keys. */
-function HelpDialog({ close }: { close: () => void }): JSX.Element {
-  return (
-    <Dialog titleId="keys-title" close={close}>
-      <h2 id="keys-title">Keys</h2>
-      <dl class="keys">
-        {KEYS.map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
-      <form method="dialog">
-        <button class="button" type="submit">
-          Close
-        </button>
-      </form>
-    </Dialog>
-  );
-}
+export * from './shared';
 
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);

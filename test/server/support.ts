@@ -95,6 +95,7 @@ export async function createTestApp(client: Countersign): Promise<TestApp & { re
       formatError,
       pageDir: directory,
       version: '1.2.3',
+      undoMs: 0,
       closing: closing.signal,
     },
   });

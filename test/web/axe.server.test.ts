@@ -49,6 +49,11 @@ beforeAll(async () => {
   const asks = async (text: string, name: string, args: object) =>
     start([{ text, toolCalls: [call(name, args)] }]);
   const marked = { tag: 'to \u202e Ann and раypal', amount: 12, to: 'a\u200bb' };
+  await Promise.all(
+    ['bulk one', 'bulk two', 'many \u202e three'].map((tag, at) =>
+      asks('I pay.', 'pay', { tag, amount: at }),
+    ),
+  );
   const [request, hunks, doubtful, past] = await Promise.all([
     asks('I pay now.', 'pay', marked),
     asks('I change three functions.', 'edit_file', { path: 'code.ts', edits: EDITS }),
@@ -94,6 +99,19 @@ const visible = (selector: string) => (page: Page) => page.locator(selector).fir
 
 const SCREENS: Record<string, Screen> = {
   inbox: { at: 'inbox', act: (page) => listOnly(page, AGENT) },
+  selected: {
+    at: 'inbox',
+    act: async (page) => {
+      await listOnly(page, AGENT);
+      for (const box of await page
+        .locator('.rows')
+        .getByRole('checkbox', { name: /^Select .* tag=(bulk|many)/ })
+        .all())
+        await box.check();
+      await button(page, 'Look at them').click();
+      await page.locator('.differences td').first().waitFor();
+    },
+  },
   request: { at: 'request', act: visible('#approve') },
   edit: { at: 'request', act: (page) => button(page, /^Change/).click() },
   hunks: { at: 'hunks', act: visible('.syn-text') },

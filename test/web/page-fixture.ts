@@ -8,12 +8,12 @@ export interface PageFixture extends AgentFixture {
   web(): WebInbox;
 }
 
-/** One for the test file that calls this; the agent's name should be of this file alone. */
-export function usePage(name: string, makeTools: (effects: Effects) => Tool[]): PageFixture {
+/** One for the test file that calls this; the agent's name should be of this file alone. `undoMs`: as of the web inbox. */
+export function usePage(name: string, makeTools: (effects: Effects) => Tool[], undoMs = 0): PageFixture {
   const agent = useAgent(name, makeTools);
   let web: WebInbox;
   beforeAll(async () => {
-    web = await openWebInbox();
+    web = await openWebInbox(undefined, undoMs);
   }, 120_000);
   afterAll(() => web.stop());
   return { ...agent, web: () => web };

@@ -2,8 +2,12 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { ensureBuilt, lib } from '../support/build';
 
-const SCRIPTS = ['app.js', 'syntax.js'];
+/** What every page loads, and the screens that it loads when they are opened. */
+const FIRST = ['app.js', 'syntax.js'];
+const LATE = ['bulk.js', 'stats.js'];
+const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
+const LATE_LIMIT = 5 * 1024;
 
 beforeAll(ensureBuilt, 120_000);
 
@@ -13,18 +17,32 @@ it('is a few files, and the server has each', () => {
   const named = [
     'app.css',
     'app.js',
+    'bulk.js',
     'icon.png',
     'icon.svg',
     'index.html',
     'manifest.webmanifest',
+    'stats.js',
     'syntax.js',
   ];
   expect(readdirSync(lib('web')).sort()).toEqual(named);
 });
 
-it('is light: its script, with what is loaded late', () => {
-  const sizes = SCRIPTS.map((name) => gzipSync(read(name)).byteLength);
-  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(SCRIPT_LIMIT);
+const sizeOf = (name: string): number => gzipSync(read(name)).byteLength;
+
+it('is light: all of its script that is loaded before a person opens more', () => {
+  expect(FIRST.map(sizeOf).reduce((sum, size) => sum + size)).toBeLessThanOrEqual(SCRIPT_LIMIT);
+});
+
+it.each(LATE)('%s is loaded when it is opened, and holds nothing twice', (name) => {
+  expect(sizeOf(name)).toBeLessThanOrEqual(LATE_LIMIT);
+  expect(read('app.js')).toContain(`import("./${name}")`);
+  const imports = [...read(name).matchAll(/import\{([^}]*)\}from"([^"]*)"/g)];
+  expect(new Set(imports.map(([, , from]) => from))).toEqual(new Set(['./app.js']));
+  const taken = imports.flatMap(([, names = '']) => names.split(',').map((one) => one.split(' as ')[0]));
+  const [, exported = ''] = /export\{([^}]*)\}/.exec(read('app.js')) ?? [];
+  const given = exported.split(',').map((one) => one.split(' as ').at(-1));
+  expect(taken.filter((one) => !given.includes(one))).toEqual([]);
 });
 
 it('is as quick for who reads no diff: syntax is loaded late', () => {

@@ -27,8 +27,11 @@ export interface WebInbox {
   stop(): Promise<void>;
 }
 
-/** Opens a web inbox, on the server of this test run unless another is named. */
-export async function openWebInbox(address = testAddress()): Promise<WebInbox> {
+/**
+ * Opens a web inbox, on the server of this test run unless another is named. A decision is sent at once unless a test
+ * wants to undo it.
+ */
+export async function openWebInbox(address = testAddress(), undoMs = 0): Promise<WebInbox> {
   ensureBuilt();
   const directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
   const usersFile = join(directory, 'users.json');
@@ -37,7 +40,7 @@ export async function openWebInbox(address = testAddress()): Promise<WebInbox> {
   const complaints: string[] = [];
   const start = (port: number): Promise<RunningWeb> =>
     startWeb({
-      ...{ client, usersFile, port, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
+      ...{ client, usersFile, port, undoMs, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
       refusalsFile: join(directory, 'refusals.jsonl'),
       onLink: () => undefined,
       report: (error) => void complaints.push(String(error)),

@@ -14,7 +14,7 @@ import {
   type WorkerOptions,
 } from './worker';
 import { readCount, usageError } from '../options';
-import { type OpenWebInbox, readPort, withWebInbox } from '../open-web-inbox';
+import { type OpenWebInbox, readPort, readUndo, withWebInbox } from '../open-web-inbox';
 import { takeStopSignals } from '../stop-signals';
 
 interface DevOptions extends WorkerOptions {
@@ -23,6 +23,7 @@ interface DevOptions extends WorkerOptions {
   dataDir?: string;
   web: boolean;
   webPort?: string;
+  webUndo?: string;
 }
 
 /** Temporal's own defaults, so that every other command finds the server without options. */
@@ -40,6 +41,10 @@ export function addDev(program: Command, context: Context): void {
     .option('--data-dir <folder>', 'folder for the data of the server (default: .countersign)')
     .option('--no-web', 'without the web inbox')
     .option('--web-port <port>', 'port of the web inbox (default: 7243, or a free one)')
+    .option(
+      '--web-undo <time>',
+      'how long a decision in the web inbox can be undone; 0: not at all (default: 5s)',
+    )
     // A mistake of a user's agent is in the turn's timeline; its stack would bury these lines.
     .addOption(logOption('ERROR'))
     .action((config: string | undefined, options: DevOptions) => dev(config, options, context));
@@ -67,7 +72,8 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
   const uiPort = options.uiPort === undefined ? undefined : readCount(options.uiPort, '--ui-port');
   const port = options.port === undefined ? PORT : readCount(options.port, '--port');
   const wanted = { port, ...defined({ uiPort }) };
-  const web = options.web ? { ...readPort(options.webPort, '--web-port') } : undefined;
+  const place = { ...readPort(options.webPort, '--web-port'), ...readUndo(options.webUndo, '--web-undo') };
+  const web = options.web ? place : undefined;
   const stop = takeStopSignals(() => undefined);
   const server = await openServer(wanted, options, context);
   try {

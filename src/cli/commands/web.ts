@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { createUsers, type Users } from '../../server/auth/users';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
-import { defaultUsersFile, readPort, withWebInbox } from '../open-web-inbox';
+import { defaultUsersFile, readPort, readUndo, withWebInbox } from '../open-web-inbox';
 import { collect } from '../options';
 import { relative } from '../../contract/text/times';
 import { tableLines } from '../print/table';
@@ -14,6 +14,7 @@ interface WebOptions {
   port?: string;
   allowHost?: string[];
   users?: string;
+  undo?: string;
 }
 
 /** `web`, `web user add|list|remove`. */
@@ -29,6 +30,10 @@ export function addWeb(program: Command, context: Context): void {
       collect,
     )
     .option('--users <file>', "file of the users who may sign in (default: in the user's state directory)")
+    .option(
+      '--undo <time>',
+      'how long a decision can be undone before it is sent; 0: not at all (default: 5s)',
+    )
     .action((options: WebOptions) => openWebInbox(options, context));
   const user = web.command('user').description('manage the users who sign in with a token');
   // The file is known once the command line is parsed.
@@ -36,10 +41,14 @@ export function addWeb(program: Command, context: Context): void {
   addUserCommands(user, users, context);
 }
 
-async function openWebInbox({ host, port, allowHost, users }: WebOptions, context: Context): Promise<void> {
+async function openWebInbox(
+  { host, port, allowHost, users, undo }: WebOptions,
+  context: Context,
+): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
+    ...readUndo(undo, '--undo'),
     ...defined({ host, allowHosts: allowHost, usersFile: users }),
   };
   const stop = takeStopSignals(() => undefined);

@@ -123,6 +123,8 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl+Enter in a changed field', 'approve with the changes'],
   ['1 … 9', 'tick or untick a hunk'],
   ['1, 2, 3', 'for a call in doubt: it happened, it did not, run it again'],
+  ['x', 'select it, to decide several at once'],
+  ['z', 'undo a decision that is not sent yet'],
   ['u', 'the whole turn'],
   ['Esc', 'leave a field; back'],
   ['g', 'the inbox'],

@@ -3,9 +3,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
 import type { InboxItem } from '../../server/api';
 import type { InboxRows } from '../inbox-rows';
+import { BULK, isSelected, mayJoin, toggled } from '../model/alike';
 import { keyOf, rowText, rowWindow, scrollFor } from '../model/inbox';
 import { hrefOf } from '../model/route';
-import { Text } from '../ui/text';
+import { useAppContext } from '../ui/app';
+import { Text, visibleText } from '../ui/text';
 import { Deadline } from '../ui/widgets';
 
 /** In pixels, as in the style sheet. */
@@ -82,6 +84,7 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
   const isDoubt = item.kind === 'in_doubt';
   return (
     <li class={`row${isDoubt ? ' in-doubt' : ''}`} {...placed(place)}>
+      {!isDoubt && <SelectBox item={item} />}
       <a href={hrefOf({ at: 'call', turn, callId, query })} aria-current={isCurrent ? 'true' : undefined}>
         <span class="row-head">
           <code class="tool">
@@ -102,5 +105,27 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
         </span>
       </a>
     </li>
+  );
+}
+
+/** Selects a request, to decide it with others like it. */
+export function SelectBox({ item }: { item: InboxItem }): JSX.Element {
+  const { selection, select, held } = useAppContext();
+  const { items } = selection;
+  const isFree = mayJoin(items, item) && held.every(({ key }) => key !== BULK);
+  return (
+    <label
+      class="pick"
+      title={isFree ? undefined : 'Requests of one tool and one agent are decided together'}
+    >
+      <input
+        type="checkbox"
+        aria-label={`Select ${item.callId} ${visibleText(rowText(item))}`}
+        aria-keyshortcuts="x"
+        checked={isSelected(items, item)}
+        disabled={!isFree}
+        onChange={() => select((last) => ({ ...last, items: toggled(last.items, item) }))}
+      />
+    </label>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { InboxItem, InboxPage, NamedCount } from '../../server/api';
 import { type InboxRows, useInboxRows } from '../inbox-rows';
+import { BULK, toggled } from '../model/alike';
 import { errorText } from '../model/labels';
 import {
   countLabel,
@@ -17,7 +18,7 @@ import {
   offsetFor,
 } from '../model/inbox';
 import { Text } from '../ui/text';
-import { goTo, showInList, useAppContext, useKeys, useNow } from '../ui/app';
+import { goTo, showInList, useAppContext, useKeys, useLate, useNow } from '../ui/app';
 import { SearchField, Select } from '../ui/widgets';
 import { CallPanel } from './call/call';
 import { InboxList } from './inbox-list';
@@ -103,6 +104,17 @@ interface OpenCall {
   callId: string;
 }
 
+const loadBulk = () => import('./bulk');
+
+/** The part of the page that decides several at once, once something is selected. */
+function useBulk() {
+  const { selection } = useAppContext();
+  const isWanted = selection.items.length > 0 || selection.report !== undefined;
+  const bulk = useLate(loadBulk, isWanted);
+  const [isLooking, setLooking] = useState(false);
+  return { bulk, isLooking: isLooking && bulk !== undefined, setLooking };
+}
+
 /** Everything that waits for a person, and beside it the open item. */
 export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Element {
   const { inbox, fail } = useAppContext();
@@ -117,16 +129,23 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
     showInList(open === undefined ? { at: 'inbox' } : { at: 'call', ...open }, filterQuery(next));
   };
   const { page } = rows;
-  // The open call has the first heading, because beside it on a narrow screen there is no list.
-  const Title = open === undefined ? 'h1' : 'h2';
+  const { bulk, isLooking, setLooking } = useBulk();
+  const hasOpen = open !== undefined || isLooking;
+  const lookAtBulk = (): void => {
+    setLooking(true);
+    if (open !== undefined) goTo({ at: 'inbox' });
+  };
+  // What is open has the first heading, because beside it on a narrow screen there is no list.
+  const Title = hasOpen ? 'h2' : 'h1';
   return (
-    <div class={`panes${open === undefined ? '' : ' has-open'}`}>
+    <div class={`panes${hasOpen ? ' has-open' : ''}`}>
       <section class="pane list-pane" aria-labelledby="inbox-title">
         <Title id="inbox-title" class="pane-title">
           Inbox <span class="count">{page === undefined ? '' : countLabel(page)}</span>
           {page?.complete === false && <span class="quiet still"> still reading …</span>}
         </Title>
         <Filters {...{ filter, setFilter, page }} />
+        {bulk !== undefined && <bulk.SelectionBar rows={page?.rows ?? []} look={lookAtBulk} />}
         {page === undefined || page.matching === 0 ? (
           <Empty page={page} isFiltered={isFiltering(filter)} />
         ) : (
@@ -134,10 +153,12 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
         )}
       </section>
       <section class="pane detail-pane" aria-label="Request">
-        {open === undefined ? (
+        {open !== undefined && <CallPanel key={`${open.turn}/${open.callId}`} {...open} decided={decided} />}
+        {open === undefined && bulk !== undefined && (
+          <bulk.BulkPanel isFirst={hasOpen} back={() => setLooking(false)} />
+        )}
+        {open === undefined && bulk === undefined && (
           <p class="empty">{page === undefined || page.matching === 0 ? '' : 'Choose one, or press j.'}</p>
-        ) : (
-          <CallPanel key={`${open.turn}/${open.callId}`} {...open} decided={decided} />
         )}
       </section>
     </div>
@@ -163,8 +184,11 @@ function Empty({ page, isFiltered }: { page: InboxPage | undefined; isFiltered: 
 
 /** The current row, and the keys that move it. */
 function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
+  const { held, select } = useAppContext();
   const [cursor, setCursor] = useState<{ key: string; index: number }>();
   const items = page?.rows ?? [];
+  const isFree = ({ turn, callId }: InboxItem): boolean =>
+    held.every(({ key }) => key !== `${turn}/${callId}`);
   const indexOf = (isIt: (item: InboxItem) => boolean): number => {
     const found = items.findIndex(isIt);
     return found < 0 ? -1 : found + offset;
@@ -189,15 +213,22 @@ function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
   const decided = (): void => {
     // The item may have left the list before its answer came; then the next one has its place.
     const isThere = opened !== undefined && opened >= 0;
-    const next = isThere ? [opened + 1, opened - 1] : [place.current, place.current - 1];
-    const index = next.find((at) => items[at - offset] !== undefined);
-    if (index === undefined) goTo({ at: 'inbox' });
-    else openAt(index);
+    const from = Math.max(0, (isThere ? opened + 1 : place.current) - offset);
+    const before = items.slice(0, isThere ? from - 1 : from).reverse();
+    // What waits to be sent is decided already.
+    const next = [...items.slice(from), ...before].find(isFree);
+    if (next === undefined) goTo({ at: 'inbox' });
+    else goTo({ at: 'call', turn: next.turn, callId: next.callId });
   };
   const enter = (): void => openAt(current);
   useKeys({
     j: () => move(1),
     k: () => move(-1),
+    x: () => {
+      const item = items[current - offset];
+      const isHeld = held.some(({ key }) => key === BULK);
+      if (item !== undefined && !isHeld) select((last) => ({ ...last, items: toggled(last.items, item) }));
+    },
     '/': () => document.getElementById('search')?.focus(),
     ...(open === undefined ? { Enter: enter, o: enter } : { Escape: () => goTo({ at: 'inbox' }) }),
   });

@@ -2,18 +2,14 @@ import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../../server/api';
 import { serverNow } from '../stream';
-import { askSession, NOT_SENT, type Reply } from '../http';
 import type { LiveInbox } from '../live';
+import type { Selection } from '../model/alike';
 import { hrefOf, parseRoute, type Route } from '../model/route';
+import type { Careful, Held, Hold, Notice, Notify } from './held';
 import { keepTyped, loadTyped } from '../typed';
 import { Text } from './text';
 
-/** A line shown to the person, with an optional link. */
-export interface Notice {
-  text: string;
-  tone: 'good' | 'bad' | 'quiet';
-  to?: { label: string; route: Route };
-}
+export type { Notice } from './held';
 
 /** A call that the user let run. */
 export interface Followed {
@@ -28,11 +24,19 @@ export interface AppContext {
   session: Session;
   inbox: LiveInbox;
   /** Shows a notice; screen readers read it. */
-  notify(notice: Notice): void;
+  notify: Notify;
   /** Shows what goes wrong with a call that the user let run. */
   follow(call: Followed): void;
   /** Shows a failure; 401 leads to the sign-in. */
   fail(status: number, error: ApiError): void;
+  /** Decisions that wait to be sent, and those that are being sent. */
+  held: readonly Held[];
+  /** Sends a decision once it can no longer be undone; `send` reads whether the person has left meanwhile. */
+  hold: Hold;
+  carefully: Careful;
+  /** What is selected in the inbox. */
+  selection: Selection;
+  select(change: (last: Selection) => Selection): void;
 }
 
 export const AppContextProvider = createContext<AppContext | undefined>(undefined);
@@ -41,30 +45,6 @@ export function useAppContext(): AppContext {
   const context = useContext(AppContextProvider);
   if (context === undefined) throw new Error('this part is outside of the app context');
   return context;
-}
-
-/** After so long without an answer the page says that it was sent. Milliseconds. */
-const SLOW_MS = 2_500;
-
-/**
- * Sends what a person decided, and never leaves them without a word: over a lost connection it is not sent, and when the
- * connection is lost before the answer comes, they read that.
- */
-export function useCareful(): <T>(post: (signal: AbortSignal) => Promise<Reply<T>>) => Promise<Reply<T>> {
-  const { inbox, notify } = useAppContext();
-  const waiting = useRef<AbortController>(undefined);
-  const isLost = inbox.connection === 'lost';
-  useEffect(() => (isLost ? waiting.current?.abort() : undefined), [isLost]);
-  return async (post) => {
-    // The events may be lost alone, as behind a proxy that holds them back; so it is asked.
-    const asked = isLost ? await askSession() : undefined;
-    if (asked?.ok === false && asked.status === 0) return { ok: false, status: 0, error: NOT_SENT };
-    const { signal } = (waiting.current = new AbortController());
-    const slow = setTimeout(() => notify({ text: 'It was sent; no answer yet …', tone: 'quiet' }), SLOW_MS);
-    const reply = await post(signal);
-    clearTimeout(slow);
-    return reply;
-  };
 }
 
 /** Actions by `event.key`. */
@@ -200,8 +180,20 @@ export function showInList(route: Route, query: string): void {
 /** A good notice disappears after this time; a bad one stays until it is closed. Milliseconds. */
 const STAYS_MS = 8_000;
 
-/** The last notice, for screen readers too. */
-export function Notices({ notice, close }: { notice: Notice | undefined; close: () => void }): JSX.Element {
+interface NoticesProps {
+  notice: Notice | undefined;
+  close: () => void;
+  held: readonly Held[];
+  undo: (one: Held) => boolean;
+}
+
+/** The last notice and what can be undone, for screen readers too. */
+export function Notices({ notice, close, held, undo }: NoticesProps): JSX.Element {
+  const open = held.filter(({ due }) => due !== undefined);
+  const undoOne = (one: Held | undefined): void => {
+    if (one !== undefined && undo(one)) goTo(one.back);
+  };
+  useKeys({ z: () => undoOne(open.at(-1)) });
   useEffect(() => {
     if (notice === undefined || notice.tone === 'bad') return;
     const timer = setTimeout(close, STAYS_MS);
@@ -209,6 +201,16 @@ export function Notices({ notice, close }: { notice: Notice | undefined; close: 
   }, [notice]);
   return (
     <div class="notices" role="status" aria-live="polite">
+      {open.map((one) => (
+        <p class="notice quiet" key={one.key}>
+          <span>
+            Not sent yet: <Text of={one.what} /> <Seconds until={one.due} />
+          </span>
+          <button class="button" type="button" aria-keyshortcuts="z" onClick={() => undoOne(one)}>
+            Undo
+          </button>
+        </p>
+      ))}
       {notice !== undefined && (
         <p class={`notice ${notice.tone}`}>
           <span>
@@ -222,4 +224,26 @@ export function Notices({ notice, close }: { notice: Notice | undefined; close: 
       )}
     </div>
   );
+}
+
+/** How long there still is; a screen reader would read it each second. */
+function Seconds({ until = 0 }: { until: number | undefined }): JSX.Element {
+  const left = Math.ceil((until - useNow(250)) / 1_000);
+  return (
+    <span class="quiet" aria-hidden="true">
+      {Math.max(0, left)} s
+    </span>
+  );
+}
+
+/** A part of the page that is loaded late; undefined until it is there. */
+export function useLate<T extends object>(load: () => Promise<T>, isWanted: boolean): T | undefined {
+  const { notify } = useAppContext();
+  const [late, setLate] = useState<T>();
+  useEffect(() => {
+    if (!isWanted) return;
+    const text = 'This part of the page did not load. Reload the page.';
+    load().then(setLate, () => notify({ text, tone: 'bad' }));
+  }, [isWanted]);
+  return isWanted ? late : undefined;
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Label } from '../../history/labels';
 import { hrefOf } from '../model/route';
 import { dateTime } from '../../contract/text/times';
-import { countdown, urgencyOf } from '../model/labels';
+import { countdown, KEYS, urgencyOf } from '../model/labels';
 import { Text, visibleText } from './text';
 
 /** A state in words. */
@@ -139,6 +139,30 @@ export function Dialog({ titleId, isWide = false, close, children }: DialogProps
     <dialog ref={ref} class={`card${isWide ? ' wide' : ''}`} aria-labelledby={titleId} onClose={close}>
       {children}
     </dialog>
+  );
+}
+
+/** The list of keys. */
+export function HelpDialog({ close }: { close: () => void }): JSX.Element {
+  return (
+    <Dialog titleId="keys-title" close={close}>
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button class="button" type="submit">
+          Close
+        </button>
+      </form>
+    </Dialog>
   );
 }
 

@@ -1,11 +1,11 @@
-import { condition, upsertMemo, uuid4 } from '@temporalio/workflow';
+import { condition, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
 import { decisionNote } from '../../contract/call-messages';
 import type { CallInput, CallSettings, SpentDecision } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { callKey, gateMemoKey } from '../../contract/names';
 import { expire, register, reopen } from '../approvals/transitions';
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
-import type { ChangeNotifier } from '../changes';
+import { type ChangeNotifier, timerMs } from '../changes';
 import {
   fitsLike,
   type GateAllowed,
@@ -54,7 +54,7 @@ export async function decided<A extends object>(
   while (!isDecided()) {
     const { deadline } = state;
     if (deadline === null) await condition(isDecided);
-    else await condition(isDecided, Math.max(1, deadline - Date.now()));
+    else await condition(isDecided, timerMs(deadline, workflowInfo().runId));
     expire(gate.approvals, Date.now());
     if (state.phase === 'replanning') askAgain(gate, state, request);
   }

@@ -77,6 +77,7 @@ describe('web', () => {
     [['--host', '0.0.0.0'], 2, /other machines reach it, and it has no users/],
     [['--port', 'http'], 2, /--port http/],
     [['--port', '65536'], 2, /cannot listen/],
+    [['--undo', 'soon'], 2, /--undo soon/],
     [['--address', '127.0.0.1:1', '--timeout', '1s'], 5, /no Temporal server answers/],
   ])('%j ends with %i', async (args, code, told) => {
     const at = args.includes('--address') ? [] : ['--address', testAddress()];

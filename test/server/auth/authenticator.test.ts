@@ -18,6 +18,7 @@ describe('the link of the terminal', () => {
       rights: ['fork-live'],
       namespace: 'default',
       version: '1.2.3',
+      undoMs: 0,
     });
     const set = response.headers.get('set-cookie') ?? '';
     expect(set).toMatch(/^countersign-7243=[\w-]{43}; /);

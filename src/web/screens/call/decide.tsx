@@ -139,7 +139,8 @@ export function DecisionBar(props: BarProps): JSX.Element {
   const decide = (kind: 'approve' | 'deny'): void => {
     if (reason.isOver) return askWhy();
     const body = toDecision(request, kind, review.choice);
-    void send(body, decisionText(request, body), review.setRefused);
+    const isNow = kind === 'approve' && review.asksAgain;
+    send(body, decisionText(request, body), { refused: review.setRefused, isNow });
   };
   // The model reads the reason, so the first click without one asks for it. The second click denies without it.
   const deny = (): void => {

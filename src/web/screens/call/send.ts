@@ -5,9 +5,9 @@ import type { CallView } from '../../../history/view-types';
 import type { Answer, CallDetails } from '../../../server/api';
 import { newDecisionId, type Reply } from '../../http';
 import { fieldIssues } from '../../model/draft';
-import { noticeText, refusalText } from '../../model/labels';
+import { errorText, noticeText, refusalText } from '../../model/labels';
 import type { Typed } from '../../typed';
-import { type Notice, useAppContext, useCareful } from '../../ui/app';
+import { type Notice, useAppContext } from '../../ui/app';
 
 /** What every panel of a call gets. */
 export interface PanelProps {
@@ -40,27 +40,32 @@ type Post<B> = (
 /** What lets a call run: the person reads what goes wrong with it. */
 const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
 
-/** Sends a decision or a resolution and handles its answer; `isSending` until it comes. */
+interface SendOptions {
+  /** Gets what is wrong with the arguments. */
+  refused?: (issues: readonly Issue[]) => void;
+  /** It runs nothing, so there is nothing to undo. */
+  isNow?: boolean;
+}
+
+/** Sends a decision or a resolution, once it can no longer be undone, and handles its answer; `isSending` until it comes. */
 export function useSend<B extends object>({ details, call, ...props }: DecidingProps, post: Post<B>) {
   const { forget, setRefusal, refresh, decided } = props;
-  const { notify, follow, fail } = useAppContext();
-  const [isSending, setSending] = useState(false);
+  const { session, notify, follow, fail, held, hold, carefully } = useAppContext();
+  const [isLocked, setLocked] = useState(false);
   const idOf = useDecisionId();
-  const carefully = useCareful();
   const { turn, runId } = details.view;
-  /** `what`: the words for it in the notice. */
-  const send = async (body: B, what: string, refused?: (issues: readonly Issue[]) => void): Promise<void> => {
-    setSending(true);
-    const sent = { ...body, runId };
-    const identified = { ...sent, decisionId: idOf(sent) };
-    const reply = await carefully((signal) => post(turn, identified, signal));
-    const asksAgain = reply.ok && reply.data.status === 'accepted' && reply.data.verdict.asksAgain === true;
-    // This panel shows the request before the change until the next one takes its place: nothing can be sent from it.
-    if (!asksAgain) setSending(false);
-    if (!reply.ok) return fail(reply.status, reply.error);
+  const { callId, tool, effective } = call;
+  const key = `${turn}/${callId}`;
+  const back: Notice['to'] = { label: 'Open it', route: { at: 'call', turn, callId } };
+  const answered = (reply: Reply<Answer>, what: string, { isAway, refused }: Away): void => {
+    const bad = (text: string): void => notify({ text: `${what}: ${text}`, tone: 'bad', to: back });
+    if (!reply.ok)
+      return isAway && reply.status !== 401 ? bad(errorText(reply.error)) : fail(reply.status, reply.error);
     const answer = reply.data;
     if (answer.status === 'refused') {
-      setRefusal(refusalText(answer.verdict));
+      const text = refusalText(answer.verdict);
+      if (isAway) return bad(`not taken. ${text}`);
+      setRefusal(text);
       refused?.(fieldIssues(answer.verdict.issues ?? []));
       return refresh();
     }
@@ -68,14 +73,32 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     setRefusal(undefined);
     const to: Notice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
     notify({ text: noticeText(answer, what), tone: 'good', to });
-    if (asksAgain) return refresh();
-    if (answer.status === 'accepted' && LETS.includes(answer.verdict.decision)) {
-      const { callId, tool, effective } = call;
-      follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
+    if (answer.status === 'accepted' && answer.verdict.asksAgain === true) {
+      // This panel shows the request before the change until the next one takes its place: nothing can be sent from it.
+      setLocked(true);
+      return refresh();
     }
-    decided();
+    if (answer.status === 'accepted' && LETS.includes(answer.verdict.decision))
+      follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
+    if (!isAway) decided();
   };
-  return { isSending, send };
+  /** `what`: the words for it in the notice. */
+  const send = (body: B, what: string, { refused, isNow = false }: SendOptions = {}): void => {
+    const sent = { ...body, runId };
+    const identified = { ...sent, decisionId: idOf(sent) };
+    const isAway = !isNow && session.undoMs > 0;
+    const sendIt = async (): Promise<void> =>
+      answered(await carefully((signal) => post(turn, identified, signal)), what, { isAway, refused });
+    hold({ key, what, back: back.route }, sendIt, isNow);
+    if (isAway) decided();
+  };
+  return { isSending: isLocked || held.some((one) => one.key === key), send };
+}
+
+interface Away {
+  /** The next item is open already. */
+  isAway: boolean;
+  refused: SendOptions['refused'];
 }
 
 /** When no answer came, the same content is sent again with the same id, so it counts once. */

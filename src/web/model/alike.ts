@@ -1,0 +1,100 @@
+import type { Json } from '../../contract/json';
+import { leavesOf } from '../../contract/text/json-diff';
+import type { RequestOpened } from '../../history/events';
+import type { InboxItem } from '../../server/api';
+import { keyOf, MOST_ROWS } from './inbox';
+
+/** What became of one call that was decided with others. */
+export interface Reported {
+  turn: string;
+  callId: string;
+  /** The call in one line. */
+  summary: string;
+  state: 'waits' | 'taken' | 'refused' | 'not sent';
+  /** Why it was not taken; or what happens next. */
+  text: string;
+}
+
+/** Requests that a person selected to decide them at once, and what became of those that were decided last. */
+export interface Selection {
+  items: readonly InboxItem[];
+  report?: readonly Reported[] | undefined;
+}
+
+/** The key of a decision on several at once, while it is held. */
+export const BULK = 'bulk';
+
+/** Whether an item may be selected with those that are. Only requests of one tool and one agent are alike enough. */
+export function mayJoin([first]: readonly InboxItem[], item: InboxItem): boolean {
+  if (item.kind !== 'request') return false;
+  return first === undefined || (first.tool === item.tool && first.agent === item.agent);
+}
+
+export function isSelected(items: readonly InboxItem[], item: InboxItem): boolean {
+  return items.some((one) => keyOf(one) === keyOf(item));
+}
+
+/** Selects an item, or no longer. One that may not join the others changes nothing. */
+export function toggled(items: readonly InboxItem[], item: InboxItem): readonly InboxItem[] {
+  if (isSelected(items, item)) return items.filter((one) => keyOf(one) !== keyOf(item));
+  return mayJoin(items, item) && items.length < MOST_ROWS ? [...items, item] : items;
+}
+
+/** What is selected, and every row that may join it; as many as a page of the inbox has at most. */
+export function withAllAlike(items: readonly InboxItem[], rows: readonly InboxItem[]): InboxItem[] {
+  const joining = rows.filter((row) => mayJoin(items, row) && !isSelected(items, row));
+  return [...items, ...joining].slice(0, MOST_ROWS);
+}
+
+/** One thing that requests show: an argument by its path, or something beside the arguments. */
+export interface Field {
+  name: string;
+  isArgument: boolean;
+  /** Of each request in turn; undefined where it has none. */
+  values: (Json | undefined)[];
+}
+
+/** What is the same in all requests, and what differs. Together it is all that they show. */
+export function compareRequests(requests: readonly RequestOpened[]): { same: Field[]; differing: Field[] } {
+  const shown = requests.map(fieldsOf);
+  const names = [...new Set(shown.flatMap((fields) => [...fields.keys()]))];
+  const fields = names.map((key) => ({
+    ...nameOf(key),
+    values: shown.map((one) => one.get(key)),
+  }));
+  const isSame = ({ values: [first, ...others] }: Field): boolean =>
+    others.every((value) => JSON.stringify(value) === JSON.stringify(first));
+  return { same: fields.filter(isSame), differing: fields.filter((field) => !isSame(field)) };
+}
+
+/** Before the name of what is not an argument, so that no argument can pass for it. */
+const BESIDE = 'b:';
+const ARGUMENT = 'a:';
+
+function nameOf(key: string): Pick<Field, 'name' | 'isArgument'> {
+  return { name: key.slice(ARGUMENT.length), isArgument: key.startsWith(ARGUMENT) };
+}
+
+function fieldsOf(request: RequestOpened): Map<string, Json> {
+  const { arguments: args, preview, note, policyReason, edit, effect } = request;
+  const beside: [string, string | undefined][] = [
+    ['What it does', preview && previewText(preview)],
+    ['Asked again', note],
+    ['Policy', policyReason],
+    ['Changed by', edit?.approver],
+    ['Effect', effect],
+  ];
+  return new Map<string, Json>([
+    ...beside.flatMap(([name, text]): [string, Json][] =>
+      text === undefined ? [] : [[`${BESIDE}${name}`, text]],
+    ),
+    ...leavesOf(args).map(({ path, value }): [string, Json] => [`${ARGUMENT}${path}`, value]),
+  ]);
+}
+
+/** The change of a file is its hunks, as where it stands alone. */
+function previewText({ text, plan }: NonNullable<RequestOpened['preview']>): string {
+  if (plan === undefined || plan.targetHash === '') return text;
+  const path = plan.baseHash === null ? `${plan.path} (new file)` : plan.path;
+  return [path, ...plan.hunks.flatMap(({ lines }) => lines)].join('\n');
+}

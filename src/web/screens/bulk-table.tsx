@@ -1,0 +1,133 @@
+import type { JSX } from 'preact';
+import type { Json } from '../../contract/json';
+import type { RequestOpened } from '../../history/events';
+import type { InboxItem } from '../../server/api';
+import type { Field } from '../model/alike';
+import { Deadline, hrefOf, keyOf, SeenEnd, SeenText, SelectBox, Text, useNow } from '../shared';
+
+/** One that is selected and read. */
+export interface Chosen {
+  item: InboxItem;
+  request: RequestOpened;
+  runId: string;
+  /** Why it must not be approved with the others. */
+  alone: string | undefined;
+}
+
+/** A link to a call by its id. */
+export function CallLink({ item: { turn, callId } }: { item: InboxItem }): JSX.Element {
+  return (
+    <a href={hrefOf({ at: 'call', turn, callId })}>
+      <Text of={`${turn}/${callId}`} />
+    </a>
+  );
+}
+
+/** A row for each call, a column for each thing that differs. On a narrow screen each cell names its column. */
+export function Differences({
+  chosen,
+  differing,
+}: {
+  chosen: readonly Chosen[];
+  differing: readonly Field[];
+}): JSX.Element {
+  const now = useNow();
+  return (
+    <div class="differences" role="region" aria-label="Differences" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Call</th>
+            {differing.map((field) => (
+              <th scope="col" key={`${field.isArgument}${field.name}`}>
+                <FieldName of={field} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {chosen.map((one, index) => (
+            <tr key={keyOf(one.item)}>
+              <RowHead {...one} now={now} />
+              {differing.map((field) => (
+                <td key={`${field.isArgument}${field.name}`}>
+                  <span class="cell-name" aria-hidden="true">
+                    <FieldName of={field} />
+                  </span>
+                  <Value of={field.values[index]} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Which call it is, and how long it waits still. */
+function RowHead({ item, request, alone, now }: Chosen & { now: number }): JSX.Element {
+  return (
+    <th scope="row">
+      <SelectBox item={item} /> <CallLink item={item} /> <Deadline of={request.deadline} now={now} />
+      <span class="quiet prompt">
+        <Text of={item.prompt} kind="prose" />
+      </span>
+      {alone !== undefined && (
+        <span class="alone">
+          Not approved with the others: <Text of={alone} />
+        </span>
+      )}
+    </th>
+  );
+}
+
+function FieldName({ of: { name, isArgument } }: { of: Field }): JSX.Element {
+  return isArgument ? (
+    <code>
+      <Text of={name} />
+    </code>
+  ) : (
+    <>{name}</>
+  );
+}
+
+function Value({ of }: { of: Json | undefined }): JSX.Element {
+  if (typeof of === 'string' && of !== '')
+    return (
+      <span class={of.includes('\n') ? 'code block' : 'code'}>
+        <SeenText of={of} layout={of.includes('\n') ? 'block' : 'line'} />
+      </span>
+    );
+  return (
+    <>
+      {of === undefined || of === '' ? (
+        <span class="quiet">{of === '' ? '(empty text)' : '(absent)'}</span>
+      ) : (
+        <code>{JSON.stringify(of)}</code>
+      )}
+      <SeenEnd />
+    </>
+  );
+}
+
+/** What is the same in all, said once. */
+export function Same({ of }: { of: readonly Field[] }): JSX.Element {
+  return (
+    <section aria-labelledby="same-title">
+      <h2 id="same-title">The same in all</h2>
+      <dl class="leaves">
+        {of.map((field) => (
+          <div class="leaf" key={`${field.isArgument}${field.name}`}>
+            <dt>
+              <FieldName of={field} />
+            </dt>
+            <dd class="text">
+              <Value of={field.values[0]} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

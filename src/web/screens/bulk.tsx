@@ -1,0 +1,193 @@
+import type { JSX } from 'preact';
+import { whyAlone } from '../../history/alone';
+import type { CallDetails, InboxItem } from '../../server/api';
+import { BULK, compareRequests, toggled, withAllAlike } from '../model/alike';
+import type { Unseen } from '../ui/text';
+import {
+  keyOf,
+  readCall,
+  Text,
+  useAppContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  WatchSeen,
+} from '../shared';
+import { Decide, Report } from './bulk-decide';
+import { CallLink, type Chosen, Differences, Same } from './bulk-table';
+
+interface BarProps {
+  /** The rows of the inbox that are there. */
+  rows: readonly InboxItem[];
+  /** Shows what is selected. */
+  look: () => void;
+}
+
+/** How many are selected, and all that may join them. */
+export function SelectionBar({ rows, look }: BarProps): JSX.Element | null {
+  const { selection, select, held } = useAppContext();
+  const { items, report } = selection;
+  const [first] = items;
+  const all = withAllAlike(items, rows);
+  const isFree = held.every(({ key }) => key !== BULK);
+  const choose = (chosen: readonly InboxItem[]): void => select((last) => ({ ...last, items: chosen }));
+  return (
+    <div class="selection" role="group" aria-label="Selection">
+      <strong role="status">{first === undefined ? 'Decided together' : `${items.length} selected`}</strong>
+      {first !== undefined && isFree && all.length > items.length && (
+        <button class="button" type="button" onClick={() => choose(all)}>
+          All {all.length} of <Text of={first.tool} />
+        </button>
+      )}
+      <button class="button" type="button" onClick={look}>
+        {first === undefined && report !== undefined ? 'Report' : 'Look at them'}
+      </button>
+      {first !== undefined && isFree && (
+        <button class="button plain" type="button" onClick={() => choose([])}>
+          Clear
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface PanelProps {
+  /** Whether its heading is the first of the page. */
+  isFirst: boolean;
+  back: () => void;
+}
+
+/** What became of those that were decided last, and what is selected now. */
+export function BulkPanel({ isFirst, back }: PanelProps): JSX.Element {
+  const { items, report } = useAppContext().selection;
+  const [first] = items;
+  const Title = isFirst ? 'h1' : 'h2';
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => (isFirst ? title.current?.focus() : undefined), [isFirst]);
+  return (
+    <article class="call bulk" aria-label="Selected requests">
+      <header class="call-head">
+        <p class="crumbs">
+          <button class="button plain back" type="button" onClick={back}>
+            ← Inbox
+          </button>
+          {first !== undefined && (
+            <span>
+              <Text of={first.agent} />
+            </span>
+          )}
+        </p>
+        <Title class="call-title" tabIndex={-1} ref={title}>
+          {first === undefined ? (
+            'Decided together'
+          ) : (
+            <>
+              {items.length} of{' '}
+              <code>
+                <Text of={first.tool} />
+              </code>
+            </>
+          )}
+        </Title>
+      </header>
+      {report !== undefined && <Report of={report} />}
+      {first !== undefined && <Selected key={`${first.tool}/${first.agent}`} items={items} />}
+    </article>
+  );
+}
+
+/** A call as it was when it was selected; or why it cannot be decided with others. */
+type Read = Chosen | { item: InboxItem; never: string };
+
+function readOf(item: InboxItem, { view, changed }: CallDetails): Read {
+  const call = view.calls.find(({ callId }) => callId === item.callId);
+  const request = call?.phase === 'requested' ? call.request : undefined;
+  if (request === undefined) return { item, never: 'it does not wait any more' };
+  const alone = whyAlone(request);
+  if (request.noBatch === true) return { item, never: alone ?? '' };
+  const isChanged = changed === undefined ? undefined : 'its tool changed since it was asked for';
+  return { item, request, runId: view.runId, alone: isChanged ?? alone };
+}
+
+/** How many calls are read at once. */
+const AT_ONCE = 4;
+
+/** The details of what is selected, by the keys of the items. Each is read once: what a person sees stays as it is. */
+function useReading(items: readonly InboxItem[]): ReadonlyMap<string, Read> {
+  const { fail, inbox } = useAppContext();
+  const [read, setRead] = useState<ReadonlyMap<string, Read>>(new Map());
+  const asked = useRef(new Set<string>()).current;
+  const waiting = useRef<InboxItem[]>([]).current;
+  const running = useRef(0);
+  const readOn = async (): Promise<void> => {
+    running.current++;
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+      const one = item;
+      const key = keyOf(one);
+      const reply = await readCall(one.turn, one.callId);
+      const take = (result: Read): void => setRead((last) => new Map(last).set(key, result));
+      if (reply.ok) take(readOf(one, reply.data));
+      else if (reply.status === 404) take({ item: one, never: reply.error.message });
+      else {
+        asked.delete(key);
+        fail(reply.status, reply.error);
+      }
+    }
+    running.current--;
+  };
+  useEffect(() => {
+    const fresh = items.filter((item) => !asked.has(keyOf(item)));
+    for (const item of fresh) asked.add(keyOf(item));
+    waiting.push(...fresh);
+    for (let more = Math.min(AT_ONCE - running.current, waiting.length); more > 0; more--) void readOn();
+  }, [items, inbox.connection === 'live']);
+  return read;
+}
+
+/** What is selected: what is the same in all, what differs, and one decision for all. */
+function Selected({ items }: { items: readonly InboxItem[] }): JSX.Element {
+  const read = useReading(items);
+  const found = items.flatMap((item) => read.get(keyOf(item)) ?? []);
+  const chosen = found.filter((one): one is Chosen => 'request' in one);
+  const [unseen, setUnseen] = useState<Unseen>({ count: 1, next: () => undefined });
+  const { same, differing } = useMemo(
+    () => compareRequests(chosen.map(({ request }) => request)),
+    [chosen.map(({ item }) => keyOf(item)).join()],
+  );
+  return (
+    <>
+      <LeftOut of={found.flatMap((one) => ('never' in one ? one : []))} />
+      <WatchSeen report={setUnseen}>
+        {differing.length > 0 && <h2 id="differs-title">What differs</h2>}
+        {chosen.length > 0 && <Differences {...{ chosen, differing }} />}
+        {same.length > 0 && <Same of={same} />}
+      </WatchSeen>
+      <Decide {...{ chosen, unseen, reading: items.length - found.length }} />
+    </>
+  );
+}
+
+function LeftOut({ of }: { of: readonly { item: InboxItem; never: string }[] }): JSX.Element | null {
+  const { select } = useAppContext();
+  if (of.length === 0) return null;
+  const drop = (): void =>
+    select((last) => ({ ...last, items: of.reduce((items, { item }) => toggled(items, item), last.items) }));
+  return (
+    <div class="banner ask" role="alert">
+      <p>
+        <strong>Not decided with the others:</strong>
+      </p>
+      <ul>
+        {of.map(({ item, never }) => (
+          <li key={keyOf(item)}>
+            <CallLink item={item} />: <Text of={never} />
+          </li>
+        ))}
+      </ul>
+      <button class="button" type="button" onClick={drop}>
+        Remove from the selection
+      </button>
+    </div>
+  );
+}

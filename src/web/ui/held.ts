@@ -1,0 +1,123 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { askSession, NOT_SENT, type Reply } from '../http';
+import type { Route } from '../model/route';
+import { serverNow } from '../stream';
+
+/** A line shown to the person, with an optional link. */
+export interface Notice {
+  text: string;
+  tone: 'good' | 'bad' | 'quiet';
+  to?: { label: string; route: Route };
+}
+
+export type Notify = (notice: Notice) => void;
+
+/** A decision that is not sent yet, so that it can be undone; or one that is being sent. */
+export interface Held {
+  /** What it decides: there is one at a time. */
+  key: string;
+  /** The words for it. */
+  what: string;
+  /** Where it was made: undoing leads back there. */
+  back: Route;
+  /** When it is sent, by the server's clock; undefined once it is. Milliseconds since 1970. */
+  due?: number | undefined;
+}
+
+/** Sends a decision once it can no longer be undone; `send` reads whether the person has left meanwhile. */
+export type Hold = (one: Held, send: (isLeft: () => boolean) => Promise<void>, isNow?: boolean) => void;
+
+/** Sends a decision with a signal that gives up waiting for the answer. */
+export type Careful = <T>(post: (signal: AbortSignal) => Promise<Reply<T>>) => Promise<Reply<T>>;
+
+/** After so long without an answer the page says that it was sent. Milliseconds. */
+const SLOW_MS = 2_500;
+
+/**
+ * Sends what a person decided, and never leaves them without a word: over a lost connection it is not sent, and when the
+ * connection is lost before the answer comes, they read that.
+ */
+export function useCareful(isLost: boolean, notify: Notify): Careful {
+  const waiting = useRef(new Set<AbortController>()).current;
+  const lost = useRef(isLost);
+  lost.current = isLost;
+  useEffect(() => (isLost ? waiting.forEach((one) => one.abort()) : undefined), [isLost]);
+  return async (post) => {
+    // The events may be lost alone, as behind a proxy that holds them back; so it is asked.
+    const asked = lost.current ? await askSession() : undefined;
+    if (asked?.ok === false && asked.status === 0) return { ok: false, status: 0, error: NOT_SENT };
+    const sent = new AbortController();
+    waiting.add(sent);
+    const slow = setTimeout(() => notify({ text: 'It was sent; no answer yet …', tone: 'quiet' }), SLOW_MS);
+    const reply = await post(sent.signal);
+    clearTimeout(slow);
+    waiting.delete(sent);
+    return reply;
+  };
+}
+
+/** Decisions that wait to be sent. Whatever ends the page or its connection ends them: then nothing is sent. */
+export function useHeld(
+  ms: number,
+  { isLost, isOpen }: { isLost: boolean; isOpen: boolean },
+  notify: Notify,
+) {
+  const [held, setHeld] = useState<readonly Held[]>([]);
+  const all = useRef(new Map<string, Held & { timer?: ReturnType<typeof setTimeout> }>()).current;
+  const isLeft = useRef(false);
+  const draw = (): void => setHeld([...all.values()]);
+  const hold: Hold = (one, send, isNow = false) => {
+    if (all.has(one.key)) return;
+    const sendIt = (): void => {
+      all.set(one.key, one);
+      draw();
+      void send(() => isLeft.current).finally(() => {
+        all.delete(one.key);
+        draw();
+      });
+    };
+    if (isNow || ms === 0) return sendIt();
+    all.set(one.key, { ...one, due: serverNow() + ms, timer: setTimeout(sendIt, ms) });
+    draw();
+  };
+  const undo = ({ key }: Held): boolean => {
+    const timer = all.get(key)?.timer;
+    if (timer === undefined) return false;
+    clearTimeout(timer);
+    all.delete(key);
+    draw();
+    return true;
+  };
+  /** What it said, if anything. */
+  const drop = (why: string): string | undefined => {
+    const dropped = [...all.values()].filter(undo);
+    if (dropped.length === 0) return undefined;
+    const text = `Not sent, because ${why}: ${dropped.map(({ what }) => what).join('; ')}`;
+    notify({ text, tone: 'bad' });
+    return text;
+  };
+  isLeft.current ||= !isOpen;
+  useEffect(() => void (isLost && drop('the connection was lost')), [isLost]);
+  useEffect(() => void (isOpen ? (isLeft.current = false) : drop('your session ended')), [isOpen]);
+  useLeaving(held.length > 0, () => drop('the page was closed'));
+  const leave = (): string | undefined => {
+    isLeft.current = true;
+    return drop('you signed out');
+  };
+  useEffect(() => () => void leave(), []);
+  return { held, hold, undo, leave };
+}
+
+/** Warns before the page is closed. A browser may keep a closed page and show it again, so `leave` ends what it does. */
+function useLeaving(isBusy: boolean, leave: () => void): void {
+  useEffect(() => {
+    if (!isBusy) return;
+    const warn = (event: Event): void => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    addEventListener('pagehide', leave);
+    return () => {
+      removeEventListener('beforeunload', warn);
+      removeEventListener('pagehide', leave);
+    };
+  }, [isBusy]);
+}
