@@ -349,7 +349,7 @@ test.each([
     handle.workflowId,
   );
   await waitFor(anew, '1.1', 'request');
-  await decide(anew, { callId: '1.1', decision: 'approved' });
+  expect(await decide(anew, { callId: '1.1', decision: 'approved' })).toMatchObject({ accepted: true });
   await waitFor(anew, '1.1', 'in_doubt');
   await send(anew, 'resolve', { callId: '1.1', resolution: 'happened' });
   expect(await anew.result()).toMatchObject({ status: 'answered' });

@@ -73,8 +73,10 @@ function closeUnstarted({ approvals }: GateState, state: CallState): void {
 async function untilKnown<R>(gate: GateState, state: CallState, options: ActivityOptions): Promise<Ended<R>> {
   for (;;) {
     // Temporal schedules nothing in a cancelled scope.
-    if (CancellationScope.current().consideredCancelled)
-      throw new CancelledFailure(ENDINGS.neverStarted.message);
+    if (CancellationScope.current().consideredCancelled) {
+      closeUnstarted(gate, state);
+      throw new CancelledFailure(state.result?.error?.message ?? ENDINGS.neverStarted.message);
+    }
     start(state);
     state.scheduledAt = Date.now();
     markChanged(gate);
