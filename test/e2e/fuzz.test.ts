@@ -350,8 +350,13 @@ test.each([
   );
   await waitFor(anew, '1.1', 'request');
   expect(await decide(anew, { callId: '1.1', decision: 'approved' })).toMatchObject({ accepted: true });
-  await waitFor(anew, '1.1', 'in_doubt');
-  await send(anew, 'resolve', { callId: '1.1', resolution: 'happened' });
+  // The first run of the call is given up, and returns then. Once it has, its outcome is known, and nobody is asked.
+  const how = await until('1.1 to be in doubt or over', async () => {
+    const isInDoubt = (await openOf(anew))?.items.some(({ kind }) => kind === 'in_doubt');
+    if (isInDoubt === true) return 'in doubt';
+    return (await anew.describe()).status.name === 'COMPLETED' && 'over';
+  });
+  if (how === 'in doubt') await send(anew, 'resolve', { callId: '1.1', resolution: 'happened' });
   expect(await anew.result()).toMatchObject({ status: 'answered' });
   expect(await effects.lines(tag)).toHaveLength(1);
 });
