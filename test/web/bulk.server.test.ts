@@ -8,7 +8,7 @@ import { callPlace, listOnly, lookAtAll } from './web-inbox';
 
 const AGENT = 'bulk';
 /** Long enough to undo on a busy machine, and short enough to wait for. Milliseconds. */
-const UNDO_MS = 4_000;
+const UNDO_MS = 8_000;
 
 const preview = ({ tag, amount }: { tag?: unknown; amount?: unknown }): string =>
   `pays ${String(amount)} for ${String(tag)}`;
