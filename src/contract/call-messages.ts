@@ -55,6 +55,11 @@ export type ClosingCause = (typeof CLOSING_CAUSES)[number];
 /** In place of "Nothing ran.": this attempt ran nothing, but an earlier one may have. */
 export const MAY_HAVE_RUN = 'An earlier attempt of it may have run.';
 
+/** A failure of a call that a person let run again: its run before was in doubt, so nobody knows that nothing ran. */
+export function afterDoubt(failure: ToolFailure): ToolFailure {
+  return { ...failure, message: failure.message.replace(/Nothing ran\.$/, MAY_HAVE_RUN) };
+}
+
 /** Who said something about a call, and why. */
 interface Said {
   approver: string;

@@ -285,6 +285,7 @@ function applyResolution(state: FoldState, event: Resolved): void {
   held.phase = event.resolution === 'run-again' ? 'decided' : 'closed';
   if (event.resolution === 'run-again') {
     held.approved = true;
+    held.runsAgain = true;
     return;
   }
   held.closing =

@@ -1,6 +1,13 @@
 import { type InDoubt, isValidCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
-import { doubt, lost, type LostActivity, type OpenTimes, unstarted } from '../../contract/call-messages';
+import {
+  afterDoubt,
+  doubt,
+  lost,
+  type LostActivity,
+  type OpenTimes,
+  unstarted,
+} from '../../contract/call-messages';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../../contract/result';
 import { FAILURES } from '../../contract/names';
 import { rootOf } from '../decode/failure';
@@ -12,7 +19,8 @@ import { type CallFold, endCall, type FoldState } from './state';
 
 /** A result that no handler made: the turn made it, or it follows from how the activity failed. */
 export function failureResult(held: CallFold, failure: ToolFailure, at: string): ToolResult {
-  return makeFailure(resultHead(held), failure, factsOf(held, at));
+  const said = held.runsAgain === true ? afterDoubt(failure) : failure;
+  return makeFailure(resultHead(held), said, factsOf(held, at));
 }
 
 /** A success that a person vouches for, with the words the model reads. */

@@ -40,6 +40,8 @@ export interface CallFold {
   /** Of the execution that runs, or is in doubt. */
   secret?: string;
   doubt?: InDoubt;
+  /** A person let it run again after a doubt. */
+  runsAgain?: true;
   /** Whether a person has been asked about the doubt. */
   asked: boolean;
   /** What the workers lacked that gave it back, until it starts. */

@@ -1,6 +1,7 @@
 import { type PreparedCall, type SpentDecision, type ValidCall, isValidCall } from '../../contract/call';
 import type { Refused } from '../../contract/decision';
 import {
+  afterDoubt,
   type ClosingCause,
   denied,
   ENDINGS,
@@ -199,7 +200,8 @@ export function denialOf(state: CallState, denial: Denial): ToolResult {
 
 /** An error result made by the workflow at workflow time `now` (ms). */
 export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
-  return noted(state, makeFailure(headOf(state), failure, factsOf(state, now)));
+  const said = state.generation > 0 ? afterDoubt(failure) : failure;
+  return noted(state, makeFailure(headOf(state), said, factsOf(state, now)));
 }
 
 /** A success that a person vouches for. */

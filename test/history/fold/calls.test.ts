@@ -169,6 +169,15 @@ test('run again starts the next generation, which can be lost again', () => {
   expect(script.told('in_doubt')).toHaveLength(2);
 });
 
+test('run again that never starts, because the turn was cancelled, does not say that nothing ran', () => {
+  const said = { callId: '1.1', resolution: 'run-again' };
+  const script = doubted().update('resolve', said, accepted('1.1', 'run-again'));
+  script.task().close({ neverStarted: ['1.1'] });
+  script.add({ kind: 'canceled' });
+  const content = expect.stringMatching(/before this call started. An earlier attempt of it may have run.$/);
+  expect(script.told('call_ended')).toMatchObject([{ result: { success: false, content } }]);
+});
+
 test('a resolution by signal is judged with the memo', () => {
   const script = doubted()
     .signal('resolution', { callId: '1.1', resolution: 'did-not', approver: 'bob' })

@@ -155,6 +155,16 @@ describe('a resolution is refused', () => {
   });
 });
 
+it('says of a call that was to run again, and never started, that its first run may have happened', () => {
+  const approvals = inDoubt();
+  resolve(approvals, { callId: '1.1', resolution: 'run-again' });
+  cancelAll(approvals, 12);
+  expect(callOf(approvals).result?.error).toEqual({
+    code: 'cancelled',
+    message: 'The turn was cancelled before this call started. An earlier attempt of it may have run.',
+  });
+});
+
 it('answers a repeat with the first verdict', () => {
   const approvals = inDoubt();
   const message = { callId: '1.1', resolution: 'happened', decisionId: 'same' };
