@@ -47,8 +47,6 @@ interface FiltersProps {
 
 function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
   const { since, agent, tool } = filter;
-  // Kept apart from the filter: an answer that comes meanwhile must not take away what a person types.
-  const [typed, setTyped] = useState(agent);
   const choose = (part: Partial<Filter>): void => setFilter({ ...filter, ...part });
   const tools = new Set(['', tool, ...(answer?.stats.tools ?? []).map((one) => one.tool)]);
   return (
@@ -72,8 +70,8 @@ function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
         aria-label="Agent"
         placeholder="every agent"
         maxLength={200}
-        value={typed}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        // Not `value`: an answer that comes meanwhile must not take away what a person types.
+        defaultValue={agent}
         onChange={({ currentTarget }) => choose({ agent: currentTarget.value.trim() })}
       />
     </div>
