@@ -104,13 +104,13 @@ function attributesOf(open: readonly CallState[], state: TurnState): SearchAttri
   return [
     { key: KEYS.state, value: state },
     { key: KEYS.pending, value: open.length },
-    { key: KEYS.tools, value: toolsOf(open) },
+    { key: KEYS.tools, value: toolNames(open) },
     { key: KEYS.deadline, value: open.length === 0 ? null : earliest(open) },
   ];
 }
 
 /** The tools that wait now, and those that ever asked, in earlier runs too; as many as the server takes. */
-function toolsOf(open: readonly CallState[]): string[] | null {
+function toolNames(open: readonly CallState[]): string[] | null {
   const before = workflowInfo().typedSearchAttributes.get(KEYS.tools) ?? [];
   const waiting = open.map(({ call }) => call.tool);
   const asked = before.filter((name) => name.startsWith(ASKED));
