@@ -4,11 +4,11 @@
  */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { answers } from './cluster-postgres.mjs';
 import { at, say } from './root.mjs';
 
@@ -31,6 +31,7 @@ export const startTemporal = async ({ bin, cli, directory, postgres, started }) 
   await script(services.schema, { ...programs, ...sqlPlace(postgres) });
   const ports = await lowPorts(PORT_SETTINGS.length);
   const env = { ...services.temporal.environment, ...serverPlace(postgres, ports), ...programs };
+  env.DYNAMIC_CONFIG_FILE_PATH = writeSettings(directory);
   const server = launch(join(bin, 'temporal-server'), { env, log });
   started(server);
   const address = `127.0.0.1:${ports[0]}`;
@@ -48,16 +49,24 @@ const sqlPlace = ({ host, port, user, password }) => ({
   SQL_PASSWORD: password,
 });
 
-/** Where a service listens is all that differs from the compose file. */
+/** Where a service listens differs from the compose file. */
 const serverPlace = ({ host, port, user, password }, ports) => ({
   POSTGRES_SEEDS: host,
   DB_PORT: String(port),
   POSTGRES_USER: user,
   POSTGRES_PWD: password,
   BIND_ON_IP: '127.0.0.1',
-  DYNAMIC_CONFIG_FILE_PATH: at('deploy', 'dynamicconfig.yaml'),
   ...portSettings(ports),
 });
+
+/** The compose file's, and one namespace that has the server's default for lists: 10 a second. */
+const writeSettings = (directory) => {
+  const settings = parse(readFileSync(at('deploy', 'dynamicconfig.yaml'), 'utf8'));
+  settings['frontend.namespaceRPS.visibility'].push({ value: 10, constraints: { namespace: 'limited' } });
+  const file = join(directory, 'dynamicconfig.yaml');
+  writeFileSync(file, stringify(settings));
+  return file;
+};
 
 /** The membership table keeps ports in two signed bytes, so those that the system hands out are too high for it. */
 const lowPorts = async (count) => {

@@ -17,11 +17,11 @@ import {
   type AppContext,
   AppContextProvider,
   goTo,
-  type Notice,
   Notices,
   placeOf,
   useLate,
   useKeys,
+  useNotices,
   useRoute,
 } from './ui/app';
 import { useCareful, useHeld } from './ui/held';
@@ -136,20 +136,20 @@ interface PageProps {
 function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   const route = useRoute();
   const inbox = useInbox(isOpen, signedOut);
-  const [notice, setNotice] = useState<Notice>();
+  const { notices, notify, close } = useNotices();
   const { news, follow, clear } = useFollowed();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const help = (): void => setHelpOpen(true);
   const fail = useCallback((status: number, error: ApiError) => {
     if (status === 401) return signedOut();
-    setNotice({ text: errorText(error), tone: 'bad' });
+    notify({ text: errorText(error), tone: 'bad' });
   }, []);
   const isLost = inbox.connection === 'lost';
-  const carefully = useCareful(isLost, setNotice);
-  const { held, hold, undo, leave } = useHeld(session.undoMs, { isLost, isOpen }, setNotice);
+  const carefully = useCareful(isLost, notify);
+  const { held, hold, undo, leave } = useHeld(session.undoMs, { isLost, isOpen }, notify);
   const [selection, select] = useState<Selection>({ items: [] });
   const context = useMemo<AppContext>(
-    () => ({ session, inbox, notify: setNotice, follow, fail, held, hold, carefully, selection, select }),
+    () => ({ session, inbox, notify, follow, fail, held, hold, carefully, selection, select }),
     [session, inbox.pulse, inbox.connection, inbox.trouble, fail, held, selection],
   );
   const count = inbox.pulse?.waiting ?? 0;
@@ -170,7 +170,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
       <main id="main" tabIndex={-1} class={`main at-${route.at}`}>
         <Screen route={route} />
       </main>
-      <Notices {...{ notice, held, undo }} close={() => setNotice(undefined)} />
+      <Notices {...{ notices, close, held, undo }} />
       {isHelpOpen && <HelpDialog close={() => setHelpOpen(false)} />}
     </AppContextProvider.Provider>
   );

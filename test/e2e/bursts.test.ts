@@ -46,6 +46,9 @@ test('200 decisions at once in 100 turns: each is accepted', async () => {
     handles.flatMap(({ workflowId }) => ['1.1', '1.2'].map((callId) => send(client(), workflowId, callId))),
   );
   expect(answers).toEqual(accepted(200));
-  await Promise.all(handles.map((handle) => handle.result()));
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  expect(results.map(({ counts }) => counts)).toEqual(
+    results.map(() => expect.objectContaining({ calls: 2, failed: 0 })),
+  );
   expect((await effects.lines('turn')).length).toBe(200);
 });

@@ -67,12 +67,12 @@ test.each(['unsafe', 'idempotent'] as const)(
   'a policy and a handler that take longer than the heartbeat of an %s tool: it runs once',
   async (effect) => {
     const tag = `slow policy ${effect}`;
-    const slow = recordTool(effects, { name: 'slow', safety: 'dangerous', effect, heartbeat: '1s' }, () =>
-      delay(1500),
+    const slow = recordTool(effects, { name: 'slow', safety: 'dangerous', effect, heartbeat: '3s' }, () =>
+      delay(4_000),
     );
     const agent = defineAgent({
       ...{ name: 'payer', instructions: 'do', model: book.model, tools: [slow] },
-      policy: () => delay(1500, 'run'),
+      policy: () => delay(4_000, 'run'),
     });
     await withAgent(agent);
     const call = { name: 'slow', arguments: { tag } };

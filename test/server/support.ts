@@ -169,8 +169,8 @@ export function unreachable(): Countersign {
 }
 
 /** A client of the server of this test run. */
-export function testClient(address: string): Promise<Countersign> {
-  return connect({ address });
+export function testClient(address: string, namespace?: string): Promise<Countersign> {
+  return connect({ address, ...defined({ namespace }) });
 }
 
 /** What a browser sends back of a `Set-Cookie`. */

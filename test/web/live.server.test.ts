@@ -27,7 +27,7 @@ describe('a web inbox that stands still', () => {
   let command: ReturnType<typeof startCli>;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'countersign-still-'));
-    command = startCli(['web', '--port', '0', '--address', testAddress()], {
+    command = startCli(['web', '--port', '0', '--undo', '0', '--address', testAddress()], {
       cwd: directory,
       env: { XDG_STATE_HOME: directory },
     });

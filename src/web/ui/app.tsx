@@ -1,5 +1,5 @@
 import { createContext, type JSX } from 'preact';
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../../server/api';
 import { serverNow } from '../stream';
 import type { LiveInbox } from '../live';
@@ -180,25 +180,36 @@ export function showInList(route: Route, query: string): void {
 /** A good notice disappears after this time; a bad one stays until it is closed. Milliseconds. */
 const STAYS_MS = 8_000;
 
+/** The last notice, below those that stay. */
+export function useNotices() {
+  const [notices, setNotices] = useState<readonly Notice[]>([]);
+  const close = (closed: Notice): void => setNotices((all) => all.filter((one) => one !== closed));
+  const notify = useCallback<Notify>((next) => {
+    setNotices((all) => [...all.filter(({ stays, text }) => stays === true && text !== next.text), next]);
+  }, []);
+  return { notices, notify, close };
+}
+
 interface NoticesProps {
-  notice: Notice | undefined;
-  close: () => void;
+  notices: readonly Notice[];
+  close: (notice: Notice) => void;
   held: readonly Held[];
   undo: (one: Held) => boolean;
 }
 
-/** The last notice and what can be undone, for screen readers too. */
-export function Notices({ notice, close, held, undo }: NoticesProps): JSX.Element {
+/** The notices and what can be undone, for screen readers too. */
+export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Element {
   const open = held.filter(({ due }) => due !== undefined);
   const undoOne = (one: Held | undefined): void => {
     if (one !== undefined && undo(one)) goTo(one.back);
   };
   useKeys({ z: () => undoOne(open.at(-1)) });
+  const last = notices.at(-1);
   useEffect(() => {
-    if (notice === undefined || notice.tone === 'bad') return;
-    const timer = setTimeout(close, STAYS_MS);
+    if (last === undefined || last.tone === 'bad') return;
+    const timer = setTimeout(() => close(last), STAYS_MS);
     return () => clearTimeout(timer);
-  }, [notice]);
+  }, [last]);
   return (
     <div class="notices" role="status" aria-live="polite">
       {open.map((one) => (
@@ -211,17 +222,22 @@ export function Notices({ notice, close, held, undo }: NoticesProps): JSX.Elemen
           </button>
         </p>
       ))}
-      {notice !== undefined && (
-        <p class={`notice ${notice.tone}`}>
+      {notices.map((notice) => (
+        <p class={`notice ${notice.tone}`} key={notice.text}>
           <span>
             <Text of={notice.text} />
           </span>
           {notice.to !== undefined && <a href={hrefOf(notice.to.route)}>{notice.to.label}</a>}
-          <button class="button plain" type="button" aria-label="Close this notice" onClick={close}>
+          <button
+            class="button plain"
+            type="button"
+            aria-label="Close this notice"
+            onClick={() => close(notice)}
+          >
             ✕
           </button>
         </p>
-      )}
+      ))}
     </div>
   );
 }

@@ -8,6 +8,8 @@ export interface Notice {
   text: string;
   tone: 'good' | 'bad' | 'quiet';
   to?: { label: string; route: Route };
+  /** It tells what became of a decision: the next notice stands below it, until the person closes it. */
+  stays?: true;
 }
 
 export type Notify = (notice: Notice) => void;
@@ -93,7 +95,7 @@ export function useHeld(
     const dropped = [...all.values()].filter(undo);
     if (dropped.length === 0) return undefined;
     const text = `Not sent, because ${why}: ${dropped.map(({ what }) => what).join('; ')}`;
-    notify({ text, tone: 'bad' });
+    notify({ text, tone: 'bad', stays: true });
     return text;
   };
   isLeft.current ||= !isOpen;

@@ -13,8 +13,10 @@ export const serverBin = (): string => {
 const DAY = msToTs('1 day');
 
 /** Makes a namespace of its own, without our search attributes, and waits until the server knows it everywhere. */
-export const makeNamespace = async ({ workflowService }: Connection): Promise<string> => {
-  const namespace = `test-${randomUUID().slice(0, 8)}`;
+export const makeNamespace = async (
+  { workflowService }: Connection,
+  namespace = `test-${randomUUID().slice(0, 8)}`,
+): Promise<string> => {
   await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: DAY });
   await until(`the namespace ${namespace}`, async () => {
     try {

@@ -58,7 +58,8 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   const key = `${turn}/${callId}`;
   const back: Notice['to'] = { label: 'Open it', route: { at: 'call', turn, callId } };
   const answered = (reply: Reply<Answer>, what: string, { isAway, refused }: Away): void => {
-    const bad = (text: string): void => notify({ text: `${what}: ${text}`, tone: 'bad', to: back });
+    const bad = (text: string): void =>
+      notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
     if (!reply.ok)
       return isAway && reply.status !== 401 ? bad(errorText(reply.error)) : fail(reply.status, reply.error);
     const answer = reply.data;
