@@ -4,7 +4,7 @@ const { appendFileSync } = require('node:fs');
 const { createInterface } = require('node:readline');
 const { spawn } = require('node:child_process');
 
-const [description = 'Does as it is asked.', effects] = process.argv.slice(2);
+const [description = process.env.WORDS ?? 'Does as it is asked.', effects] = process.argv.slice(2);
 const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const text = (words) => ({ content: [{ type: 'text', text: words }] });
 let tools = [{ name: 'act', description, inputSchema: schema(), annotations: { readOnlyHint: true } }];

@@ -60,14 +60,15 @@ export async function readLock(path: string): Promise<Lock> {
 
 /** The text of a lock: sorted, so that a review shows what changed and nothing else. */
 export function formatLock(lock: Lock): string {
-  return `${JSON.stringify(sorted(lock), null, 2)}\n`;
+  return `${JSON.stringify(sortKeys(lock), null, 2)}\n`;
 }
 
-function sorted(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(sorted);
+/** A JSON value with the keys of its objects in order, as the lock has them. */
+export function sortKeys(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(sortKeys);
   if (typeof node !== 'object' || node === null) return node;
   const entries = Object.entries(node).sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, below]) => [key, sorted(below)]));
+  return Object.fromEntries(entries.map(([key, below]) => [key, sortKeys(below)]));
 }
 
 /** What the lock keeps of a tool. */
