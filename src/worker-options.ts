@@ -26,6 +26,7 @@ import { makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { type Config, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
+import { type OpenConfig, openConfig } from './tools/mcp';
 import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
 
@@ -95,10 +96,29 @@ export async function createWorkerOptions({
   requireOneSdk();
   const { taskQueue = settings.config.taskQueue } = settings;
   const shared = await makeShared(settings, loadEncryption(settings.encryption));
-  return workerOptions(settings, { connection, namespace, taskQueue }, shared);
+  // Its servers end with this process: nothing here learns when the worker has ended.
+  const { config } = await openTools({ ...settings, queues: [taskQueue] }, shared);
+  return workerOptions({ ...settings, config }, { connection, namespace, taskQueue }, shared);
 }
 
-type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log'> & {
+/** Which tools to open, and where lines about them go. */
+interface Opening {
+  config: Config;
+  queues: readonly string[];
+  warn?: (line: string) => void;
+}
+
+/** Gives the agents the tools of the config's MCP servers. Their calls run on its own queue, so other workers start none. */
+export function openTools(
+  { config, queues, warn }: Opening,
+  { secrets, callLog }: Shared,
+): Promise<OpenConfig> {
+  if (!queues.includes(config.taskQueue)) return Promise.resolve({ config, close: () => Promise.resolve() });
+  const tell = warn ?? ((line: string) => callLog.warn(line));
+  return openConfig(config, { secrets, warn: (line) => tell(secrets.hide(line)) });
+}
+
+export type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log'> & {
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;

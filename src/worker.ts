@@ -22,14 +22,22 @@ import { ensureAttributes } from './engine/search-attributes';
 import { hasRuntime } from './history/replay/sdk-internals';
 import { endUnused, runWorkers } from './run-workers';
 import { requireOneSdk } from './sdk-copies';
-import { queuesOf } from './tools/define-config';
-import { identityOn, makeShared, type TurnWorkerSettings, workerOptions } from './worker-options';
+import { type Config, queuesOf } from './tools/define-config';
+import type { OpenConfig } from './tools/mcp';
+import {
+  identityOn,
+  makeShared,
+  openTools,
+  type Shared,
+  type TurnWorkerSettings,
+  workerOptions,
+} from './worker-options';
 
 /** What a worker is started with. */
 export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
   /** Queues to work on. @default the config's own queue and every queue that a tool of it names */
   queues?: readonly string[];
-  /** Takes a line about other workers of a queue that have other agents or tools. @default it goes to the log */
+  /** Takes a line about other workers of a queue that have other agents or tools, or about an MCP server. @default it goes to the log */
   warn?: (line: string) => void;
 }
 
@@ -39,6 +47,8 @@ export interface RunningWorker {
   queues: readonly string[];
   address: string;
   namespace: string;
+  /** As it runs: the agents have the tools of MCP servers that were allowed. */
+  config: Config;
   /** Drains: takes nothing new, waits for what runs (up to 10 s, then cancels it), closes the connection. Rejects as `done`. */
   stop(): Promise<void>;
   /**
@@ -77,23 +87,46 @@ async function startAt(
 ): Promise<RunningWorker> {
   await requireNamespace(place.connection, place.namespace);
   await ensureAttributes(place);
-  const { config } = settings;
-  const queues = settings.queues ?? queuesOf(config);
+  const queues = settings.queues ?? queuesOf(settings.config);
   const shared = await makeShared(settings, encryption);
+  const { warn = (line) => shared.log.warn(line) } = settings;
+  const tools = await openTools({ ...settings, queues, warn }, shared);
+  try {
+    return await startWith({ ...settings, queues, warn }, { place, shared, tools });
+  } catch (error) {
+    await tools.close();
+    throw error;
+  }
+}
+
+interface Opened {
+  place: NativePlace;
+  shared: Shared;
+  tools: OpenConfig;
+}
+
+async function startWith(
+  settings: WorkerSettings & Required<Pick<WorkerSettings, 'queues' | 'warn'>>,
+  { place, shared, tools }: Opened,
+): Promise<RunningWorker> {
+  const { queues, warn } = settings;
+  const { config } = tools;
   const { connection, address, namespace } = place;
   const options = queues.map((taskQueue) =>
-    workerOptions(settings, { connection, namespace, taskQueue }, shared),
+    workerOptions({ ...settings, config }, { connection, namespace, taskQueue }, shared),
   );
   const workers = await createWorkers(await Promise.all(options), shared.log);
-  const { warn = (line) => shared.log.warn(line) } = settings;
   const newcomers = queues.map((queue) => ({
     queue,
     identity: identityOn(config, queue),
     isMain: queue === config.taskQueue,
   }));
   await warnOfOtherWorkers(newcomers, { connection, namespace, warn });
-  const running = runWorkers({ workers, close: () => connection.close(), log: shared.log });
-  return { taskQueue: config.taskQueue, queues, address, namespace, ...running };
+  const close = async (): Promise<void> => {
+    await Promise.all([tools.close(), connection.close()]);
+  };
+  const running = runWorkers({ workers, close, log: shared.log });
+  return { taskQueue: config.taskQueue, queues, address, namespace, config, ...running };
 }
 
 /** All or none. */

@@ -11,6 +11,7 @@ import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addDecided, addList } from './commands/list';
+import { addMcp } from './commands/mcp';
 import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
@@ -70,6 +71,7 @@ const COMMANDS = [
   addExport,
   addAudit,
   addKeys,
+  addMcp,
   addSetup,
   addDoctor,
 ] as const;

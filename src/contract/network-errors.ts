@@ -35,6 +35,17 @@ export function saysBroken({ name, message, code }: ErrorFacts): boolean {
   return name === 'TypeError' && FETCH_MESSAGES.includes(message);
 }
 
+/** Whether an error of `fetch` says that the other side was never reached, so that it cannot have acted. */
+export function isUnreached(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const errors = cause instanceof AggregateError ? cause.errors : [cause];
+  return errors.length > 0 && errors.every((one) => UNREACHED.includes(codeOf(one)));
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error ? Reflect.get(error, 'code') : undefined;
+}
+
 /** `saysBroken` of an error that crossed Temporal, which leaves its name and its message: codes stand in that. */
 export function saysBrokenInText({ name, message }: { name: string; message: string }): boolean {
   return name === 'TransportError' || CODE_IN_TEXT.test(message) || saysBroken({ name, message });

@@ -25,8 +25,11 @@ export interface AgentOptions {
   model: Model;
   /** Models that a fork may name instead, by name. @default none */
   models?: Readonly<Record<string, Model>>;
-  /** Made by `defineTool`. A pack is a list of tools: spread it. */
-  tools: readonly Tool[];
+  /**
+   * Made by `defineTool`. A pack is a list of tools: spread it. Text names tools of MCP servers, such as `github__*`; of
+   * those the agent gets the ones that the lock has.
+   */
+  tools: readonly (Tool | string)[];
   /** Absent: safety decides. */
   policy?: Policy;
   /** How the ready calls of a step are started. @default 'lane' */
@@ -53,6 +56,8 @@ export interface Agent {
   readonly model: Model;
   readonly models: ReadonlyMap<string, Model>;
   readonly registry: Registry;
+  /** Names of the tools of MCP servers that it may use, with `*` for any letters. */
+  readonly toolPatterns: readonly string[];
   readonly policy: Policy | undefined;
   readonly order: Order;
   readonly maxSteps: number;
@@ -119,14 +124,38 @@ function makeAgent(options: AgentOptions): Agent {
     instructions,
     model,
     models: new Map(Object.entries(models)),
-    registry: createRegistry(options.tools),
+    registry: createRegistry(options.tools.filter((tool) => typeof tool !== 'string')),
+    toolPatterns: Object.freeze(options.tools.filter((tool) => typeof tool === 'string').map(requirePattern)),
     policy,
     order,
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
   };
+  return asAgent(agent);
+}
+
+function asAgent(agent: Agent): Agent {
   return Object.freeze(Object.defineProperty(agent, AGENT, { value: true }));
+}
+
+/**
+ * The same agent with more tools.
+ *
+ * @throws CountersignError `tool_invalid` where two tools have one name.
+ */
+export function withTools(agent: Agent, tools: readonly Tool[]): Agent {
+  return asAgent({ ...agent, registry: createRegistry([...agent.registry.list(), ...tools]) });
+}
+
+/** Two underlines, because only then it can be a tool of a server. */
+const PATTERN = /^[a-z][a-z0-9]*(_[a-z0-9]+)*__[a-z0-9_*]+$/;
+
+function requirePattern(pattern: string): string {
+  if (PATTERN.test(pattern)) return pattern;
+  throw new Error(
+    `\`tools\`: ${JSON.stringify(pattern)} is not of the form \`server__tool\` or \`server__*\``,
+  );
 }
 
 function isModel(value: unknown): boolean {

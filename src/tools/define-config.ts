@@ -7,6 +7,8 @@ import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
 import type { Hooks } from './executor';
+import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
+import { LOCK_FILE } from './mcp/lock';
 import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
@@ -32,6 +34,18 @@ export interface ConfigOptions {
   runner?: Runner;
   /** Where handlers get secrets from, by name. What it gives is redacted from all that leaves the worker. @default none */
   secrets?: SecretProvider;
+  /**
+   * MCP servers by name, or the path of a `.mcp.json`, relative to the current folder. A worker uses only what
+   * `countersign mcp allow` wrote to the lock. @default none
+   */
+  mcpServers?: McpServers;
+  /**
+   * What holds for single tools of MCP servers, by their names here (`server__tool`). What a server says of its own tools
+   * is never believed. @default dangerous and unsafe
+   */
+  mcpTools?: Readonly<Record<string, McpToolSettings>>;
+  /** File of what was allowed, relative to the current folder. @default 'countersign.mcp.lock' */
+  mcpLock?: string;
 }
 
 /** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
@@ -44,6 +58,9 @@ export interface Config {
   readonly agentWaitMs: number;
   readonly runner: Runner;
   readonly secrets: SecretProvider | undefined;
+  readonly mcpServers: McpServers | undefined;
+  readonly mcpTools: Readonly<Record<string, McpToolSettings>>;
+  readonly mcpLock: string;
 }
 
 const callable = z
@@ -65,6 +82,9 @@ const optionsSchema = z.strictObject({
   secrets: z
     .custom<SecretProvider>((value) => typeof value === 'function', 'must be a function of a name')
     .optional(),
+  mcpServers: serversSchema.optional(),
+  mcpTools: settingsSchema.optional(),
+  mcpLock: z.string().min(1).optional(),
 });
 
 /**
@@ -78,7 +98,8 @@ export function defineConfig(options: ConfigOptions): Config {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
   const { agents, taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
-  const { runner = inProcess, secrets } = parsed.data;
+  const { runner = inProcess, secrets, mcpLock = LOCK_FILE } = parsed.data;
+  const { mcpServers, mcpTools = {} } = options;
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
   const config: Config = {
@@ -91,8 +112,25 @@ export function defineConfig(options: ConfigOptions): Config {
     agentWaitMs: agentWait ?? TIMES.agentWait,
     runner,
     secrets,
+    mcpServers,
+    mcpTools,
+    mcpLock,
   };
+  return asConfig(config);
+}
+
+function asConfig(config: Config): Config {
   return Object.freeze(Object.defineProperty(config, CONFIG, { value: true }));
+}
+
+/**
+ * The same config with other agents.
+ *
+ * @throws CountersignError `config_invalid` where two tools of one queue have one name.
+ */
+export function withAgents(config: Config, agents: readonly Agent[]): Config {
+  assertToolsAgree(agents, config.taskQueue);
+  return asConfig({ ...config, agents: Object.freeze([...agents]) });
 }
 
 /**

@@ -35,6 +35,10 @@ export class ToolError extends Error {
 export interface TransportErrorOptions {
   /** True only where it is proven that nothing reached the other side; the call then has no effect for sure. @default false */
   nothingSent?: boolean;
+  /** Facts for the model and the record, such as the code that the other side answered. */
+  details?: Json;
+  /** Whether the same call may be tried again; has no effect on unsafe tools. @default true */
+  retryable?: boolean;
   cause?: unknown;
 }
 
@@ -43,10 +47,14 @@ export class TransportError extends Error {
   override readonly name = 'TransportError';
   readonly [TRANSPORT_ERROR] = true;
   readonly nothingSent: boolean;
+  readonly details: Json | undefined;
+  readonly retryable: boolean;
 
   constructor(message: string, options: TransportErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.nothingSent = options.nothingSent ?? false;
+    this.details = options.details;
+    this.retryable = options.retryable ?? true;
   }
 }
 

@@ -199,11 +199,12 @@ function readSafely(read: () => unknown): string | undefined {
 /** What something thrown by a tool's function means: `transport`, what a ToolError says, or `tool` with its stack. Never throws. */
 export function describeFailure(thrown: unknown, hide: Hide = asItIs): ToolFailure {
   const message = messageOf(thrown, hide);
-  if (isTransportError(thrown)) return { code: 'transport', message };
-  if (isToolError(thrown)) {
-    const { code, details } = thrown;
-    return { code, message, ...(details === undefined ? {} : { details: toDetails(details, hide) }) };
-  }
+  if (isTransportError(thrown)) return { code: 'transport', message, ...detailsOf(thrown, hide) };
+  if (isToolError(thrown)) return { code: thrown.code, message, ...detailsOf(thrown, hide) };
   const stack = stackOf(thrown, hide);
   return { code: 'tool', message, ...defined({ stack }) };
+}
+
+function detailsOf({ details }: { details?: Json | undefined }, hide: Hide): Pick<ToolFailure, 'details'> {
+  return details === undefined ? {} : { details: toDetails(details, hide) };
 }

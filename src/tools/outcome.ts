@@ -88,7 +88,11 @@ function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe, hide }: 
   const failure = describeFailure(error, hide);
   const message = unsafe && isLostOnTheWay(error) ? `${failure.message}; ${UNKNOWN}` : failure.message;
   const result = failureResult(head, { ...failure, message }, { ...facts, partial });
-  return { result, retryable: isTransportError(error) || (isToolError(error) && error.retryable) };
+  return { result, retryable: mayRunAgain(error) };
+}
+
+function mayRunAgain(error: unknown): boolean {
+  return (isTransportError(error) || isToolError(error)) && error.retryable;
 }
 
 const UNKNOWN = 'whether it took effect is not known';

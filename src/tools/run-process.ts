@@ -128,7 +128,7 @@ function killOnAbort(child: ChildProcess, signal: AbortSignal): () => void {
  * Sends a signal to a child that leads a group, and to everything in it. Only while the child itself is there: once it
  * was reaped its number may be another group's.
  */
-function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+export function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid, signal);

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../src/contract/limits';
-import { defineAgent, isAgent } from '../../src/tools/define-agent';
+import { defineAgent, isAgent, withTools } from '../../src/tools/define-agent';
 import type { Model } from '../../src/models/model';
 import { makeTool } from './support';
 
@@ -47,6 +47,8 @@ it.each<[string, object, RegExp]>([
   ['tools that are no list', { tools: makeTool() }, /`tools` must be a list/],
   ['a list in the list of tools', { tools: [[makeTool()]] }, /is not a tool/],
   ['two tools of one name', { tools: [makeTool(), makeTool()] }, /two tools named `echo`/],
+  ['text that names no tool of a server', { tools: ['read_file'] }, /`server__tool`/],
+  ['all tools of all servers', { tools: ['*'] }, /`server__\*`/],
   ['a policy that is no function', { policy: 'ask' }, /`policy`/],
   ['an unknown order', { order: 'random' }, /`order`/],
   ['no steps', { limits: { steps: 0 } }, /`limits.steps`/],
@@ -61,4 +63,27 @@ it.each<[string, object, RegExp]>([
 
 it.each([[undefined], [null], [{}], [valid], ['clerk']])('%p is not an agent', (value) => {
   expect(isAgent(value)).toBe(false);
+});
+
+it('keeps the names of tools of servers apart from its own tools', () => {
+  const agent = defineAgent({ ...valid, tools: ['files__*', makeTool(), 'a_b__read'] });
+  expect(agent.toolPatterns).toEqual(['files__*', 'a_b__read']);
+  expect(agent.registry.list()).toHaveLength(1);
+});
+
+describe('withTools', () => {
+  const agent = defineAgent(valid);
+
+  it('adds tools to those that are there', () => {
+    const more = withTools(agent, [makeTool({ name: 'files__read' })]);
+    expect(more.registry.list().map(({ name }) => name)).toEqual(['echo', 'files__read']);
+    expect({ isAgent: isAgent(more), isFrozen: Object.isFrozen(more) }).toEqual({
+      isAgent: true,
+      isFrozen: true,
+    });
+  });
+
+  it('refuses one that has the name of another', () => {
+    expect(() => withTools(agent, [makeTool()])).toThrow(expect.objectContaining({ code: 'tool_invalid' }));
+  });
 });

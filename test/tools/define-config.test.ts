@@ -1,6 +1,6 @@
 import { TASK_QUEUE } from '../../src/contract/names';
 import { defineAgent } from '../../src/tools/define-agent';
-import { defineConfig, toConfig } from '../../src/tools/define-config';
+import { defineConfig, toConfig, withAgents } from '../../src/tools/define-config';
 import { inProcess } from '../../src/tools/run-handler';
 import type { Tool } from '../../src/tools/types';
 import { makeTool } from './support';
@@ -19,6 +19,8 @@ it('fills in the defaults', () => {
     stateDir: undefined,
     agentWaitMs: 600_000,
     runner: inProcess,
+    mcpTools: {},
+    mcpLock: 'countersign.mcp.lock',
   });
 });
 
@@ -100,5 +102,20 @@ describe('toConfig', () => {
         hint: expect.stringContaining('defineAgent'),
       }),
     );
+  });
+});
+
+describe('withAgents', () => {
+  it('keeps all else, and is a config still', () => {
+    const config = defineConfig({ agents: [clerk], taskQueue: 'x' });
+    const other = withAgents(config, [agentOf('b')]);
+    expect(other).toMatchObject({ taskQueue: 'x', agents: [{ name: 'b' }] });
+    expect(toConfig(other)).toBe(other);
+  });
+
+  it('refuses agents whose tools of one name differ', () => {
+    const agents = ['a', 'b'].map((name) => agentOf(name, [makeTool({ description: name })]));
+    const config = defineConfig({ agents: [clerk] });
+    expect(() => withAgents(config, agents)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
   });
 });

@@ -282,6 +282,11 @@ it.each<[string, unknown, object]>([
   ],
   ['a conflict', new ToolError('changed', { code: 'conflict' }), { code: 'conflict', message: 'changed' }],
   ['a TransportError', new TransportError('no route'), { code: 'transport', message: 'no route' }],
+  [
+    'a TransportError with facts',
+    new TransportError('no route', { details: { code: -32602 } }),
+    { code: 'transport', details: { code: -32602 } },
+  ],
   ['another error', new Error('bug'), { code: 'tool', stack: expect.stringContaining('bug') }],
 ])('%s as a failure', (_, thrown, failure) => {
   expect(describeFailure(thrown)).toMatchObject(failure);

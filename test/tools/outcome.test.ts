@@ -40,6 +40,12 @@ it.each<[string, Ending, object, string | undefined]>([
     'transport',
   ],
   [
+    'a transport that need not be tried again',
+    threw(new TransportError('refused', { nothingSent: true, retryable: false })),
+    { outcomeKnown: true, retryable: false },
+    'transport',
+  ],
+  [
     'a transport that sent nothing',
     threw(new TransportError('cut', { nothingSent: true })),
     { outcomeKnown: true, retryable: true },

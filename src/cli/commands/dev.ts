@@ -84,7 +84,8 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
       const encryption = keyFile === undefined ? undefined : { keyFile };
       const settings = { address, namespace, logLevel: options.log ?? 'ERROR', ...defined({ encryption }) };
       const worker = await startPatiently({ config: loaded.config, ...settings }, context);
-      printStart(server, { ...loaded, ...server, queues: worker.queues }, inbox, context);
+      const { config, queues } = worker;
+      printStart(server, { ...loaded, ...server, config, queues }, inbox, context);
       const lost = gone.then((why) => Promise.reject(serverLost(why)));
       await Promise.race([drained(worker, stop, context), lost]);
     };

@@ -31,7 +31,13 @@ async function doctor(named: string | undefined, json: boolean, context: Context
 async function examine(named: string | undefined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
-  return [...machine, ...(await examineServer(config, context))];
+  const servers = config?.mcpServers === undefined ? [] : await examineMcp(config);
+  return [...machine, ...servers, ...(await examineServer(config, context))];
+}
+
+async function examineMcp(config: Config): Promise<Finding[]> {
+  const { checkMcp } = await import('../doctor/mcp.js');
+  return checkMcp(config);
 }
 
 async function examineServer(config: Config | undefined, context: Context): Promise<Finding[]> {

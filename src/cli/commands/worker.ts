@@ -57,8 +57,8 @@ export async function startPatiently(settings: WorkerSettings, { screen }: Conte
   return withWaitingNote(screen, say, () => startWorker({ warn: (line) => screen.note(line), ...settings }));
 }
 
-function describe(worker: RunningWorker, { config, file }: LoadedConfig, { screen, command }: Context): void {
-  const { address, namespace } = worker;
+function describe(worker: RunningWorker, { file }: LoadedConfig, { screen, command }: Context): void {
+  const { address, namespace, config } = worker;
   screen.lines(workerLines({ config, file, address, namespace, queues: worker.queues }, screen));
   screen.lines([
     '',

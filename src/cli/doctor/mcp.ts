@@ -1,0 +1,27 @@
+import type { Config } from '../../tools/define-config';
+import { isFine, namedServers, reportLive, type ServerReport } from '../mcp-servers';
+import { failed, type Finding } from './machine';
+
+/** Whether each MCP server of a config answers as was allowed. Only what was allowed is started. */
+export async function checkMcp(config: Config): Promise<Finding[]> {
+  try {
+    const named = await namedServers(config);
+    return (await Promise.all(named.map((one) => reportLive(one, config)))).map(findingOf);
+  } catch (error) {
+    return [failed('MCP servers', error)];
+  }
+}
+
+function findingOf(report: ServerReport): Finding {
+  const { server, state, why, tools } = report;
+  const name = `MCP server ${server}`;
+  const todo = `countersign mcp allow ${server}`;
+  if (state === 'failed')
+    return { name, state: 'bad', detail: why ?? '', todo: `countersign mcp test ${server}` };
+  if (state === 'not_allowed') return { name, state: 'warning', detail: why ?? '', todo };
+  const others = tools.filter(({ standing }) => standing !== 'allowed');
+  const detail = `${tools.length - others.length} tools as allowed`;
+  const rest = others.map(({ tool, standing }) => `${tool} is ${standing}`).join(', ');
+  if (isFine(report)) return { name, state: 'ok', detail: rest === '' ? detail : `${detail}; ${rest}` };
+  return { name, state: 'warning', detail: `${detail}; ${rest}`, todo };
+}

@@ -1,0 +1,268 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
+import { z } from 'zod';
+import { errorMessage } from '../../contract/errors';
+import { isObject, type JsonObject } from '../../contract/json';
+import { escapeHidden } from '../../contract/text/unsafe-text';
+import { cutOutput } from '../cut-output';
+import { nothingDone, ToolError, TransportError } from '../errors';
+import { unlessAborted } from '../within';
+import { type Breaker, createBreaker } from './breaker';
+import { digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
+import { failureOfCall } from './result';
+
+/** One call of a tool. */
+export interface McpCall {
+  /** The server's own name of the tool. */
+  tool: string;
+  arguments: JsonObject;
+  /** The tool that was agreed to. Another one of this name is not called. */
+  digest: string;
+  signal: AbortSignal;
+  /** Takes what the server says of its work. */
+  onProgress(progress: { progress: number; total?: number | undefined; message?: string | undefined }): void;
+}
+
+/** The connection of this worker to one server. It is made when it is first needed, and again after it broke. */
+export interface McpConnection {
+  /**
+   * What the server lists now.
+   *
+   * @throws TransportError that proves that nothing was called.
+   */
+  list(signal: AbortSignal): Promise<Listed[]>;
+  /**
+   * What the server answered, unread.
+   *
+   * @throws ToolError `conflict` where its tool is not the one that was agreed to; TransportError for everything between
+   * here and there, with `nothingSent` only where that is proven. A call whose answer did not come is never sent again.
+   */
+  call(call: McpCall): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** What a connection is made of. */
+export interface ConnectionOptions {
+  /** The name that the config gives the server. */
+  server: string;
+  /** Makes a transport for each start. @throws where a value of the server's environment is missing. */
+  makeTransport(signal: AbortSignal): Promise<Transport & { lastWords?(): string }>;
+  /** Takes what is worth a line in the worker's log. */
+  warn(message: string): void;
+  /** @default a new one */
+  breaker?: Breaker;
+}
+
+/** A server that is fetched first takes its time. */
+const START_MS = 60_000;
+const LIST_MS = 30_000;
+/** As long as Node's timers can be set: the executor ends calls in time. */
+const NEVER_MS = 2 ** 31 - 1;
+const MOST_PAGES = 64;
+/** Of what a server wrote before it ended. */
+const WORDS_BYTES = 500;
+
+/** A connection that is made on first use. */
+export function createConnection(options: ConnectionOptions): McpConnection {
+  return new Connection(options);
+}
+
+/** What a server lists, and the digests of it by name. */
+interface Look {
+  listed: Listed[];
+  digests: ReadonlyMap<string, string>;
+}
+
+/** One start of a server. */
+interface Link {
+  client: Client;
+  /** Undefined where nobody looked since the server said that its tools have changed. */
+  tools: Promise<Look> | undefined;
+  isOpen: boolean;
+  /** Calls that wait for an answer. */
+  busy: number;
+}
+
+class Connection implements McpConnection {
+  private link: Promise<Link> | undefined;
+  private readonly breaker: Breaker;
+  private isClosed = false;
+
+  constructor(private readonly options: ConnectionOptions) {
+    this.breaker = options.breaker ?? createBreaker();
+  }
+
+  async list(signal: AbortSignal): Promise<Listed[]> {
+    const link = await this.open(signal);
+    link.tools = undefined;
+    return (await this.toolsOf(link, signal)).listed;
+  }
+
+  async call(call: McpCall): Promise<unknown> {
+    const link = await this.open(call.signal);
+    await this.requireSame(link, call);
+    if (call.signal.aborted) throw stoppedBefore();
+    if (!link.isOpen) throw unsent(`the MCP server ${this.options.server} has ended`);
+    return this.send(link, call);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    const link = await this.link?.catch(() => undefined);
+    await link?.client.close().catch(() => undefined);
+  }
+
+  private async send(link: Link, { tool, arguments: args, signal, onProgress }: McpCall): Promise<unknown> {
+    const params = { name: tool, arguments: args };
+    link.busy += 1;
+    try {
+      return await link.client.request({ method: 'tools/call', params }, z.unknown(), {
+        signal,
+        timeout: NEVER_MS,
+        onprogress: onProgress,
+      });
+    } catch (error) {
+      const failure = failureOfCall(error, this.options.server);
+      if (saysSessionOver(failure)) this.leave(link);
+      throw failure;
+    } finally {
+      link.busy -= 1;
+      if (!link.isOpen && link.busy === 0) void link.client.close().catch(() => undefined);
+    }
+  }
+
+  private async requireSame(link: Link, { tool, digest, signal }: McpCall): Promise<void> {
+    const { digests } = await this.toolsOf(link, signal);
+    const now = digests.get(tool);
+    if (now === digest) return;
+    const what = now === undefined ? 'is not there any more' : 'is not the one that was allowed';
+    throw new ToolError(
+      `The tool ${tool} of the MCP server ${this.options.server} ${what}. Nothing was sent. A person has to look at it.`,
+      { code: 'conflict' },
+    );
+  }
+
+  /** Waits as long as the breaker says, and then starts the server, unless it runs. */
+  private async open(signal: AbortSignal): Promise<Link> {
+    if (this.isClosed) throw unsent('the worker stops');
+    if (this.link === undefined) {
+      const waitMs = this.breaker.waitMs();
+      if (waitMs === undefined) {
+        const again = `it is tried again in ${this.breaker.seconds()} s`;
+        throw unsent(`the MCP server ${this.options.server} keeps ending; ${again}`);
+      }
+      await delay(waitMs, undefined, { signal }).catch(() => {
+        throw stoppedBefore();
+      });
+      this.link ??= this.start();
+    }
+    return unlessAborted(this.link, signal, stoppedBefore);
+  }
+
+  private start(): Promise<Link> {
+    const starting = this.connect();
+    starting.catch((error: unknown) => {
+      this.link = undefined;
+      this.breaker.ended();
+      this.options.warn(errorMessage(error));
+    });
+    return starting;
+  }
+
+  private async connect(): Promise<Link> {
+    const { server, makeTransport } = this.options;
+    const { Client } = await import('@modelcontextprotocol/client');
+    const transport = await makeTransport(AbortSignal.timeout(START_MS));
+    // No capabilities: no sampling, no roots, no elicitation.
+    const client = new Client({ name: 'countersign', version: '1' }, { capabilities: {} });
+    const link: Link = { client, tools: undefined, isOpen: false, busy: 0 };
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      link.tools = undefined;
+    });
+    client.onclose = () => this.lost(link, transport.lastWords?.() ?? '');
+    try {
+      await client.connect(transport, { timeout: START_MS });
+      if (client.transport === undefined) throw new Error('it ended at once');
+    } catch (cause) {
+      await client.close().catch(() => undefined);
+      const words = said(transport.lastWords?.() ?? '');
+      throw unsent(`the MCP server ${server} did not start: ${errorMessage(cause)}${words}`, cause);
+    }
+    link.isOpen = true;
+    this.breaker.started();
+    return link;
+  }
+
+  private lost(link: Link, words: string): void {
+    if (!link.isOpen) return;
+    link.isOpen = false;
+    this.link = undefined;
+    if (this.isClosed) return;
+    this.breaker.ended();
+    this.options.warn(`the MCP server ${this.options.server} has ended${said(words)}`);
+  }
+
+  /** The next call makes a new session; those that wait in the old one may still get their answers. */
+  private leave(link: Link): void {
+    if (!link.isOpen) return;
+    link.isOpen = false;
+    this.link = undefined;
+  }
+
+  /** What the server lists, asked once until it says that it has changed. */
+  private async toolsOf(link: Link, signal: AbortSignal): Promise<Look> {
+    const looking = (link.tools ??= this.look(link));
+    try {
+      return await unlessAborted(looking, signal, stoppedBefore);
+    } catch (error) {
+      if (link.tools === looking && !signal.aborted) link.tools = undefined;
+      throw error;
+    }
+  }
+
+  private async look({ client }: Link): Promise<Look> {
+    try {
+      const listed = readListed(await this.pages(client));
+      const digests = listed.flatMap((one) =>
+        'definition' in one ? [[one.definition.name, digestDefinition(one.definition)] as const] : [],
+      );
+      return { listed, digests: new Map(digests) };
+    } catch (error) {
+      const why = errorMessage(error);
+      throw unsent(`the MCP server ${this.options.server} did not list its tools: ${why}`, error);
+    }
+  }
+
+  private async pages(client: Client): Promise<unknown[]> {
+    const tools: unknown[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < MOST_PAGES && tools.length <= MOST_TOOLS; page++) {
+      const params = cursor === undefined ? {} : { cursor };
+      const answer = await client.request({ method: 'tools/list', params }, listAnswer, { timeout: LIST_MS });
+      tools.push(...answer.tools);
+      cursor = answer.nextCursor;
+      if (cursor === undefined) return tools;
+    }
+    this.options.warn(`the MCP server ${this.options.server} lists more tools than are read`);
+    return tools;
+  }
+}
+
+const listAnswer = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+function unsent(message: string, cause?: unknown): TransportError {
+  return new TransportError(message, { nothingSent: true, ...(cause === undefined ? {} : { cause }) });
+}
+
+function said(words: string): string {
+  return words === '' ? '' : `; it wrote: ${escapeHidden(cutOutput(words, WORDS_BYTES))}`;
+}
+
+function stoppedBefore(): Error {
+  return nothingDone('it was stopped before anything was sent');
+}
+
+/** What a server of streamable HTTP answers once it has forgotten the session, such as after a restart. */
+function saysSessionOver({ details }: TransportError): boolean {
+  return isObject(details) && (details['status'] === 404 || details['status'] === 400);
+}

@@ -1,0 +1,186 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { parseJson } from '../../contract/json';
+import { EFFECTS, SAFETIES } from '../../contract/tool';
+import { describeIssues } from '../options';
+import type { ToolOptions } from '../types';
+
+/**
+ * A value of a server's environment or headers: text, in which `${NAME}` and `${NAME:-default}` stand for variables of the
+ * worker's environment, or a secret of the config's provider by its name.
+ */
+export type McpValue = string | { secret: string };
+
+/** A server that the worker starts and talks to over its standard input and output. */
+export interface McpCommand {
+  type?: 'stdio';
+  /** A program, never a shell's line. With `npx` and `uvx` the package needs an exact version. */
+  command: string;
+  args?: readonly string[];
+  /** It gets these variables and HOME, LOGNAME, PATH, SHELL, TERM, USER of the worker; no others. */
+  env?: Readonly<Record<string, McpValue>>;
+  /** Its folder, relative to the current one. @default '.' */
+  cwd?: string;
+}
+
+/** A server that runs elsewhere and speaks streamable HTTP. */
+export interface McpAddress {
+  type?: 'http' | 'streamable-http';
+  url: string;
+  /** Sent with each request to that address, and never to another. */
+  headers?: Readonly<Record<string, McpValue>>;
+}
+
+/** Servers by name, or the path of a `.mcp.json`, relative to the current folder. */
+export type McpServers = string | Readonly<Record<string, McpCommand | McpAddress>>;
+
+/** What the config says of one tool of a server. Without it a tool is dangerous and unsafe, whatever the server says. */
+export type McpToolSettings = Pick<
+  ToolOptions,
+  | 'safety'
+  | 'effect'
+  | 'categories'
+  | 'timeout'
+  | 'retry'
+  | 'requestExpires'
+  | 'startWithin'
+  | 'noBatch'
+  | 'outputLimit'
+>;
+
+/** How a server is started or reached, with every default filled in. */
+export type McpStart =
+  | {
+      kind: 'stdio';
+      command: string;
+      args: readonly string[];
+      cwd: string;
+      env: Readonly<Record<string, McpValue>>;
+    }
+  | { kind: 'http'; url: string; headers: Readonly<Record<string, McpValue>> };
+
+/** A server that a config names. */
+export interface McpServer {
+  name: string;
+  /** What the names of its tools begin with, before `__`. */
+  prefix: string;
+  start: McpStart;
+}
+
+const value = z.union([z.string(), z.strictObject({ secret: z.string().min(1) })]);
+const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a name'), value);
+
+// Loose: other clients keep settings of their own in the same file. None of them means anything here.
+const command = z.looseObject({
+  type: z.literal('stdio').optional(),
+  command: z.string().min(1),
+  args: z.array(z.string()).optional(),
+  env: values.optional(),
+  cwd: z.string().min(1).optional(),
+});
+
+const address = z.looseObject({
+  type: z.enum(['http', 'streamable-http']).optional(),
+  url: z.string().min(1),
+  headers: values.optional(),
+});
+
+const server = z.union([command, address], 'needs `command`, or `url` with streamable HTTP');
+
+/** A server's name as clients write it: `github`, `My Server`, `files-2`. */
+const NAME = /^[A-Za-z](?:[ ._-]?[A-Za-z0-9]){0,31}$/;
+
+const record = z.record(z.string().regex(NAME, 'is not a name of a server'), server);
+
+/** What `mcpServers` of a config may be. */
+export const serversSchema = z.union([z.string().min(1), record]);
+
+/** What `mcpTools` of a config may be; `defineTool` checks the rest. */
+export const settingsSchema = z.record(
+  z.string(),
+  z.strictObject({
+    safety: z.enum(SAFETIES).optional(),
+    effect: z.enum(EFFECTS).optional(),
+    categories: z.array(z.string().min(1)).optional(),
+    timeout: z.union([z.number(), z.string()]).optional(),
+    retry: z.custom<ToolOptions['retry']>().optional(),
+    requestExpires: z.union([z.number(), z.string()]).optional(),
+    startWithin: z.union([z.number(), z.string()]).optional(),
+    noBatch: z.boolean().optional(),
+    outputLimit: z.number().optional(),
+  }),
+);
+
+const fileSchema = z.looseObject({ mcpServers: record });
+
+/**
+ * The servers that a config names, in its order.
+ *
+ * @throws CountersignError `config_invalid` where the file cannot be read or is wrong, or two names are too much alike.
+ */
+export async function declaredServers(given: McpServers): Promise<McpServer[]> {
+  const declared = typeof given === 'string' ? await readServers(given) : record.parse(given);
+  const servers = Object.entries(declared).map(([name, one]) => ({
+    name,
+    prefix: prefixOf(name),
+    start: toStart(one),
+  }));
+  const prefixes = servers.map(({ prefix }) => prefix);
+  const twice = servers.find(({ prefix }, at) => prefixes.indexOf(prefix) !== at);
+  if (twice === undefined) return servers;
+  throw invalid(
+    `two MCP servers are called \`${twice.prefix}\``,
+    'Their names may not differ by signs only.',
+  );
+}
+
+async function readServers(path: string): Promise<z.output<typeof record>> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    throw invalid(`${path} cannot be read: ${errorMessage(cause)}`, 'Name a file such as .mcp.json.');
+  }
+  const parsed = fileSchema.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data.mcpServers;
+  throw invalid(`${path}: ${describeIssues(parsed.error)}`, 'Write `{ "mcpServers": { … } }` as JSON.');
+}
+
+/** `My Server` as names of tools begin: `my_server`. No `__` in it, so that the first one ends it. */
+export function prefixOf(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9]/g, '_').toLowerCase();
+}
+
+function toStart(one: z.output<typeof server>): McpStart {
+  if ('command' in one && typeof one.command === 'string') {
+    const { args = [], cwd = '.', env = {} } = command.parse(one);
+    return { kind: 'stdio', command: one.command, args, cwd, env };
+  }
+  const { url, headers = {} } = address.parse(one);
+  return { kind: 'http', url, headers };
+}
+
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/**
+ * A text with its variables filled in.
+ *
+ * @throws CountersignError `config_invalid` for a variable that is not set and has no default.
+ */
+export function fillIn(text: string, env: NodeJS.ProcessEnv = process.env): string {
+  return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
+    const found = env[name] ?? otherwise;
+    if (found !== undefined) return found;
+    throw invalid(`the variable ${name} is not set`, 'Set it for the worker, or write ${NAME:-default}.');
+  });
+}
+
+/** Whether a text names a variable: then it says where a value comes from, and not the value. */
+export function namesVariable(text: string): boolean {
+  return text.search(VARIABLE) !== -1;
+}
+
+function invalid(message: string, hint: string): CountersignError {
+  return new CountersignError('config_invalid', `config: ${message}`, { hint });
+}

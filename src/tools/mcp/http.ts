@@ -1,0 +1,80 @@
+import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
+import { isUnreached } from '../../contract/network-errors';
+import { TransportError } from '../errors';
+
+/** A server to reach. */
+export interface Address {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/** The part of the client library that makes a transport. */
+export interface HttpLibrary {
+  StreamableHTTPClientTransport: new (
+    url: URL,
+    options: {
+      requestInit: { headers: Record<string, string> };
+      fetch: FetchLike;
+      redirectPolicy: 'same-origin';
+    },
+  ) => Transport;
+}
+
+/** One answer, or one event of a stream: as much as a line of a server on standard output. */
+const MESSAGE_BYTES = 10 * 1024 * 1024;
+
+/**
+ * A connection by streamable HTTP. Headers go to this origin only: a redirect elsewhere is refused. An answer that is too
+ * long is cut off with an error. A request that reached nobody rejects with a TransportError that proves it.
+ */
+export function httpTransport({ url, headers }: Address, library: HttpLibrary): Transport {
+  return new library.StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { ...headers } },
+    fetch: boundedFetch(fetch),
+    redirectPolicy: 'same-origin',
+  });
+}
+
+/** A `fetch` whose bodies are bounded. */
+export function boundedFetch(base: FetchLike, most = MESSAGE_BYTES): FetchLike {
+  return async (url, init) => {
+    const response = await base(url, init).catch((error: unknown) => {
+      throw toUnreached(error);
+    });
+    if (response.body === null) return response;
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+    const body = response.body.pipeThrough(bound(most, isStream));
+    return new Response(body, response);
+  };
+}
+
+function toUnreached(error: unknown): unknown {
+  if (!isUnreached(error)) return error;
+  return new TransportError('the MCP server cannot be reached', { nothingSent: true, cause: error });
+}
+
+/** In a stream it is the events that are bounded: each ends with an empty line. */
+function bound(most: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      const end = isStream ? endOfEvents(chunk) : 0;
+      bytes = end > 0 ? chunk.length - end : bytes + chunk.length;
+      if (bytes > most) controller.error(new Error(`the MCP server sent more than ${most} bytes at once`));
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+const LF = 10;
+const CR = 13;
+
+/** Where the last event ends that ends in a chunk; 0 where none does. */
+function endOfEvents(chunk: Uint8Array): number {
+  for (let at = chunk.length - 1; at > 0; at--) {
+    const [before, here] = [chunk[at - 1], chunk[at]];
+    const isEmptyLine = here === LF && (before === LF || (before === CR && chunk[at - 2] === LF));
+    if (isEmptyLine || (here === CR && before === CR)) return at + 1;
+  }
+  return 0;
+}

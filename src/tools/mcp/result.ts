@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { errorMessage } from '../../contract/errors';
+import { isObject, isSoundJson, type Json } from '../../contract/json';
+import { toPrettyJson } from '../format-result';
+import { isTransportError, ToolError, TransportError } from '../errors';
+
+/** Loose: a kind of content that we do not know is kept as it is. */
+const answerSchema = z.object({
+  content: z.array(z.looseObject({ type: z.string() })).default([]),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+});
+
+/** Which tool of which server was called. */
+export interface Called {
+  server: string;
+  tool: string;
+}
+
+/**
+ * What a handler returns for an answer to `tools/call`: the texts, what stands for the rest, and the structured content
+ * where no text says it already.
+ *
+ * @throws ToolError where the server says that the tool failed; TransportError for an answer that cannot be understood:
+ * the tool may have done its work.
+ */
+export function readAnswer(answer: unknown, { server, tool }: Called): string {
+  const parsed = answerSchema.safeParse(answer);
+  if (!parsed.success)
+    throw new TransportError(`the MCP server ${server} gave no answer that can be understood`);
+  const { content, structuredContent, isError = false } = parsed.data;
+  const texts = content.map(partText);
+  if (isError) {
+    const details: Json = { server, tool, ...structuredDetails(structuredContent) };
+    throw new ToolError(texts.join('\n') || 'the tool failed without a message', { details });
+  }
+  const extra = structuredContent === undefined ? undefined : extraText(structuredContent, texts);
+  return [...texts, ...(extra === undefined ? [] : [extra])].join('\n');
+}
+
+/** Binary content that is longer is named by its size and digest. */
+const BINARY_CHARACTERS = 4 * 1024;
+
+function partText(part: { type: string; [key: string]: unknown }): string {
+  const { type, text, data, mimeType, resource, uri, name } = part;
+  if (type === 'text' && typeof text === 'string') return text;
+  if ((type === 'image' || type === 'audio') && typeof data === 'string')
+    return binaryText(`${type} ${String(mimeType)}`, data);
+  if (type === 'resource_link' && typeof uri === 'string')
+    return `[resource ${uri}${typeof name === 'string' ? ` (${name})` : ''}]`;
+  if (type === 'resource' && isObject(resource)) return resourceText(resource);
+  return toPrettyJson(part);
+}
+
+function resourceText(resource: Record<string, unknown>): string {
+  const { uri, text, blob, mimeType } = resource;
+  const head = `resource ${String(uri)}${typeof mimeType === 'string' ? `, ${mimeType}` : ''}`;
+  if (typeof text === 'string') return `[${head}]\n${text}`;
+  return typeof blob === 'string' ? binaryText(head, blob) : `[${head}]`;
+}
+
+function binaryText(head: string, base64: string): string {
+  const size = `${Buffer.byteLength(base64, 'base64')} bytes`;
+  if (base64.length <= BINARY_CHARACTERS) return `[${head}, ${size}, base64] ${base64}`;
+  return `[${head}, ${size}, SHA-256 ${createHash('sha256').update(base64, 'base64').digest('hex')}]`;
+}
+
+/** A server has to repeat its structured content as text, and most do. */
+function extraText(structured: unknown, texts: readonly string[]): string | undefined {
+  const own = toPrettyJson(structured);
+  const isSaid = texts.some((text) => text.trim() === own || sameJson(text, own));
+  return isSaid ? undefined : own;
+}
+
+function sameJson(text: string, own: string): boolean {
+  try {
+    return toPrettyJson(JSON.parse(text)) === own;
+  } catch {
+    return false;
+  }
+}
+
+function structuredDetails(structured: unknown): { structured?: Json } {
+  const parsed = z.json().safeParse(isSoundJson(structured) ? structured : undefined);
+  return parsed.success ? { structured: parsed.data } : {};
+}
+
+/** What JSON-RPC and MCP answer to a request that was not taken up: nothing was called. */
+const NOT_TAKEN_UP: readonly unknown[] = [-32700, -32600, -32601, -32602, -32021, -32022, -32042];
+
+/** HTTP says the same by these; 408 does not: the request may have arrived. */
+function isRefusal(status: unknown): boolean {
+  return typeof status === 'number' && status >= 400 && status < 500 && status !== 408;
+}
+
+/**
+ * What a call came to that has no answer, or an error of the protocol instead of one. Only what says that the request was
+ * not taken up proves that nothing was done. All else leaves an unsafe call in doubt.
+ */
+export function failureOfCall(error: unknown, server: string): TransportError {
+  if (isTransportError(error)) return error;
+  const { code, data, status } = factsOf(error);
+  const nothingSent = NOT_TAKEN_UP.includes(code) || isRefusal(status);
+  const said = typeof code === 'number' ? `answered with the error ${code}` : 'did not answer';
+  const message = `the MCP server ${server} ${said}: ${errorMessage(error)}`;
+  const details = detailsOf({ server, code, status, data });
+  return new TransportError(message, { nothingSent, retryable: !nothingSent, details, cause: error });
+}
+
+interface ErrorFacts {
+  code: unknown;
+  data: unknown;
+  status: unknown;
+}
+
+/** The errors of the client library have their code and data as fields; its classes may be another copy's. */
+function factsOf(error: unknown): ErrorFacts {
+  if (!(error instanceof Error)) return { code: undefined, data: undefined, status: undefined };
+  const data: unknown = Reflect.get(error, 'data');
+  const status = isObject(data) && !isProtocol(error) ? data['status'] : undefined;
+  return { code: Reflect.get(error, 'code'), data: isProtocol(error) ? data : undefined, status };
+}
+
+function isProtocol(error: Error): boolean {
+  return typeof Reflect.get(error, 'code') === 'number';
+}
+
+function detailsOf({ server, code, status, data }: ErrorFacts & { server: string }): Json {
+  const known = z.json().safeParse(isSoundJson(data) ? data : undefined);
+  return {
+    server,
+    ...(typeof code === 'number' || typeof code === 'string' ? { code } : {}),
+    ...(typeof status === 'number' ? { status } : {}),
+    ...(known.success ? { data: known.data } : {}),
+  };
+}

@@ -1,0 +1,229 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client' with {
+  'resolution-mode': 'import',
+};
+import { errnoOf, errorMessage } from '../../contract/errors';
+import { createCapture } from '../cut-output';
+import { TransportError } from '../errors';
+import { killGroup, killLeftBehind, markedEnvironment, newMark } from '../run-process';
+import { within } from '../within';
+
+/** A server to start: its program, never through a shell. */
+export interface Program {
+  command: string;
+  args: readonly string[];
+  cwd: string;
+  /** All of its environment. */
+  env: Readonly<Record<string, string>>;
+}
+
+/** How text becomes a message of the protocol and back; the client's own functions. */
+export interface Codec {
+  /** @throws Error for what is not a message. */
+  deserializeMessage(line: string): JSONRPCMessage;
+  serializeMessage(message: JSONRPCMessage): string;
+}
+
+/** One line of a server: more than the largest result that a tool may have. */
+const LINE_BYTES = 10 * 1024 * 1024;
+
+/** Lines that are no messages, in a row, until the server counts as broken. */
+const MOST_RUBBISH = 1000;
+
+/** What is kept of its standard error, for people who look for the reason of an end. */
+const STDERR_BYTES = 8 * 1024;
+
+/** What was in the pipe when a server ended is read this long; something it left behind may hold the pipe. */
+const DRAIN_MS = 200;
+
+/** How long a server gets to end by itself, and again after SIGTERM. */
+const GRACE_MS = 1000;
+
+/** A connection to a server that runs as a process of this worker. */
+export interface StdioTransport extends Transport {
+  /** What it wrote to its standard error last. */
+  lastWords(): string;
+}
+
+/**
+ * Starts a program when the client connects, in a process group of its own. What it leaves behind is killed when it has ended. The process keeps nothing alive here, and ends with this one.
+ *
+ * `send` rejects with a TransportError that proves that nothing was sent where the process is not there any more.
+ */
+export function stdioTransport(program: Program, codec: Codec): StdioTransport {
+  return new Stdio(program, codec);
+}
+
+class Stdio implements StdioTransport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  private child: ChildProcess | undefined;
+  private readonly words = createCapture(STDERR_BYTES);
+  private readonly lines: Lines;
+  private readonly mark = newMark();
+  private isClosed = false;
+
+  constructor(
+    private readonly program: Program,
+    private readonly codec: Codec,
+  ) {
+    this.lines = new Lines((line) => this.take(line));
+  }
+
+  async start(): Promise<void> {
+    const child = launch(this.program, this.mark);
+    this.child = child;
+    live.add(child);
+    child.stderr?.on('data', (chunk: Buffer) => this.words.add(chunk));
+    child.stdout?.on('data', (chunk: Buffer) => this.read(child, chunk));
+    child.stdin?.on('error', (error) => this.onerror?.(error));
+    child.once('exit', () => void this.drain(child));
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error) => reject(startError(error, this.program.command)));
+    });
+    letGo(child);
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const { child } = this;
+    if (child?.stdin?.writable !== true || this.isClosed)
+      return Promise.reject(new TransportError('the MCP server has ended', { nothingSent: true }));
+    child.stdin.write(this.codec.serializeMessage(message));
+    return Promise.resolve();
+  }
+
+  async close(): Promise<void> {
+    const { child } = this;
+    if (child !== undefined) await end(child);
+    this.closed();
+  }
+
+  lastWords(): string {
+    return this.words.text().trim();
+  }
+
+  private read(child: ChildProcess, chunk: Buffer): void {
+    try {
+      this.lines.add(chunk);
+    } catch (error) {
+      this.words.add(Buffer.from(`\n${errorMessage(error)}`));
+      child.stdout?.destroy();
+      killGroup(child, 'SIGKILL');
+    }
+  }
+
+  /** Whether a line was a message. */
+  private take(line: string): boolean {
+    let message: JSONRPCMessage;
+    try {
+      message = this.codec.deserializeMessage(line);
+    } catch {
+      return false;
+    }
+    this.onmessage?.(message);
+    return true;
+  }
+
+  private async drain(child: ChildProcess): Promise<void> {
+    live.delete(child);
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    await within(closed, DRAIN_MS);
+    await killLeftBehind(child.pid ?? 0, this.mark);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    this.closed();
+  }
+
+  private closed(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.onclose?.();
+  }
+}
+
+/** Takes lines apart, and gives up on a server that writes none, or none that is a message. */
+class Lines {
+  private parts: Buffer[] = [];
+  private bytes = 0;
+  private rubbish = 0;
+
+  constructor(private readonly take: (line: string) => boolean) {}
+
+  /** @throws Error where the server counts as broken. */
+  add(chunk: Buffer): void {
+    let rest = chunk;
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+      this.keep(rest.subarray(0, end));
+      rest = rest.subarray(end + 1);
+      this.line();
+    }
+    this.keep(rest);
+  }
+
+  private keep(part: Buffer): void {
+    this.bytes += part.length;
+    if (this.bytes > LINE_BYTES) {
+      this.parts = [];
+      throw new Error(`it wrote a line of more than ${LINE_BYTES / 1024 / 1024} MiB`);
+    }
+    if (part.length > 0) this.parts.push(part);
+  }
+
+  private line(): void {
+    const line = Buffer.concat(this.parts).toString('utf8');
+    this.parts = [];
+    this.bytes = 0;
+    this.rubbish = this.take(line) ? 0 : this.rubbish + 1;
+    if (this.rubbish > MOST_RUBBISH)
+      throw new Error(`it wrote ${MOST_RUBBISH} lines that are no messages of MCP`);
+  }
+}
+
+function launch({ command, args, cwd, env }: Program, mark: string): ChildProcess {
+  try {
+    return spawn(command, [...args], {
+      cwd,
+      env: { ...env, ...markedEnvironment(mark) },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // A group of its own, so that everything it starts can be killed with it.
+      detached: true,
+    });
+  } catch (error) {
+    throw startError(error, command);
+  }
+}
+
+function startError(error: unknown, command: string): TransportError {
+  const why = errnoOf(error) === 'ENOENT' ? 'there is no such program or folder' : errorMessage(error);
+  return new TransportError(`${command} could not be started: ${why}`, { nothingSent: true, cause: error });
+}
+
+/** What waits for an answer keeps the process by its own timer. */
+function letGo(child: ChildProcess): void {
+  child.unref();
+  for (const stream of [child.stdin, child.stdout, child.stderr])
+    if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || hasEnded(child)) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.stdin?.end();
+  if ((await within(exited, GRACE_MS)).ended) return;
+  killGroup(child, 'SIGTERM');
+  if ((await within(exited, GRACE_MS)).ended) return;
+  killGroup(child, 'SIGKILL');
+  await within(exited, GRACE_MS);
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** Servers of this process. They end with it, also those that do not look at their standard input. */
+const live = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of live) killGroup(child, 'SIGKILL');
+});

@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeFailure } from '../../../src/tools/format-result';
+import { isTransportError, provenBy, TransportError } from '../../../src/tools/errors';
+import type { McpConnection } from '../../../src/tools/mcp/connection';
+import { readAnswer } from '../../../src/tools/mcp/result';
+import { scratchDirectory } from '../../support/scratch';
+import { until } from '../../support/until';
+import { act, always, connect, digestOf, hostile } from './support';
+
+const scratch = scratchDirectory();
+let connection: McpConnection;
+let warnings: string[];
+
+beforeEach(() => {
+  ({ connection, warnings } = connect(hostile('Does as it is asked.', join(scratch(), 'effects'))));
+});
+afterEach(() => connection.close());
+
+const effects = (): string[] => readFileSync(join(scratch(), 'effects'), 'utf8').trim().split('\n');
+const read = (answer: unknown): string => readAnswer(answer, { server: 'hostile', tool: 'act' });
+const failed = (calling: Promise<unknown>): Promise<unknown> =>
+  calling.then(
+    (answer) => {
+      throw new Error(`it answered ${JSON.stringify(answer)}`);
+    },
+    (error: unknown) => error,
+  );
+
+it.each([
+  ['echo', 'hello'],
+  ['twice', 'first'],
+  ['others', 'own'],
+  ['rubbish', 'after the rubbish'],
+])('%s: the answer is the first one with the id of the request', async (how, expected) => {
+  expect(read(await act(connection, how, { with: 'hello' }))).toBe(expected);
+  expect(read(await act(connection, 'echo', { with: 'next' }))).toBe('next');
+});
+
+it('passes progress on', async () => {
+  const said: unknown[] = [];
+  await act(connection, 'progress', { onProgress: (progress) => said.push(progress) });
+  expect(said).toEqual([{ progress: 1, total: 2, message: 'half' }]);
+});
+
+it('says nothing to a server that asks for input', async () => {
+  expect(read(await act(connection, 'ask'))).toContain('Method not found');
+});
+
+describe.each(['crash', 'flood', 'huge', 'broken'])('a server that answers with %s', (how) => {
+  it('leaves it open whether the call took effect, and serves the next one', async () => {
+    const error = await failed(act(connection, how));
+    expect({
+      isTransport: isTransportError(error),
+      nothingSent: Reflect.get(Object(error), 'nothingSent'),
+    }).toEqual({
+      isTransport: true,
+      nothingSent: false,
+    });
+    expect(read(await act(connection, 'echo', { with: 'again' }))).toBe('again');
+    expect(effects()).toEqual([how, 'echo']);
+  });
+});
+
+it('tells a request that was not taken up from one that broke, with code and details', async () => {
+  const error = await failed(act(connection, 'wrong'));
+  expect(error).toMatchObject({ nothingSent: true, retryable: false });
+  expect(describeFailure(error)).toMatchObject({
+    code: 'transport',
+    message: expect.stringContaining('no such paper'),
+    details: { server: 'hostile', code: -32602, data: { paper: 'A9' } },
+  });
+});
+
+it('shows the last words of a server that ended, without its control characters', async () => {
+  await failed(act(connection, 'crash'));
+  expect(warnings.join('\n')).toContain('out of ink');
+  expect(warnings.join('\n')).not.toContain('\u001b');
+});
+
+it('cancels a call at the server, and proves nothing then', async () => {
+  const abort = new AbortController();
+  const digest = await digestOf(connection, 'act');
+  const calling = failed(act(connection, 'hang', { signal: abort.signal, digest }));
+  await until('the call to arrive', () => effectsOrNone().includes('hang'));
+  abort.abort(new Error('enough'));
+  expect(provenBy(await calling)).toBeUndefined();
+  await until('the cancellation', () => effectsOrNone().includes('cancelled'));
+});
+
+const effectsOrNone = (): string[] => {
+  try {
+    return effects();
+  } catch {
+    return [];
+  }
+};
+
+it('sends nothing where the tool is not the one that was allowed', async () => {
+  expect(await failed(act(connection, 'echo', { digest: 'another' }))).toMatchObject({ code: 'conflict' });
+  expect(effectsOrNone()).toEqual([]);
+});
+
+it('refuses a tool that changed while the server runs, as soon as the server says so', async () => {
+  const digest = await digestOf(connection, 'act');
+  expect(read(await act(connection, 'change', { digest }))).toBe('changed');
+  const later = await until('the notice', async () => {
+    const error = await act(connection, 'echo', { digest }).catch((one: unknown) => one);
+    return error instanceof Error && error;
+  });
+  expect(later).toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('not the one that was allowed'),
+  });
+});
+
+it('sends nothing once it was stopped', async () => {
+  const digest = await digestOf(connection, 'act');
+  const error = await failed(act(connection, 'echo', { digest, signal: AbortSignal.abort() }));
+  expect(provenBy(error)).toBe('nothing_done');
+  expect(effectsOrNone()).toEqual([]);
+});
+
+it('proves that nothing was sent where the program does not exist, and waits longer after each try', async () => {
+  const { start, ...rest } = hostile();
+  const missing = connect({
+    ...rest,
+    start: { ...start, kind: 'stdio', command: '/nowhere/server' } as typeof start,
+  });
+  const first = await failed(missing.connection.list(always()));
+  expect(first).toBeInstanceOf(TransportError);
+  expect(first).toMatchObject({ nothingSent: true, message: expect.stringContaining('no such program') });
+});

@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  declaredServers,
+  fillIn,
+  namesVariable,
+  prefixOf,
+  serversSchema,
+} from '../../../src/tools/mcp/declare';
+import { scratchDirectory } from '../../support/scratch';
+
+const scratch = scratchDirectory();
+
+describe('servers', () => {
+  it('are read as other clients write them', async () => {
+    const file = join(scratch(), '.mcp.json');
+    const servers = {
+      'My Files': { command: 'npx', args: ['-y', 'files@1.2.3'], disabled: false, alwaysAllow: ['read'] },
+      web: { type: 'http', url: 'https://mcp.example.com', headers: { Authorization: 'Bearer ${TOKEN}' } },
+    };
+    writeFileSync(file, JSON.stringify({ mcpServers: servers, inputs: [] }));
+    expect(await declaredServers(file)).toEqual([
+      {
+        name: 'My Files',
+        prefix: 'my_files',
+        start: { kind: 'stdio', command: 'npx', args: ['-y', 'files@1.2.3'], cwd: '.', env: {} },
+      },
+      {
+        name: 'web',
+        prefix: 'web',
+        start: {
+          kind: 'http',
+          url: 'https://mcp.example.com',
+          headers: { Authorization: 'Bearer ${TOKEN}' },
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    ['no file', undefined],
+    ['no JSON', 'servers:'],
+    ['no servers', '{}'],
+    ['a server with neither command nor url', '{"mcpServers":{"a":{"args":[]}}}'],
+    ['a name that could end early', '{"mcpServers":{"a__b":{"command":"x"}}}'],
+    ['another transport', '{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}'],
+  ])('are refused: %s', async (_case, text) => {
+    const file = join(scratch(), '.mcp.json');
+    if (text !== undefined) writeFileSync(file, text);
+    await expect(declaredServers(file)).rejects.toMatchObject({ code: 'config_invalid' });
+  });
+
+  it('are refused where their tools would be called the same', async () => {
+    await expect(declaredServers({ 'a-b': { command: 'x' }, 'A b': { command: 'x' } })).rejects.toMatchObject(
+      {
+        code: 'config_invalid',
+        message: expect.stringContaining('a_b'),
+      },
+    );
+  });
+
+  it.each(['constructor', 'a__b', '_a', '-', '', 'ä', 'a'.repeat(33)])('checks the name %j', (name) => {
+    expect(serversSchema.safeParse({ [name]: { command: 'x' } }).success).toBe(name === 'constructor');
+  });
+});
+
+it.each([
+  ['GitHub', 'github'],
+  ['my-server.v2', 'my_server_v2'],
+])('%s is the prefix %s', (name, prefix) => {
+  expect(prefixOf(name)).toBe(prefix);
+});
+
+it.each([
+  ['${A}', 'one'],
+  ['x-${A}-${B:-two}', 'x-one-two'],
+  ['$A and ${}', '$A and ${}'],
+  ['${NESTED}', '${A}'],
+])('%s is filled in as %s', (text, expected) => {
+  expect(fillIn(text, { A: 'one', NESTED: '${A}' })).toBe(expected);
+});
+
+it('names a variable that is not set', () => {
+  expect(() => fillIn('${NOT_SET}', {})).toThrow(/NOT_SET/);
+  expect([namesVariable('${A}'), namesVariable('$A')]).toEqual([true, false]);
+});

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { TOOL_NAME } from '../../../src/contract/names';
+import {
+  digestDefinition,
+  type Definition,
+  MOST_TOOLS,
+  parametersOf,
+  readListed,
+  toolName,
+  toolNames,
+} from '../../../src/tools/mcp/definition';
+
+const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
+const tool = (more: object = {}): object => ({ name: 'read', inputSchema, ...more });
+const deep = (levels: number): object => (levels === 0 ? {} : { properties: deep(levels - 1) });
+
+describe('what a server lists', () => {
+  it('is kept as far as it is shown and digested', () => {
+    const listed = readListed([tool({ description: 'Reads.', _meta: { x: 1 }, icons: [], execution: {} })]);
+    expect(listed).toEqual([{ definition: { name: 'read', description: 'Reads.', inputSchema } }]);
+  });
+
+  it.each([
+    ['no object', 7],
+    ['no name', { inputSchema }],
+    ['no schema', { name: 'read' }],
+    ['a schema of a list', tool({ inputSchema: { type: 'array' } })],
+    ['a schema that is too deep', tool({ inputSchema: { type: 'object', ...deep(30) } })],
+    ['a schema that is too long', tool({ inputSchema: { ...inputSchema, title: 'x'.repeat(70_000) } })],
+    ['a description that is too long', tool({ description: 'x'.repeat(9000) })],
+    ['a name that is too long', tool({ name: 'x'.repeat(129) })],
+    ['a description that is no text', tool({ description: { text: 'x' } })],
+    [
+      'a pattern that takes for ages',
+      tool({ inputSchema: { type: 'object', properties: { a: { pattern: '(?=a)b' } } } }),
+    ],
+    [
+      'a reference to another place',
+      tool({ inputSchema: { type: 'object', properties: { a: { $ref: 'http://x' } } } }),
+    ],
+    ['a key that is the prototype', tool({ inputSchema: JSON.parse('{"type":"object","__proto__":{}}') })],
+  ])('cannot be used: %s', (_case, given) => {
+    expect(readListed([given])).toEqual([{ name: expect.any(String), unfit: expect.any(String) }]);
+  });
+
+  it('cannot be used where two tools have one name', () => {
+    expect(readListed([tool(), tool({ description: 'Other.' })]).every((one) => 'unfit' in one)).toBe(true);
+  });
+
+  it('is bounded', () => {
+    const many = Array.from({ length: MOST_TOOLS + 5 }, (_, n) => tool({ name: `tool${n}` }));
+    expect(readListed(many)).toHaveLength(MOST_TOOLS);
+  });
+
+  it('never throws', () => {
+    fc.assert(fc.property(fc.array(fc.anything()), (tools) => readListed(tools).length <= tools.length));
+  });
+});
+
+it('leaves out the dialect of a schema', () => {
+  const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...inputSchema };
+  expect(parametersOf({ name: 'read', inputSchema: schema })).toEqual(inputSchema);
+});
+
+it.each([
+  ['name', { name: 'read2' }],
+  ['title', { title: 'T' }],
+  ['description', { description: 'B' }],
+  ['arguments', { inputSchema: { type: 'object' } }],
+  ['results', { outputSchema: { type: 'object' } }],
+  ['annotations', { annotations: { readOnlyHint: true } }],
+])('digests its %s', (_what, change: Partial<Definition>) => {
+  const definition: Definition = { name: 'read', description: 'A', inputSchema };
+  expect(digestDefinition({ ...definition, ...change })).not.toBe(digestDefinition(definition));
+});
+
+describe('names', () => {
+  it.each([
+    ['read_file', 'files__read_file'],
+    ['readFile', 'files__read_file'],
+    ['get-sum', 'files__get_sum'],
+    ['a.b/C', 'files__a_b_c'],
+    ['__init__', 'files__init'],
+    ['工具', undefined],
+  ])('%s is called %s', (name, expected) => {
+    expect(toolName('files', name)).toBe(expected);
+  });
+
+  it('are cut with a part of a digest, so that they still differ', () => {
+    const [one, other] = ['x'.repeat(80), 'x'.repeat(81)].map((name) => toolName('files', name) ?? '');
+    expect([one?.length, other?.length]).toEqual([64, 64]);
+    expect(one).not.toBe(other);
+  });
+
+  it('leave out tools that would be called the same', () => {
+    expect([...toolNames('s', ['get-sum', 'getSum', 'add'])]).toEqual([['add', 's__add']]);
+  });
+
+  it('are always names of tools', () => {
+    fc.assert(
+      fc.property(fc.string(), (name) => {
+        const ours = toolName('server', name);
+        return ours === undefined || (TOOL_NAME.test(ours) && ours.startsWith('server__'));
+      }),
+    );
+  });
+});

@@ -1,0 +1,78 @@
+import type { Codec } from '../../../src/tools/mcp/stdio';
+import { stdioTransport } from '../../../src/tools/mcp/stdio';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/client';
+import { readAnswer } from '../../../src/tools/mcp/result';
+import { until } from '../../support/until';
+import { act, connect, hostile } from './support';
+
+const codec: Codec = { deserializeMessage, serializeMessage };
+const program = (script: string, env: Record<string, string> = {}) =>
+  stdioTransport({ command: process.execPath, args: ['-e', script], cwd: '.', env }, codec);
+const message = { jsonrpc: '2.0', id: 1, method: 'ping' } as const;
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+it('ends a server that looks neither at its input nor at SIGTERM', async () => {
+  const transport = program(
+    "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); process.stderr.write(String(process.pid))",
+  );
+  let closed = 0;
+  transport.onclose = () => void (closed += 1);
+  await transport.start();
+  const pid = Number(await until('its number', () => transport.lastWords() || undefined));
+  await transport.close();
+  expect({ alive: isAlive(pid), closed }).toEqual({ alive: false, closed: 1 });
+});
+
+it('ends what a server has started, with it', async () => {
+  const { connection } = connect(hostile());
+  const pid = Number(readAnswer(await act(connection, 'child'), { server: 'hostile', tool: 'act' }));
+  expect(isAlive(pid)).toBe(true);
+  await connection.close();
+  await until('the end of the child', () => !isAlive(pid));
+});
+
+it('proves that nothing was sent once the server has ended', async () => {
+  const transport = program('');
+  const closed = new Promise<void>((resolve) => (transport.onclose = resolve));
+  await transport.start();
+  await closed;
+  await expect(transport.send(message)).rejects.toMatchObject({ nothingSent: true });
+  await transport.close();
+});
+
+it('reads messages that come in pieces, and the last ones of a server that ends', async () => {
+  const line = JSON.stringify({ jsonrpc: '2.0', method: 'é' });
+  const bytes = JSON.stringify([...Buffer.from(`${line}\r\n${line}\nrubbish\n${line}\n`)]);
+  const transport = program(`for (const byte of ${bytes}) process.stdout.write(Buffer.from([byte]))`);
+  const read: unknown[] = [];
+  transport.onmessage = (one) => read.push(one);
+  const closed = new Promise<void>((resolve) => (transport.onclose = resolve));
+  await transport.start();
+  await closed;
+  expect(read).toEqual(Array(3).fill({ jsonrpc: '2.0', method: 'é' }));
+});
+
+it('gives a server the few variables that the protocol names, and those of the config', async () => {
+  process.env['COUNTERSIGN_TEST_SECRET'] = 'not for a server';
+  const server = hostile();
+  const env = { GIVEN: '${COUNTERSIGN_TEST_SECRET:-x}', FROM: { secret: 'vault' }, PLAIN: 'as it is' };
+  const { connection } = connect({ ...server, start: { ...server.start, env } as typeof server.start });
+  try {
+    const text = readAnswer(await act(connection, 'environment'), { server: 'hostile', tool: 'act' });
+    const found: Record<string, string> = JSON.parse(text);
+    const names = Object.keys(found).filter((name) => !name.startsWith('COUNTERSIGN_COMMAND_'));
+    const usual = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'GIVEN', 'FROM', 'PLAIN'];
+    expect(names.filter((name) => !usual.includes(name))).toEqual([]);
+    expect(found).toMatchObject({ GIVEN: 'not for a server', FROM: 'value of vault', PLAIN: 'as it is' });
+  } finally {
+    delete process.env['COUNTERSIGN_TEST_SECRET'];
+    await connection.close();
+  }
+});
