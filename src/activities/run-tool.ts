@@ -16,7 +16,7 @@ import { seenDigestOf } from '../contract/plan';
 import type { CallLog } from '../tools/call-log';
 import type { Agent } from '../tools/define-agent';
 import { askPolicy, NOTHING_RAN, policyRefusal } from '../tools/policy';
-import { unshownIn } from '../tools/prepare';
+import { asCalled, unshownIn } from '../tools/prepare';
 import type { Tool } from '../tools/types';
 import { contentDigest } from './content-digest';
 
@@ -37,7 +37,8 @@ type Ready = { execution: Execution } | { output: CallOutput };
 
 async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const agent = deps.agents.get(input.agent);
-  const tool = agent?.registry.get(input.tool);
+  const named = agent?.registry.get(input.tool);
+  const tool = named && asCalled(named, input.arguments);
   const key = idempotencyKey(input);
   const checked =
     agent === undefined || tool === undefined
@@ -136,7 +137,8 @@ export async function recheck({ agent, tool, log }: RecheckedBy, input: CallInpu
 
 /** What is not as it was when the call was prepared and approved; undefined where all is. */
 function whatChanged(tool: Tool, input: CallInput): string | undefined {
-  if (tool.digest !== input.toolDigest)
+  // A call that was prepared as one that only reads must not run as another, whatever the tool thinks of it by now.
+  if (tool.digest !== input.toolDigest || tool.effect !== input.effect)
     return 'the tool changed since this call was prepared; ask for it again';
   if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
     return 'the arguments are not those that were approved';

@@ -53,7 +53,7 @@ export function makeContext(
     progress: (part, text) => live.progress?.(toProgress(secrets, part, text)),
     checkpoint: (value) => live.checkpoint?.(toCheckpoint(secrets, value)),
     log: { debug: write('DEBUG'), info: write('INFO'), warn: write('WARN'), error: write('ERROR') },
-    secrets: { get: (name) => secrets.get(name, signal) },
+    secrets: { get: (name) => secrets.get(name, signal), hide: secrets.hide },
   };
 }
 

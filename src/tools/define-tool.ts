@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { digestJson } from '../contract/digest';
 import type { Preview } from '../contract/plan';
 import { resolveParameters } from './parameters';
-import type { CallContext, Parameters, Tool, ToolOptions, Verification } from './types';
+import type { CallContext, Classified, Parameters, Tool, ToolOptions, Verification } from './types';
 import { LIMITS, TIMES } from '../contract/limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { EFFECTS, type RetryOptions, SAFETIES } from '../contract/tool';
@@ -12,6 +12,7 @@ import { describeIssues, duration, invalidDefinition } from './options';
 /** The functions of a tool, as they look once the type of their arguments is forgotten. */
 interface Functions {
   preview?(args: unknown, context: CallContext): Preview | string | Promise<Preview | string>;
+  classify?(args: unknown): Classified | undefined;
   verify?(args: unknown, context: CallContext): Verification | Promise<Verification>;
   handler(args: unknown, context: CallContext): unknown;
 }
@@ -41,8 +42,8 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
   const settings = resolveSettings(options);
   const { schema, parse } = resolveParameters(options.parameters, options.required);
   const { name, description, safety, effect } = settings;
-  const { preview, verify } = functions;
-  return Object.freeze<Tool>({
+  const { preview, verify, classify } = functions;
+  const tool: Tool = {
     ...settings,
     schema,
     server: 'local',
@@ -52,7 +53,43 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
     verify:
       verify && (async (value, context) => toVerification(await verify.call(functions, value, context))),
     handle: async (value, context) => functions.handler(value, context),
+    forCall: undefined,
+  };
+  if (classify === undefined) return Object.freeze(tool);
+  // Also of a milder one: a person may change its arguments.
+  const whole: Tool = Object.freeze<Tool>({
+    ...tool,
+    forCall: (value) => asClassified(whole, () => classify.call(functions, value)),
   });
+  return whole;
+}
+
+const classified = z.strictObject({
+  safety: z.enum(SAFETIES).optional(),
+  effect: z.enum(EFFECTS).optional(),
+});
+
+/** The tool with the milder of its own safety and effect and those answered; as it is where nothing can be understood. */
+function asClassified(tool: Tool, classify: () => unknown): Tool {
+  const answer = classified.safeParse(unlessThrown(classify));
+  if (!answer.success) return tool;
+  const safety = milderOf(SAFETIES, tool.safety, answer.data.safety);
+  const effect = milderOf(EFFECTS, tool.effect, answer.data.effect);
+  const retry = effect === tool.effect ? tool.retry : Object.freeze(resolveRetry(effect));
+  return Object.freeze<Tool>({ ...tool, safety, effect, retry });
+}
+
+function unlessThrown(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch {
+    // What is wrong with the arguments the preview or the handler says.
+    return undefined;
+  }
+}
+
+function milderOf<T>(mildestFirst: readonly T[], own: T, given: T | undefined): T {
+  return given !== undefined && mildestFirst.indexOf(given) < mildestFirst.indexOf(own) ? given : own;
 }
 
 const hunk = z.object({
@@ -106,7 +143,10 @@ function toVerification(answer: unknown): Verification {
 }
 
 /** Everything of a tool but its parameters and its functions. */
-type ToolSettings = Omit<Tool, 'schema' | 'digest' | 'server' | 'parse' | 'preview' | 'verify' | 'handle'>;
+type ToolSettings = Omit<
+  Tool,
+  'schema' | 'digest' | 'server' | 'parse' | 'preview' | 'verify' | 'handle' | 'forCall'
+>;
 
 /** Less room than this could not hold the mark of a cut. */
 const LEAST_OUTPUT_BYTES = 128;
@@ -215,6 +255,7 @@ const optionsSchema = z.strictObject({
   noBatch: z.boolean().optional(),
   outputLimit: z.int().min(LEAST_OUTPUT_BYTES).max(LIMITS.outputBytesMost).optional(),
   preview: callable.optional(),
+  classify: callable.optional(),
   verify: callable.optional(),
   handler: callable,
 });

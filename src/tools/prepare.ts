@@ -43,10 +43,11 @@ export function prepare(registry: Registry, name: string, given: string | JsonOb
  * Validates arguments against a tool, its defaults filled in: those of the JSON Schema, and what its own parser adds
  * beside them, so that whoever looks at the arguments sees what the handler gets.
  */
-export function fitArguments(tool: Tool, proposed: JsonObject): ReadyCall | UnfitCall {
-  const parsed = tool.parse(proposed);
-  if (!parsed.ok) return { ok: false, tool, proposed, failure: validationFailure(parsed.issues) };
+export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | UnfitCall {
+  const parsed = named.parse(proposed);
+  if (!parsed.ok) return { ok: false, tool: named, proposed, failure: validationFailure(parsed.issues) };
   const { value } = parsed;
+  const tool = named.forCall?.(value) ?? named;
   const args = structuredClone(applyDefaults(tool.schema, proposed));
   if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value };
   const filled = fillIn(args, value);
@@ -55,6 +56,13 @@ export function fitArguments(tool: Tool, proposed: JsonObject): ReadyCall | Unfi
   return again.ok
     ? { ok: true, tool, proposed, args: filled, value: again.value }
     : { ok: true, tool, proposed, args, value };
+}
+
+/** The tool as it is for one call: a milder one where its arguments make it so. Prepared and run calls go by it alike. */
+export function asCalled(tool: Tool, args: JsonObject): Tool {
+  if (tool.forCall === undefined) return tool;
+  const parsed = tool.parse(args);
+  return parsed.ok ? tool.forCall(parsed.value) : tool;
 }
 
 /** Objects take the way of text too, so that both have the same limits and nobody else holds what will run. */

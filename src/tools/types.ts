@@ -76,6 +76,8 @@ export interface CallContext {
      * @throws ToolError where the provider has no such secret, fails, or takes over 10 seconds.
      */
     get(name: string): Promise<string>;
+    /** A text without the values that this worker has handed out, as they are redacted everywhere. */
+    hide(text: string): string;
   };
   /** The approved plan of a file tool, and which of its hunks (absent: all). */
   plan?: FilePlan;
@@ -85,6 +87,12 @@ export interface CallContext {
 /** Answer of `verify`: whether the effect of a call took place. */
 export type Verification =
   { outcome: 'happened'; content: string } | { outcome: 'did_not' } | { outcome: 'cannot_tell' };
+
+/** What one call is, where it is milder than its tool. Absent: as the tool. */
+export interface Classified {
+  safety?: Safety;
+  effect?: Effect;
+}
 
 /** What `defineTool` takes. Times: see Duration. */
 export interface ToolOptions<P extends Parameters = Parameters> {
@@ -126,6 +134,12 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   /** What the approver is shown beside the arguments. May throw: the call is then an error result for the model. */
   preview?(args: ArgumentsOf<P>, context: CallContext): Preview | string | Promise<Preview | string>;
   /**
+   * What one call is, where that depends on its arguments, such as a request that only reads. `safety` and `effect` of
+   * the tool are the most a call can be: an answer counts only where it is milder. Must be quick and always answer the
+   * same. No answer, or a throw: the call is what the tool is.
+   */
+  classify?(args: ArgumentsOf<P>): Classified | undefined;
+  /**
    * Asked about a call in doubt. Must not change anything. A throw means 'cannot_tell'.
    * `did_not` has to prove that it did not take effect and never will: a request that is still under way, or a handler on
    * another machine that goes on, may take effect after the answer. Where that cannot be ruled out, say 'cannot_tell'.
@@ -162,6 +176,8 @@ export interface Tool {
   readonly digest: string;
   /** JSON Schema first, zod refinements after; never throws. */
   parse(args: JsonObject): ParsedArguments;
+  /** The tool as it is for one call, by what `parse` returned; see asCalled. Absent where all calls are alike. */
+  readonly forCall: ((value: unknown) => Tool) | undefined;
   /** The value is what `parse` returned. Absent where the tool has none. */
   readonly preview: ((value: unknown, context: CallContext) => Promise<Preview>) | undefined;
   readonly verify: ((value: unknown, context: CallContext) => Promise<Verification>) | undefined;

@@ -404,6 +404,7 @@ describe('the last look before the handler', () => {
 
   it.each<[string, CallInput, Policy | undefined, string]>([
     ['a tool that changed', input({ toolDigest: 'other' }), undefined, 'refused'],
+    ['a call that was prepared with another effect', input({ effect: 'pure' }), undefined, 'refused'],
     ['arguments that are not those approved', input({ argsDigest: 'other' }), undefined, 'refused'],
     ['arguments that were never shown', seenBefore({ amount: 2 }), undefined, 'refused'],
     ['another plan than the one shown', planned({ plan: otherPlan }), undefined, 'refused'],

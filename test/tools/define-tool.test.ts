@@ -5,6 +5,7 @@ import { LIMITS, TIMES } from '../../src/contract/limits';
 import { checkSchema } from '../../src/contract/schema/schema';
 import { defineTool } from '../../src/tools/define-tool';
 import { makeContext } from '../../src/tools/context';
+import type { Classified } from '../../src/tools/types';
 
 const facts = { callId: '1.1', tool: 'echo', idempotencyKey: 'key' };
 const context = makeContext(facts, {}, { signal: new AbortController().signal });
@@ -96,6 +97,7 @@ describe('wrong definitions', () => {
     ['parameters that are text', { parameters: 'text' }, /`parameters` must be/],
     ['no handler', { handler: undefined }, /`handler` must be a function/],
     ['a preview that is no function', { preview: 'x' }, /`preview` must be a function/],
+    ['a classify that is no function', { classify: 'safe' }, /`classify` must be a function/],
     ['an option that does not exist', { saftey: 'safe' }, /saftey/],
     ['an unknown safety', { safety: 'harmless' }, /`safety`/],
     ['an unknown effect', { effect: 'none' }, /`effect`/],
@@ -397,5 +399,51 @@ describe('functions', () => {
 
   it('a tool is immutable', () => {
     expect(Object.isFrozen(defineTool(valid))).toBe(true);
+  });
+});
+
+describe('a tool whose calls differ', () => {
+  it.each<[string, () => Classified | undefined, object]>([
+    ['no answer', () => undefined, { safety: 'dangerous', effect: 'unsafe' }],
+    ['a milder safety', () => ({ safety: 'safe' }), { safety: 'safe', effect: 'unsafe' }],
+    ['a milder effect', () => ({ effect: 'pure' }), { safety: 'dangerous', effect: 'pure' }],
+    [
+      'both',
+      () => ({ safety: 'cautious', effect: 'idempotent' }),
+      { safety: 'cautious', effect: 'idempotent' },
+    ],
+    ['nonsense', () => JSON.parse('{"safety":"harmless"}'), { safety: 'dangerous', effect: 'unsafe' }],
+    [
+      'a promise',
+      () => Object(Promise.resolve({ safety: 'safe' })),
+      { safety: 'dangerous', effect: 'unsafe' },
+    ],
+    [
+      'a throw',
+      () => {
+        throw new Error('no');
+      },
+      { safety: 'dangerous', effect: 'unsafe' },
+    ],
+  ])('goes by %s', (_, classify, expected) => {
+    const tool = defineTool({ ...valid, safety: 'dangerous', classify });
+    expect(tool.forCall?.({})).toMatchObject(expected);
+  });
+
+  it('retries only what may run again, and keeps its digest', () => {
+    const tool = defineTool({ ...valid, safety: 'dangerous', classify: () => ({ effect: 'pure' }) });
+    expect(tool.retry.maximumAttempts).toBe(1);
+    expect(tool.forCall?.({})).toMatchObject({ digest: tool.digest, retry: { maximumAttempts: 5 } });
+  });
+
+  it('is never stricter than its definition', () => {
+    const tool = defineTool({ ...valid, classify: () => ({ safety: 'dangerous', effect: 'unsafe' }) });
+    expect(tool.forCall?.({})).toMatchObject({ safety: 'safe', effect: 'pure' });
+  });
+
+  it('is judged by the definition again where its arguments change', () => {
+    const answers = [{ safety: 'safe' as const }, undefined];
+    const tool = defineTool({ ...valid, safety: 'dangerous', classify: () => answers.shift() });
+    expect(tool.forCall?.({})?.forCall?.({})).toMatchObject({ safety: 'dangerous' });
   });
 });

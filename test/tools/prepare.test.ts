@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { z } from 'zod';
 import { LIMITS } from '../../src/contract/limits';
-import { fillIn, fitArguments, parseArguments, uniqueIds, unshownIn } from '../../src/tools/prepare';
+import {
+  asCalled,
+  fillIn,
+  fitArguments,
+  parseArguments,
+  uniqueIds,
+  unshownIn,
+} from '../../src/tools/prepare';
 import type { JsonObject } from '../../src/contract/json';
 import { defineTool } from '../../src/tools/define-tool';
 
@@ -214,5 +221,34 @@ describe('uniqueIds', () => {
         });
       }),
     );
+  });
+});
+
+describe('a call that is milder than its tool', () => {
+  const tool = defineTool({
+    name: 'read_or_write',
+    description: 'x',
+    parameters: z.object({ write: z.boolean() }),
+    safety: 'dangerous',
+    classify: ({ write }) => (write ? undefined : { safety: 'safe', effect: 'pure' }),
+    handler: () => '',
+  });
+
+  it.each([
+    [{ write: false }, { safety: 'safe', effect: 'pure' }],
+    [{ write: true }, { safety: 'dangerous', effect: 'unsafe' }],
+  ])('is prepared and run alike: %j', (args, expected) => {
+    expect(fitArguments(tool, args)).toMatchObject({ ok: true, tool: expected });
+    expect(asCalled(tool, args)).toMatchObject(expected);
+  });
+
+  it('is what its tool is where the arguments do not fit', () => {
+    expect(fitArguments(tool, { write: 1 })).toMatchObject({ ok: false, tool: { safety: 'dangerous' } });
+    expect(asCalled(tool, { write: 1 })).toBe(tool);
+  });
+
+  it('may be changed into one that is not', () => {
+    const safe = asCalled(tool, { write: false });
+    expect(fitArguments(safe, { write: true })).toMatchObject({ ok: true, tool: { safety: 'dangerous' } });
   });
 });

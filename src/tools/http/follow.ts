@@ -1,0 +1,133 @@
+import { errorMessage } from '../../contract/errors';
+import { describeBytes } from '../format-result';
+import { checkUrl, type HttpRequest, isReading, type Rules } from './request';
+import { type Answer, type Network, send } from './send';
+
+/** The last answer of a request and of the redirects that were followed. */
+export interface Followed {
+  answer: Answer;
+  /** Where it came from. */
+  url: URL;
+  /** How many redirects were followed. */
+  redirects: number;
+  /** Why it is a redirect still. */
+  note?: string;
+}
+
+const MOST_REDIRECTS = 5;
+
+/**
+ * Sends a request, and follows the redirects that are allowed: a request that only reads, to the same origin or to a
+ * host where it is safe. A request with an effect is sent once; what it is redirected to is read. Where a redirect is
+ * not followed, or cannot be, the answer so far is the answer.
+ *
+ * @throws what `send` throws for the first request.
+ */
+export async function follow(first: HttpRequest, rules: Rules, network: Network): Promise<Followed> {
+  let followed: Followed = { answer: await send(first, network), url: first.url, redirects: 0 };
+  let request = first;
+  for (;;) {
+    const next = nextRequest(request, followed, { rules, origin: first.url.origin });
+    if (next === undefined) return followed;
+    if (typeof next === 'string') return { ...followed, note: next };
+    try {
+      const answer = await send(next, network);
+      followed = { answer, url: next.url, redirects: followed.redirects + 1 };
+      request = next;
+    } catch (error) {
+      return { ...followed, note: errorMessage(error) };
+    }
+  }
+}
+
+interface Allowed {
+  rules: Rules;
+  /** Of the request that was allowed. */
+  origin: string;
+}
+
+/** What a redirect asks for; why it is not followed; or undefined where the answer redirects nowhere. */
+function nextRequest(
+  request: HttpRequest,
+  followed: Followed,
+  by: Allowed,
+): HttpRequest | string | undefined {
+  const { status, headers } = followed.answer;
+  const [location, ...more] = headers.flatMap(([name, value]) => (name === 'location' ? [value] : []));
+  if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
+  if (more.length > 0) return 'it names more than one place';
+  if (followed.redirects === MOST_REDIRECTS) return `there were ${MOST_REDIRECTS} redirects before it`;
+  const url = targetOf(location, request.url, by.rules);
+  return typeof url === 'string' ? url : redirected(request, { status, url }, by);
+}
+
+function targetOf(location: string, from: URL, rules: Rules): URL | string {
+  if (/[\\\s]/.test(location)) return 'the place it names cannot be read for certain';
+  try {
+    const url = new URL(location, from);
+    url.hash = '';
+    return checkUrl(url.href, rules);
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+function redirected(
+  request: HttpRequest,
+  { status, url }: { status: number; url: URL },
+  { rules, origin }: Allowed,
+): HttpRequest | string {
+  const isKept = isReading(request.method);
+  if (!isKept && (status === 307 || status === 308))
+    return 'a request with an effect is not sent a second time';
+  if (request.url.protocol === 'https:' && url.protocol !== 'https:') return 'it leads from https to http';
+  if (url.origin !== origin && !rules.hosts(url))
+    return `it leads to ${url.host}, which nobody allowed; ask for it by a call of its own`;
+  const headers = request.headers.filter(
+    ([name]) =>
+      (url.origin === request.url.origin || ANYWHERE.includes(name)) &&
+      (isKept || !name.startsWith('content-')),
+  );
+  return { method: isKept ? request.method : 'GET', url, headers, body: undefined };
+}
+
+/** Headers that go along to another origin; all others may hold what was meant for the first one alone. */
+const ANYWHERE: readonly string[] = ['accept', 'accept-language', 'user-agent'];
+
+/** What the model reads: the status line, notes, headers, and the body. */
+export function describeAnswer({ answer, url, redirects, note }: Followed): string {
+  const { status, statusText, headers, body } = answer;
+  const notes = [
+    ...(redirects === 0
+      ? []
+      : [`From ${url.href} after ${redirects === 1 ? '1 redirect' : `${redirects} redirects`}.`]),
+    ...(note === undefined ? [] : [`The redirect was not followed: ${note}.`]),
+    ...('missing' in body ? [`No body: ${body.missing}.`] : []),
+  ];
+  const head = [
+    `${status} ${statusText}`.trim(),
+    ...notes.map((one) => `[${one}]`),
+    ...describeHeaders(headers),
+  ].join('\n');
+  const text = 'missing' in body ? '' : textOf(body, headers);
+  return text === '' ? head : `${head}\n\n${text}`;
+}
+
+/** Cookies are keys of the server's own, and the rest is about the connection. */
+const LEFT_OUT: readonly string[] = ['set-cookie', 'connection', 'keep-alive', 'transfer-encoding'];
+
+function describeHeaders(headers: Answer['headers']): string[] {
+  return headers.filter(([name]) => !LEFT_OUT.includes(name)).map(([name, value]) => `${name}: ${value}`);
+}
+
+/** Text where the bytes are text in the charset that the server names; else marked base64. */
+function textOf(body: Buffer, headers: Answer['headers']): string {
+  const [, type = ''] = headers.find(([name]) => name === 'content-type') ?? [];
+  const [, charset = 'utf-8'] = /;\s*charset="?([\w.:-]{1,40})/i.exec(type) ?? [];
+  try {
+    const text = new TextDecoder(charset, { fatal: true }).decode(body);
+    return text.includes('\0') ? describeBytes(body) : text;
+  } catch {
+    return describeBytes(body);
+  }
+}

@@ -1,0 +1,185 @@
+import { X509Certificate } from 'node:crypto';
+import { lookup as systemLookup } from 'node:dns/promises';
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
+import { z } from 'zod';
+import { defined } from '../../contract/defined';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { defineTool } from '../define-tool';
+import { ToolError } from '../errors';
+import { describeIssues } from '../options';
+import type { CallContext, Duration, Tool } from '../types';
+import { describeAnswer, follow } from './follow';
+import { hostList, invalidOption } from './hosts';
+import { fillReferences, referencesIn, secretRules, type SecretUse } from './references';
+import {
+  checkRequest,
+  type HttpRequest,
+  isSafe,
+  parameters,
+  type RequestArguments,
+  type Rules,
+} from './request';
+import { type Lookup, type Network, unsent } from './send';
+
+/** What the HTTP pack is made for. */
+export interface HttpOptions {
+  /**
+   * GET and HEAD to these hosts run without a question: `api.example.com`, `api.example.com:8443`, `*.example.com` for one
+   * label in front. @default none
+   */
+  hosts?: readonly string[];
+  /** Hosts that may be reached although their addresses are private, written as in `hosts`. @default none */
+  privateHosts?: readonly string[];
+  /** What is done with a request to any other host: a person is asked, or it is refused. @default 'ask' */
+  others?: 'ask' | 'refuse';
+  /** Headers that a request may carry without a question, beside those that every client sends. @default none */
+  safeHeaders?: readonly string[];
+  /** Secrets that a request may name, and the hosts and headers that each may go to. @default none */
+  secrets?: Readonly<Record<string, SecretUse>>;
+  /** For everything: name, connection, redirects, body. @default 30 s */
+  timeout?: Duration;
+  /** Bytes of a body at most, as it comes and as it is unpacked. A longer one is not shown. @default 1 MiB */
+  maxBytes?: number;
+  /** Bytes of output kept: head and tail. @default 64 KiB */
+  outputLimit?: number;
+  /** Certificates in PEM that count beside those that Node trusts. @default none */
+  ca?: string;
+  /** Finds the addresses of a name. @default the system's resolver */
+  lookup?: Lookup;
+  /** A queue of its own, for a worker with another network. @default the turn's own */
+  taskQueue?: string;
+}
+
+const names = z.array(z.string());
+
+const optionsSchema = z.strictObject({
+  hosts: names.default([]),
+  privateHosts: names.default([]),
+  others: z.enum(['ask', 'refuse']).default('ask'),
+  safeHeaders: names.default([]),
+  secrets: z.record(z.string(), z.strictObject({ hosts: names, headers: names })).default({}),
+  maxBytes: z
+    .int()
+    .min(1024)
+    .max(16 * 1024 * 1024)
+    .default(1024 * 1024),
+  ca: z.string().optional(),
+  lookup: z.custom<Lookup>((value) => typeof value === 'function', 'must be a function').optional(),
+});
+
+/** Headers by which a client says what it wants to read, and nothing else. */
+const READING: readonly string[] = [
+  ...['accept', 'accept-language', 'user-agent', 'range'],
+  ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'],
+];
+
+/**
+ * `http_request`. GET and HEAD to the hosts listed run at once; every other request asks first and is sent once. Private
+ * addresses are not reached, unless listed. Secrets are named by reference: the model, the history and the approver have
+ * their names only.
+ *
+ * @throws CountersignError `tool_invalid` for a wrong option.
+ * @example
+ * const tools = createHttpTools({
+ *   hosts: ['api.github.com'],
+ *   secrets: { GITHUB: { hosts: ['api.github.com'], headers: ['authorization'] } },
+ * });
+ */
+export function createHttpTools({ timeout, outputLimit, taskQueue, ...rest }: HttpOptions): Tool[] {
+  const { maxBytes, ca, lookup = findAll, ...lists } = parseOptions(rest);
+  const rules: Rules = {
+    hosts: hostList('hosts', lists.hosts),
+    privateHosts: hostList('privateHosts', lists.privateHosts),
+    others: lists.others,
+    safeHeaders: [...READING, ...lists.safeHeaders.map((name) => name.toLowerCase())],
+    secrets: secretRules(lists.secrets),
+  };
+  const trust = ca === undefined ? undefined : trusting(ca);
+  const network = { privateHosts: rules.privateHosts, lookup, maxBytes, trust };
+  const tool = defineTool({
+    name: 'http_request',
+    description: describeTool(lists.hosts, [...rules.secrets.keys()]),
+    parameters,
+    safety: 'dangerous',
+    effect: 'unsafe',
+    categories: ['http'],
+    ...defined({ timeout, outputLimit, taskQueue }),
+    classify: (args) =>
+      isSafe(checkRequest(args, rules), rules) ? { safety: 'safe', effect: 'pure' } : undefined,
+    preview: (args) => describeRequest(checkRequest(args, rules), args),
+    handler: (args, context) => run(checkRequest(args, rules), { args, rules, network, context }),
+  });
+  return [tool];
+}
+
+function parseOptions(options: unknown): z.output<typeof optionsSchema> {
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  throw new CountersignError('tool_invalid', `http_request: ${describeIssues(parsed.error)}`, {
+    hint: 'Correct what is given to createHttpTools.',
+  });
+}
+
+const findAll: Lookup = (host) => systemLookup(host, { all: true });
+
+function trusting(ca: string): SecureContext {
+  try {
+    // A context takes anything for a certificate, and leaves out what is none.
+    new X509Certificate(ca);
+    return createSecureContext({ ca: [...rootCertificates, ca] });
+  } catch (error) {
+    throw invalidOption('ca', errorMessage(error));
+  }
+}
+
+function describeTool(hosts: readonly string[], secrets: readonly string[]): string {
+  const free = hosts.length === 0 ? '' : ` GET and HEAD need no approval at: ${hosts.join(', ')}.`;
+  const named = secrets.length === 0 ? '' : ` Secrets: ${secrets.join(', ')}.`;
+  return `Sends one HTTP request and answers status, headers and body. Needs approval.${free}${named}`;
+}
+
+/** What the approver reads. The body comes last, so that nothing in it can pass for another line. */
+function describeRequest({ method, url, headers, body }: HttpRequest, args: RequestArguments): string {
+  const names = [...new Set(headers.flatMap(([, value]) => referencesIn(value)))];
+  const lines = [
+    `${method} ${url.href}`,
+    `to ${url.host}${writtenAs(url, args.url)}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    ...names.map((name) => `with the secret ${name}`),
+  ];
+  if (body === undefined) return lines.join('\n');
+  const how = args.body_encoding === 'base64' ? ', here in base64' : '';
+  return [...lines, '', `body, ${body.length} bytes${how}:`, args.body ?? ''].join('\n');
+}
+
+/** The host as the model wrote it, where that is another spelling: `münchen.de`, `0x7f.1`, `EXAMPLE.com`. */
+function writtenAs(url: URL, text: string): string {
+  const [, authority = ''] = /^https?:\/\/([^/?]*)/i.exec(text) ?? [];
+  return authority.toLowerCase() === url.host ? '' : `, written as ${authority}`;
+}
+
+interface Run {
+  args: RequestArguments;
+  rules: Rules;
+  network: Omit<Network, 'signal'>;
+  context: CallContext;
+}
+
+async function run(request: HttpRequest, { args, rules, network, context }: Run): Promise<string> {
+  const { signal, secrets } = context;
+  const headers = await unsent(request.url, signal, () => fillReferences(request.headers, secrets));
+  assertNoSecret(args, secrets);
+  return describeAnswer(await follow({ ...request, headers }, rules, { ...network, signal }));
+}
+
+/** A value in the open comes from a place where the model should not have found it, and would stay in the history. */
+function assertNoSecret(
+  { url, headers, body = '' }: RequestArguments,
+  { hide }: CallContext['secrets'],
+): void {
+  const texts = [url, body, ...Object.values(headers)];
+  if (texts.some((text) => hide(text) !== text))
+    throw new ToolError(
+      'The request holds the value of a secret. Name it as {{secret:NAME}}. Nothing was sent.',
+    );
+}

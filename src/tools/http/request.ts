@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { redactText } from '../../contract/redact';
+import { ToolError } from '../errors';
+import { isPrivateHost } from './address';
+import type { HostList } from './hosts';
+import { assertReferences, type Header, isHeaderValue, referencesIn, type SecretRules } from './references';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+/** What a model gives. */
+export const parameters = z.strictObject({
+  method: z.enum(METHODS).default('GET'),
+  url: z
+    .string()
+    .min(1)
+    .max(8192)
+    .describe('The whole URL with http:// or https://, without a fragment (#…).'),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Headers of the request by name. Write {{secret:NAME}} where the value of a secret belongs.'),
+  body: z
+    .string()
+    .optional()
+    .describe('What is sent; not with GET and HEAD. Give its content-type as a header.'),
+  body_encoding: z.enum(['text', 'base64']).default('text').describe('How `body` is written.'),
+});
+export type RequestArguments = z.output<typeof parameters>;
+
+/** What the configuration allows. */
+export interface Rules {
+  /** GET and HEAD are safe there. */
+  hosts: HostList;
+  /** May be reached although their addresses are private. */
+  privateHosts: HostList;
+  /** Whether hosts on neither list are asked about or refused. */
+  others: 'ask' | 'refuse';
+  /** Headers that a safe request may carry, in lower case. */
+  safeHeaders: readonly string[];
+  secrets: SecretRules;
+}
+
+/** A request that may be sent once it is allowed. Its headers still have references in place of secrets. */
+export interface HttpRequest {
+  method: RequestArguments['method'];
+  url: URL;
+  headers: readonly Header[];
+  body: Buffer | undefined;
+}
+
+/**
+ * The one check of a request: before a person is asked, and again before it is sent.
+ *
+ * @throws ToolError for the model; nothing was sent.
+ */
+export function checkRequest(args: RequestArguments, rules: Rules): HttpRequest {
+  const url = checkUrl(args.url, rules);
+  const headers = checkHeaders(args.headers);
+  const { method, body } = args;
+  if (body !== undefined && isReading(method)) throw new ToolError(`${method} carries no body.`);
+  assertReferences({ url, headers, body }, rules.secrets, rules.privateHosts);
+  return { method, url, headers, body: body === undefined ? undefined : bytesOf(body, args.body_encoding) };
+}
+
+/** Whether a request only reads, as the methods of HTTP are meant. */
+export function isReading(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/**
+ * Whether a request runs without a question: it only reads, from a listed host, and carries nothing but what the
+ * configuration lists. A header such as `x-http-method-override` can turn a GET into anything, and a key in the URL
+ * should be seen by a person.
+ */
+export function isSafe({ method, url, headers }: HttpRequest, rules: Rules): boolean {
+  if (!isReading(method) || !rules.hosts(url) || holdsKey(url.href)) return false;
+  return headers.every(
+    ([name, value]) =>
+      referencesIn(value).length > 0 || (rules.safeHeaders.includes(name) && !holdsKey(value)),
+  );
+}
+
+function holdsKey(text: string): boolean {
+  return redactText(text) !== text;
+}
+
+/** Controls, blanks, and what has no shape. URL drops some of them without a word. */
+const HIDDEN = /[\p{C}\p{Z}]/u;
+
+/**
+ * The URL that a text is. Refused is whatever another reader could take for another URL.
+ *
+ * @throws ToolError for the model.
+ */
+export function checkUrl(text: string, rules: Pick<Rules, 'hosts' | 'privateHosts' | 'others'>): URL {
+  const scheme = /^https?:\/\//i.exec(text)?.[0];
+  if (scheme === undefined) throw refused(text, 'a URL starts with http:// or https://');
+  if (HIDDEN.test(text)) throw refused(text, 'it holds a control character, a blank or something invisible');
+  if (text.includes('\\')) throw refused(text, 'it holds a backslash');
+  if (text.includes('#')) throw refused(text, 'it has a fragment (#…), which is never sent; leave it out');
+  const [authority = ''] = text.slice(scheme.length).split(/[/?]/);
+  if (authority.includes('@')) throw refused(text, 'it holds a user or a password; use a header');
+  const url = parsed(text);
+  if (url.hostname.endsWith('.')) throw refused(text, 'its host ends with a dot');
+  assertReachable(url, rules);
+  return url;
+}
+
+function parsed(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw refused(text, 'it cannot be read');
+  }
+}
+
+function assertReachable(url: URL, { hosts, privateHosts, others }: Parameters<typeof checkUrl>[1]): void {
+  if (privateHosts(url)) return;
+  if (isPrivateHost(url)) throw new ToolError(`${url.host} is a private address. ${NEVER}`);
+  if (others === 'refuse' && !hosts(url))
+    throw new ToolError(`${url.host} is not among the hosts that the configuration lists. Nothing was sent.`);
+}
+
+/** What is said of an address that is not public. */
+export const NEVER = 'Only public addresses are reached, and private ones that the configuration lists.';
+
+function refused(text: string, why: string): ToolError {
+  return new ToolError(`The URL ${JSON.stringify(text.slice(0, 200))} is refused: ${why}.`);
+}
+
+const MOST_HEADERS = 50;
+const MOST_HEADER_BYTES = 8192;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/;
+/** What the request itself says: where it goes, where it ends, and how it comes back. */
+const OURS =
+  /^(host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|http2-settings|proxy-.*)$/;
+
+function checkHeaders(given: Readonly<Record<string, string>>): Header[] {
+  const headers = Object.entries(given).map(([name, value]): Header => [name.toLowerCase(), value]);
+  if (headers.length > MOST_HEADERS) throw new ToolError(`A request has at most ${MOST_HEADERS} headers.`);
+  for (const [index, [name, value]] of headers.entries()) {
+    const shown = JSON.stringify(name.slice(0, 100));
+    if (!TOKEN.test(name)) throw new ToolError(`${shown} cannot be the name of a header.`);
+    if (OURS.test(name))
+      throw new ToolError(`The header ${shown} is set by http_request itself; leave it out.`);
+    if (headers.findIndex(([other]) => other === name) !== index)
+      throw new ToolError(`The header ${shown} is given twice.`);
+    if (!isHeaderValue(value))
+      throw new ToolError(`The header ${shown} holds a line end or something other than printable ASCII.`);
+    if (value.length > MOST_HEADER_BYTES) throw new ToolError(`The header ${shown} is too long.`);
+  }
+  return headers;
+}
+
+function bytesOf(body: string, encoding: RequestArguments['body_encoding']): Buffer {
+  if (encoding === 'text') return Buffer.from(body);
+  const bytes = Buffer.from(body, 'base64');
+  if (bytes.toString('base64') === body) return bytes;
+  throw new ToolError('The body is not base64: standard alphabet, with padding and without line ends.');
+}

@@ -1,0 +1,205 @@
+import type { LookupAddress } from 'node:dns';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { defined } from '../../contract/defined';
+import { errnoOf, errorMessage } from '../../contract/errors';
+import { isToolError, nothingDone, ToolError, TransportError } from '../errors';
+import { unlessAborted } from '../within';
+import { addressIn, isPublicAddress } from './address';
+import { type HostList, portOf } from './hosts';
+import { type HttpRequest, isReading, NEVER } from './request';
+
+/** All addresses of a name. Contract: rejects where there are none. */
+export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
+
+/** How requests are sent. */
+export interface Network {
+  /** May be reached although their addresses are private. */
+  privateHosts: HostList;
+  lookup: Lookup;
+  /** Which certificates count. Absent: those that Node trusts. */
+  trust?: SecureContext | undefined;
+  /** Bytes of a body that is kept at most, as it is sent and as it is unpacked. */
+  maxBytes: number;
+  signal: AbortSignal;
+}
+
+/** What a server answered. */
+export interface Answer {
+  status: number;
+  statusText: string;
+  /** As they came, names in lower case. */
+  headers: readonly (readonly [name: string, value: string])[];
+  /** Unpacked; or why it is not there. */
+  body: Buffer | { missing: string };
+}
+
+/**
+ * Sends one request, over a connection of its own to an address that was checked, and reads the whole answer.
+ *
+ * @throws TransportError where the way broke; its `nothingSent` is true before the connection stands.
+ * @throws ToolError where the host may not be reached; after an abort before anything was sent, `nothingDone`.
+ */
+export async function send(request: HttpRequest, network: Network): Promise<Answer> {
+  const { url, method } = request;
+  const socket = await unsent(url, network.signal, () => openConnection(url, network));
+  try {
+    return await toAnswer(await exchange(socket, request, network.signal), network.maxBytes);
+  } catch (error) {
+    const what = `the connection to ${url.host} broke after ${method} was sent`;
+    throw new TransportError(`${what} (${reasonOf(error)})`, { cause: error });
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Does what comes before a request is sent. Whatever goes wrong there, nothing was sent, and the error proves it. */
+export async function unsent<T>(url: URL, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    signal.throwIfAborted();
+    return await unlessAborted(work(), signal);
+  } catch (error) {
+    if (signal.aborted) throw nothingDone('it was stopped before anything was sent', { cause: error });
+    if (isToolError(error)) throw error;
+    const message = `no connection to ${url.host} (${reasonOf(error)}); nothing was sent`;
+    throw new TransportError(message, { nothingSent: true, cause: error });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return errnoOf(error) ?? errorMessage(error);
+}
+
+/** A connection to an address that was checked: what the resolver says afterwards does not count. */
+async function openConnection(url: URL, network: Network): Promise<Socket> {
+  const addresses = await checkedAddresses(url, network);
+  const socket = dial(url, addresses, network);
+  try {
+    await unlessAborted(untilOpen(socket, url.protocol === 'https:'), network.signal);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  return socket;
+}
+
+async function checkedAddresses(
+  url: URL,
+  { privateHosts, lookup }: Network,
+): Promise<readonly LookupAddress[]> {
+  const address = addressIn(url);
+  const found =
+    address === undefined ? await lookup(url.hostname) : [{ address, family: address.includes(':') ? 6 : 4 }];
+  // One private address among public ones is a trick, or a mistake that somebody could use.
+  if (!privateHosts(url) && !found.every((one) => isPublicAddress(one.address)))
+    throw new ToolError(`${url.host} leads to a private address. ${NEVER} Nothing was sent.`);
+  if (found.length === 0) throw new Error('it has no address');
+  return found;
+}
+
+function dial(url: URL, addresses: readonly LookupAddress[], { trust }: Network): Socket {
+  const [first] = addresses;
+  const lookup: LookupFunction = (_, { all }, callback) =>
+    all === true ? callback(null, [...addresses]) : callback(null, first?.address ?? '', first?.family);
+  const host = addressIn(url) ?? url.hostname;
+  const way = { host, port: Number(portOf(url)), lookup };
+  if (url.protocol !== 'https:') return connectTcp(way);
+  const servername = addressIn(url) === undefined ? host : undefined;
+  return connectTls({
+    ...way,
+    ALPNProtocols: ['http/1.1'],
+    ...defined({ servername, secureContext: trust }),
+  });
+}
+
+function untilOpen(socket: Socket, isTls: boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once(isTls ? 'secureConnect' : 'connect', resolve);
+    socket.once('error', reject);
+    socket.once('close', () => reject(new Error('it was closed at once')));
+  });
+}
+
+function exchange(
+  socket: Socket,
+  { method, url, headers, body }: HttpRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const length = body === undefined && isReading(method) ? undefined : String(body?.length ?? 0);
+    const all = {
+      'user-agent': 'countersign',
+      accept: '*/*',
+      ...Object.fromEntries(headers),
+      host: url.host,
+      'accept-encoding': 'gzip, br',
+      ...defined({ 'content-length': length }),
+    };
+    const path = `${url.pathname}${url.search}`;
+    const request = httpRequest({ createConnection: () => socket, method, path, headers: all, signal });
+    request.once('response', resolve);
+    request.once('error', reject);
+    request.once('upgrade', () => reject(new Error('the server switched protocols')));
+    request.end(body);
+  });
+}
+
+async function toAnswer(response: IncomingMessage, maxBytes: number): Promise<Answer> {
+  const { statusCode = 0, statusMessage = '', rawHeaders } = response;
+  const headers = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ''] as const] : [],
+  );
+  const packed = await readBody(response, maxBytes);
+  const codings = response.headers['content-encoding'] ?? '';
+  const body = packed === undefined ? tooLarge(maxBytes) : await unpack(packed, codings, maxBytes);
+  return { status: statusCode, statusText: statusMessage, headers, body };
+}
+
+function tooLarge(maxBytes: number): { missing: string } {
+  return { missing: `the body has more than ${maxBytes} bytes and is not shown` };
+}
+
+/** Undefined for a body over the limit; the rest is not read then. */
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    const piece = Buffer.from(chunk);
+    size += piece.length;
+    if (size > maxBytes) return undefined;
+    chunks.push(piece);
+  }
+  return Buffer.concat(chunks);
+}
+
+const UNPACK = new Map([
+  ['gzip', promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip)],
+  ['x-gzip', promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip)],
+  ['deflate', promisify<Buffer, { maxOutputLength: number }, Buffer>(inflate)],
+  ['br', promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress)],
+]);
+
+/** Nobody packs a body more than once for a good reason. */
+const MOST_CODINGS = 2;
+
+async function unpack(packed: Buffer, codings: string, maxBytes: number): Promise<Answer['body']> {
+  const names = codings.split(',').map((name) => name.trim().toLowerCase());
+  const steps = names.filter((name) => name !== '' && name !== 'identity').reverse();
+  if (packed.length === 0 || steps.length === 0) return packed;
+  let body = packed;
+  try {
+    for (const step of steps) {
+      const unpackOne = UNPACK.get(step);
+      if (unpackOne === undefined || steps.length > MOST_CODINGS)
+        return { missing: `the body is packed as ${JSON.stringify(codings.slice(0, 100))} and is not shown` };
+      body = await unpackOne(body, { maxOutputLength: maxBytes });
+    }
+    return body;
+  } catch (error) {
+    if (errnoOf(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBytes);
+    return { missing: `the body cannot be unpacked (${reasonOf(error)})` };
+  }
+}
