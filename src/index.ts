@@ -32,6 +32,7 @@ export { openaiCompatible, type OpenAICompatibleOptions } from './models/openai-
 export { scriptedModel, type ScriptedStep } from './models/scripted';
 export { createWorkspaceTools, type WorkspaceOptions } from './tools/workspace';
 export { createShellTools, type ShellOptions } from './tools/shell-tools';
+export { lispTools, type LispOptions } from './tools/lisp';
 export { loadEncryption, type Encryption } from './encryption/load';
 export type { EncryptionOptions } from './encryption/keys';
 export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';

@@ -15,6 +15,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['defineTool', 'tools/types', 'ToolOptions'],
   ['createWorkspaceTools', 'tools/workspace/index', 'WorkspaceOptions'],
   ['createShellTools', 'tools/shell-tools', 'ShellOptions'],
+  ['lispTools', 'tools/lisp/index', 'LispOptions'],
   ['openaiCompatible', 'models/openai-compatible', 'OpenAICompatibleOptions'],
   ['startWorker', 'worker', 'WorkerSettings'],
   ['createWorkerOptions', 'worker-options', 'CreateWorkerOptions'],
