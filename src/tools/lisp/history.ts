@@ -70,8 +70,10 @@ export function createFormHistory(dir: string): FormHistory {
       return (result) => add({ kind: 'end', id, result: cut(result) });
     },
     note: (text) => add({ kind: 'image', at: now(), text }),
-    keepError: (error) =>
-      replaceFile(errorFile, JSON.stringify({ at: now(), ...error, form: cut(error.form) })),
+    keepError: async (error) => {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await replaceFile(errorFile, JSON.stringify({ at: now(), ...error, form: cut(error.form) }));
+    },
     describe: async (limit) => describe(await read(file), limit),
     describeError: async () => describeError(await readIfThere(errorFile)),
   };

@@ -48,7 +48,7 @@ export async function connectSwank(address: SwankAddress): Promise<Swank> {
   const line: Line = { socket: await open(address), waiting: new Map(), nextId: 1, ended: undefined };
   const { socket } = line;
   socket.setNoDelay(true);
-  // A connection alone must not keep a process alive.
+  // A connection alone must not keep a process alive; a request that waits does.
   socket.unref();
   const reader = createReader((text) => take(line, text));
   socket.on('data', (chunk: Buffer) => {
@@ -126,6 +126,7 @@ function request(line: Line, form: Sexp): Promise<Sexp> {
     );
   return new Promise((resolve, reject) => {
     line.waiting.set(line.nextId, { resolve, reject });
+    line.socket.ref();
     send(line, form, NEW_THREAD);
   });
 }
@@ -148,10 +149,11 @@ function take(line: Line, text: string): void {
   if (isSymbol(kind, ':debug')) send(line, [lispSymbol('swank:throw-to-toplevel')], first);
 }
 
-function settle({ waiting }: Line, [outcome, id]: Sexp[]): void {
+function settle({ socket, waiting }: Line, [outcome, id]: Sexp[]): void {
   const waiter = typeof id === 'number' ? waiting.get(id) : undefined;
   if (waiter === undefined || typeof id !== 'number' || !isList(outcome)) return;
   waiting.delete(id);
+  if (waiting.size === 0) socket.unref();
   const [status, value = []] = outcome;
   if (isSymbol(status, ':ok')) waiter.resolve(value);
   else
