@@ -19,6 +19,7 @@ import { webInbox } from './figures/web-inbox';
 import { bigFlood, flood } from './figures/flood';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
+import { lisp } from './figures/lisp';
 import { recovery } from './figures/recovery';
 import { replay, replayBatch } from './figures/replay';
 import { show } from './figures/show';
@@ -42,6 +43,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   timeline,
   show,
   audit,
+  lisp,
   webInbox,
   flood,
   bigFlood,

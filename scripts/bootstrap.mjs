@@ -1,5 +1,5 @@
 /**
- * What `npm run demo`, `npm test`, `npm run check` and `npm run bench` start: installs and builds what is missing, then runs the rest.
+ * What `npm run demo`, `npm run example`, `npm test`, `npm run check` and `npm run bench` start: installs and builds what is missing, then runs the rest.
  * Plain Node without dependencies, because on a fresh clone there are none.
  */
 import { check } from './check.mjs';
@@ -27,6 +27,7 @@ const commands = {
   prepare: async () => 0,
   prepack: () => node(at('scripts', 'build.mjs')),
   demo: (args) => node(at('lib', 'cli', 'demo', 'main.js'), ...args),
+  example: (args) => node(at('scripts', 'example.mjs'), ...args),
   test: (args) => jest(...args),
   'test:unit': (args) => jest('--selectProjects', 'unit', ...args),
   check,

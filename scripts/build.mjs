@@ -1,5 +1,14 @@
 /** Builds lib/: compiles src/, builds the web inbox's page, then bundles the workflows so that a worker starts without webpack. */
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildWeb } from './build-web.mjs';
@@ -9,6 +18,8 @@ import { runQuiet } from './run.mjs';
 import { hashSources } from './sources.mjs';
 
 const STAGING = '.lib-';
+/** Read at run time as it stands. */
+const NOT_COMPILED = ['tools/lisp/image.lisp'];
 /** What the SDK's bundler ends with; the worker reads the map from there. */
 const SOURCE_MAP = '\n//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
 const hashFile = at('lib', '.build-hash');
@@ -27,6 +38,7 @@ export const build = async ({ check }) => {
   removeLeftovers();
   const staging = at(`${STAGING}${process.pid}`);
   await compile(staging, check);
+  for (const name of NOT_COMPILED) copyFileSync(at('src', name), join(staging, name));
   await buildWeb(join(staging, 'web'));
   swap(staging);
   await bundle();

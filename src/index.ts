@@ -33,6 +33,7 @@ export { scriptedModel, type ScriptedStep } from './models/scripted';
 export { createWorkspaceTools, type WorkspaceOptions } from './tools/workspace';
 export { createShellTools, type ShellOptions } from './tools/shell-tools';
 export { createHttpTools, type HttpOptions } from './tools/http';
+export { createLispTools, type LispOptions } from './tools/lisp';
 export { loadEncryption, type Encryption } from './encryption/load';
 export type { EncryptionOptions } from './encryption/keys';
 export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';

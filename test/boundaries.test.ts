@@ -125,7 +125,7 @@ describe('the rooms of lib', () => {
     ['workflows', ['contract']],
     ['history', ['contract']],
     ['engine', ['contract', LOCK, PROBE]],
-    ['tools', ['contract']],
+    ['tools', ['contract', FILES, LOCK]],
     ['models', ['contract', 'tools']],
     ['activities', ['contract', 'tools', 'models', 'history', FILES]],
     ['client', ['contract', 'history', 'encryption', PROBE]],

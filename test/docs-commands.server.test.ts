@@ -27,6 +27,8 @@ const OTHERS = 'it tells another machine; the tests of notifying have one of the
 
 const PACKAGE = 'the tests of the package pack it and install it';
 
+const LISP = 'it needs SBCL; the test of the example asks the same';
+
 const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
 
 /** Lines that are not run here, and why. */
@@ -34,6 +36,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
   'npm run test:unit': 'it is a part of this run',
   'npm run test:cluster': 'builds a cluster for minutes; it has a run of its own',
+  'npm run example -- lisp': LISP,
+  "npx countersign run lisper 'evaluate (shop:total (list 100 200))'": LISP,
   'npm run bench': BENCH,
   'npm run bench -- --only step,decision': BENCH,
   'npm run bench -- --json': BENCH,

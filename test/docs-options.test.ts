@@ -16,6 +16,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['createWorkspaceTools', 'tools/workspace/index', 'WorkspaceOptions'],
   ['createShellTools', 'tools/shell-tools', 'ShellOptions'],
   ['createHttpTools', 'tools/http/index', 'HttpOptions'],
+  ['createLispTools', 'tools/lisp/index', 'LispOptions'],
   ['openaiCompatible', 'models/openai-compatible', 'OpenAICompatibleOptions'],
   ['startWorker', 'worker', 'WorkerSettings'],
   ['createWorkerOptions', 'worker-options', 'CreateWorkerOptions'],

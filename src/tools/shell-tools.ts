@@ -127,7 +127,7 @@ function countOf(processes: number): string {
 }
 
 /** What a command may see unless set: what programs need to find their way, and nothing that is a key. */
-const VISIBLE: readonly string[] = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
+export const VISIBLE: readonly string[] = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
 
 /** Variables that put code into every program, or hold the way into Temporal. */
 const NEVER = /^(NODE_OPTIONS|BASH_ENV|ENV|LD_.*|DYLD_.*|TEMPORAL_.*|COUNTERSIGN_.*)$/i;
@@ -142,7 +142,7 @@ function assertVisible(names: readonly string[]): readonly string[] {
 }
 
 /** The values of these variables, as far as they are set. Called when a command starts. */
-function environmentOf(names: readonly string[]): Record<string, string> {
+export function environmentOf(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = process.env[name];

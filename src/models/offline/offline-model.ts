@@ -20,8 +20,8 @@ import type { JsonObject } from '../../contract/json';
 import type { Model, ModelCall, ModelReply } from '../model';
 
 /**
- * A planner with fixed rules for the workspace pack; every answer says that it is not a language model.
- * It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run), several of them
+ * A planner with fixed rules for the workspace, shell and Lisp packs; every answer says that it is not a language model.
+ * It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run, describe, evaluate), several of them
  * joined by "then" or on lines of their own. It needs no key and no network, and the same conversation always gives the
  * same step: it computes everything from the user's last message and the results since.
  * It asks only for tools that the agent has, and for none where it does not understand every request.
@@ -146,7 +146,7 @@ function* planSimple(intent: SimpleIntent, tools: Toolbox): Plan {
   };
 }
 
-const READS: readonly Intent['kind'][] = ['list', 'read', 'info', 'run'];
+const READS: readonly Intent['kind'][] = ['list', 'read', 'info', 'run', 'describe', 'evaluate'];
 
 /** The ways to do it, best first. */
 function waysOf(intent: SimpleIntent): Way[] {
@@ -169,6 +169,10 @@ function waysOf(intent: SimpleIntent): Way[] {
       return [{ tool: 'move_file', calls: [{ from: intent.from, to: intent.to }] }];
     case 'run':
       return [{ tool: 'run_command', calls: [{ argv: intent.argv }] }];
+    case 'describe':
+      return [{ tool: 'describe_symbol', calls: [{ symbol: intent.symbol }] }];
+    case 'evaluate':
+      return [{ tool: 'eval_form', calls: [{ form: intent.form }] }];
   }
 }
 

@@ -11,7 +11,9 @@ export type Intent =
   | { kind: 'insert'; path: string; line: number; text: string }
   | { kind: 'delete'; paths: string[] }
   | { kind: 'move'; from: string; to: string }
-  | { kind: 'run'; argv: string[] };
+  | { kind: 'run'; argv: string[] }
+  | { kind: 'describe'; symbol: string }
+  | { kind: 'evaluate'; form: string };
 
 export interface SearchIntent {
   kind: 'search';
@@ -62,6 +64,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   mv: parseMove,
   run: parseRun,
   execute: parseRun,
+  describe: parseDescribe,
+  what: parseWhat,
+  evaluate: parseEvaluate,
+  eval: parseEvaluate,
 };
 
 /** The intent of one request; undefined where it is not understood. */
@@ -278,4 +284,27 @@ function parseRun(rest: Phrase): Intent | undefined {
   const words = body.length === 1 && only?.quoted === true ? toWords(only.text) : body.words();
   const isUnclear = words.some(({ text, quoted }) => !quoted && NOT_WORDS.test(text));
   return words.length === 0 || isUnclear ? undefined : { kind: 'run', argv: words.map(({ text }) => text) };
+}
+
+const SYMBOL_NOUNS = ['symbol', 'function', 'macro', 'variable', 'class', 'special', 'operator'] as const;
+
+/** `describe the function X`: one name of a Lisp program. */
+function parseDescribe(rest: Phrase): Intent | undefined {
+  const subject = rest.without(...ARTICLES, ...SYMBOL_NOUNS);
+  const symbol = subject.length === 1 ? subject.text() : undefined;
+  return symbol === undefined ? undefined : { kind: 'describe', symbol };
+}
+
+/** `what does the function X do`, `what is X`. */
+function parseWhat(rest: Phrase): Intent | undefined {
+  const verb = rest.keyword(0);
+  if (verb === 'is') return parseDescribe(rest.slice(1));
+  const ends = ['do', 'mean'].includes(rest.keyword(rest.length - 1) ?? '');
+  return verb === 'does' && ends ? parseDescribe(rest.slice(1, -1)) : undefined;
+}
+
+/** `evaluate FORM`, in quotes or as it is. */
+function parseEvaluate(rest: Phrase): Intent | undefined {
+  const form = rest.text();
+  return form === undefined || form === '' ? undefined : { kind: 'evaluate', form };
 }

@@ -102,6 +102,8 @@ export const EXAMPLES: readonly string[] = [
   'delete notes.txt',
   'move notes.txt to docs/notes.txt',
   'run npm test',
+  'what does the function defun do',
+  "evaluate '(+ 1 2)'",
 ];
 
 /** How much of an output an answer shows; the timeline has all of it. */

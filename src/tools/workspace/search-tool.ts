@@ -187,17 +187,22 @@ interface LineQuery {
   case_sensitive: boolean;
 }
 
+/** Whether a line has the text. RE2 matches in time linear in the line, whatever the pattern. */
+function lineMatcher(query: LineQuery): (line: string) => boolean {
+  if (!query.regex && query.case_sensitive) return (line) => line.includes(query.query);
+  const pattern = compilePattern(query);
+  return (line) => pattern.test(line);
+}
+
 /**
- * Whether a line has the text. RE2 matches in time linear in the line, whatever the pattern.
+ * What to look for, as a pattern of RE2.
  *
  * @throws ToolError where RE2 does not know the pattern.
  */
-function lineMatcher({ query, regex, case_sensitive }: LineQuery): (line: string) => boolean {
-  if (!regex && case_sensitive) return (line) => line.includes(query);
+export function compilePattern({ query, regex, case_sensitive }: LineQuery): RE2JS {
   try {
     const flags = case_sensitive ? 0 : RE2JS.CASE_INSENSITIVE;
-    const pattern = RE2JS.compile(regex ? query : RE2JS.quote(query), flags);
-    return (line) => pattern.test(line);
+    return RE2JS.compile(regex ? query : RE2JS.quote(query), flags);
   } catch (error) {
     throw new ToolError(
       `The query is not a regular expression that RE2 knows (no look-around, no back-references): ${errorMessage(error)}`,

@@ -16,6 +16,8 @@ export const ALL_TOOLS = [
   'delete_file',
   'propose_file_edit',
   'run_command',
+  'describe_symbol',
+  'eval_form',
 ];
 
 export type Call = [tool: string, args: JsonObject];

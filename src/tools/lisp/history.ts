@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { appendLine, createWithLine, readIfThere, replaceFile } from '../../files';
+import { errnoOf } from '../../contract/errors';
+
+/** What became of a form, or of the image. The first line of each form is written before it is sent. */
+const entrySchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('form'),
+    id: z.string(),
+    at: z.string(),
+    mode: z.enum(['eval', 'compile']),
+    form: z.string(),
+    package: z.string(),
+  }),
+  z.strictObject({ kind: z.literal('end'), id: z.string(), result: z.string() }),
+  z.strictObject({ kind: z.literal('image'), at: z.string(), text: z.string() }),
+]);
+type Entry = z.output<typeof entrySchema>;
+type FormEntry = Extract<Entry, { kind: 'form' }>;
+
+const errorSchema = z.strictObject({
+  at: z.string(),
+  mode: z.enum(['eval', 'compile']),
+  form: z.string(),
+  condition: z.string(),
+  type: z.string(),
+  restarts: z.array(z.string()),
+  backtrace: z.array(z.string()),
+});
+
+/** The last condition that nothing handled. */
+export type LastError = z.output<typeof errorSchema>;
+
+/** The forms of an image, kept in its folder: they outlive the image and the worker. */
+export interface FormHistory {
+  /** Durable before the form is sent. The function it gives notes how the form ended. */
+  begin(form: Pick<FormEntry, 'mode' | 'form' | 'package'>): Promise<(result: string) => Promise<void>>;
+  /** Something that happened to the image itself. */
+  note(text: string): Promise<void>;
+  keepError(error: Omit<LastError, 'at'>): Promise<void>;
+  /** The newest forms and what happened between them, as text. */
+  describe(limit: number): Promise<string>;
+  describeError(): Promise<string>;
+}
+
+/** Characters of a form and of its result that are kept. */
+const MOST_CHARACTERS = 4000;
+/** Entries that are kept when the file is made short again. */
+const MOST_ENTRIES = 200;
+const LONG_FILE_CHARACTERS = 1024 * 1024;
+
+/** The history in a folder, which is made when it is needed. */
+export function createFormHistory(dir: string): FormHistory {
+  const file = join(dir, 'history.jsonl');
+  const errorFile = join(dir, 'last-error.json');
+  // One line at a time: two appends would each miss a file that is being made.
+  let last: Promise<unknown> = Promise.resolve();
+  const add = (entry: Entry): Promise<void> => {
+    const added = last.then(() => append(dir, file, entry));
+    last = added.catch(() => undefined);
+    return added;
+  };
+  return {
+    begin: async (form) => {
+      const id = randomUUID();
+      await add({ kind: 'form', id, at: now(), ...form, form: cut(form.form) });
+      return (result) => add({ kind: 'end', id, result: cut(result) });
+    },
+    note: (text) => add({ kind: 'image', at: now(), text }),
+    keepError: async (error) => {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await replaceFile(errorFile, JSON.stringify({ at: now(), ...error, form: cut(error.form) }));
+    },
+    describe: async (limit) => describe(await read(file), limit),
+    describeError: async () => describeError(await readIfThere(errorFile)),
+  };
+}
+
+const now = (): string => new Date().toISOString();
+
+const cut = (text: string): string =>
+  text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}… (cut)`;
+
+async function append(dir: string, file: string, entry: Entry): Promise<void> {
+  const line = JSON.stringify(entry);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await appendLine(file, line).catch((error: unknown) => {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    return createWithLine(file, line);
+  });
+  if (entry.kind === 'image') await shorten(file);
+}
+
+/** Only when an image starts, which one process at a time does. */
+async function shorten(file: string): Promise<void> {
+  const text = (await readIfThere(file)) ?? '';
+  if (text.length <= LONG_FILE_CHARACTERS) return;
+  await replaceFile(file, `${text.trimEnd().split('\n').slice(-MOST_ENTRIES).join('\n')}\n`);
+}
+
+/** A line that a crash cut short says nothing. */
+async function read(file: string): Promise<Entry[]> {
+  const lines = ((await readIfThere(file)) ?? '').split('\n');
+  return lines.flatMap((line) => parse(entrySchema, line) ?? []);
+}
+
+function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function describe(entries: readonly Entry[], limit: number): string {
+  const forms = entries.filter(({ kind }) => kind === 'form');
+  if (entries.length === 0) return 'No REPL history available.';
+  const first = forms.length > limit ? forms.at(-limit) : entries[0];
+  const shown = entries.slice(first === undefined ? 0 : entries.indexOf(first));
+  const ends = new Map(
+    entries.flatMap((entry) => (entry.kind === 'end' ? [[entry.id, entry.result] as const] : [])),
+  );
+  const count = Math.min(limit, forms.length);
+  const lines = shown.flatMap((entry) => {
+    if (entry.kind === 'end') return [];
+    if (entry.kind === 'image') return [`-- ${entry.at}: ${entry.text}`];
+    const number = forms.indexOf(entry) + 1;
+    const result = ends.get(entry.id) ?? 'unknown: it was sent, and no answer came (it may run still)';
+    return [
+      `[${number}] ${entry.mode === 'eval' ? 'Form' : 'Compiled'}: ${entry.form}`,
+      `    Result: ${result}`,
+    ];
+  });
+  return [`Recent REPL History (${count} of ${forms.length} entries):`, '', ...lines].join('\n');
+}
+
+function describeError(text: string | undefined): string {
+  const error = text === undefined ? undefined : parse(errorSchema, text);
+  if (error === undefined) return 'No recent errors recorded.';
+  const section = (head: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : ['', `${head}:`, ...lines.map((line) => `  ${line.replaceAll('\n', '\n  ')}`)];
+  return [
+    `Last Error (at ${error.at}):`,
+    ...section('Condition', [error.condition, `[of type ${error.type}]`]),
+    ...section(error.mode === 'eval' ? 'Form' : 'Compiled form', [error.form]),
+    ...section('Restarts', error.restarts),
+    ...section('Backtrace', error.backtrace),
+  ].join('\n');
+}

@@ -1,0 +1,291 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { errnoOf, errorMessage } from '../../contract/errors';
+import { readIfThere, readPrivateFile, replaceFile } from '../../files';
+import { isAlive, withLock } from '../../lock';
+import { nothingDone } from '../errors';
+import { killLeftBehind, markedEnvironment, newMark } from '../run-process';
+import { environmentOf, VISIBLE } from '../shell-tools';
+import { lispSymbol, printSexp, type Sexp } from './sexp';
+import { connectSwank, type Swank, type SwankAddress } from './swank';
+
+/** How an image of ours is started, and where it is remembered. */
+export interface ImagePlan {
+  /** The folder of its files, for its owner only. */
+  dir: string;
+  /** The SBCL to run. */
+  program: string;
+  /** Where it starts. */
+  cwd: string;
+  /** Files that are loaded before anything else. */
+  load: readonly string[];
+  heapMb: number;
+}
+
+/** An image that runs, and a connection to it. */
+export interface LiveImage {
+  swank: Swank;
+  /** Of its process; absent for an image that somebody else started. */
+  pid?: number;
+  /** Whether it was started just now. */
+  isNew: boolean;
+  /** Says, after the connection ended, how the process did. Absent for an image that somebody else started. */
+  whyEnded?(): Promise<string>;
+  /** Ends the process and all it started. Absent for an image that somebody else started. */
+  kill?(): Promise<void>;
+}
+
+/** What a worker knows of an image that it or another one started. */
+const recordSchema = z.strictObject({ secret: z.string(), mark: z.string(), token: z.string() });
+const portSchema = z.strictObject({ pid: z.int().positive(), port: z.int().min(1).max(65_535) });
+type Record = z.output<typeof recordSchema>;
+
+const recordFile = (dir: string): string => join(dir, 'image.json');
+const portFile = (dir: string, { token }: Record): string => join(dir, `port-${token}.json`);
+const logFile = (dir: string): string => join(dir, 'image.log');
+
+/** Finds the image of a folder, or starts one. One process at a time does so. */
+export async function findOrStartImage(plan: ImagePlan): Promise<LiveImage> {
+  await mkdir(plan.dir, { recursive: true, mode: 0o700 });
+  const options = { progress: () => undefined, what: 'A Lisp image is being started' };
+  // All images of a state folder share what Swank is compiled to.
+  return withLock(join(dirname(plan.dir), 'lock'), options, async () => (await find(plan)) ?? start(plan));
+}
+
+/** Connects to an image that somebody else started. */
+export async function attachImage(address: SwankAddress): Promise<LiveImage> {
+  return { swank: await connectReady(address), isNew: false };
+}
+
+/** What does not answer under its secret is not our image any more; its processes are ended. */
+async function find({ dir }: ImagePlan): Promise<LiveImage | undefined> {
+  const record = readRecord(dir);
+  if (record === undefined) return undefined;
+  const place = await readPort(dir, record);
+  const swank = place && (await connectReady(addressOf(place.port, record)).catch(() => undefined));
+  if (place !== undefined && swank !== undefined)
+    return toLive({ swank, pid: place.pid, isNew: false }, dir, record);
+  await endProcess(place?.pid, record);
+  await rm(portFile(dir, record), { force: true });
+  return undefined;
+}
+
+function toLive(image: LiveImage & { pid: number }, dir: string, record: Record): LiveImage {
+  const { pid, swank } = image;
+  const whyEnded = async (): Promise<string> => {
+    if (await outlives(pid)) return `process ${pid} still runs`;
+    const log = await logTail(dir);
+    return `process ${pid} has ended${log === '' ? '' : `; it said: ${log}`}`;
+  };
+  const kill = async (): Promise<void> => {
+    await endProcess(pid, record);
+    swank.close();
+  };
+  return { ...image, whyEnded, kill };
+}
+
+/** Between its last connection and its end a process has a moment to live. */
+const END_MS = 500;
+
+async function outlives(pid: number): Promise<boolean> {
+  for (const deadline = Date.now() + END_MS; isAlive(pid); await sleep(LOOK_MS))
+    if (Date.now() > deadline) return true;
+  return false;
+}
+
+/** What the process said last; where SBCL itself broke down, how that report begins. */
+async function logTail(dir: string): Promise<string> {
+  const log = (await readFile(logFile(dir), 'utf8').catch(() => '')).trim();
+  const fatal = log.indexOf('fatal error');
+  return fatal === -1 ? log.slice(-1500) : (log.slice(fatal, fatal + 300).split('\n\n')[0] ?? '');
+}
+
+function readRecord(dir: string): Record | undefined {
+  const file = readPrivateFile(recordFile(dir), { strict: true });
+  return 'text' in file ? parse(recordSchema, file.text) : undefined;
+}
+
+async function readPort(dir: string, record: Record) {
+  return parse(portSchema, (await readIfThere(portFile(dir, record))) ?? '');
+}
+
+function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    // Half written by a crash, or by somebody else: there is nothing to go by.
+    return undefined;
+  }
+}
+
+const addressOf = (port: number, { secret }: Record): SwankAddress => ({ host: '127.0.0.1', port, secret });
+
+/** A number that another process may have by now is never killed: on Linux the mark tells, elsewhere the lock of a group. */
+async function endProcess(pid: number | undefined, { mark }: Record): Promise<void> {
+  if (process.platform !== 'linux' && (pid === undefined || !isAlive(pid))) return;
+  await killLeftBehind(pid ?? process.pid, mark);
+}
+
+/** The first start compiles Swank. */
+const START_MS = 120_000;
+const LOOK_MS = 20;
+
+async function start(plan: ImagePlan): Promise<LiveImage> {
+  const secret = randomBytes(24).toString('hex');
+  const record = { secret, mark: newMark(), token: randomBytes(8).toString('hex') };
+  await replaceFile(recordFile(plan.dir), JSON.stringify(record));
+  await replaceFile(join(plan.dir, 'start.lisp'), startText(plan, record));
+  const failed = await launch(plan, record);
+  const place = await waitForPort(plan, record, failed);
+  const swank = await connectReady(addressOf(place.port, record));
+  return toLive({ swank, pid: place.pid, isNew: true }, plan.dir, record);
+}
+
+/** Starts the process. The function says why it ended early; undefined while it runs. */
+async function launch(plan: ImagePlan, { mark }: Record): Promise<() => string | undefined> {
+  let ended: string | undefined;
+  const log = await open(logFile(plan.dir), 'w', 0o600);
+  try {
+    const child = spawn(plan.program, argumentsOf(plan), {
+      cwd: plan.cwd,
+      env: { ...environmentOf(VISIBLE), ...markedEnvironment(mark) },
+      stdio: ['ignore', log.fd, log.fd],
+      // It outlives this worker.
+      detached: true,
+    });
+    child.once('error', (error) => (ended = whyNotStarted(error, plan)));
+    child.once('exit', (code, signal) => (ended ??= `it ended with ${signal ?? `exit code ${code}`}`));
+    child.unref();
+  } finally {
+    await log.close();
+  }
+  return () => ended;
+}
+
+/** `--disable-ldb`: an image that is broken ends, and does not wait for a person. */
+function argumentsOf({ dir, heapMb }: ImagePlan): string[] {
+  const runtime = [
+    '--noinform',
+    '--disable-ldb',
+    '--lose-on-corruption',
+    '--dynamic-space-size',
+    `${heapMb}MB`,
+  ];
+  return [
+    ...runtime,
+    '--end-runtime-options',
+    '--no-sysinit',
+    '--no-userinit',
+    '--load',
+    join(dir, 'start.lisp'),
+  ];
+}
+
+/** What to install where SBCL or Swank is missing. */
+const INSTALL = 'Install both (Debian: apt-get install sbcl cl-swank), or name another SBCL with `program`.';
+
+function whyNotStarted(error: unknown, { program, cwd }: ImagePlan): string {
+  if (errnoOf(error) === 'ENOENT')
+    return `there is no program "${program}" here, or no folder ${cwd}. The Lisp tools need SBCL and Swank. ${INSTALL}`;
+  return errorMessage(error);
+}
+
+async function waitForPort(plan: ImagePlan, record: Record, failed: () => string | undefined) {
+  for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(LOOK_MS)) {
+    const place = await readPort(plan.dir, record);
+    if (place !== undefined) return place;
+    const why = failed();
+    if (why !== undefined) throw notStarted(why, await logTail(plan.dir));
+  }
+  await endProcess(undefined, record);
+  throw notStarted(`it was not ready after ${START_MS / 1000} s`, '');
+}
+
+function notStarted(why: string, said: string): Error {
+  return nothingDone(
+    `The Lisp image could not be started: ${why}${said === '' ? '' : `\nIt said:\n${said}`}`,
+  );
+}
+
+const LOADERS = [
+  '/usr/share/common-lisp/source/slime/swank-loader.lisp',
+  '/usr/share/common-lisp/source/swank/swank-loader.lisp',
+];
+
+/**
+ * What an image does first. It listens on loopback only, asks for the secret, and keeps listening whatever a stranger
+ * sends. An image that another one has replaced meanwhile ends.
+ */
+function startText({ dir, load }: ImagePlan, record: Record): string {
+  const [secret, token] = [printSexp(record.secret), printSexp(record.token)];
+  const [port, draft] = [native(portFile(dir, record)), native(`${portFile(dir, record)}.draft`)];
+  return `(setf *invoke-debugger-hook* (lambda (condition hook) (declare (ignore hook))
+  (format *error-output* "~&~A~%" condition) (finish-output *error-output*) (sb-ext:exit :code 3 :abort t)))
+${load.map((file) => `(load ${native(file)})`).join('\n')}
+(let ((loader (find-if #'probe-file '${printSexp(LOADERS)})))
+  (cond ((find-package "SWANK"))
+        (loader
+          (load loader)
+          (setf (symbol-value (find-symbol "*FASL-DIRECTORY*" "SWANK-LOADER"))
+                (merge-pathnames
+                  (make-pathname :directory (list :relative (funcall (find-symbol "SLIME-VERSION-STRING" "SWANK-LOADER"))
+                                                  (funcall (find-symbol "UNIQUE-DIR-NAME" "SWANK-LOADER"))))
+                  ${native(join(dirname(dir), 'fasl', '/'))}))
+          (funcall (find-symbol "INIT" "SWANK-LOADER") :setup nil :load-contribs nil :quiet t))
+        (t (error ${printSexp(`Swank is not here: ${LOADERS.join(', ')} do not exist. ${INSTALL}`)}))))
+(setf swank::*global-debugger* nil)
+(defun swank::slime-secret () ${secret})
+(defun swank::background-error (condition hook) (declare (ignore condition hook)) (sb-thread:abort-thread))
+(let ((socket (swank/backend:create-socket "127.0.0.1" 0)))
+  (dotimes (index 4)
+    (sb-thread:make-thread
+      (lambda () (loop (handler-case (swank::accept-connections socket :spawn t) (error () (sleep 0.01)))))
+      :name "swank listener"))
+  (with-open-file (in ${native(recordFile(dir))})
+    (unless (search ${token} (read-line in)) (sb-ext:exit :code 4 :abort t)))
+  (with-open-file (out ${draft} :direction :output :if-exists :supersede)
+    (format out "{\\"pid\\":~D,\\"port\\":~D}" (sb-posix:getpid) (swank/backend:local-port socket)))
+  (rename-file ${draft} ${port}))
+(setf *invoke-debugger-hook* #'swank::background-error *package* (find-package "COMMON-LISP-USER"))
+(setf sb-impl::*stdin* (make-concatenated-stream) sb-impl::*stdout* (make-broadcast-stream)
+      sb-impl::*stderr* (make-broadcast-stream))
+(loop (handler-case (sleep 3600) (error () nil)))
+`;
+}
+
+/** A path as Lisp takes it with nothing in it understood as a pattern. */
+const native = (path: string): string => `(sb-ext:parse-native-namestring ${printSexp(path)})`;
+
+/** Connects, and loads our part into the image where it is not there in this version. */
+async function connectReady(address: SwankAddress): Promise<Swank> {
+  const swank = await connectSwank(address);
+  try {
+    const { version, text } = readSupport();
+    if ((await swank.request(VERSION_QUESTION)) !== version)
+      await swank.request([lispSymbol('swank:interactive-eval-region'), text]);
+    return swank;
+  } catch (error) {
+    swank.close();
+    throw error;
+  }
+}
+
+/** Our part, as it is loaded; read again at each connection, which is rare. */
+function readSupport() {
+  const text = readFileSync(join(__dirname, 'image.lisp'), 'utf8');
+  const version = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return { version, text: `${text}\n(defparameter *version* ${printSexp(version)})\n` };
+}
+
+const symbols = (...names: string[]): Sexp[] => names.map(lispSymbol);
+
+/** The version of our part in the image, or nil; the names are looked up as data, since they may not be there. */
+const VERSION_QUESTION: Sexp = [
+  ...symbols('cl:ignore-errors'),
+  [...symbols('cl:symbol-value'), [...symbols('cl:find-symbol'), '*VERSION*', 'COUNTERSIGN.IMAGE']],
+];

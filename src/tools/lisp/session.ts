@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import { errorMessage } from '../../contract/errors';
+import { nothingDone, stopped, ToolError, TransportError } from '../errors';
+import type { CallContext } from '../types';
+import { unlessAborted, within } from '../within';
+import type { FormHistory } from './history';
+import type { LiveImage } from './image';
+import { isList, isSymbol, lispSymbol, type Sexp } from './sexp';
+
+/** What the tools ask of an image. One for all tools of a pack: they share the connection. */
+export interface LispSession {
+  /** Asks one of the questions that image.lisp answers, with strings only. Changes nothing. */
+  ask(question: string, args: readonly string[], context: CallContext): Promise<string>;
+  /** Runs a form. Whatever becomes of it is in the history. */
+  run(job: FormJob, context: CallContext): Promise<string>;
+}
+
+/** A form to run. */
+export interface FormJob {
+  mode: 'eval' | 'compile';
+  form: string;
+  package: string;
+}
+
+/** How a session gets to its image. */
+export interface SessionDeps {
+  history: FormHistory;
+  /** Finds, starts or attaches to it. */
+  open(): Promise<LiveImage>;
+}
+
+/** After a call has to end, so long is waited for a form to let go, before its image is killed. */
+const LET_GO_MS = 700;
+
+/** Makes a session. Nothing is started or connected until the first call. */
+export function createSession({ history, open }: SessionDeps): LispSession {
+  let current: Promise<LiveImage> | undefined;
+  const openAnew = async (): Promise<LiveImage> => {
+    const image = await open();
+    if (image.isNew)
+      await history.note(
+        `a new image was started (process ${image.pid}); what earlier forms defined is gone`,
+      );
+    return image;
+  };
+  const live = async ({ signal }: CallContext): Promise<LiveImage> => {
+    const before = current;
+    const known = await before?.catch(() => undefined);
+    // Among calls that find it gone at the same time, the first opens it.
+    if (current === before && (known === undefined || known.swank.ended() !== undefined)) current = undefined;
+    current ??= openAnew();
+    current.catch(() => undefined);
+    return unlessAborted(current, signal, () =>
+      nothingDone('the Lisp image was still starting; nothing ran'),
+    );
+  };
+  return {
+    ask: async (question, args, context) => {
+      const image = await live(context);
+      const end = await call(
+        image,
+        (tag) => [lispSymbol('countersign.image::ask'), tag, question, ...args],
+        context,
+      );
+      return toAnswer(end);
+    },
+    run: async (job, context) => run(await live(context), history, job, context),
+  };
+}
+
+/** How a request ended: with an answer, or because the call had to end. */
+type End = { answer: Sexp } | { lost: Error } | { killed: true } | { runsOn: true };
+
+async function call(image: LiveImage, form: (tag: string) => Sexp, { signal }: CallContext): Promise<End> {
+  if (signal.aborted) throw nothingDone('it was stopped before it was sent to the image');
+  const tag = randomUUID();
+  const answered: Promise<End> = image.swank.request(form(tag)).then(
+    (answer) => ({ answer }),
+    (error: unknown) => ({ lost: error instanceof Error ? error : new Error(errorMessage(error)) }),
+  );
+  try {
+    return await unlessAborted(answered, signal);
+  } catch {
+    return letGo(image, tag, answered);
+  }
+}
+
+/** Interrupts the thread that works on a request. One that does not let go ends with its image, if that is ours. */
+async function letGo({ swank, kill }: LiveImage, tag: string, answered: Promise<End>): Promise<End> {
+  const asked = swank.request([lispSymbol('countersign.image::stop'), tag]);
+  asked.catch(() => undefined);
+  const end = await within(answered, LET_GO_MS);
+  if (end.ended) return end.value;
+  if (kill === undefined) return { runsOn: true };
+  await kill();
+  return { killed: true };
+}
+
+function toAnswer(end: End): string {
+  if ('lost' in end) throw end.lost;
+  if ('killed' in end)
+    throw stopped('the question did not let go, so the image was ended; the next call starts a new one');
+  if ('runsOn' in end) throw new TransportError('the question did not let go, and still runs in the image');
+  const [status, text] = isList(end.answer) ? end.answer : [];
+  if (typeof text !== 'string') throw new TransportError('the image gave an answer that is not one of ours');
+  if (isSymbol(status, ':ok')) return text;
+  if (isSymbol(status, ':stopped')) throw stopped('the question was stopped');
+  throw new ToolError(text);
+}
+
+/** A form under way. */
+interface Running {
+  job: FormJob;
+  history: FormHistory;
+  context: CallContext;
+  /** Notes how it ended. */
+  note(result: string): Promise<void>;
+}
+
+async function run(
+  image: LiveImage,
+  history: FormHistory,
+  job: FormJob,
+  context: CallContext,
+): Promise<string> {
+  const note = await history.begin(job);
+  const { mode, form, package: name } = job;
+  const end = await call(
+    image,
+    (tag) => [lispSymbol('countersign.image::evaluate'), tag, mode, form, name],
+    context,
+  );
+  if ('answer' in end) return finish(end.answer, { job, history, context, note });
+  const { words, error } = await describeLoss(image, end);
+  await note(words);
+  const kept = { mode, form, condition: words, type: 'no condition of Lisp' };
+  await history.keepError({ ...kept, restarts: [], backtrace: [] });
+  throw error;
+}
+
+/** What is known where no answer came. */
+async function describeLoss({ whyEnded }: LiveImage, end: Exclude<End, { answer: Sexp }>) {
+  if ('killed' in end) {
+    const words = 'the form did not let go, so the image was ended, and everything in it is lost';
+    return { words, error: stopped(`${words}; the next call starts a new image`) };
+  }
+  if ('runsOn' in end) {
+    const words = 'the form did not let go, and may run still: the image is not ours to end';
+    return { words: `unknown: ${words}`, error: new TransportError(words) };
+  }
+  const { lost } = end;
+  if (lost instanceof TransportError && lost.nothingSent) return { words: 'it was not sent', error: lost };
+  const why = lost instanceof ToolError ? lost.message : ((await whyEnded?.()) ?? lost.message);
+  const words = `the image was lost while the form ran: ${why}`;
+  return { words: `unknown: ${words}`, error: new TransportError(words, { cause: lost }) };
+}
+
+/** Reads `(package output outcome)`. */
+async function finish(answer: Sexp, running: Running): Promise<string> {
+  const [name, output, outcome] = isList(answer) ? answer : [];
+  if (typeof name !== 'string' || typeof output !== 'string' || !isList(outcome)) {
+    const words = 'the image gave an answer that is not one of ours';
+    await running.note(`unknown: ${words}`);
+    throw new TransportError(words);
+  }
+  const [kind, ...parts] = outcome;
+  const text = describeDone(running.job, name, outcome);
+  if (text === undefined) {
+    running.context.partial(output);
+    const error = await toError(kind, parts, running);
+    await running.note(error.message);
+    throw error;
+  }
+  await running.note(isSymbol(kind, ':values') ? texts(parts).join('\n') || '; no value' : text);
+  return output === '' ? text : `${text}\n\nOutput:\n${output}`;
+}
+
+const texts = (parts: Sexp | undefined): string[] =>
+  isList(parts) ? parts.filter((part) => typeof part === 'string') : [];
+
+/** What a form that ran to its end came to; undefined for one that did not. */
+function describeDone(job: FormJob, name: string, [kind, ...parts]: readonly Sexp[]): string | undefined {
+  if (isSymbol(kind, ':compiled')) return describeCompiled(job, name, parts);
+  if (!isSymbol(kind, ':values')) return undefined;
+  const values = texts(parts);
+  const lines = values.length === 0 ? ['; no value'] : values;
+  return `Evaluated in package ${name}.\n\nResult${values.length === 1 ? '' : 's'}:\n${lines.join('\n')}`;
+}
+
+/** A form that was refused changed nothing; one that failed or was stopped has ended for good. */
+async function toError(
+  kind: Sexp | undefined,
+  parts: readonly Sexp[],
+  { job, history }: Running,
+): Promise<ToolError> {
+  const [text, type, restarts, backtrace] = parts;
+  const message = typeof text === 'string' ? text : 'the image gave no reason';
+  if (isSymbol(kind, ':refused'))
+    return nothingDone(`${message} Nothing was ${job.mode === 'eval' ? 'evaluated' : 'compiled'}.`);
+  if (isSymbol(kind, ':stopped')) return stopped('the form was interrupted; what it had done stays done');
+  const found = {
+    condition: message,
+    type: typeof type === 'string' ? type : 'unknown',
+    restarts: texts(restarts),
+  };
+  await history.keepError({ mode: job.mode, form: job.form, ...found, backtrace: texts(backtrace) });
+  const what = job.mode === 'eval' ? 'Error' : 'Compilation failed';
+  const words = `${what}: ${message}\n[of type ${found.type}]\nUse get_last_error to see the backtrace.`;
+  return new ToolError(words, { details: found });
+}
+
+/** `(done (severity message offset) ...)`, each note with its line and column in the form. */
+function describeCompiled({ form }: FormJob, name: string, [done, ...notes]: readonly Sexp[]): string {
+  const lines = notes.map((note) => {
+    const [severity = '', message = '', offset = 0] = isList(note) ? note : [];
+    const place = typeof offset === 'number' && offset > 0 ? `${placeOf(form, offset)}: ` : '';
+    return `  ${place}${String(severity)}: ${String(message).replaceAll('\n', '\n    ')}`;
+  });
+  const head =
+    done === 'true'
+      ? `Compiled and loaded in package ${name}.`
+      : `Compiled with failures and loaded in package ${name}.`;
+  return [head, ...(lines.length === 0 ? ['No warnings.'] : [`Notes (${lines.length}):`, ...lines])].join(
+    '\n',
+  );
+}
+
+/** Lisp counts characters from 1. */
+function placeOf(form: string, offset: number): string {
+  const before = Array.from(form)
+    .slice(0, offset - 1)
+    .join('')
+    .split('\n');
+  return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
+}

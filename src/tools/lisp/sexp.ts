@@ -1,0 +1,146 @@
+/**
+ * S-expressions as data, as far as Swank's messages need them: lists, strings, numbers and symbols. Nothing is evaluated,
+ * and a text that has anything else is refused.
+ */
+export type Sexp = string | number | LispSymbol | readonly Sexp[];
+
+/** A symbol or keyword, as it is written. */
+export interface LispSymbol {
+  readonly symbol: string;
+}
+
+/** Whether something read is a list. */
+export function isList(form: Sexp | undefined): form is readonly Sexp[] {
+  return Array.isArray(form);
+}
+
+/** A symbol of ours for a message. */
+export function lispSymbol(symbol: string): LispSymbol {
+  return { symbol };
+}
+
+/** Whether something read is this symbol; Lisp prints them in lower case. */
+export function isSymbol(form: Sexp | undefined, name: string): boolean {
+  return typeof form === 'object' && !isList(form) && form.symbol.toLowerCase() === name;
+}
+
+/** Symbols that we send: none of them may hold what the reader takes for something else. */
+const OWN_SYMBOL = /^[a-z0-9:*./+-]+$/;
+
+/**
+ * A form as text that Lisp reads back as the same data.
+ *
+ * @throws TypeError for a number that is not whole, or a symbol that is more than a name.
+ */
+export function printSexp(form: Sexp): string {
+  if (typeof form === 'string') return `"${form.replace(/["\\]/g, '\\$&')}"`;
+  if (typeof form === 'number') return printNumber(form);
+  return isList(form) ? `(${form.map(printSexp).join(' ')})` : printSymbol(form);
+}
+
+function printNumber(number: number): string {
+  if (Number.isSafeInteger(number)) return String(number);
+  throw new TypeError(`${number} is not a whole number`);
+}
+
+function printSymbol({ symbol }: LispSymbol): string {
+  if (OWN_SYMBOL.test(symbol)) return symbol;
+  throw new TypeError(`${JSON.stringify(symbol)} is not a symbol to send`);
+}
+
+/** Deeper lists come from nobody who means well. */
+const MOST_DEPTH = 100;
+
+/** Where reading is. */
+interface Reader {
+  readonly text: string;
+  at: number;
+}
+
+/**
+ * Reads the one form of a text. `nil` is the empty list; the dot of a pair is a symbol.
+ *
+ * @throws SyntaxError for anything that is not plain data, or goes on after the form.
+ */
+export function readSexp(text: string): Sexp {
+  const reader = { text, at: 0 };
+  const form = readForm(reader, 0);
+  skipBlanks(reader);
+  if (reader.at < text.length) throw unreadable(reader, 'something follows the form');
+  return form;
+}
+
+function readForm(reader: Reader, depth: number): Sexp {
+  if (depth > MOST_DEPTH) throw unreadable(reader, 'its lists are too deep');
+  skipBlanks(reader);
+  const character = reader.text[reader.at];
+  if (character === undefined) throw unreadable(reader, 'it ends too early');
+  if (character === '"') return readString(reader);
+  if (character === '(') return readList(reader, depth + 1);
+  // Quoting changes nothing of data.
+  if (character === "'") return readForm(skipOne(reader), depth + 1);
+  return readAtom(reader);
+}
+
+function skipOne(reader: Reader): Reader {
+  reader.at += 1;
+  return reader;
+}
+
+function readList(reader: Reader, depth: number): Sexp[] {
+  const items: Sexp[] = [];
+  for (skipOne(reader); ; items.push(readForm(reader, depth))) {
+    skipBlanks(reader);
+    if (reader.text[reader.at] === ')') {
+      skipOne(reader);
+      return items;
+    }
+  }
+}
+
+function readString(reader: Reader): string {
+  const parts: string[] = [];
+  for (let at = reader.at + 1; ;) {
+    const end = nextOf(reader.text, at);
+    if (end === undefined) throw unreadable(reader, 'a string is not closed');
+    parts.push(reader.text.slice(at, end));
+    if (reader.text[end] === '"') {
+      reader.at = end + 1;
+      return parts.join('');
+    }
+    parts.push(reader.text.slice(end + 1, end + 2));
+    at = end + 2;
+  }
+}
+
+const QUOTE_OR_ESCAPE = /["\\]/g;
+
+function nextOf(text: string, from: number): number | undefined {
+  QUOTE_OR_ESCAPE.lastIndex = from;
+  return QUOTE_OR_ESCAPE.exec(text)?.index;
+}
+
+/** What neither ends an atom nor needs a reader of Lisp's own. Vertical bars quote a name. */
+const ATOM = /(?:\|[^|\\]*\||[^\s()"';`,#|\\])(?:\|[^|\\]*\||[^\s()"';`,|\\])*/y;
+const NUMBER = /^[+-]?\d+(?:\.\d+(?:[esfdl][+-]?\d+)?)?$/i;
+
+function readAtom(reader: Reader): Sexp {
+  ATOM.lastIndex = reader.at;
+  const [atom] = ATOM.exec(reader.text) ?? [];
+  if (atom === undefined) throw unreadable(reader, 'it is more than plain data');
+  reader.at += atom.length;
+  if (NUMBER.test(atom)) return Number(atom.replace(/[sfdl]/i, 'e'));
+  return atom.toLowerCase() === 'nil' ? [] : { symbol: atom };
+}
+
+const BLANKS = /\s*/y;
+
+function skipBlanks(reader: Reader): void {
+  BLANKS.lastIndex = reader.at;
+  BLANKS.exec(reader.text);
+  reader.at = BLANKS.lastIndex;
+}
+
+function unreadable({ at }: Reader, why: string): SyntaxError {
+  return new SyntaxError(`a message of Swank cannot be read at character ${at + 1}: ${why}`);
+}
