@@ -11,7 +11,12 @@ const FOLDERS =
   'activities|bench|client|cli|contract|encryption|engine|history|models|server|tools|web|workflows';
 /** Plain units and all recorded histories, then workers on a real server that are killed or read encrypted turns. */
 const RUNS = [
-  ['--selectProjects', 'unit', '--', `test/(${FOLDERS})/|test/(replay|files|lock|sdk-copies|server-probe)\\.`],
+  [
+    '--selectProjects',
+    'unit',
+    '--',
+    `test/(${FOLDERS})/|test/(replay|files|lock|sdk-copies|server-probe)\\.`,
+  ],
   ['--selectProjects', 'server', '--', 'test/e2e/(kill|encryption|order|in-doubt)\\.'],
 ];
 

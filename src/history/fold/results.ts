@@ -4,7 +4,14 @@ import { LIMITS } from '../../contract/limits';
 import { contentOf, type FailureText, settleOwn } from '../../contract/own-activity';
 import type { Effect } from '../../contract/tool';
 import { cutContent } from '../../contract/transcript';
-import { afterDoubt, doubt, lost, type LostActivity, type OpenTimes, unstarted } from '../../contract/call-messages';
+import {
+  afterDoubt,
+  doubt,
+  lost,
+  type LostActivity,
+  type OpenTimes,
+  unstarted,
+} from '../../contract/call-messages';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../../contract/result';
 import { FAILURES } from '../../contract/names';
 import { rootOf } from '../decode/failure';
