@@ -39,3 +39,4 @@ export type { EncryptionOptions } from './encryption/keys';
 export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';
 export { createWorkerOptions, type CreateWorkerOptions, type OwnWorkerOptions } from './worker-options';
 export { startWorker, type RunningWorker, type WorkerSettings } from './worker';
+export type { McpAddress, McpCommand, McpServers, McpToolSettings, McpValue } from './tools/mcp/declare';

@@ -10,6 +10,9 @@ import { readPage } from './support/docs';
 const TYPES: readonly [section: string, file: string, name: string][] = [
   ['defineConfig', 'tools/define-config', 'ConfigOptions'],
   ['log of defineConfig', 'tools/call-log', 'CallLogOptions'],
+  ['mcpTools of defineConfig', 'tools/mcp/declare', 'McpToolSettings'],
+  ['mcpServers of defineConfig: a program', 'tools/mcp/declare', 'McpCommand'],
+  ['mcpServers of defineConfig: an address', 'tools/mcp/declare', 'McpAddress'],
   ['hooks of defineConfig', 'tools/executor', 'Hooks'],
   ['defineAgent', 'tools/define-agent', 'AgentOptions'],
   ['defineTool', 'tools/types', 'ToolOptions'],

@@ -85,17 +85,24 @@ interface Link {
 
 class Connection implements McpConnection {
   private link: Promise<Link> | undefined;
+  /** Of the newest start. */
+  private client: Client | undefined;
   private readonly breaker: Breaker;
-  private isClosed = false;
+  /** Aborts when the connection is closed for good. */
+  private readonly closing = new AbortController();
 
   constructor(private readonly options: ConnectionOptions) {
     this.breaker = options.breaker ?? createBreaker();
   }
 
   async list(signal: AbortSignal): Promise<Listed[]> {
-    const link = await this.open(signal);
-    link.tools = undefined;
-    return (await this.toolsOf(link, signal)).listed;
+    try {
+      const link = await this.open(signal);
+      link.tools = undefined;
+      return (await this.toolsOf(link, signal)).listed;
+    } catch (error) {
+      throw signal.aborted ? unsent(`the MCP server ${this.options.server} did not answer in time`) : error;
+    }
   }
 
   async call(call: McpCall): Promise<unknown> {
@@ -107,9 +114,9 @@ class Connection implements McpConnection {
   }
 
   async close(): Promise<void> {
-    this.isClosed = true;
-    const link = await this.link?.catch(() => undefined);
-    await link?.client.close().catch(() => undefined);
+    this.closing.abort(new Error('the worker stops'));
+    // One that hangs while it starts is not waited for.
+    await this.client?.close().catch(() => undefined);
   }
 
   private async send(link: Link, { tool, arguments: args, signal, onProgress }: McpCall): Promise<unknown> {
@@ -144,7 +151,7 @@ class Connection implements McpConnection {
 
   /** Waits as long as the breaker says, and then starts the server, unless it runs. */
   private async open(signal: AbortSignal): Promise<Link> {
-    if (this.isClosed) throw unsent('the worker stops');
+    if (this.closing.signal.aborted) throw unsent('the worker stops');
     if (this.link === undefined) {
       const waitMs = this.breaker.waitMs();
       if (waitMs === undefined) {
@@ -163,6 +170,7 @@ class Connection implements McpConnection {
     const starting = this.connect();
     starting.catch((error: unknown) => {
       this.link = undefined;
+      if (this.closing.signal.aborted) return;
       this.breaker.ended();
       this.options.warn(errorMessage(error));
     });
@@ -175,13 +183,15 @@ class Connection implements McpConnection {
     const transport = await makeTransport(AbortSignal.timeout(START_MS));
     // No capabilities: no sampling, no roots, no elicitation.
     const client = new Client({ name: 'countersign', version: '1' }, { capabilities: {} });
+    this.client = client;
     const link: Link = { client, tools: undefined, isOpen: false, busy: 0 };
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       link.tools = undefined;
     });
     client.onclose = () => this.lost(link, transport.lastWords?.() ?? '');
     try {
-      await client.connect(transport, { timeout: START_MS });
+      await client.connect(transport, { timeout: START_MS, signal: this.closing.signal });
+      this.closing.signal.throwIfAborted();
       if (client.transport === undefined) throw new Error('it ended at once');
     } catch (cause) {
       await client.close().catch(() => undefined);
@@ -197,7 +207,7 @@ class Connection implements McpConnection {
     if (!link.isOpen) return;
     link.isOpen = false;
     this.link = undefined;
-    if (this.isClosed) return;
+    if (this.closing.signal.aborted) return;
     this.breaker.ended();
     this.options.warn(`the MCP server ${this.options.server} has ended${said(words)}`);
   }

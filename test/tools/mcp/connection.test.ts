@@ -131,3 +131,15 @@ it('proves that nothing was sent where the program does not exist, and waits lon
   expect(first).toBeInstanceOf(TransportError);
   expect(first).toMatchObject({ nothingSent: true, message: expect.stringContaining('no such program') });
 });
+
+it('waits for no server that hangs while it starts', async () => {
+  const { start, ...rest } = hostile();
+  const args = ['-e', 'setInterval(() => {}, 1000)'];
+  const silent = connect({ ...rest, start: { ...start, kind: 'stdio', args } as typeof start });
+  const abort = new AbortController();
+  const listing = failed(silent.connection.list(abort.signal));
+  abort.abort();
+  expect(await listing).toMatchObject({ nothingSent: true, message: expect.stringContaining('in time') });
+  await silent.connection.close();
+  expect(await failed(silent.connection.list(always()))).toMatchObject({ nothingSent: true });
+});
