@@ -143,6 +143,19 @@ describe('where a person changes a request', () => {
     expect(bank.heard).toEqual([expect.objectContaining({ method: 'DELETE' })]);
   });
 
+  test('twice, it does not run as another than it was prepared as', async () => {
+    const handle = await ask({ method: 'POST', url: '/pay' });
+    await waitFor(handle, '1.1');
+    await change(handle, { method: 'GET' });
+    await waitFor(handle, '1.1');
+    // What only reads has no preview, so this edit runs at once.
+    await change(handle, { method: 'DELETE' });
+    const { answer, counts } = await handle.result();
+    expect(answer).toContain('it was prepared as pure and would run as unsafe; ask for it again');
+    expect(counts).toMatchObject({ failed: 1, inDoubt: 0 });
+    expect(bank.connections()).toBe(0);
+  });
+
   test('into a private address, it is not asked about, and the old one stays', async () => {
     const handle = await ask({ method: 'POST', url: '/pay' });
     await waitFor(handle, '1.1');
