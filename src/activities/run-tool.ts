@@ -137,9 +137,10 @@ export async function recheck({ agent, tool, log }: RecheckedBy, input: CallInpu
 
 /** What is not as it was when the call was prepared and approved; undefined where all is. */
 function whatChanged(tool: Tool, input: CallInput): string | undefined {
-  // A call that was prepared as one that only reads must not run as another, whatever the tool thinks of it by now.
-  if (tool.digest !== input.toolDigest || tool.effect !== input.effect)
+  if (tool.digest !== input.toolDigest)
     return 'the tool changed since this call was prepared; ask for it again';
+  if (tool.effect !== input.effect)
+    return `it was prepared as ${input.effect} and would run as ${tool.effect}; ask for it again`;
   if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
     return 'the arguments are not those that were approved';
   if (input.decision !== undefined && !isWhatWasSeen(input, input.decision))

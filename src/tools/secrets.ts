@@ -28,7 +28,7 @@ export interface HidingStream {
 }
 
 /** Shorter ones stand in any text by chance. */
-const LEAST_CHARACTERS = 8;
+export const LEAST_CHARACTERS = 8;
 
 /** The newest that are kept: providers that make a new token for each call would fill the memory. */
 const MOST_KEPT = 200;
@@ -87,11 +87,13 @@ async function ask(provider: SecretProvider | undefined, { name, signal, warn }:
   throw new ToolError(`there is no secret ${named}`);
 }
 
-/** The forms in which a secret may stand in a text: as it is, in JSON, in URLs and forms, in base64. */
+/** The forms in which a secret may stand in a text: as it is, in JSON, in HTML, in URLs and forms, in base64 and hex. */
 function formsOf(value: string): string[] {
   const json = inJson(value);
-  const url = inUrl(value);
-  const all = [value, json, inJson(json), inAscii(json), ...url, ...inBase64(Buffer.from(value))];
+  const bytes = Buffer.from(value);
+  const inText = [value, json, inJson(json), ...inOtherJson(json), ...inHtml(value), ...inUrl(value)];
+  const hex = bytes.toString('hex');
+  const all = [...inText, ...inBase64(bytes), hex, hex.toUpperCase()];
   return [...new Set(all)].filter((form) => form.length >= LEAST_CHARACTERS);
 }
 
@@ -99,9 +101,31 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** As other languages write JSON. */
-function inAscii(json: string): string {
-  return json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/** As other languages write JSON: in ASCII (Python), with `\/` (PHP), and with signs of HTML escaped (Go, Rails, .NET). */
+function inOtherJson(json: string): string[] {
+  const ascii = escaped(json, /[^\0-\x7f]/g);
+  const slashes = [json, ascii].map((one) => one.replaceAll('/', '\\/'));
+  const signs = escaped(json, /[&<>\u2028\u2029]/g);
+  const strict = escaped(json.replaceAll('\\"', '\\u0022'), /[&'+<>`]|[^\0-\x7f]/g);
+  return [
+    ascii,
+    ...slashes,
+    signs,
+    strict,
+    strict.replace(/(?<=\\u)[0-9a-f]{4}/g, (hex) => hex.toUpperCase()),
+  ];
+}
+
+function escaped(json: string, units: RegExp): string {
+  return json.replace(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** As templates write text: they differ in how they write quotes. */
+function inHtml(value: string): string[] {
+  const text = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return ['&quot;', '&#34;', '&#x22;'].flatMap((double) =>
+    ["'", '&#39;', '&#x27;', '&#039;'].map((single) => text.replaceAll('"', double).replaceAll("'", single)),
+  );
 }
 
 function inUrl(value: string): string[] {

@@ -20,6 +20,13 @@ it.each<[string, string]>([
   ['in JSON', JSON.stringify({ a: [{ b: VALUE }] })],
   ['in JSON within JSON', JSON.stringify(JSON.stringify(VALUE))],
   ['in JSON of ASCII alone', json.replace('ö', '\\u00f6')],
+  ['in JSON as PHP writes it', json.replaceAll('/', '\\/')],
+  ['in JSON as Python and PHP write it', json.replace('ö', '\\u00f6').replaceAll('/', '\\/')],
+  ['in JSON as .NET writes it', 'p4ss/w\\u0022\\u00F6\\\\rd\\u002B?=1'],
+  ['in HTML', VALUE.replaceAll('"', '&quot;')],
+  ['in HTML, with numbers', VALUE.replaceAll('"', '&#34;')],
+  ['in hex', Buffer.from(VALUE).toString('hex')],
+  ['in hex, with capitals', Buffer.from(VALUE).toString('hex').toUpperCase()],
   ['in a URL', `https://x.example/?key=${encodeURIComponent(VALUE)}`],
   ['in a URL, with small letters', encodeURIComponent(VALUE).toLowerCase()],
   ['in a form', new URLSearchParams({ key: VALUE }).toString()],
@@ -36,6 +43,15 @@ it.each<[string, string]>([
   expect(hidden).toContain(REDACTED);
   for (const form of [VALUE, json, encodeURIComponent(VALUE), base64(VALUE).slice(0, -4)])
     expect(hidden).not.toContain(form);
+});
+
+it.each([
+  ['Go', 'a\\u0026b\\u003cc\\u003ed'],
+  ['.NET', 'a\\u0026b\\u003Cc\\u003Ed'],
+  ['HTML', 'a&amp;b&lt;c&gt;d'],
+])('is taken out of a text with its signs as %s writes them', async (_, beginning) => {
+  const { hide } = await handedOut('a&b<c>d-end');
+  expect(hide(`<${beginning}-end>`)).toBe(`<${REDACTED}>`);
 });
 
 it('leaves other text as it is, and short values', async () => {

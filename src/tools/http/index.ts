@@ -14,7 +14,7 @@ import { fillReferences, referencesIn, secretRules, type SecretUse } from './ref
 import {
   checkRequest,
   type HttpRequest,
-  isSafe,
+  classifyRequest,
   parameters,
   type RequestArguments,
   type Rules,
@@ -104,8 +104,7 @@ export function createHttpTools({ timeout, outputLimit, taskQueue, ...rest }: Ht
     effect: 'unsafe',
     categories: ['http'],
     ...defined({ timeout, outputLimit, taskQueue }),
-    classify: (args) =>
-      isSafe(checkRequest(args, rules), rules) ? { safety: 'safe', effect: 'pure' } : undefined,
+    classify: (args) => classifyRequest(checkRequest(args, rules), rules),
     preview: (args) => describeRequest(checkRequest(args, rules), args),
     handler: (args, context) => run(checkRequest(args, rules), { args, rules, network, context }),
   });

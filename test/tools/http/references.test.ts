@@ -125,15 +125,15 @@ it('fills in values as they are, and each once', async () => {
       ['authorization', 'Bearer {{secret:A}}.{{secret:B}}'],
       ['accept', '*/*'],
     ],
-    secrets({ A: '$& $1 {{secret:B}}', B: 'b' }),
+    secrets({ A: '$& $1 {{secret:B}}', B: 'b2345678' }),
   );
   expect(filled).toEqual([
-    ['authorization', 'Bearer $& $1 {{secret:B}}.b'],
+    ['authorization', 'Bearer $& $1 {{secret:B}}.b2345678'],
     ['accept', '*/*'],
   ]);
 });
 
-it.each(['line\r\nx-evil: 1', 'line\n', 'nul\0', 'größe'])(
+it.each(['line\r\nx-evil: 1', 'line567\n', 'nul4567\0', 'größe678'])(
   'sends no secret such as %j, and does not quote it',
   async (value) => {
     const filling = fillReferences([['x-token', '{{secret:A}}']], secrets({ A: value }));
@@ -141,6 +141,11 @@ it.each(['line\r\nx-evil: 1', 'line\n', 'nul\0', 'größe'])(
     await expect(filling).rejects.not.toThrow(value);
   },
 );
+
+it('sends no secret that is too short to be redacted in the answer', async () => {
+  const filling = fillReferences([['x-token', '{{secret:A}}']], secrets({ A: '1234567' }));
+  await expect(filling).rejects.toThrow('The secret A has fewer than 8 characters');
+});
 
 it.each([
   ['a name with a blank', { 'a b': { hosts: ['a.example'], headers: ['x'] } }],

@@ -6,7 +6,7 @@ import {
   checkRequest,
   checkUrl,
   isReading,
-  isSafe,
+  classifyRequest,
   parameters,
   type Rules,
 } from '../../../src/tools/http/request';
@@ -221,28 +221,39 @@ describe('a body', () => {
   });
 });
 
-describe('what runs without a question', () => {
-  it.each<[expected: boolean, why: string, given: Record<string, unknown>]>([
-    [true, 'GET of a listed host', {}],
-    [true, 'HEAD of a listed host', { method: 'HEAD' }],
-    [true, 'a listed private host', { url: 'http://127.0.0.1:8080/' }],
-    [true, 'a header that is listed', { headers: { Accept: 'text/plain', 'X-Version': '2' } }],
-    [true, 'a secret where it may go', { headers: { authorization: 'Bearer {{secret:KEY}}' } }],
-    [false, 'another host', { url: 'https://evil.example/' }],
-    [false, 'another port', { url: 'https://api.example.com:8443/' }],
-    [false, 'a private host that is not listed as safe', { url: 'http://intranet.localhost/' }],
-    [false, 'POST', { method: 'POST' }],
-    [false, 'PUT', { method: 'PUT' }],
-    [false, 'PATCH', { method: 'PATCH' }],
-    [false, 'DELETE', { method: 'DELETE' }],
-    [false, 'OPTIONS', { method: 'OPTIONS' }],
-    [false, 'another method in a header', { headers: { 'x-http-method-override': 'DELETE' } }],
-    [false, 'a key of its own', { headers: { authorization: 'Bearer abcdefgh12345678' } }],
-    [false, 'E08: a key in the URL', { url: 'https://api.example.com/?q=ghp_abcdefghijklmnopqrstuvwxyz' }],
-    [false, 'E08: a token in the URL', { url: 'https://api.example.com/?token=abc' }],
-    [false, 'a key in a listed header', { headers: { 'x-version': 'sk-abcdefghijklmnopqrstuvwxyz' } }],
+const SAFE = { safety: 'safe', effect: 'pure' };
+const PURE = { effect: 'pure' };
+
+describe('a request is', () => {
+  it.each<[expected: object | undefined, why: string, given: Record<string, unknown>]>([
+    [SAFE, 'GET of a listed host', {}],
+    [SAFE, 'HEAD of a listed host', { method: 'HEAD' }],
+    [SAFE, 'GET of a listed private host', { url: 'http://127.0.0.1:8080/' }],
+    [SAFE, 'GET with a header that is listed', { headers: { Accept: 'text/plain', 'X-Version': '2' } }],
+    [SAFE, 'GET with a secret where it may go', { headers: { authorization: 'Bearer {{secret:KEY}}' } }],
+    [PURE, 'GET of another host', { url: 'https://evil.example/' }],
+    [PURE, 'GET of another port', { url: 'https://api.example.com:8443/' }],
+    [PURE, 'GET of a private host that is not listed as safe', { url: 'http://intranet.localhost/' }],
+    [
+      PURE,
+      'E08: GET with a key in the URL',
+      { url: 'https://api.example.com/?q=ghp_abcdefghijklmnopqrstuvwxyz' },
+    ],
+    [PURE, 'E08: GET with a token in the URL', { url: 'https://api.example.com/?token=abc' }],
+    [
+      PURE,
+      'GET with a key in a listed header',
+      { headers: { 'x-version': 'sk-abcdefghijklmnopqrstuvwxyz' } },
+    ],
+    [undefined, 'POST', { method: 'POST' }],
+    [undefined, 'PUT', { method: 'PUT' }],
+    [undefined, 'PATCH', { method: 'PATCH' }],
+    [undefined, 'DELETE', { method: 'DELETE' }],
+    [undefined, 'OPTIONS', { method: 'OPTIONS' }],
+    [undefined, 'GET with another method in a header', { headers: { 'x-http-method-override': 'DELETE' } }],
+    [undefined, 'GET with a key of its own', { headers: { authorization: 'Bearer abcdefgh12345678' } }],
   ])('%j: %s', (expected, _, given) => {
-    expect(isSafe(request(given), rules)).toBe(expected);
+    expect(classifyRequest(request(given), rules)).toEqual(expected);
   });
 });
 
