@@ -288,6 +288,23 @@
           (end-of-file () (refuse "The form is not complete: something in it is not closed."))
           (reader-error (c) (refuse "The form cannot be read: ~A" (message-of c))))))))
 
+(defparameter *closed-packages* '("SB-" "SWANK" "ASDF" "UIOP" "COUNTERSIGN.")
+  "Beginnings of the names of packages whose macros are not expanded: SB-C:DEFINE-VOP, for one, evaluates a part of its form.")
+
+(defun assert-open-macro (form)
+  (let* ((name (and (consp form) (first form)))
+         (package (and name (symbolp name) (symbol-package name))))
+    (when (and package (some (lambda (start) (eql 0 (search start (package-name package)))) *closed-packages*))
+      (refuse "~A::~A belongs to the Lisp system. Expanding it could run a part of the form. Nothing was expanded."
+              (package-name package) name))))
+
+(defun assert-no-predicate (tree)
+  "LOOP calls the predicate of a type (SATISFIES p) while it expands."
+  (loop while (consp tree)
+        do (assert-no-predicate (pop tree)))
+  (when (eq tree 'satisfies)
+    (refuse "The form names a type by SATISFIES, whose predicate could run while it expands. Nothing was expanded.")))
+
 (defun macroexpand-form (text full package-name)
   (assert-one-form text)
   (let* ((package (package-of package-name))
@@ -295,9 +312,14 @@
                  (let ((*package* package) (*readtable* *data-readtable*) (*read-eval* nil))
                    (read-from-string text))))
          (whole (string= full "true"))
-         (expanded (let ((*package* package)) (if whole (macroexpand form) (macroexpand-1 form)))))
-    (format nil "Original:~%~A~%~%Expanded (~:[one step~;full~]):~%~A"
-            (printed form :package package :pretty t) whole (printed expanded :package package :pretty t))))
+         ;; Macros inside the form come here too: SETF expands its places.
+         (*macroexpand-hook* (lambda (function form environment)
+                               (assert-open-macro form)
+                               (funcall function form environment))))
+    (assert-no-predicate form)
+    (let ((expanded (let ((*package* package)) (if whole (macroexpand form) (macroexpand-1 form)))))
+      (format nil "Original:~%~A~%~%Expanded (~:[one step~;full~]):~%~A"
+              (printed form :package package :pretty t) whole (printed expanded :package package :pretty t)))))
 
 (defparameter *questions*
   (list (cons "describe_symbol" #'describe-symbol) (cons "apropos_search" #'apropos-search)

@@ -11,7 +11,7 @@ import { isAlive, withLock } from '../../lock';
 import { nothingDone } from '../errors';
 import { killLeftBehind, markedEnvironment, newMark } from '../run-process';
 import { environmentOf, VISIBLE } from '../shell-tools';
-import { lispSymbol, printSexp, type Sexp } from './sexp';
+import { isList, lispSymbol, printSexp, type Sexp } from './sexp';
 import { connectSwank, type Swank, type SwankAddress } from './swank';
 
 /** How an image of ours is started, and where it is remembered. */
@@ -79,8 +79,8 @@ function toLive(image: LiveImage & { pid: number }, dir: string, record: Record)
   const { pid, swank } = image;
   const whyEnded = async (): Promise<string> => {
     if (await outlives(pid)) return `process ${pid} still runs`;
-    const log = await logTail(dir);
-    return `process ${pid} has ended${log === '' ? '' : `; it said: ${log}`}`;
+    const fatal = fatalIn(await logOf(dir));
+    return `process ${pid} has ended${fatal === '' ? '' : `; it said: ${fatal}`}`;
   };
   const kill = async (): Promise<void> => {
     await endProcess(pid, record);
@@ -98,12 +98,11 @@ async function outlives(pid: number): Promise<boolean> {
   return false;
 }
 
-/** What the process said last; where SBCL itself broke down, how that report begins. */
-async function logTail(dir: string): Promise<string> {
-  const log = (await readFile(logFile(dir), 'utf8').catch(() => '')).trim();
-  const fatal = log.indexOf('fatal error');
-  return fatal === -1 ? log.slice(-1500) : (log.slice(fatal, fatal + 300).split('\n\n')[0] ?? '');
-}
+const logOf = async (dir: string): Promise<string> =>
+  (await readFile(logFile(dir), 'utf8').catch(() => '')).trim();
+
+/** Where SBCL itself broke down, how its report begins. */
+const fatalIn = (log: string): string => /^fatal error[^]{0,300}?(?=\n\n|$)/m.exec(log)?.[0] ?? '';
 
 function readRecord(dir: string): Record | undefined {
   const file = readPrivateFile(recordFile(dir), { strict: true });
@@ -200,7 +199,7 @@ async function waitForPort(plan: ImagePlan, record: Record, failed: () => string
     const place = await readPort(plan.dir, record);
     if (place !== undefined) return place;
     const why = failed();
-    if (why !== undefined) throw notStarted(why, await logTail(plan.dir));
+    if (why !== undefined) throw notStarted(why, (await logOf(plan.dir)).slice(-1500));
   }
   await endProcess(undefined, record);
   throw notStarted(`it was not ready after ${START_MS / 1000} s`, '');
@@ -265,6 +264,7 @@ const native = (path: string): string => `(sb-ext:parse-native-namestring ${prin
 async function connectReady(address: SwankAddress): Promise<Swank> {
   const swank = await connectSwank(address);
   try {
+    if (!isNil(await swank.request(EXIT_QUESTION))) throw new Error('the image is about to end');
     const { version, text } = readSupport();
     if ((await swank.request(VERSION_QUESTION)) !== version)
       await swank.request([lispSymbol('swank:interactive-eval-region'), text]);
@@ -282,10 +282,15 @@ function readSupport() {
   return { version, text: `${text}\n(defparameter *version* ${printSexp(version)})\n` };
 }
 
-const symbols = (...names: string[]): Sexp[] => names.map(lispSymbol);
-
-/** The version of our part in the image, or nil; the names are looked up as data, since they may not be there. */
-const VERSION_QUESTION: Sexp = [
-  ...symbols('cl:ignore-errors'),
-  [...symbols('cl:symbol-value'), [...symbols('cl:find-symbol'), '*VERSION*', 'COUNTERSIGN.IMAGE']],
+/** The value of a variable, or nil; its name is looked up as data, since neither it nor its package may be there. */
+const valueOf = (name: string, packageName: string): Sexp => [
+  lispSymbol('cl:ignore-errors'),
+  [lispSymbol('cl:symbol-value'), [lispSymbol('cl:find-symbol'), name, packageName]],
 ];
+
+const VERSION_QUESTION = valueOf('*VERSION*', 'COUNTERSIGN.IMAGE');
+
+/** While an image ends it may still take connections. */
+const EXIT_QUESTION = valueOf('*EXIT-IN-PROGRESS*', 'SB-IMPL');
+
+const isNil = (form: Sexp): boolean => isList(form) && form.length === 0;

@@ -54,19 +54,27 @@ export function createSession({ history, open }: SessionDeps): LispSession {
       nothingDone('the Lisp image was still starting; nothing ran'),
     );
   };
+  const reach: Reach = async (form, context) => {
+    const image = await live(context);
+    const end = await call(image, form, context);
+    if (!('lost' in end) || !isUnsent(end.lost)) return { image, end };
+    // It ended just before: nothing was sent, so a new one may be asked.
+    const next = await live(context);
+    return { image: next, end: await call(next, form, context) };
+  };
   return {
     ask: async (question, args, context) => {
-      const image = await live(context);
-      const end = await call(
-        image,
-        (tag) => [lispSymbol('countersign.image::ask'), tag, question, ...args],
-        context,
-      );
-      return toAnswer(end);
+      const form = (tag: string): Sexp => [lispSymbol('countersign.image::ask'), tag, question, ...args];
+      return toAnswer((await reach(form, context)).end);
     },
-    run: async (job, context) => run(await live(context), history, job, context),
+    run: (job, context) => run(reach, history, job, context),
   };
 }
+
+/** Sends a request to the image that is there by then. */
+type Reach = (form: (tag: string) => Sexp, context: CallContext) => Promise<{ image: LiveImage; end: End }>;
+
+const isUnsent = (error: Error): boolean => error instanceof TransportError && error.nothingSent;
 
 /** How a request ended: with an answer, or because the call had to end. */
 type End = { answer: Sexp } | { lost: Error } | { killed: true } | { runsOn: true };
@@ -117,19 +125,16 @@ interface Running {
   note(result: string): Promise<void>;
 }
 
-async function run(
-  image: LiveImage,
-  history: FormHistory,
-  job: FormJob,
-  context: CallContext,
-): Promise<string> {
+async function run(reach: Reach, history: FormHistory, job: FormJob, context: CallContext): Promise<string> {
   const note = await history.begin(job);
   const { mode, form, package: name } = job;
-  const end = await call(
-    image,
+  const { image, end } = await reach(
     (tag) => [lispSymbol('countersign.image::evaluate'), tag, mode, form, name],
     context,
-  );
+  ).catch(async (error: unknown) => {
+    await note('it was not sent: the image could not be reached');
+    throw error;
+  });
   if ('answer' in end) return finish(end.answer, { job, history, context, note });
   const { words, error } = await describeLoss(image, end);
   await note(words);
@@ -139,7 +144,7 @@ async function run(
 }
 
 /** What is known where no answer came. */
-async function describeLoss({ whyEnded }: LiveImage, end: Exclude<End, { answer: Sexp }>) {
+async function describeLoss({ swank, whyEnded }: LiveImage, end: Exclude<End, { answer: Sexp }>) {
   if ('killed' in end) {
     const words = 'the form did not let go, so the image was ended, and everything in it is lost';
     return { words, error: stopped(`${words}; the next call starts a new image`) };
@@ -149,8 +154,10 @@ async function describeLoss({ whyEnded }: LiveImage, end: Exclude<End, { answer:
     return { words: `unknown: ${words}`, error: new TransportError(words) };
   }
   const { lost } = end;
-  if (lost instanceof TransportError && lost.nothingSent) return { words: 'it was not sent', error: lost };
-  const why = lost instanceof ToolError ? lost.message : ((await whyEnded?.()) ?? lost.message);
+  if (isUnsent(lost)) return { words: 'it was not sent', error: lost };
+  // A request that Lisp gives up is most often the first sign of its end: the next call looks anew.
+  swank.close();
+  const why = (await whyEnded?.()) ?? lost.message;
   const words = `the image was lost while the form ran: ${why}`;
   return { words: `unknown: ${words}`, error: new TransportError(words, { cause: lost }) };
 }
