@@ -168,13 +168,7 @@ async function launch(plan: ImagePlan, { mark }: Record): Promise<() => string |
 
 /** `--disable-ldb`: an image that is broken ends, and does not wait for a person. */
 function argumentsOf({ dir, heapMb }: ImagePlan): string[] {
-  const runtime = [
-    '--noinform',
-    '--disable-ldb',
-    '--lose-on-corruption',
-    '--dynamic-space-size',
-    `${heapMb}MB`,
-  ];
+  const runtime = ['--noinform', '--disable-ldb', '--dynamic-space-size', `${heapMb}MB`];
   return [
     ...runtime,
     '--end-runtime-options',
