@@ -4,9 +4,9 @@ import { CountersignError } from './contract/errors';
 
 /**
  * How long the rest may take to end after the first failure: calls have 10 s to finish and 2 to be given up. A command's
- * process then ends within 15 s.
+ * process then ends within 15 s, on a busy machine too.
  */
-const END_MS = 13_000;
+const END_MS = 12_000;
 
 /** The SDK ends a drain by force after 30 s; a longer one hangs. */
 const DRAIN_MS = 32_000;
@@ -34,7 +34,7 @@ export interface Running {
 /**
  * Runs workers together: they end together, and what they share is closed whatever happens.
  *
- * @returns `done`: resolves when all have drained; rejects with CountersignError `worker_failed` within 13 s of the first
+ * @returns `done`: resolves when all have drained; rejects with CountersignError `worker_failed` within 12 s of the first
  * failure, however the others end.
  */
 export function runWorkers(group: WorkerGroup): Running {

@@ -52,7 +52,7 @@ export interface RunningWorker {
   /** Drains: takes nothing new, waits for what runs (up to 10 s, then cancels it), closes the connection. Rejects as `done`. */
   stop(): Promise<void>;
   /**
-   * Resolves when it has stopped. Rejects with CountersignError `worker_failed` when it failed, some 13 s after the first
+   * Resolves when it has stopped. Rejects with CountersignError `worker_failed` when it failed, some 12 s after the first
    * failure at the latest; all is closed by then, or cannot be: end the process.
    */
   done: Promise<void>;

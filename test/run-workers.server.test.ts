@@ -144,8 +144,8 @@ describe('countersign worker ends with exit code 1 within 15 s of the first fail
     ['its workflows cannot be loaded', [], CREATE_REJECTS, 'source map'],
     ['run() of one of two workers rejects', [], RUN_REJECTS, 'the worker failed: run rejects'],
     ['the connection cannot be closed after that', ['thread'], CLOSE_FAILS, 'close rejects'],
-    ['closing the connection hangs after that', ['thread'], CLOSE_HANGS, 'could not be closed within 13 s'],
-    ['another worker does not drain', ['thread'], DRAIN_HANGS, 'could not be closed within 13 s'],
+    ['closing the connection hangs after that', ['thread'], CLOSE_HANGS, 'could not be closed within 12 s'],
+    ['another worker does not drain', ['thread'], DRAIN_HANGS, 'could not be closed within 12 s'],
     ['a tool leaves a rejection to nobody', ['stray'], '', 'nobody took this'],
   ])('%s', async (_, turns, faults, told) => {
     const at = await place(faults);
