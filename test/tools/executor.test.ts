@@ -573,6 +573,7 @@ describe('what is thrown', () => {
     const other = Object.assign(new Error('cut'), {
       [Symbol.for('countersign.TransportError')]: true,
       nothingSent: true,
+      retryable: true,
     });
     expect(await run(() => Promise.reject(other))).toMatchObject({ retryable: true, outcomeKnown: true });
   });
