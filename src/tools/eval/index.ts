@@ -1,0 +1,244 @@
+import { resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import {
+  type AnyNode,
+  type ImportDeclaration,
+  type Options,
+  parse,
+  type Program,
+  type VariableDeclaration,
+} from 'acorn';
+import { z } from 'zod';
+import { defined } from '../../contract/defined';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { isObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import { defineTool } from '../define-tool';
+import { ToolError } from '../errors';
+import { describeIssues, duration } from '../options';
+import { sandbox as makeSandbox, type Sandbox } from '../sandbox';
+import type { Duration, Tool } from '../types';
+import { hasLoneSurrogate } from '../workspace/path';
+import { createSessions } from './session';
+
+/** What a pack that evaluates code is made for. */
+export interface EvalOptions {
+  /** Where code runs. @default one without folders to write and without network */
+  sandbox?: Sandbox;
+  /** Folder where code starts, and from which it imports; the sandbox has to list it. @default its own /tmp */
+  root?: string;
+  /**
+   * `ask`: each call waits for a person. `cautious`: calls are logged and run. @default 'cautious' in a sandbox that
+   * lists no folder, has no network and is never left out; 'ask' in any other
+   */
+  evaluate?: 'ask' | 'cautious';
+  /** The process of a call is ended then, with all that earlier calls had defined. @default 30 s */
+  timeout?: Duration;
+  /** A process without a call is ended then. @default 10 minutes */
+  idle?: Duration;
+  /** Processes at once; where all are busy a call is refused. @default 8 */
+  most?: number;
+  /** Bytes of output kept. @default 64 KiB */
+  outputLimit?: number;
+  /** The queue of the worker that has the processes. @default the turn's own */
+  taskQueue?: string;
+}
+
+const optionsSchema = z.strictObject({
+  sandbox: z
+    .custom<Sandbox>((value) => typeof value === 'object' && value !== null, 'must be made with sandbox')
+    .optional(),
+  root: z.string().min(1).optional(),
+  evaluate: z.enum(['ask', 'cautious']).optional(),
+  timeout: duration().optional(),
+  idle: duration(1000).default(600_000),
+  most: z.int().min(1).default(8),
+  outputLimit: z.int().optional(),
+  taskQueue: z.string().min(1).optional(),
+});
+
+const parameters = z.strictObject({
+  code: z
+    .string()
+    .min(1)
+    .describe('JavaScript or TypeScript. Top-level await and import work. The last expression is the value.'),
+});
+
+/**
+ * `eval_code`: runs JavaScript or TypeScript in a process of Node.js that stays for the turn, so that a call sees what
+ * earlier ones defined.
+ *
+ * @throws CountersignError `config_invalid` for a wrong option.
+ * @example
+ * defineAgent({ name: 'analyst', instructions: '…', model, tools: createEvalTools({ root: './data', sandbox: sandbox({ read: ['./data'] }) }) });
+ */
+export function createEvalTools(given: EvalOptions = {}): Tool[] {
+  const parsed = optionsSchema.safeParse(given);
+  if (!parsed.success)
+    throw new CountersignError('config_invalid', `createEvalTools: ${describeIssues(parsed.error)}`, {
+      hint: 'Correct what is given to createEvalTools.',
+    });
+  const { sandbox = makeSandbox(), root, idle, most, timeout, taskQueue, ...rest } = parsed.data;
+  const { outputLimit = LIMITS.outputBytes, evaluate = sandbox.isClosed ? 'cautious' : 'ask' } = rest;
+  const cwd = root === undefined ? undefined : resolve(root);
+  if (cwd !== undefined) sandbox.assertShown(cwd);
+  const sessions = createSessions({ sandbox, cwd, idleMs: idle, most, outputLimit });
+  const tool = defineTool({
+    name: 'eval_code',
+    description:
+      'Evaluates JavaScript or TypeScript in Node.js and answers what it wrote and the value of its last expression. Variables, functions and imports stay for later calls.',
+    parameters,
+    safety: evaluate === 'ask' ? 'dangerous' : 'cautious',
+    // Where nothing outside can change, a call whose worker died may run again.
+    effect: sandbox.isClosed ? 'idempotent' : 'unsafe',
+    categories: ['code', 'execution'],
+    state: 'turn',
+    outputLimit,
+    ...defined({ timeout, taskQueue }),
+    preview: async ({ code }) => `Runs in Node.js ${await sandbox.describe()}\n\n${code}`,
+    handler: async ({ code }, context) => {
+      if (hasLoneSurrogate(code))
+        throw new ToolError('The code holds half a character (a lone surrogate). Nothing ran.');
+      return sessions.evaluate(
+        { script: await toScript(code), key: context.state?.key ?? context.turn ?? context.callId },
+        context,
+      );
+    },
+  });
+  return [tool];
+}
+
+/**
+ * Makes one script of JavaScript or TypeScript, as the inspector's REPL takes it: without types, with each import as a
+ * call whose names stay. The rest, such as `await`, V8 does.
+ *
+ * @throws ToolError for what is neither language; nothing ran.
+ */
+export async function toScript(code: string): Promise<string> {
+  const object = asObject(code);
+  if (object !== undefined) return object;
+  const plain = parseAny(code);
+  if (plain !== undefined) return rewrite(code, plain);
+  const stripped = await withoutTypes(code);
+  const program = parseAny(stripped);
+  if (program === undefined) throw new ToolError(`${whyNot(stripped)} Nothing ran.`);
+  return rewrite(stripped, program);
+}
+
+const COMMON: Options = { ecmaVersion: 'latest', allowAwaitOutsideFunction: true, allowHashBang: true };
+
+/** A REPL takes what starts with a brace for an object where it can be one. */
+function asObject(code: string): string | undefined {
+  if (!/^\s*\{/.test(code)) return undefined;
+  const wrapped = `(${code.replace(/;\s*$/, '')}\n)`;
+  const program = parseAny(wrapped);
+  return program === undefined ? undefined : rewrite(wrapped, program);
+}
+
+/** As a module, or as the looser script; undefined for what is neither. */
+function parseAny(code: string): Program | undefined {
+  for (const sourceType of ['module', 'script'] as const)
+    try {
+      return parse(code, { ...COMMON, sourceType });
+    } catch {
+      // The next kind may fit; what fits none is told by whyNot.
+    }
+  return undefined;
+}
+
+function whyNot(code: string): string {
+  try {
+    parse(code, { ...COMMON, sourceType: 'module' });
+    return 'It is not JavaScript.';
+  } catch (error) {
+    return `SyntaxError: ${errorMessage(error)}.`;
+  }
+}
+
+const MOST_WORDS = 1500;
+
+async function withoutTypes(code: string): Promise<string> {
+  // It is native and large, and most code has no types.
+  const { transform } = await import('@swc/core');
+  try {
+    const { code: stripped } = await transform(code, {
+      filename: 'code.ts',
+      configFile: false,
+      swcrc: false,
+      isModule: true,
+      jsc: {
+        parser: { syntax: 'typescript', decorators: true },
+        target: 'es2022',
+        // An import that only a later call uses is kept.
+        transform: { verbatimModuleSyntax: true },
+      },
+    });
+    return stripped;
+  } catch (error) {
+    const words = stripVTControlCharacters(errorMessage(error)).trim().slice(0, MOST_WORDS);
+    throw new ToolError(`SyntaxError: ${words}\nNothing ran.`, { cause: error });
+  }
+}
+
+/** A part of the code, and what stands there instead. */
+interface Edit {
+  start: number;
+  end: number;
+  text: string;
+}
+
+const IMPORT = '__countersign_import';
+
+function rewrite(code: string, program: Program): string {
+  const edits = [...program.body.flatMap((node) => editsOf(code, node)), ...importCalls(program)];
+  return edits
+    .sort((a, b) => b.start - a.start)
+    .reduce((text, { start, end, text: made }) => text.slice(0, start) + made + text.slice(end), code);
+}
+
+function editsOf(code: string, node: Program['body'][number]): Edit[] {
+  const { start, end } = node;
+  if (node.type === 'ImportDeclaration') return [{ start, end, text: importOf(code, node) }];
+  if (node.type === 'ExportAllDeclaration')
+    return [{ start, end, text: `await ${IMPORT}(${node.source.raw});` }];
+  if (node.type === 'ExportDefaultDeclaration') return [{ start, end: node.declaration.start, text: '' }];
+  if (node.type === 'VariableDeclaration') return asLet(node);
+  if (node.type !== 'ExportNamedDeclaration') return [];
+  const { declaration } = node;
+  const inner = declaration?.type === 'VariableDeclaration' ? asLet(declaration) : [];
+  return [{ start, end: declaration?.start ?? end, text: '' }, ...inner];
+}
+
+/** V8's REPL takes `let` for a name that was one, and refuses it for a constant: a model declares its names again. */
+function asLet({ kind, start }: VariableDeclaration): Edit[] {
+  return kind === 'const' ? [{ start, end: start + 'const'.length, text: 'let' }] : [];
+}
+
+/** `import a, { b as c } from 'x'` as `let { default: a, b: c } = await …('x')`. */
+function importOf(code: string, { specifiers, source, attributes }: ImportDeclaration): string {
+  const list = attributes.map(({ start, end }) => code.slice(start, end)).join(', ');
+  const call = `await ${IMPORT}(${source.raw}${list === '' ? '' : `, { with: { ${list} } }`})`;
+  const all = specifiers.find(({ type }) => type === 'ImportNamespaceSpecifier');
+  const names = specifiers.flatMap((one) => {
+    if (one.type === 'ImportNamespaceSpecifier') return [];
+    if (one.type === 'ImportDefaultSpecifier') return [`default: ${one.local.name}`];
+    const { start, end } = one.imported;
+    return [`${code.slice(start, end)}: ${one.local.name}`];
+  });
+  if (specifiers.length === 0) return `${call};`;
+  const whole = all === undefined ? '' : `let ${all.local.name} = ${call};`;
+  return whole + (names.length === 0 ? '' : `let { ${names.join(', ')} } = ${all?.local.name ?? call};`);
+}
+
+/** The word `import` of each `import(…)`. */
+function importCalls(node: unknown): Edit[] {
+  if (Array.isArray(node)) return node.flatMap(importCalls);
+  if (!isNode(node)) return [];
+  const own =
+    node.type === 'ImportExpression'
+      ? [{ start: node.start, end: node.start + 'import'.length, text: IMPORT }]
+      : [];
+  return [...own, ...Object.values(node).flatMap(importCalls)];
+}
+
+const isNode = (value: unknown): value is AnyNode => isObject(value) && typeof value['type'] === 'string';

@@ -1,0 +1,308 @@
+import type { ChildProcess } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { access, chown, constants, mkdtemp, stat, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { CountersignError, errnoOf } from '../../contract/errors';
+import { parseJson } from '../../contract/json';
+import type { Holder } from '../run-process';
+import { within } from '../within';
+import { isWithin, type Mount, parentsOf, pinned } from './folders';
+import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
+
+/** As whom programs run: as this worker, as somebody whom root becomes for them, or as root without its rights. */
+export type Identity = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
+
+/** What this machine has for a sandbox. */
+export interface Parts {
+  bwrap: string;
+  /** Options that this bubblewrap knows. */
+  options: ReadonlySet<string>;
+  prlimit: string | undefined;
+  setpriv: string | undefined;
+}
+
+/** @throws CountersignError `sandbox_unavailable` without bubblewrap. */
+export async function findParts(path = process.env['PATH'] ?? ''): Promise<Parts> {
+  const [bwrap, prlimit, setpriv] = await Promise.all(
+    ['bwrap', 'prlimit', 'setpriv'].map((name) => findProgram(name, path)),
+  );
+  if (bwrap === undefined)
+    throw new CountersignError('sandbox_unavailable', 'there is no bubblewrap on this machine', {
+      hint: 'Install it (Debian, Ubuntu: apt-get install bubblewrap), or set `unsandboxed: true`.',
+    });
+  const { stdout } = await promisify(execFile)(bwrap, ['--help']);
+  return { bwrap, options: new Set(stdout.match(/--[a-z-]+/g)), prlimit, setpriv };
+}
+
+async function findProgram(name: string, path: string): Promise<string | undefined> {
+  for (const folder of path.split(delimiter).filter((one) => one.startsWith('/'))) {
+    const file = join(folder, name);
+    const isThere = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return file;
+  }
+  return undefined;
+}
+
+/** User and group that own nothing. */
+const NOBODY = 65_534;
+
+/** As whom programs run. Root is limited in nothing but by a control group, so it becomes who owns the folders. */
+export async function chooseIdentity(mounts: readonly Mount[], uid = process.geteuid?.()): Promise<Identity> {
+  if (uid !== 0) return { kind: 'own' };
+  const owners = await Promise.all(
+    mounts.filter(({ isWritable }) => isWritable).map(({ path }) => stat(path)),
+  );
+  const [first] = owners;
+  if (first === undefined) return { kind: 'other', uid: NOBODY, gid: NOBODY };
+  const isOne = owners.every((one) => one.uid === first.uid);
+  return isOne && first.uid !== 0 ? { kind: 'other', uid: first.uid, gid: first.gid } : { kind: 'root' };
+}
+
+/** Without the second one, a user namespace inside could mount a /tmp of its own. */
+const OLD_BUBBLEWRAP = 'this bubblewrap cannot limit /tmp (0.8 can)';
+
+const hasAll = (options: ReadonlySet<string>, names: readonly string[]): boolean =>
+  names.every((name) => options.has(name));
+
+/** Why a limit does not hold on this machine, for those that do not. */
+export function unenforced(parts: Parts, identity: Identity): Map<LimitName, string> {
+  const { options, prlimit } = parts;
+  const reasons = LIMIT_NAMES.map((name): [LimitName, string | undefined] => {
+    if (name === 'tmp')
+      return [name, hasAll(options, ['--size', '--disable-userns']) ? undefined : OLD_BUBBLEWRAP];
+    if (prlimit === undefined) return [name, 'there is no `prlimit` (util-linux) here'];
+    if (name === 'processes' && identity.kind === 'root')
+      return [name, 'Linux does not limit the processes of root, who owns what may be written'];
+    return [name, undefined];
+  });
+  return new Map(reasons.flatMap(([name, why]) => (why === undefined ? [] : [[name, why]])));
+}
+
+/** What a program is started with. */
+export interface Launch {
+  argv: readonly string[];
+  /** Absolute, inside. */
+  cwd: string;
+  mounts: readonly Mount[];
+  /** Files of ours that are shown at a path inside. */
+  files: readonly (readonly [outside: string, inside: string])[];
+}
+
+/** How sandboxes of one kind are made. */
+export interface Build {
+  parts: Parts;
+  identity: Identity;
+  limits: Limits;
+  enforced: Enforced;
+}
+
+/** The command line that runs a program in a sandbox of its own. Bubblewrap reports on descriptor 3. */
+export function bubblewrapWords({ parts, identity, limits, enforced }: Build, launch: Launch): string[] {
+  const { options, prlimit, setpriv = 'setpriv' } = parts;
+  const become =
+    identity.kind === 'other'
+      ? [setpriv, `--reuid=${identity.uid}`, `--regid=${identity.gid}`, '--clear-groups', '--inh-caps=-all']
+      : [];
+  const hidden = workPlaces().filter((path) => !launch.mounts.some((mount) => mount.path === path));
+  const size = (bytes: number): string[] => (options.has('--size') ? ['--size', `${bytes}`] : []);
+  return [
+    ...become,
+    ...[parts.bwrap, '--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts'],
+    ...['--unshare-cgroup-try', '--die-with-parent', '--new-session', '--hostname', 'sandbox'],
+    // A user namespace inside could mount a /tmp without a limit, and is a way to more of the kernel.
+    ...(options.has('--disable-userns') ? ['--disable-userns'] : []),
+    ...['--cap-drop', 'ALL', '--json-status-fd', '3'],
+    ...systemWords(),
+    ...hidden.flatMap((path) => ['--tmpfs', path]),
+    // Whoever is root outside could write there what the kernel runs.
+    ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
+    ...[...size(limits.tmp), '--perms', '1777', '--tmpfs', '/dev/shm'],
+    ...[...size(limits.tmp), '--perms', '1777', '--tmpfs', '/tmp'],
+    // Below the /tmp that is the sandbox's own, Node would be hidden by it.
+    ...runtimePaths()
+      .filter((path) => isReachable(path, identity))
+      .flatMap((path) => ['--ro-bind', path, path]),
+    ...launch.files.flatMap(([outside, inside]) => ['--ro-bind', outside, inside]),
+    ...pinned(launch.mounts).flatMap(({ path, isWritable }) => [
+      isWritable ? '--bind' : '--ro-bind',
+      path,
+      path,
+    ]),
+    // Both are memory of the machine, and nothing limits how much of it.
+    ...['/', '/dev', ...hidden].flatMap((path) => ['--remount-ro', path]),
+    ...['--chdir', launch.cwd, '--'],
+    ...(prlimit === undefined ? [] : underLimits(limits, enforced, prlimit)),
+    ...launch.argv,
+  ];
+}
+
+/** What programs need to find of the system, and nothing that is a key. */
+const ETC = [
+  ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'timezone', 'mime.types'],
+  ...['protocols', 'services', 'ssl/certs', 'ssl/openssl.cnf', 'ca-certificates', 'pki/tls/certs'],
+  ...['pki/tls/openssl.cnf', 'pki/ca-trust/extracted', 'crypto-policies', 'fonts', 'magic', 'terminfo'],
+  ...['java-11-openjdk', 'java-17-openjdk', 'java-21-openjdk', 'os-release', 'debian_version'],
+];
+
+function systemWords(): string[] {
+  const roots = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].filter(existsSync);
+  return [
+    ...roots.flatMap((path) =>
+      lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
+    ),
+    ...ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+  ];
+}
+
+/** Folders of the system's that hold no programs: sources, and where this worker's user works and lives. */
+function workPlaces(): string[] {
+  const all = ['/usr/src', process.cwd(), homedir()].filter(
+    (path) => isWithin(path, '/usr') && existsSync(path) && !isWithin(process.execPath, path),
+  );
+  return [...new Set(all)].filter((path) => !all.some((one) => one !== path && isWithin(path, one)));
+}
+
+/** Where this Node and its packages are, as far as the system's own folders do not hold them. */
+export function runtimePaths(node = process.execPath): string[] {
+  if (isWithin(node, '/usr')) return [];
+  const packages = join(dirname(dirname(node)), 'lib', 'node_modules');
+  return [node, packages].filter(existsSync);
+}
+
+/** Whether programs may read a path, as whom they run: a Node below the home of root is closed to anybody else. */
+export function isReachable(path: string, identity: Identity): boolean {
+  if (identity.kind !== 'other') return true;
+  const may = (at: string, wanted: number): boolean => {
+    const { uid, gid, mode } = statSync(at);
+    const shift = uid === identity.uid ? 6 : gid === identity.gid ? 3 : 0;
+    return ((mode >> shift) & wanted) === wanted;
+  };
+  const real = realpathSync(path);
+  return may(real, 5) && parentsOf(real).every((folder) => may(folder, 1));
+}
+
+const etcFiles = ({ uid, gid }: { uid: number; gid: number }): Readonly<Record<string, string>> => ({
+  passwd: `root:x:0:0:root:/:/usr/sbin/nologin\nsandbox:x:${uid}:${gid}:sandbox:/tmp:/bin/sh\n`,
+  group: `root:x:0:\nsandbox:x:${gid}:\n`,
+  hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+});
+
+/** Folders of ours that go with this process. */
+const ours = new Set<string>();
+
+/** A folder that only programs of the sandbox and this worker can look into, with the files of `/etc` that we make. */
+export async function makeOwnFolder(identity: Identity) {
+  const folder = await makeFolder();
+  const own = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+  const texts = Object.entries(etcFiles(identity.kind === 'other' ? identity : own));
+  for (const [name, text] of texts) await writeFile(join(folder, name), text, { mode: 0o644 });
+  if (identity.kind === 'other') await chown(folder, identity.uid, identity.gid);
+  return { folder, files: texts.map(([name]) => [join(folder, name), `/etc/${name}`] as const) };
+}
+
+/** A folder for this user alone, which goes with this process. */
+export async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-sandbox-'));
+  if (ours.size === 0) process.once('exit', removeAll);
+  ours.add(folder);
+  return folder;
+}
+
+function removeAll(): void {
+  for (const folder of ours) rmSync(folder, { recursive: true, force: true });
+}
+
+const statusSchema = z.union([
+  z.looseObject({ 'child-pid': z.int().positive() }),
+  z.looseObject({ 'exit-code': z.int() }),
+]);
+
+/** What bubblewrap says of a sandbox. */
+export interface BubblewrapHolder extends Holder {
+  /** False only where the program was never started: bubblewrap tells how it ended where it was. Asked after its end. */
+  mayHaveRun(): boolean;
+}
+
+/** How long the kernel may take to end all processes of a sandbox. */
+const GONE_MS = 2000;
+const LOOK_AGAIN_MS = 5;
+
+/** Until a process whose parent has ended is ended by the kernel. */
+const MOMENT_MS = 50;
+
+/** Follows one sandbox: its first process is gone only when all the others are. */
+export function followBubblewrap(): BubblewrapHolder {
+  let text = '';
+  let isWhole = false;
+  let closed: Promise<unknown> = Promise.resolve();
+  let first: First | undefined;
+  const said = () => text.split('\n').map((line) => statusSchema.safeParse(parseJson(line)).data ?? {});
+  return {
+    adopt(child: ChildProcess) {
+      const status = child.stdio[3];
+      if (status == null) return;
+      closed = new Promise((resolve) => status.once('close', resolve));
+      status.once('end', () => (isWhole = true));
+      status.on('error', () => undefined);
+      status.on('data', (chunk: Buffer) => {
+        text += chunk.toString('utf8');
+        const [pid] = said().flatMap((one) => ('child-pid' in one ? [Number(one['child-pid'])] : []));
+        if (pid !== undefined) first ??= { pid, started: lookAt(pid).started };
+      });
+    },
+    mayHaveRun: () => !isWhole || said().some((one) => 'exit-code' in one),
+    async leftBehind() {
+      await within(closed, MOMENT_MS);
+      // One that had not yet asked the kernel to end with bubblewrap is left when that is killed early.
+      if (first !== undefined && isThere(first)) killFirst(first);
+      await within(closed, GONE_MS);
+      return { killed: 0, survivors: first !== undefined && (await outlives(first)) ? 1 : 0 };
+    },
+  };
+}
+
+/** The first process of a sandbox, by its number outside and when it was started: numbers are used again. */
+interface First {
+  pid: number;
+  started: string;
+}
+
+function killFirst({ pid }: First): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // A survivor is counted afterwards.
+    if (errnoOf(error) !== 'ESRCH' && errnoOf(error) !== 'EPERM') throw error;
+  }
+}
+
+async function outlives(first: First): Promise<boolean> {
+  for (const deadline = performance.now() + GONE_MS; isThere(first); await sleep(LOOK_AGAIN_MS))
+    if (performance.now() > deadline) return true;
+  return false;
+}
+
+function isThere({ pid, started }: First): boolean {
+  const now = lookAt(pid);
+  return now.started === started && !['', 'Z', 'X'].includes(now.state);
+}
+
+/** State and start of a process, as `/proc` tells them; empty where there is none. */
+function lookAt(pid: number): { state: string; started: string } {
+  try {
+    const line = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+    return { state: fields[0] ?? '', started: fields[19] ?? '' };
+  } catch {
+    return { state: '', started: '' };
+  }
+}

@@ -1,0 +1,274 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { defined } from '../../contract/defined';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { LIMITS } from '../../contract/limits';
+import { nothingDone } from '../errors';
+import { hostList } from '../http/hosts';
+import type { Lookup } from '../http/send';
+import { describeIssues } from '../options';
+import {
+  killGroup,
+  killLeftBehind,
+  markedEnvironment,
+  newMark,
+  onlyThese,
+  type ProcessEnd,
+  runProcess,
+} from '../run-process';
+import type { Duration } from '../types';
+import { onOneLine } from '../workspace/path';
+import { createFolders, holderOf, listFolders, type Mount } from './folders';
+import { describeLimits, LIMIT_NAMES, type LimitName, limitsSchema } from './limits';
+import { type Machine, prepareMachine, type Settings, type Wrapped } from './machine';
+
+/** What a sandbox is made for. Paths are relative to the current folder, and the same inside as outside. */
+export interface SandboxOptions {
+  /** Folders and files that programs may read, beside the system's programs. @default none */
+  read?: readonly string[];
+  /** Folders that programs may read and write; a `read` in one of them stays as it is. @default none */
+  write?: readonly string[];
+  /**
+   * Hosts that HTTP and HTTPS reach, by a proxy of ours that programs find in `https_proxy`: `api.example.com`,
+   * `*.example.com`, `10.0.0.7:8080`. `privateHosts`: those of them whose addresses may be private. @default false
+   */
+  network?: false | { hosts: readonly string[]; privateHosts?: readonly string[] };
+  limits?: SandboxLimits;
+  /** Limits that this machine need not hold. Others that it cannot hold are a refusal. @default none */
+  allowUnlimited?: readonly LimitName[];
+  /** Where this machine has no sandbox, programs run without one instead of being refused. @default false */
+  unsandboxed?: boolean;
+}
+
+/** Sizes in bytes, at least 1 MiB. */
+export interface SandboxLimits {
+  /** Processor time of each process. @default 60 s */
+  cpu?: Duration;
+  /** Memory of each process that is its own. @default 1 GiB */
+  memory?: number;
+  /** Processes and threads of one sandbox together. @default 128 */
+  processes?: number;
+  /** Of each process. @default 1024 */
+  openFiles?: number;
+  /** The largest file. @default 256 MiB */
+  fileSize?: number;
+  /** All files in `/tmp`, which is memory. @default 256 MiB */
+  tmp?: number;
+}
+
+/** A program for a sandbox. */
+export interface SandboxCommand {
+  /** Program and arguments; no shell reads them. */
+  argv: readonly string[];
+  /** In a listed folder. @default '/tmp' inside */
+  cwd?: string;
+  /** Variables beside those that every sandbox has. @default none */
+  env?: Readonly<Record<string, string>>;
+  /** Bytes of output kept. @default 64 KiB */
+  outputLimit?: number;
+  signal?: AbortSignal;
+  onOutput?(text: string): void;
+}
+
+/** Runs programs apart from this machine. Made by `sandbox`. */
+export interface Sandbox {
+  /** True where programs change nothing outside and reach nobody. */
+  readonly isClosed: boolean;
+  /**
+   * What programs can reach, in words for whoever approves.
+   *
+   * @throws CountersignError `sandbox_unavailable` where this machine cannot hold what was asked for.
+   */
+  describe(): Promise<string>;
+  /** @throws CountersignError `config_invalid` for a folder that programs do not see. */
+  assertShown(folder: string): void;
+  /**
+   * Runs a program to its end, and ends all that it started.
+   *
+   * @throws ToolError where it cannot be started; it proves that nothing was done.
+   */
+  run(command: SandboxCommand): Promise<ProcessEnd>;
+  /** Starts a program that stays; `channel` is its descriptor 4. Throws as `run` does. */
+  start(command: Pick<SandboxCommand, 'argv' | 'cwd'>): Promise<SandboxedProcess>;
+}
+
+/** A program that stays. */
+export interface SandboxedProcess {
+  child: ChildProcess;
+  /** Kills it with all that it started; resolves to whether all of it is gone. Also to be called once it has ended. */
+  end(): Promise<boolean>;
+  /** False only where the program was never started. Asked after its end. */
+  mayHaveRun(): boolean;
+}
+
+const optionsSchema = z.strictObject({
+  read: z.array(z.string().min(1)).default([]),
+  write: z.array(z.string().min(1)).default([]),
+  network: z
+    .union([
+      z.literal(false),
+      z.strictObject({ hosts: z.array(z.string()).min(1), privateHosts: z.array(z.string()).default([]) }),
+    ])
+    .default(false),
+  limits: limitsSchema.prefault({}),
+  allowUnlimited: z.array(z.enum(LIMIT_NAMES)).default([]),
+  unsandboxed: z.boolean().default(false),
+});
+
+/**
+ * A place apart for programs: they see the system's programs and the folders listed, no home, no sockets, no variables of
+ * this worker, and no network but the hosts listed. By bubblewrap on Linux and `sandbox-exec` on macOS.
+ *
+ * @throws CountersignError `config_invalid` for a wrong option. What this machine cannot do is found at the first use.
+ * @example
+ * createShellTools({ root: './site', sandbox: sandbox({ write: ['./site'], network: { hosts: ['registry.npmjs.org'] } }) });
+ */
+export function sandbox(options: SandboxOptions = {}): Sandbox {
+  return createSandbox(options);
+}
+
+/** The same with a resolver of its own, for tests. */
+export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
+  const parsed = optionsSchema.safeParse(options);
+  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  const { read, write, network, ...rest } = parsed.data;
+  const listed = listFolders(read, write);
+  const hosts = network === false ? [] : network.hosts;
+  const settings = { ...rest, network: toNetwork(network, lookup) };
+  const folders = createFolders(listed);
+  const machine = once(() => prepareMachine(settings, folders));
+  const wrap = async ({ argv, cwd, env = {} }: SandboxCommand): Promise<Started> => {
+    const [made, mounts] = [await machine(), await folders()];
+    const inside = cwd === undefined ? made.tmp : await realpath(cwd);
+    return { ...made.wrap({ argv, mounts, cwd: inside }), env: { ...environment(made.tmp), ...env } };
+  };
+  return {
+    isClosed: listed.length === 0 && network === false && !rest.unsandboxed,
+    describe: async () => {
+      const made = await machine();
+      return describe({ listed: await folders(), hosts, limits: rest.limits }, made);
+    },
+    assertShown: (folder) => assertShown(listed, folder),
+    run: async (command) => run(command, await wrap(command).catch(failStart)),
+    start: async (command) => start(await wrap(command).catch(failStart)),
+  };
+}
+
+function toNetwork(
+  network: z.output<typeof optionsSchema>['network'],
+  lookup: Lookup | undefined,
+): Settings['network'] {
+  if (network === false) return undefined;
+  const list = (option: 'hosts' | 'privateHosts') =>
+    hostList(`network.${option}`, network[option], (name, message) => invalid(`\`${name}\`: ${message}`));
+  return { hosts: list('hosts'), privateHosts: list('privateHosts'), lookup };
+}
+
+/** Does work once; after a failure the next call does it again, since the machine may have been put right. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
+}
+
+/** What is started, with its variables. */
+type Started = Wrapped & { env: Readonly<Record<string, string>> };
+
+function invalid(message: string): CountersignError {
+  return new CountersignError('config_invalid', `sandbox: ${message}`, {
+    hint: 'Correct what is given to sandbox.',
+  });
+}
+
+function failStart(error: unknown): never {
+  const hint = error instanceof CountersignError && error.hint !== undefined ? ` ${error.hint}` : '';
+  throw nothingDone(`The sandbox cannot be used: ${errorMessage(error)}.${hint} Nothing ran.`, {
+    cause: error,
+  });
+}
+
+function assertShown(listed: readonly Mount[], folder: string): void {
+  if (holderOf(listed, folder) !== undefined) return;
+  throw new CountersignError('config_invalid', `the sandbox does not show ${folder}`, {
+    hint: 'List it in `read` or `write` of the sandbox.',
+  });
+}
+
+interface Described {
+  listed: readonly Mount[];
+  hosts: readonly string[];
+  limits: Settings['limits'];
+}
+
+function describe({ listed, hosts, limits }: Described, { kind, enforced }: Machine): string {
+  if (kind === 'none')
+    return 'WITHOUT a sandbox, which this machine does not have: it reaches whatever this worker can';
+  const paths = (isWritable: boolean): string =>
+    listed
+      .filter((one) => one.isWritable === isWritable)
+      .map(({ path }) => onOneLine(path))
+      .join(', ');
+  const survivors = kind === 'seatbelt' ? ['what it starts in a session of its own may outlive it'] : [];
+  return [
+    'in a sandbox: no home, no variables of the worker',
+    `reads: ${[paths(false), 'programs of the system'].filter(Boolean).join(', ')}`,
+    `writes: ${paths(true) || 'nothing'}`,
+    hosts.length === 0 ? 'no network' : `network: only ${hosts.join(', ')} (HTTP, HTTPS)`,
+    describeLimits(limits, enforced),
+    ...survivors,
+  ].join('\n');
+}
+
+/** What every program gets. The runtime's folder comes last: a name that the system has means the system's. */
+const environment = (tmp: string): Record<string, string> => ({
+  PATH: `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dirname(process.execPath)}`,
+  HOME: tmp,
+  TMPDIR: tmp,
+  LANG: 'C.UTF-8',
+  USER: 'sandbox',
+  LOGNAME: 'sandbox',
+});
+
+async function run(command: SandboxCommand, { argv, cwd, env, holder }: Started): Promise<ProcessEnd> {
+  const { outputLimit = LIMITS.outputBytes, onOutput = () => undefined } = command;
+  const { signal = new AbortController().signal } = command;
+  const plan = { argv, cwd, env, outputLimit, signal, onOutput };
+  const end = await runProcess({ ...plan, ...defined({ holder }) });
+  if (holder === undefined || holder.mayHaveRun() || end.signal !== null || signal.aborted) return end;
+  throw nothingDone(`The sandbox could not be made, so nothing ran: ${end.output.trim()}`);
+}
+
+function start({ argv, cwd, env, holder }: Started): SandboxedProcess {
+  const [file = ''] = argv;
+  const mark = newMark();
+  const child = spawn(file, argv.slice(1), {
+    cwd,
+    env: { ...env, ...markedEnvironment(mark), COUNTERSIGN_CHANNEL: '4' },
+    stdio: onlyThese(['ignore', 'pipe', 'pipe', 'pipe', 'pipe']),
+    detached: true,
+  });
+  holder?.adopt(child);
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  return {
+    child,
+    // What was killed cannot tell any more.
+    mayHaveRun: () => child.signalCode !== null || holder?.mayHaveRun() !== false,
+    end: async () => {
+      // The group: bubblewrap's own first process may not yet have asked to end with it.
+      killGroup(child, 'SIGKILL');
+      await exited;
+      const left = holder?.leftBehind() ?? killLeftBehind(child.pid ?? 0, mark);
+      return (await left).survivors === 0;
+    },
+  };
+}

@@ -1,0 +1,247 @@
+import { readFileSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { CountersignError } from '../../contract/errors';
+import type { HostList } from '../http/hosts';
+import type { Lookup } from '../http/send';
+import {
+  bubblewrapWords,
+  type BubblewrapHolder,
+  chooseIdentity,
+  findParts,
+  followBubblewrap,
+  type Launch,
+  makeFolder,
+  makeOwnFolder,
+  type Parts,
+  runtimePaths,
+  unenforced,
+  type Identity,
+  isReachable,
+} from './bubblewrap';
+import type { FindFolders, Mount } from './folders';
+import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underShellLimits } from './limits';
+import { startProxy } from './proxy';
+
+/** What a sandbox has to hold, checked. */
+export interface Settings {
+  limits: Limits;
+  allowUnlimited: readonly LimitName[];
+  unsandboxed: boolean;
+  network: { hosts: HostList; privateHosts: HostList; lookup?: Lookup | undefined } | undefined;
+}
+
+/** How this machine holds it. */
+export interface Machine {
+  kind: 'bubblewrap' | 'seatbelt' | 'none';
+  enforced: Enforced;
+  /** The folder for temporary files, as programs see it. */
+  tmp: string;
+  wrap(launch: Omit<Launch, 'files'>): Wrapped;
+}
+
+/** The command line of a program inside, where to start it, and who follows it. */
+export interface Wrapped {
+  argv: string[];
+  cwd: string;
+  holder: BubblewrapHolder | undefined;
+}
+
+/**
+ * Finds out what this machine has for a sandbox.
+ *
+ * @throws CountersignError `sandbox_unavailable` where that is not enough.
+ */
+export async function prepareMachine(settings: Settings, folders: FindFolders): Promise<Machine> {
+  if (process.platform === 'darwin') return prepareMac(settings);
+  const parts = process.platform === 'linux' ? await findPartsUnless(settings.unsandboxed) : undefined;
+  if (parts !== undefined) return prepareLinux(settings, parts, await folders());
+  if (settings.unsandboxed) return UNSANDBOXED;
+  throw unavailable('there is no sandbox for this system', 'Use Linux or macOS, or set `unsandboxed: true`.');
+}
+
+const UNSANDBOXED: Machine = {
+  kind: 'none',
+  tmp: tmpdir(),
+  enforced: new Set(),
+  wrap: ({ argv, cwd }) => ({ argv: [...argv], cwd, holder: undefined }),
+};
+
+function unavailable(message: string, hint: string): CountersignError {
+  return new CountersignError('sandbox_unavailable', message, { hint });
+}
+
+async function findPartsUnless(isOptional: boolean): Promise<Parts | undefined> {
+  try {
+    return await findParts();
+  } catch (error) {
+    if (isOptional) return undefined;
+    throw error;
+  }
+}
+
+/** Where programs inside find the proxy. */
+const PROXY = '/countersign/proxy.sock';
+
+async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly Mount[]): Promise<Machine> {
+  const identity = await chooseIdentity(mounts);
+  if (identity.kind === 'other' && parts.setpriv === undefined)
+    throw unavailable('there is no `setpriv` on this machine', 'Install util-linux, or do not run as root.');
+  const enforced = enforcedOf(settings, unenforced(parts, identity));
+  if (settings.network !== undefined) requireNode(process.execPath, identity);
+  const { folder, files } = await makeOwnFolder(identity);
+  const build = { parts, identity, limits: settings.limits, enforced };
+  const holder = followBubblewrap;
+  if (settings.network === undefined) {
+    const wrap = (launch: Omit<Launch, 'files'>): string[] => {
+      requireNode(launch.argv[0], identity);
+      return bubblewrapWords(build, { ...launch, files });
+    };
+    return {
+      kind: 'bubblewrap',
+      tmp: '/tmp',
+      enforced,
+      wrap: (launch) => ({ argv: wrap(launch), cwd: '/', holder: holder() }),
+    };
+  }
+  const path = join(folder, 'proxy.sock');
+  await startProxy({ ...settings.network, path });
+  const forward = [process.execPath, '-e', readFileSync(join(__dirname, 'forward.cjs'), 'utf8'), '--', PROXY];
+  return {
+    kind: 'bubblewrap',
+    tmp: '/tmp',
+    enforced,
+    wrap: (launch) => {
+      const argv = [...forward, ...launch.argv];
+      const all = [...files, [path, PROXY] as const];
+      return { argv: bubblewrapWords(build, { ...launch, argv, files: all }), cwd: '/', holder: holder() };
+    },
+  };
+}
+
+/** @throws CountersignError `sandbox_unavailable` where a program is this Node, and may not be read as whom it runs. */
+function requireNode(program: string | undefined, identity: Identity): void {
+  if (program !== process.execPath || isReachable(program, identity)) return;
+  throw unavailable(
+    `programs run as another user than root, who may not read Node at ${program}`,
+    'Install Node where everybody may read it, such as /usr/local, or do not run as root.',
+  );
+}
+
+async function prepareMac(settings: Settings): Promise<Machine> {
+  if (settings.network !== undefined)
+    throw unavailable('on macOS a sandbox has no network', 'Leave out `network`, or use Linux.');
+  const enforced = enforcedOf(settings, UNENFORCED_ON_MACOS);
+  const tmp = await realpath(await makeFolder());
+  const made = { tmp, runtime: runtimePaths(), limits: settings.limits, enforced };
+  return {
+    kind: 'seatbelt',
+    tmp,
+    enforced,
+    wrap: ({ argv, mounts, cwd }) => ({
+      argv: seatbeltWords({ ...made, mounts }, argv),
+      cwd,
+      holder: undefined,
+    }),
+  };
+}
+
+/** @throws CountersignError `sandbox_unavailable` naming each limit that nothing holds here and nobody gave up. */
+function enforcedOf({ allowUnlimited }: Settings, reasons: ReadonlyMap<LimitName, string>): Enforced {
+  const refused = [...reasons].filter(([name]) => !allowUnlimited.includes(name));
+  if (refused.length > 0) {
+    const why = refused.map(([name, reason]) => `\`${name}\` (${reason})`).join(', ');
+    const names = refused.map(([name]) => `'${name}'`).join(', ');
+    throw unavailable(
+      `this machine does not limit ${why}`,
+      `Run the worker as another user, or set \`allowUnlimited: [${names}]\`.`,
+    );
+  }
+  return new Set(LIMIT_NAMES.filter((name) => !reasons.has(name)));
+}
+
+/** Why a limit does not hold on macOS, for those that do not. */
+const UNENFORCED_ON_MACOS: ReadonlyMap<LimitName, string> = new Map([
+  ['memory', 'macOS does not limit the memory of a process'],
+  ['tmp', 'macOS has no /tmp of a limited size'],
+]);
+
+/** What every program on macOS reads to start. */
+const SYSTEM = [
+  ...['/usr', '/bin', '/sbin', '/System', '/Library/Apple', '/Library/Developer/CommandLineTools'],
+  ...['/opt/homebrew', '/private/var/db/dyld', '/private/var/db/timezone', '/private/etc/ssl'],
+];
+
+const DEVICES = ['/dev/null', '/dev/zero', '/dev/random', '/dev/urandom', '/dev/dtracehelper'];
+
+/** Files that hold no secret and that programs look up users and hosts in. */
+const FILES = ['/private/etc/passwd', '/private/etc/group', '/private/etc/hosts', '/private/etc/services'];
+
+/** Ways to services of the system without which programs do not start. Nothing that opens files or apps for others. */
+const SERVICES = [
+  'com.apple.system.opendirectoryd.libinfo',
+  'com.apple.system.notification_center',
+  'com.apple.system.logger',
+];
+
+/** What a sandbox on macOS is made from. Paths are real ones. */
+interface SeatbeltPlan {
+  mounts: readonly Mount[];
+  /** The sandbox's own folder for temporary files. */
+  tmp: string;
+  /** Paths of the runtime. */
+  runtime: readonly string[];
+}
+
+/** The profile for `sandbox-exec`: what is not named is denied, and a later rule wins over an earlier one. */
+export function seatbeltProfile({ mounts, tmp, runtime }: SeatbeltPlan): string {
+  const shown = [...SYSTEM, ...runtime, ...mounts.map(({ path }) => path), tmp];
+  const rules = mounts.map(({ path, isWritable }) =>
+    isWritable
+      ? `(allow file-write* (subpath ${quote(path)}))`
+      : `(deny file-write* (subpath ${quote(path)}))`,
+  );
+  return [
+    '(version 1)',
+    '(deny default)',
+    '(allow process-fork)',
+    '(allow process-exec)',
+    '(allow signal (target same-sandbox))',
+    '(allow sysctl-read)',
+    `(allow mach-lookup ${SERVICES.map((name) => `(global-name ${quote(name)})`).join(' ')})`,
+    // Programs ask for the properties of every folder above their own.
+    `(allow file-read-metadata ${parentsOf(shown)
+      .map((path) => `(literal ${quote(path)})`)
+      .join(' ')})`,
+    `(allow file-read* (literal "/") ${shown.map((path) => `(subpath ${quote(path)})`).join(' ')})`,
+    `(allow file-read* ${[...DEVICES, ...FILES].map((path) => `(literal ${quote(path)})`).join(' ')})`,
+    '(allow file-write* (literal "/dev/null") (literal "/dev/zero"))',
+    `(allow file-write* (subpath ${quote(tmp)}))`,
+    ...rules,
+    '(deny network*)',
+    '',
+  ].join('\n');
+}
+
+function parentsOf(paths: readonly string[]): string[] {
+  const found = new Set<string>();
+  for (const path of paths)
+    for (let parent = dirname(path); parent !== '/'; parent = dirname(parent)) found.add(parent);
+  // Links of the system that programs go through.
+  return [...found, '/var', '/tmp', '/etc'].sort();
+}
+
+/** A string of the profile's language: only the quote and the backslash mean something in it. */
+function quote(text: string): string {
+  return `"${text.replace(/[\\"]/g, '\\$&')}"`;
+}
+
+/** The command line that runs a program under a profile and the limits that macOS has. */
+export function seatbeltWords(
+  plan: SeatbeltPlan & { limits: Limits; enforced: Enforced },
+  argv: readonly string[],
+): string[] {
+  const limited = underShellLimits(plan.limits, plan.enforced);
+  return ['/usr/bin/sandbox-exec', '-p', seatbeltProfile(plan), ...limited, ...argv];
+}
