@@ -1,0 +1,267 @@
+import type ts from 'typescript';
+import { codePointOf } from '../../contract/text/signs';
+import { ToolError } from '../errors';
+import { type Declared, kindOf } from './declarations';
+import type { Workbench } from './project';
+import { declaredIn, findTarget, placeOf, type Target } from './symbols';
+
+/** Characters of one signature or type. One that a person wrote fits; one that is computed may have no end. */
+const MOST_TYPE = 4000;
+/** Characters of the words that a declaration is explained with. */
+const MOST_WORDS = 2000;
+/** Declarations that a search names. A model that needs more asks more narrowly. */
+const MOST_FOUND = 100;
+/** Members that are listed; the largest classes of libraries have fewer. */
+const MOST_MEMBERS = 300;
+/** Signatures of an overloaded function. */
+const MOST_SIGNATURES = 30;
+/** Declarations that one symbol has in several places. */
+const MOST_PLACES = 10;
+
+/** `describe_code_symbol`: type, words and places of a symbol. */
+export function describeSymbol(bench: Workbench, { symbol: given }: { symbol: string }): string {
+  const target = findTarget(bench, given);
+  const { project, source, node } = target;
+  const info = project.service.getQuickInfoAtPosition(source.fileName, node.getStart(source));
+  const type = info === undefined ? '' : bench.ts.displayPartsToString(info.displayParts);
+  return [
+    headOf(bench, target),
+    ...block(cut(type, MOST_TYPE)),
+    ...wordsOf(bench, target, MOST_WORDS),
+    ...placesOf(bench, target),
+  ].join('\n');
+}
+
+/** Its name as its declaration has it: that of a class in a constant is the constant's. */
+export function nameOf({ ts: typescript }: Workbench, symbol: ts.Symbol): string {
+  const [declaration] = symbol.declarations ?? [];
+  const name = declaration && typescript.getNameOfDeclaration(declaration);
+  return oneLine(name !== undefined && typescript.isIdentifier(name) ? name.text : symbol.name, 200);
+}
+
+/** What it is, and where it is declared first. */
+export function headOf(bench: Workbench, { symbol, source, node }: Target): string {
+  const [declaration] = symbol.declarations ?? [];
+  if (declaration === undefined)
+    return `${nameOf(bench, symbol)}, used at ${placeOf(bench, source, node.getStart(source))}`;
+  const exported = isExported(bench, declaration) ? ', exported' : '';
+  return `${nameOf(bench, symbol)}: ${kindOf(bench.ts, declaration)}${exported}, ${placeOfDeclaration(bench, declaration)}`;
+}
+
+function isExported({ ts: typescript }: Workbench, declaration: ts.Declaration): boolean {
+  return (typescript.getCombinedModifierFlags(declaration) & typescript.ModifierFlags.Export) !== 0;
+}
+
+/** Where its name stands. */
+export function placeOfDeclaration(bench: Workbench, declaration: ts.Declaration): string {
+  const source = declaration.getSourceFile();
+  const name = bench.ts.getNameOfDeclaration(declaration) ?? declaration;
+  return placeOf(bench, source, name.getStart(source));
+}
+
+function wordsOf({ ts: typescript }: Workbench, { symbol, project }: Target, most: number): string[] {
+  const words = typescript.displayPartsToString(symbol.getDocumentationComment(project.checker));
+  const tags = symbol
+    .getJsDocTags(project.checker)
+    .map(({ name, text }) => `@${name} ${typescript.displayPartsToString(text)}`.trimEnd());
+  const all = [words, ...tags].filter((text) => text !== '').join('\n');
+  return all === '' ? [] : ['', ...block(cut(all, most))];
+}
+
+function placesOf(bench: Workbench, { symbol }: Target): string[] {
+  const places = (symbol.declarations ?? []).map(
+    (one) => `  ${placeOfDeclaration(bench, one)} (${kindOf(bench.ts, one)})`,
+  );
+  if (places.length < 2) return [];
+  return ['', `Declared in ${places.length} places:`, ...atMost(places, MOST_PLACES, 'places')];
+}
+
+/** `function_signature`: every overload with its parameters; of a class, how it is constructed. */
+export function functionSignature(bench: Workbench, { symbol: given }: { symbol: string }): string {
+  const target = findTarget(bench, given);
+  const { project, node, symbol } = target;
+  const type = project.checker.getTypeOfSymbolAtLocation(symbol, node);
+  const calls = type.getCallSignatures();
+  const signatures = [...calls, ...type.getConstructSignatures()];
+  if (signatures.length === 0)
+    throw new ToolError(
+      `${headOf(bench, target)} cannot be called. Use describe_code_symbol or list_members.`,
+    );
+  const lines = signatures.map((one) => signatureText(bench, target, one, calls.includes(one)));
+  return [
+    headOf(bench, target),
+    ...atMost(lines, MOST_SIGNATURES, 'signatures'),
+    ...wordsOf(bench, target, MOST_WORDS),
+  ].join('\n');
+}
+
+function signatureText(
+  bench: Workbench,
+  { project, node, symbol }: Target,
+  signature: ts.Signature,
+  isCall: boolean,
+): string {
+  const text = project.checker.signatureToString(signature, node, bench.ts.TypeFormatFlags.NoTruncation);
+  return `  ${isCall ? '' : 'new '}${nameOf(bench, symbol)}${oneLine(text, MOST_TYPE)}`;
+}
+
+/** `list_members`: what a class, interface, type, enum, namespace, module or object has. */
+export function listMembers(bench: Workbench, { symbol: given }: { symbol: string }): string {
+  const target = findTarget(bench, given);
+  const members = membersOf(bench, target).flatMap(({ label, members: some }) =>
+    [...some]
+      .sort((a, b) => compare(a.name, b.name))
+      .map((member) => memberText(bench, target, { label, member })),
+  );
+  const lines = [...namelessOf(bench, target), ...members];
+  if (lines.length === 0) throw new ToolError(`${headOf(bench, target)} has no members.`);
+  return [headOf(bench, target), ...atMost(lines, MOST_MEMBERS, 'members')].join('\n');
+}
+
+/** How objects of a type can be called, constructed and indexed. */
+function namelessOf(bench: Workbench, { project: { checker }, symbol, node }: Target): string[] {
+  const { Class, Interface, TypeAlias } = bench.ts.SymbolFlags;
+  if ((symbol.flags & (Class | Interface | TypeAlias)) === 0) return [];
+  const type = checker.getDeclaredTypeOfSymbol(symbol);
+  const shown = (one: ts.Signature): string => oneLine(checker.signatureToString(one, node), MOST_TYPE);
+  return [
+    ...type.getCallSignatures().map((one) => `  ${shown(one)}`),
+    ...type.getConstructSignatures().map((one) => `  new ${shown(one)}`),
+    ...checker
+      .getIndexInfosOfType(type)
+      .map((one) => `  [${checker.typeToString(one.keyType)}]: ${checker.typeToString(one.type, node)}`),
+  ];
+}
+
+interface Members {
+  /** Before each name: `static `, or nothing. */
+  label: string;
+  members: readonly ts.Symbol[];
+}
+
+function membersOf({ ts: typescript }: Workbench, { project: { checker }, symbol, node }: Target): Members[] {
+  const { Class, Interface, TypeAlias, Module, Enum } = typescript.SymbolFlags;
+  const is = (flags: ts.SymbolFlags): boolean => (symbol.flags & flags) !== 0;
+  if (is(Module | Enum)) return [{ label: '', members: checker.getExportsOfModule(symbol) }];
+  if (!is(Class | Interface | TypeAlias))
+    return [{ label: '', members: checker.getTypeOfSymbolAtLocation(symbol, node).getProperties() }];
+  const own = { label: '', members: checker.getDeclaredTypeOfSymbol(symbol).getProperties() };
+  if (!is(Class)) return [own];
+  const statics = checker.getTypeOfSymbolAtLocation(symbol, node).getProperties();
+  return [own, { label: 'static ', members: statics.filter(({ name }) => name !== 'prototype') }];
+}
+
+function memberText(
+  bench: Workbench,
+  { project: { checker }, symbol, node }: Target,
+  { label, member }: { label: string; member: ts.Symbol },
+): string {
+  const { ts: typescript } = bench;
+  const [declaration] = member.declarations ?? [];
+  const type = checker.typeToString(checker.getTypeOfSymbolAtLocation(member, node), node);
+  const optional = (member.flags & typescript.SymbolFlags.Optional) === 0 ? '' : '?';
+  const modifiers = declaration === undefined ? '' : modifiersOf(typescript, declaration);
+  const text = `  ${modifiers}${label}${nameOf(bench, member)}${optional}: ${oneLine(type, MOST_TYPE)}`;
+  if (declaration === undefined) return text;
+  const owner = checker.getSymbolAtLocation(
+    typescript.getNameOfDeclaration(asNamed(typescript, declaration.parent)) ?? declaration,
+  );
+  const from =
+    owner === undefined || owner === symbol || owner === member ? '' : ` from ${nameOf(bench, owner)}`;
+  return `${text}  (${placeOfDeclaration(bench, declaration)}${from})`;
+}
+
+/** What a member stands in, if that has a name. */
+function asNamed(typescript: typeof ts, node: ts.Node): ts.Declaration | undefined {
+  return typescript.isClassLike(node) || typescript.isInterfaceDeclaration(node) ? node : undefined;
+}
+
+function modifiersOf(typescript: typeof ts, declaration: ts.Declaration): string {
+  const flags = typescript.getCombinedModifierFlags(declaration);
+  const { Private, Protected, Readonly, Abstract } = typescript.ModifierFlags;
+  const words: [number, string][] = [
+    [Private, 'private '],
+    [Protected, 'protected '],
+    [Abstract, 'abstract '],
+    [Readonly, 'readonly '],
+  ];
+  return words.flatMap(([flag, word]) => ((flags & flag) === 0 ? [] : word)).join('');
+}
+
+/** What a search is for. */
+interface Search {
+  pattern: string;
+  kind?: string;
+  path?: string;
+}
+
+/** `search_code_symbols`: declarations whose names have a text in them; whole names first, then beginnings. */
+export function searchSymbols(bench: Workbench, { pattern, kind, path = '' }: Search): string {
+  const wanted = pattern.toLowerCase();
+  const found = declaredIn(bench)
+    .map((one) => ({ one, rank: rankOf(one, wanted), file: bench.files.shown(one.source.fileName) }))
+    .filter(
+      ({ one, rank, file }) =>
+        rank !== undefined && (kind === undefined || one.kind === kind) && isIn(file, path),
+    )
+    .sort(
+      (a, b) => (a.rank ?? 0) - (b.rank ?? 0) || compare(a.one.path, b.one.path) || compare(a.file, b.file),
+    );
+  const what = `"${oneLine(pattern, 200)}"${kind === undefined ? '' : ` of kind ${kind}`}`;
+  if (found.length === 0) return `No declaration has ${what} in its name.`;
+  const lines = found.map(({ one }) => {
+    const place = placeOf(bench, one.source, one.name.getStart(one.source));
+    return `  ${oneLine(one.path, 300)}: ${one.kind}${one.isExported ? ', exported' : ''}, ${place}`;
+  });
+  return [
+    `${counted(lines.length, 'declaration')} with ${what}:`,
+    ...atMost(lines, MOST_FOUND, 'declarations'),
+  ].join('\n');
+}
+
+const isIn = (file: string, path: string): boolean => {
+  const folder = path.replace(/^\.\//, '').replace(/\/$/, '');
+  return folder === '' || folder === '.' || file === folder || file.startsWith(`${folder}/`);
+};
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** The lower, the better; undefined where it does not fit. */
+function rankOf({ path }: Declared, wanted: string): number | undefined {
+  const whole = path.toLowerCase();
+  const last = whole.slice(whole.lastIndexOf('.') + 1);
+  if (whole === wanted || last === wanted) return whole === wanted ? 0 : 1;
+  if (last.startsWith(wanted)) return 2;
+  return last.includes(wanted) || whole.includes(wanted) ? 3 : undefined;
+}
+
+/** The first lines, and how many more there are. */
+export function atMost(lines: readonly string[], most: number, what: string): string[] {
+  if (lines.length <= most) return [...lines];
+  return [...lines.slice(0, most), `  (${lines.length - most} more ${what})`];
+}
+
+/** A number and what is counted: `1 place`, `2 places`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** Text on one line of at most some characters; what does not show is written as its number. */
+export function oneLine(text: string, most: number): string {
+  return cut(text.replace(/\s+/g, ' '), most).replace(HIDDEN, (sign) => codePointOf(sign));
+}
+
+/** Lines with an indent. */
+function block(text: string): string[] {
+  return text
+    .split(/\r\n|[\n\r\u2028\u2029]/)
+    .map((line) => `  ${line.replace(/\t/g, '  ').replace(HIDDEN, codePointOf)}`.trimEnd());
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most
+    ? text
+    : `${text.slice(0, most).replace(/\p{Cs}$/u, '')}… (${text.length - most} more characters)`;
+}

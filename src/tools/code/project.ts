@@ -1,0 +1,267 @@
+import type ts from 'typescript';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { ToolError } from '../errors';
+import type { Files } from './files';
+
+/** TypeScript, loaded; types alone are imported. */
+export type TypeScript = typeof ts;
+
+/** The project of one tsconfig.json, as TypeScript knows it. */
+export interface Project {
+  /** Absolute path of its config. */
+  readonly config: string;
+  /** What is wrong with the config itself. */
+  readonly problems: readonly ts.Diagnostic[];
+  readonly service: ts.LanguageService;
+  readonly program: ts.Program;
+  readonly checker: ts.TypeChecker;
+  /** Its own sources: those below the root that are not of a package. */
+  readonly sources: readonly ts.SourceFile[];
+}
+
+/** What every question is answered from. */
+export interface Workbench {
+  readonly ts: TypeScript;
+  readonly files: Files;
+  readonly projects: readonly Project[];
+}
+
+/** Projects that refer to each other are one repository; more would not fit into memory. */
+const MOST_PROJECTS = 100;
+
+/** Files that the `include` of one config may find. More are seldom sources. */
+const MOST_FILES = 20_000;
+
+/** Keeps the projects of some configs. What it gives is as the disk is when it is asked. */
+export function createProjects(
+  typescript: TypeScript,
+  files: Files,
+  configs: readonly string[],
+): () => Workbench {
+  const loaded = new Map<string, Loaded>();
+  const registry = typescript.createDocumentRegistry(typescript.sys.useCaseSensitiveFileNames, files.root);
+  const reader = createConfigReader(typescript, files);
+  return () => {
+    files.refresh();
+    const found = readConfigs(reader, files, configs);
+    for (const [config, { service }] of loaded) {
+      if (found.has(config)) continue;
+      service.dispose();
+      loaded.delete(config);
+    }
+    for (const [config, read] of found) {
+      const known = loaded.get(config);
+      if (known === undefined) loaded.set(config, load(read, { typescript, files, registry, reader }));
+      else known.update(read);
+    }
+    const projects = [...loaded].map(([config, one]) => toProject(config, one, files));
+    return { ts: typescript, files, projects };
+  };
+}
+
+function toProject(config: string, { service, problems }: Loaded, files: Files): Project {
+  const program = service.getProgram();
+  if (program === undefined) throw new Error('TypeScript gave no program');
+  const sources = program
+    .getSourceFiles()
+    .filter(
+      ({ fileName }) =>
+        files.isBelowRoot(fileName) && !fileName.includes('/node_modules/') && !fileName.endsWith('.json'),
+    );
+  return { config, problems: problems(), service, program, checker: program.getTypeChecker(), sources };
+}
+
+/** A config as it is on the disk now. */
+interface ReadConfig {
+  parsed: ts.ParsedCommandLine;
+  problems: readonly ts.Diagnostic[];
+}
+type ConfigReader = (path: string) => ReadConfig | undefined;
+
+/** The configs and all that they refer to, by path. @throws ToolError where one is missing. */
+function readConfigs(read: ConfigReader, files: Files, configs: readonly string[]): Map<string, ReadConfig> {
+  const found = new Map<string, ReadConfig>();
+  const waiting = configs.map((name) => join(files.root, name));
+  for (const path of waiting) {
+    if (found.has(path)) continue;
+    const config = read(path);
+    if (config === undefined && waiting.indexOf(path) < configs.length) throw missing(files.shown(path));
+    if (config === undefined) continue;
+    found.set(path, config);
+    const referred = (config.parsed.projectReferences ?? []).map(({ path: to }) => configIn(files, to));
+    waiting.push(...referred.filter(files.isBelowRoot));
+    if (found.size > MOST_PROJECTS)
+      throw new ToolError(`The configs refer to more than ${MOST_PROJECTS} projects. Nothing was looked up.`);
+  }
+  return found;
+}
+
+/** A reference names a config or its folder. */
+const configIn = (files: Files, path: string): string =>
+  files.isFolder(path) ? join(path, 'tsconfig.json') : path;
+
+function missing(config: string): ToolError {
+  return new ToolError(
+    `There is no readable "${config}" in the folder of the code tools. The person who runs this agent has to make one, such as {"include": ["src"]}, or name another by the option project of createCodeTools. For JavaScript it needs "allowJs": true.`,
+  );
+}
+
+/** Which files `include` finds, over a file system of one's own. It stands in TypeScript's code, not in its types. */
+type MatchFiles = (
+  ...args: [
+    folder: string,
+    extensions: readonly string[],
+    excludes: readonly string[] | undefined,
+    includes: readonly string[],
+    isCaseSensitive: boolean,
+    current: string,
+    depth: number | undefined,
+    list: Files['list'],
+    realPath: Files['realPath'],
+  ]
+) => string[];
+
+function createConfigReader(typescript: TypeScript, files: Files): ConfigReader {
+  const isCaseSensitive = typescript.sys.useCaseSensitiveFileNames;
+  const match = z
+    .custom<MatchFiles>((value) => typeof value === 'function')
+    .parse(Reflect.get(typescript, 'matchFiles'));
+  return (path) => {
+    const problems: ts.Diagnostic[] = [];
+    const parsed = typescript.getParsedCommandLineOfConfigFile(path, undefined, {
+      useCaseSensitiveFileNames: isCaseSensitive,
+      getCurrentDirectory: () => files.root,
+      fileExists: files.isFile,
+      readFile: files.read,
+      readDirectory: (...[folder, extensions, excludes, includes, depth]) => {
+        const found = [folder, extensions, excludes, includes, isCaseSensitive] as const;
+        return match(...found, files.root, depth, files.list, files.realPath);
+      },
+      onUnRecoverableConfigFileDiagnostic: (problem) => void problems.push(problem),
+    });
+    if (parsed === undefined) return undefined;
+    if (parsed.fileNames.length > MOST_FILES)
+      throw new ToolError(
+        `"${files.shown(path)}" includes ${parsed.fileNames.length} files; more than ${MOST_FILES} are not looked at. Nothing was looked up.`,
+      );
+    return { parsed, problems: [...problems, ...parsed.errors] };
+  };
+}
+
+/** The language service of one config. */
+interface Loaded {
+  readonly service: ts.LanguageService;
+  problems(): readonly ts.Diagnostic[];
+  update(read: ReadConfig): void;
+}
+
+/** What all services share. */
+interface Shared {
+  typescript: TypeScript;
+  files: Files;
+  registry: ts.DocumentRegistry;
+  reader: ConfigReader;
+}
+
+/** Names that the types of a host lack in some versions; the service reads them in all. */
+type Host = ts.LanguageServiceHost & {
+  hasInvalidatedResolutions(path: string): boolean;
+  useSourceOfProjectReferenceRedirect(): boolean;
+};
+
+/** Makes the service of a config. Plugins are never loaded: they are code of the project. */
+function load(first: ReadConfig, { typescript, files, registry, reader }: Shared): Loaded {
+  let current = first;
+  const imports = createImports(typescript, files);
+  const texts = createTexts(typescript, files);
+  const host: Host = {
+    ...imports,
+    ...texts,
+    getCompilationSettings: () => current.parsed.options,
+    getScriptFileNames: () => current.parsed.fileNames,
+    getScriptVersion: files.version,
+    // References are read as sources, so that nothing has to be built before.
+    getProjectReferences: () => current.parsed.projectReferences,
+    useSourceOfProjectReferenceRedirect: () => true,
+    getParsedCommandLine: (path) => reader(path)?.parsed,
+    getCurrentDirectory: () => files.root,
+    getDefaultLibFileName: (options) => typescript.getDefaultLibFilePath(options),
+    useCaseSensitiveFileNames: () => typescript.sys.useCaseSensitiveFileNames,
+    readFile: files.read,
+    fileExists: files.isFile,
+    directoryExists: files.isFolder,
+    getDirectories: (path) => files.list(path).directories,
+    realpath: files.realPath,
+  };
+  return {
+    service: typescript.createLanguageService(host, registry),
+    problems: () => current.problems,
+    update: (read) => {
+      current = read;
+      imports.refresh();
+    },
+  };
+}
+
+/** Texts by version, so that a file that did not change is not read again. */
+function createTexts(typescript: TypeScript, files: Files) {
+  const known = new Map<string, { version: string; snapshot: ts.IScriptSnapshot | undefined }>();
+  const getScriptSnapshot = (path: string): ts.IScriptSnapshot | undefined => {
+    const version = files.version(path);
+    const before = known.get(path);
+    if (before?.version === version && before.snapshot !== undefined) return before.snapshot;
+    const text = files.read(path);
+    const snapshot = text === undefined ? undefined : typescript.ScriptSnapshot.fromString(text);
+    known.set(path, { version, snapshot });
+    return snapshot;
+  };
+  return { getScriptSnapshot };
+}
+
+/**
+ * Resolves imports, and remembers those that led nowhere: the file that they name may be made later, and TypeScript
+ * would not look again by itself. Packages are looked for again once the folder of packages has changed.
+ */
+function createImports(typescript: TypeScript, files: Files) {
+  const unresolved = new Map<string, 'file' | 'package'>();
+  const packages = (): string => files.version(join(files.root, 'node_modules'));
+  let [before, haveChanged] = [packages(), false];
+  const canonical = (path: string): string =>
+    typescript.sys.useCaseSensitiveFileNames ? path : path.toLowerCase();
+  const host: ts.ModuleResolutionHost = {
+    fileExists: files.isFile,
+    readFile: files.read,
+    directoryExists: files.isFolder,
+    getDirectories: (path) => files.list(path).directories,
+    getCurrentDirectory: () => files.root,
+    realpath: files.realPath,
+  };
+  const cache = typescript.createModuleResolutionCache(files.root, canonical);
+  const resolveModuleNameLiterals: NonNullable<ts.LanguageServiceHost['resolveModuleNameLiterals']> = (
+    ...[literals, from, redirected, options, source]
+  ) => {
+    unresolved.delete(canonical(from));
+    return literals.map((literal) => {
+      const mode = typescript.getModeForUsageLocation(source, literal, options);
+      const args = [literal.text, from, options, host, cache, redirected, mode] as const;
+      const found = typescript.resolveModuleName(...args);
+      if (found.resolvedModule !== undefined) return found;
+      const isFile = literal.text.startsWith('.') || unresolved.get(canonical(from)) === 'file';
+      unresolved.set(canonical(from), isFile ? 'file' : 'package');
+      return found;
+    });
+  };
+  return {
+    resolveModuleNameLiterals,
+    hasInvalidatedResolutions: (path: string): boolean => {
+      const missed = unresolved.get(path);
+      return missed === 'file' || (missed === 'package' && haveChanged);
+    },
+    refresh: (): void => {
+      cache.clear();
+      const now = packages();
+      [before, haveChanged] = [now, now !== before];
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { nothingDone, stopped, ToolError } from '../errors';
+import { queueAfter, unlessAborted } from '../within';
+
+/** What a process is started for. */
+export interface CodeSettings {
+  /** Path of the TypeScript to load. */
+  typescript: string;
+  /** The folder of the sources. */
+  root: string;
+  /** Configs, relative to it. */
+  projects: readonly string[];
+  /** Memory for JavaScript objects. */
+  heapMb: number;
+}
+
+/** What the tools ask. Arguments are as their schemas left them. */
+export type Question =
+  | { name: SymbolQuestion; args: { symbol: string } }
+  | { name: 'search_code_symbols'; args: { pattern: string; kind?: string; path?: string } }
+  | { name: 'code_diagnostics'; args: { file?: string } };
+
+/** Questions about one symbol. */
+export type SymbolQuestion =
+  | 'describe_code_symbol'
+  | 'function_signature'
+  | 'find_callers'
+  | 'find_references'
+  | 'list_members'
+  | 'type_hierarchy';
+
+/** `refused`: words for the model. `broken`: TypeScript itself failed, so its process is not asked again. */
+export type Answer = { text: string } | { refused: string } | { broken: string };
+
+/** Asks TypeScript, which runs in a process of its own: a type check can neither hold up the worker nor outlive its call. */
+export interface CodeService {
+  /** Questions are answered one after the other. */
+  ask(question: Question, signal: AbortSignal): Promise<string>;
+}
+
+/** A process that nobody asks for so long is ended; what it knew of a large project takes a gigabyte. */
+const IDLE_MS = 10 * 60_000;
+
+/** Of the build, also where this file itself runs as its source. */
+const PROGRAM = join(__dirname, '..', '..', '..', 'lib', 'tools', 'code', 'process.js');
+
+const services = new Map<string, CodeService>();
+
+/** The service of some settings: one for all packs of this worker that have the same. Nothing is started yet. */
+export function findCodeService(settings: CodeSettings): CodeService {
+  const key = JSON.stringify(settings);
+  const service = services.get(key) ?? createCodeService(settings);
+  services.set(key, service);
+  return service;
+}
+
+function createCodeService(settings: CodeSettings): CodeService {
+  let child: ChildProcess | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const end = async (): Promise<void> => {
+    const ending = child;
+    child = undefined;
+    if (ending === undefined || hasEnded(ending)) return;
+    const ended = once(ending, 'exit');
+    ending.kill('SIGKILL');
+    await ended;
+  };
+  const answer = async (question: Question, signal: AbortSignal): Promise<string> => {
+    clearTimeout(idle);
+    if (child === undefined || hasEnded(child)) child = start(settings);
+    try {
+      const got = await unlessAborted(exchange(child, question, settings), signal, () =>
+        stopped('TypeScript was still at work and was ended; the next call starts it anew'),
+      );
+      if ('text' in got) return got.text;
+      if ('broken' in got) await end();
+      throw new ToolError('broken' in got ? `TypeScript failed: ${got.broken}` : got.refused);
+    } catch (error) {
+      if (signal.aborted) await end();
+      throw error;
+    } finally {
+      if (child !== undefined) release(child);
+      idle = setTimeout(() => void end(), IDLE_MS).unref();
+    }
+  };
+  return {
+    ask: async (question, signal) => {
+      const toError = () => nothingDone('it waited for another question');
+      const { own, all } = queueAfter(last, () => answer(question, signal), { signal, toError });
+      last = all;
+      return own;
+    },
+  };
+}
+
+const hasEnded = ({ exitCode, signalCode, connected }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null || !connected;
+
+/** It gets nothing of the environment: what it reads cannot find a secret there. */
+function start({ heapMb, ...setup }: CodeSettings): ChildProcess {
+  const child = fork(PROGRAM, {
+    env: {},
+    execArgv: [`--max-old-space-size=${heapMb}`],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  // What fails to start or to be sent shows as its end.
+  child.on('error', () => child.kill('SIGKILL'));
+  child.send(setup);
+  return child;
+}
+
+/** A process that waits for a question does not keep the worker's process running. */
+function release(child: ChildProcess): void {
+  child.unref();
+  child.channel?.unref();
+}
+
+async function exchange(child: ChildProcess, question: Question, { heapMb }: CodeSettings): Promise<Answer> {
+  child.ref();
+  child.channel?.ref();
+  const ended = new AbortController();
+  const { signal } = ended;
+  const answered = once(child, 'message', { signal }).then(([answer]: Answer[]) => answer);
+  const died = once(child, 'exit', { signal }).then(() => undefined);
+  for (const waiting of [answered, died]) waiting.catch(() => undefined);
+  child.send(question);
+  try {
+    const answer = await Promise.race([answered, died]);
+    return answer ?? { refused: describeEnd(child, heapMb) };
+  } finally {
+    ended.abort();
+  }
+}
+
+/** V8 aborts a process whose memory is used up. */
+function describeEnd({ signalCode, exitCode }: ChildProcess, heapMb: number): string {
+  const how = signalCode ?? `exit code ${exitCode}`;
+  return signalCode === 'SIGABRT' || exitCode === 134
+    ? `TypeScript took more memory than it may (${heapMb} MiB) and was ended. The next call starts it anew. The person who runs this agent can set heapMb, or name a smaller project.`
+    : `TypeScript's process ended by itself (${how}). The next call starts it anew.`;
+}
