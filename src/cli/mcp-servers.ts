@@ -1,9 +1,26 @@
 import { CountersignError, errorMessage } from '../contract/errors';
+import { counted } from '../history/labels';
 import type { Config } from '../tools/define-config';
-import { declaredServers, type McpServer } from '../tools/mcp/declare';
-import { type Definition, digestDefinition, type Listed, toolNames } from '../tools/mcp/definition';
-import { lockedServer, type LockedServer, readLock, type Standing, whyNotStarted } from '../tools/mcp/lock';
-import { connectTo, describeStart, standingsOf, whyNotAgreed } from '../tools/mcp/servers';
+import { LoginNeeded } from '../tools/mcp/authorization';
+import { declaredServers, type McpServer, type McpStart, usesLogin } from '../tools/mcp/declare';
+import {
+  type Definition,
+  definitionsIn,
+  digestDefinition,
+  type Listed,
+  toolNames,
+} from '../tools/mcp/definition';
+import {
+  lockedServer,
+  type LockedServer,
+  readLock,
+  type Standing,
+  standings,
+  whyNotStarted,
+} from '../tools/mcp/lock';
+import { readLogin } from '../tools/mcp/logins';
+import { accountOf, connectTo, describeStart, shownToModels, whyNotAgreed } from '../tools/mcp/servers';
+import { estimateTokens } from '../tools/registry';
 import { createSecrets } from '../tools/secrets';
 
 /** A server that a config names, and the agreement about it. */
@@ -34,7 +51,23 @@ export interface ServerReport {
   /** `failed`: it was allowed, and could not be asked. */
   state: 'allowed' | 'not_allowed' | 'failed';
   why?: string;
+  /** About how many tokens the definitions of its allowed tools take of a model's context. */
+  tokens: number;
+  /**
+   * Of a server over HTTP without `Authorization` in its headers. `none`: nobody has logged in, and it may not ask for it.
+   * `needed`: it asks for a login, or the config says how to log in.
+   */
+  login?: 'kept' | 'none' | 'needed' | 'unreadable';
   tools: ToolReport[];
+}
+
+/** @throws CountersignError `config_invalid` where a server cannot be started as it is declared. */
+export function checkStart(name: string, start: McpStart): void {
+  const why = whyNotStarted(start);
+  if (why === undefined) return;
+  throw new CountersignError('config_invalid', `MCP server ${name}: ${why}`, {
+    hint: 'Correct `mcpServers` of the config.',
+  });
 }
 
 /**
@@ -58,16 +91,51 @@ export async function namedServers(config: Config, name?: string): Promise<Named
 export function reportAgreed({ server, locked }: NamedServer): ServerReport {
   const why = whyNotStarted(server.start) ?? whyNotAgreed(server, locked);
   const agreed = Object.values(locked?.tools ?? {}).map(({ definition }) => ({ definition }));
-  const head = { server: server.name, start: describeStart(server.start) };
+  const head = { server: server.name, start: describeStart(server.start), ...loginOf(server) };
   const tools = toolReports({ server, locked }, agreed);
+  const tokens = tokensOf(tools);
   return why === undefined
-    ? { ...head, state: 'allowed', tools }
-    : { ...head, state: 'not_allowed', why, tools };
+    ? { ...head, state: 'allowed', tokens, tools }
+    : { ...head, state: 'not_allowed', why, tokens, tools };
 }
 
-/** Whether a worker would have every tool of it that there is. */
+function tokensOf(tools: readonly ToolReport[]): number {
+  const shown = tools.flatMap(({ name, standing, definition }) =>
+    name === null || standing !== 'allowed' || definition === undefined
+      ? []
+      : [{ type: 'function' as const, function: { name, ...shownToModels(definition) } }],
+  );
+  return estimateTokens(shown);
+}
+
+function loginOf({ name, start }: McpServer): Pick<ServerReport, 'login'> {
+  if (start.kind !== 'http' || !usesLogin(start)) return {};
+  try {
+    const secrets = createSecrets();
+    if (readLogin(accountOf(name, start, secrets), secrets) !== undefined) return { login: 'kept' };
+    return { login: start.oauth === undefined ? 'none' : 'needed' };
+  } catch {
+    // A request to the server says why.
+    return { login: 'unreadable' };
+  }
+}
+
+/** Whether there is nothing of it that somebody should look at. */
 export function isFine({ state, tools }: ServerReport): boolean {
-  return state === 'allowed' && tools.every(({ standing }) => standing === 'allowed' || standing === 'unfit');
+  return state === 'allowed' && othersIn(tools).every(({ standing }) => standing === 'unfit');
+}
+
+/** The tools about which nobody has decided, as they are now, or that are gone. */
+export function othersIn(tools: readonly ToolReport[]): ToolReport[] {
+  return tools.filter(({ standing }) => standing !== 'allowed' && standing !== 'refused');
+}
+
+/** How many tools are as allowed, and how many are refused. */
+export function countDecided(tools: readonly ToolReport[]): string {
+  const number = (wanted: ToolReport['standing']): number =>
+    tools.filter(({ standing }) => standing === wanted).length;
+  const refused = number('refused');
+  return `${counted(number('allowed'), 'tool')} as allowed${refused === 0 ? '' : `, ${refused} refused`}`;
 }
 
 const LOOK_MS = 60_000;
@@ -77,22 +145,32 @@ export async function reportLive(named: NamedServer, config: Config): Promise<Se
   const report = reportAgreed(named);
   if (report.state !== 'allowed') return report;
   try {
-    return { ...report, tools: toolReports(named, await listTools(named.server, config)) };
+    const tools = toolReports(named, await listTools(named.server, config));
+    return { ...report, tokens: tokensOf(tools), tools };
   } catch (error) {
-    return { ...report, state: 'failed', why: errorMessage(error) };
+    const isLogin = error instanceof CountersignError && error.code === 'login_failed';
+    return { ...report, state: 'failed', why: errorMessage(error), ...(isLogin ? { login: 'needed' } : {}) };
   }
 }
 
 /**
  * What a server lists now. It is started for that, whether anybody agreed or not: ask before.
  *
- * @throws Error that says why it could not be asked.
+ * @throws CountersignError `login_failed` where it asks for a login, `config_invalid` where it could not be asked.
  */
 export async function listTools(server: McpServer, config: Config): Promise<Listed[]> {
   // What goes wrong comes back as an error.
-  const connection = connectTo(server, { secrets: createSecrets(config.secrets), warn: () => undefined });
+  const secrets = createSecrets(config.secrets);
+  const connection = connectTo(server, { secrets, warn: () => undefined });
   try {
     return await connection.list(AbortSignal.timeout(LOOK_MS));
+  } catch (error) {
+    if (!(error instanceof LoginNeeded))
+      throw new CountersignError('config_invalid', secrets.hide(errorMessage(error)), {
+        hint: 'Look whether its command or address in `mcpServers` is right, and whether it runs.',
+        cause: error,
+      });
+    throw new CountersignError('login_failed', error.message, { hint: 'Then look at the server again.' });
   } finally {
     await connection.close();
   }
@@ -100,10 +178,9 @@ export async function listTools(server: McpServer, config: Config): Promise<List
 
 /** Each tool that a server lists or that was agreed to, by name. */
 export function toolReports({ server, locked }: NamedServer, listed: readonly Listed[]): ToolReport[] {
-  const found = standingsOf(locked ?? { tools: {} }, listed);
-  const definitions = new Map(
-    listed.flatMap((one) => ('definition' in one ? [[one.definition.name, one.definition] as const] : [])),
-  );
+  const usable = definitionsIn(listed);
+  const found = standings(locked ?? { tools: {} }, usable);
+  const definitions = new Map(usable.map((one) => [one.name, one]));
   const names = toolNames(server.prefix, [...found.keys()]);
   const fit = [...found].map(([tool, standing]): ToolReport => {
     const definition = definitions.get(tool) ?? locked?.tools[tool]?.definition;

@@ -1,50 +1,44 @@
 import type { Command } from 'commander';
-import { createTwoFilesPatch } from 'diff';
 import { resolve } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import { replaceFile } from '../../files';
+import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import type { McpServer } from '../../tools/mcp/declare';
-import type { Definition } from '../../tools/mcp/definition';
-import {
-  formatLock,
-  isAgreed,
-  lockStart,
-  lockTool,
-  readLock,
-  sortKeys,
-  whyNotStarted,
-} from '../../tools/mcp/lock';
-import { describeStart } from '../../tools/mcp/servers';
+import { formatLock, isAgreed, lockStart, lockTool, readLock } from '../../tools/mcp/lock';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { withFile } from '../files';
 import { loadConfig } from '../load-config';
 import {
+  checkStart,
   isFine,
   listTools,
   type NamedServer,
   namedServers,
   reportAgreed,
   reportLive,
-  type ServerReport,
   type ToolReport,
   toolReports,
 } from '../mcp-servers';
-import { diffLines } from '../print/diff';
-import { escapeJson, escapeLines, escapeText } from '../print/escape';
-import { count } from '../print/format';
-import type { Screen, ScreenFormat, Style } from '../print/screen';
-import { factLines, indented, tableLines } from '../print/table';
+import { escapeText } from '../print/escape';
+import { differenceLines, inspectLines, otherLine, serverLines, startLines, testLines } from '../print/mcp';
+import type { Screen } from '../print/screen';
 import { confirm, withTerminal } from '../review/terminal';
+import { addLogin } from './mcp-login';
 
 interface McpOptions {
   config?: string;
   json?: boolean;
 }
 
-/** `mcp list`, `mcp test`, `mcp allow` and `mcp inspect`. */
+interface AllowOptions extends McpOptions {
+  yes?: boolean;
+  only?: string[];
+}
+
+/** `mcp list`, `mcp test`, `mcp allow`, `mcp inspect`, `mcp login` and `mcp logout`. */
 export function addMcp(program: Command, context: Context): void {
   const mcp = program
     .command('mcp')
@@ -55,9 +49,10 @@ export function addMcp(program: Command, context: Context): void {
       .description(about)
       .option('--config <file>', 'the config (default: countersign.config.ts and the like)')
       .option('--json', 'print JSON');
-  add('list', 'show the servers of the config and what was allowed; starts none').action(
-    (options: McpOptions) => list(options, context),
-  );
+  add(
+    'list',
+    'show the servers of the config, what was allowed, and about how many tokens it costs; starts none',
+  ).action((options: McpOptions) => list(options, context));
   add('test [server]', 'start what was allowed, and say what is different now').action(
     (name: string | undefined, options: McpOptions) => test(name, options, context),
   );
@@ -65,32 +60,17 @@ export function addMcp(program: Command, context: Context): void {
     (name: string, options: McpOptions) => inspect(name, options, context),
   );
   add('allow <server>', 'show what is new or different, and write it to the lock if you agree')
+    .option('--only <tools...>', 'allow these tools and refuse all others of the server')
     .option('-y, --yes', 'agree without being asked: what is written is reviewed elsewhere')
-    .action((name: string, options: McpOptions & { yes?: boolean }) => allow(name, options, context));
+    .action((name: string, options: AllowOptions) => allow(name, options, context));
+  addLogin(add, context);
 }
 
 async function list({ config: file, json = false }: McpOptions, { screen }: Context): Promise<void> {
   const { config } = await loadConfig(file);
   const reports = (await namedServers(config)).map(reportAgreed);
   if (json) return screen.json(reports);
-  if (reports.length === 0) return screen.line('The config names no MCP server.');
-  const { style } = screen;
-  const rows = reports.map(({ server, state, tools, start }) => [
-    escapeText(server),
-    { text: STATES[state], paint: state === 'allowed' ? style.good : style.warn },
-    String(tools.length),
-    escapeText(start),
-  ]);
-  screen.lines(tableLines({ head: ['SERVER', 'STATE', 'TOOLS', 'STARTED AS'], rows, flex: 3 }, screen));
-  screen.lines(whyLines(reports));
-}
-
-const STATES = { allowed: 'allowed', not_allowed: 'not allowed', failed: 'failed' } as const;
-
-function whyLines(reports: readonly ServerReport[]): string[] {
-  return reports.flatMap(({ server, why }) =>
-    why === undefined ? [] : ['', ...escapeLines(`${server}: ${why}`)],
-  );
+  screen.lines(serverLines(reports, screen));
 }
 
 async function test(
@@ -106,25 +86,6 @@ async function test(
   if (!reports.every(isFine)) process.exitCode = EXIT.failed;
 }
 
-function testLines(report: ServerReport, screen: ScreenFormat): string[] {
-  const { server, state, why, tools } = report;
-  const { style } = screen;
-  const head = `${isFine(report) ? style.good('ok ') : style.bad('bad')} ${escapeText(server)}`;
-  if (why !== undefined) return [`${head}: ${STATES[state]}`, ...indented(escapeLines(why))];
-  const others = tools.filter(({ standing }) => standing !== 'allowed');
-  const allowed = numbered(tools.length - others.length);
-  return [`${head}: ${allowed} as allowed`, ...indented(others.map((tool) => otherLine(tool, style)))];
-}
-
-function numbered(tools: number): string {
-  return `${count(tools)} ${tools === 1 ? 'tool' : 'tools'}`;
-}
-
-function otherLine({ tool, standing, why }: ToolReport, style: Style): string {
-  const reason = why === undefined ? '' : `: ${escapeText(why)}`;
-  return `${style.warn(standing.padEnd(8))} ${escapeText(tool)}${reason}`;
-}
-
 async function inspect(
   name: string,
   { config: file, json = false }: McpOptions,
@@ -135,39 +96,18 @@ async function inspect(
   if (named === undefined) return;
   const report = await reportLive(named, config);
   if (json) return screen.json(report);
-  const { server, start, state, why, tools } = report;
-  const facts = factLines(
-    [
-      ['server', escapeText(server)],
-      ['started as', escapeText(start)],
-      ['state', STATES[state]],
-      ['why', why === undefined ? undefined : escapeText(why)],
-    ],
-    screen,
-  );
-  screen.lines([...facts, ...tools.flatMap((tool) => toolLines(tool, screen))]);
-}
-
-function toolLines({ tool, name, standing, why, definition }: ToolReport, { style }: ScreenFormat): string[] {
-  const head = `${style.strong(escapeText(name ?? tool))}  ${standing}${why === undefined ? '' : `: ${escapeText(why)}`}`;
-  return ['', head, ...(definition === undefined ? [] : indented(definitionLines(definition)))];
-}
-
-function definitionLines(definition: Definition): string[] {
-  return escapeJson(sortKeys(definition)).split('\n');
+  screen.lines(inspectLines(report, screen));
 }
 
 async function allow(
   name: string,
-  { config: file, yes = false, json = false }: McpOptions & { yes?: boolean },
+  { config: file, yes = false, json = false, only }: AllowOptions,
   context: Context,
 ): Promise<void> {
   const { config } = await loadConfig(file);
   const [named] = await namedServers(config, name);
   if (named === undefined) return;
-  const why = whyNotStarted(named.server.start);
-  if (why !== undefined)
-    throw new CountersignError('config_invalid', `MCP server ${name}: ${why}`, { hint: HINT });
+  checkStart(name, named.server.start);
   if (json && !yes)
     throw new CountersignError('usage', 'with --json nobody is shown what would be allowed', {
       hint: 'Add --yes.',
@@ -183,81 +123,118 @@ async function allow(
   if (!json) screen.lines(startLines(named.server, isKnown, screen));
   if (!isKnown && !(await ask('Start it and look at its tools?'))) return screen.line('Nothing was allowed.');
   const tools = toolReports(named, await listTools(named.server, config));
-  const changed = tools.filter(({ standing }) => standing !== 'allowed');
-  if (!json) screen.lines(changed.flatMap((tool) => differenceLines(tool, named, screen)));
-  const isSame = isKnown && changed.every(({ standing }) => standing === 'unfit');
-  if (!isSame && !(await ask(question(changed)))) return screen.line('Nothing was allowed.');
-  if (!isSame) await write(named.server, tools, config);
-  report({ name, tools, json, isSame }, config, screen);
+  const choice = choose(tools, only);
+  if (!json) screen.lines(choiceLines(choice, named, screen));
+  const isSame = isKnown && isLocked(choice);
+  if (!isSame && !(await ask(question(choice)))) return screen.line('Nothing was allowed.');
+  if (!isSame) await write(named.server, choice, config);
+  report({ name, tools, choice, json, isSame }, config, screen);
 }
 
-const HINT = 'Correct `mcpServers` of the config.';
+/** What becomes of the tools of a server. */
+interface Choice {
+  allowed: readonly ToolReport[];
+  refused: readonly ToolReport[];
+  gone: readonly ToolReport[];
+}
 
-/** The exact command or address: whoever agrees agrees to this. */
-function startLines({ name, start }: McpServer, isKnown: boolean, screen: Screen): string[] {
-  const { quiet } = screen.style;
-  const values = Object.entries(lockStart(start)).filter(([key]) => key === 'env' || key === 'headers');
+/** Without names all are allowed but those that were refused before. */
+function choose(tools: readonly ToolReport[], only: readonly string[] | undefined): Choice {
+  const there = tools.filter(({ standing }) => standing !== 'gone' && standing !== 'unfit');
+  const strange = only?.filter((name) => !there.some((tool) => isCalled(tool, name))) ?? [];
+  if (strange.length > 0)
+    throw new CountersignError('usage', `the server has no usable tool ${strange.join(', ')}`, {
+      hint: `It has: ${there.map(({ tool }) => tool).join(', ') || 'none'}.`,
+    });
+  const unclear = only?.find((name) => there.filter((tool) => isCalled(tool, name)).length > 1);
+  if (unclear !== undefined)
+    throw new CountersignError('usage', `two tools of the server are called ${unclear}`, {
+      hint: 'Allow the server without --only, or not at all: one tool takes the name of another.',
+    });
+  const isAllowed = (tool: ToolReport): boolean =>
+    only?.some((name) => isCalled(tool, name)) ?? tool.standing !== 'refused';
+  return {
+    // One that was refused before has to be looked at like a new one.
+    allowed: there
+      .filter(isAllowed)
+      .map((tool) => (tool.standing === 'refused' ? { ...tool, standing: 'new' } : tool)),
+    refused: there.filter((tool) => !isAllowed(tool)),
+    gone: tools.filter(({ standing }) => standing === 'gone'),
+  };
+}
+
+function isCalled({ tool, name }: ToolReport, called: string): boolean {
+  return tool === called || name === called;
+}
+
+function isLocked({ allowed, refused, gone }: Choice): boolean {
+  return (
+    allowed.every(({ standing }) => standing === 'allowed') &&
+    refused.every(({ standing }) => standing === 'refused') &&
+    gone.length === 0
+  );
+}
+
+/** What would change: what is allowed is shown in full, what is refused by its name. */
+function choiceLines({ allowed, refused, gone }: Choice, named: NamedServer, screen: Screen): string[] {
+  const left = refused.filter(({ standing }) => standing !== 'refused');
   return [
-    `${screen.style.strong(escapeText(name))} ${quiet(isKnown ? '(started as was allowed)' : '(nobody has allowed this yet)')}`,
-    ...indented(escapeLines(describeStart(start))),
-    ...values.flatMap(([key, of]) =>
-      Object.entries(of).map(
-        ([variable, source]) => `  ${key} ${escapeText(variable)}: ${escapeText(String(source))}`,
-      ),
+    ...[...allowed.filter(({ standing }) => standing !== 'allowed'), ...gone].flatMap((tool) =>
+      differenceLines(tool, named, screen),
     ),
+    ...(left.length === 0 ? [] : ['']),
+    ...left.map(({ tool }) => otherLine({ tool, standing: 'refused' }, screen.style)),
   ];
 }
 
-function differenceLines(report: ToolReport, { locked }: NamedServer, screen: Screen): string[] {
-  const { tool, standing, definition } = report;
-  const head = ['', otherLine(report, screen.style)];
-  if (definition === undefined || standing === 'gone' || standing === 'unfit') return head;
-  if (standing === 'new') return [...head, ...indented(definitionLines(definition))];
-  const before = definitionLines(locked?.tools[tool]?.definition ?? definition).join('\n');
-  const patch = createTwoFilesPatch(
-    'allowed',
-    'now',
-    `${before}\n`,
-    `${definitionLines(definition).join('\n')}\n`,
-  );
-  return [...head, ...indented(diffLines(patch.split('\n').slice(1).join('\n'), screen.style))];
+function question({ allowed, refused, gone }: Choice): string {
+  const number = (wanted: ToolReport['standing']): number =>
+    allowed.filter(({ standing }) => standing === wanted).length;
+  const others = refused.length === 0 ? '' : `, ${refused.length} refused`;
+  return `Allow this server, with ${number('new')} new and ${number('changed')} changed tools, and ${gone.length} gone${others}?`;
 }
 
-function question(changed: readonly ToolReport[]): string {
-  const numberOf = (wanted: ToolReport['standing']): number =>
-    changed.filter(({ standing }) => standing === wanted).length;
-  return `Allow this server, with ${numberOf('new')} new and ${numberOf('changed')} changed tools, and ${numberOf('gone')} gone?`;
-}
-
-async function write(server: McpServer, tools: readonly ToolReport[], config: Config): Promise<void> {
+async function write(server: McpServer, { allowed, refused }: Choice, config: Config): Promise<void> {
   const path = resolve(config.mcpLock);
   // Read again: a person may have taken their time.
   const lock = await readLock(path);
-  const kept = tools.flatMap(({ tool, standing, definition }) =>
-    definition === undefined || standing === 'gone' || standing === 'unfit'
-      ? []
-      : [[tool, lockTool(definition)] as const],
+  const tools = allowed.flatMap(({ tool, definition }) =>
+    definition === undefined ? [] : [[tool, lockTool(definition)] as const],
   );
-  const entry = { start: lockStart(server.start), tools: Object.fromEntries(kept) };
+  const digests = refused.flatMap(({ tool, digest }) =>
+    digest === undefined ? [] : [[tool, digest] as const],
+  );
+  const entry = {
+    start: lockStart(server.start),
+    tools: Object.fromEntries(tools),
+    ...(digests.length === 0 ? {} : { refused: Object.fromEntries(digests) }),
+  };
   const text = formatLock({ ...lock, servers: { ...lock.servers, [server.name]: entry } });
-  await withFile(`writing ${path}`, () => replaceFile(path, text));
+  // It is reviewed and deployed like code, so others may read it.
+  await withFile(`writing ${path}`, () => replaceFile(path, text, 0o644));
 }
 
 interface Allowed {
   name: string;
   tools: readonly ToolReport[];
+  choice: Choice;
   json: boolean;
   isSame: boolean;
 }
 
-function report({ name, tools, json, isSame }: Allowed, { mcpLock }: Config, screen: Screen): void {
+function report({ name, tools, choice, json, isSame }: Allowed, { mcpLock }: Config, screen: Screen): void {
+  const { allowed, refused } = choice;
   if (json) return screen.json({ server: name, lock: mcpLock, tools });
-  const number = numbered(tools.filter(({ standing }) => standing !== 'gone' && standing !== 'unfit').length);
+  const number = counted(allowed.length, 'tool');
+  const others = refused.length === 0 ? '' : `, ${refused.length} refused`;
   screen.lines([
     '',
     isSame
-      ? `Nothing is different: ${number}.`
-      : `Allowed ${escapeText(name)} with ${number}, in ${shellWord(mcpLock)}.`,
+      ? `Nothing is different: ${number}${others}.`
+      : `Allowed ${escapeText(name)} with ${number}${others}, in ${shellWord(mcpLock)}.`,
+    ...(refused.length === 0
+      ? []
+      : ['`--only` names the tools to allow, also those that were refused before.']),
     ...(isSame ? [] : ['Commit that file, and start the workers again.']),
   ]);
 }

@@ -7,8 +7,8 @@ import { escapeHidden } from '../../contract/text/unsafe-text';
 import { cutOutput } from '../cut-output';
 import { nothingDone, ToolError, TransportError } from '../errors';
 import { unlessAborted } from '../within';
-import { type Breaker, createBreaker } from './breaker';
-import { digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
+import { LoginNeeded } from './authorization';
+import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
 import { failureOfCall } from './result';
 
 /** One call of a tool. */
@@ -171,7 +171,8 @@ class Connection implements McpConnection {
     starting.catch((error: unknown) => {
       this.link = undefined;
       if (this.closing.signal.aborted) return;
-      this.breaker.ended();
+      // The next call must see that somebody has logged in meanwhile.
+      if (!(error instanceof LoginNeeded)) this.breaker.ended();
       this.options.warn(errorMessage(error));
     });
     return starting;
@@ -195,6 +196,7 @@ class Connection implements McpConnection {
       if (client.transport === undefined) throw new Error('it ended at once');
     } catch (cause) {
       await client.close().catch(() => undefined);
+      if (cause instanceof LoginNeeded) throw cause;
       const words = said(transport.lastWords?.() ?? '');
       throw unsent(`the MCP server ${server} did not start: ${errorMessage(cause)}${words}`, cause);
     }
@@ -233,11 +235,10 @@ class Connection implements McpConnection {
   private async look({ client }: Link): Promise<Look> {
     try {
       const listed = readListed(await this.pages(client));
-      const digests = listed.flatMap((one) =>
-        'definition' in one ? [[one.definition.name, digestDefinition(one.definition)] as const] : [],
-      );
+      const digests = definitionsIn(listed).map((one) => [one.name, digestDefinition(one)] as const);
       return { listed, digests: new Map(digests) };
     } catch (error) {
+      if (error instanceof LoginNeeded) throw error;
       const why = errorMessage(error);
       throw unsent(`the MCP server ${this.options.server} did not list its tools: ${why}`, error);
     }
@@ -275,4 +276,44 @@ function stoppedBefore(): Error {
 /** What a server of streamable HTTP answers once it has forgotten the session, such as after a restart. */
 function saysSessionOver({ details }: TransportError): boolean {
   return isObject(details) && (details['status'] === 404 || details['status'] === 400);
+}
+
+/** Says when a server may be started again that keeps ending. */
+export interface Breaker {
+  /** How long to wait before the next start; undefined where that is too long for a call. */
+  waitMs(): number | undefined;
+  /** Seconds until the next start. */
+  seconds(): number;
+  started(): void;
+  /** It ended, or did not start. */
+  ended(): void;
+}
+
+/** A server that ran for this long has worked. */
+const STABLE_MS = 30_000;
+const FIRST_MS = 500;
+const LONGEST_MS = 60_000;
+/** A call does not wait longer than this. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * Lets a server start again at once after its first end, and after each further one that comes early only after twice as
+ * long, a minute at most. While that is more than a call can wait, calls fail without a start.
+ */
+export function createBreaker(now: () => number = () => performance.now()): Breaker {
+  let ends = 0;
+  let startedAt: number | undefined;
+  let nextAt = 0;
+  const left = (): number => Math.max(0, nextAt - now());
+  return {
+    waitMs: () => (left() > PATIENCE_MS ? undefined : left()),
+    seconds: () => Math.ceil(left() / 1000),
+    started: () => void (startedAt = now()),
+    ended() {
+      const hasWorked = startedAt !== undefined && now() - startedAt >= STABLE_MS;
+      startedAt = undefined;
+      ends = hasWorked ? 1 : ends + 1;
+      nextAt = now() + (ends === 1 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(ends - 2, 20)));
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { EFFECTS, SAFETIES } from '../../contract/tool';
@@ -28,8 +29,24 @@ export interface McpCommand {
 export interface McpAddress {
   type?: 'http' | 'streamable-http';
   url: string;
-  /** Sent with each request to that address, and never to another. */
+  /** Sent with each request to that address, and never to another. With `Authorization` nobody logs in. */
   headers?: Readonly<Record<string, McpValue>>;
+  /** For `countersign mcp login`. @default the server says how */
+  oauth?: McpOAuth;
+}
+
+/** How people log in to a server. Most servers need none of it: they register clients by themselves. */
+export interface McpOAuth {
+  /** Of a client that somebody registered. @default one is registered at each login */
+  clientId?: string;
+  /** Of that client; it goes to `issuer` only, and needs it. */
+  clientSecret?: McpValue;
+  /** What is asked for. @default what the server asks for */
+  scopes?: readonly string[];
+  /** The only authorization server to log in at. @default the one that the server names */
+  issuer?: string;
+  /** The port of the redirect to this machine, for a client that was registered with one. @default any that is free */
+  callbackPort?: number;
 }
 
 /** Servers by name, or the path of a `.mcp.json`, relative to the current folder. */
@@ -58,7 +75,15 @@ export type McpStart =
       cwd: string;
       env: Readonly<Record<string, McpValue>>;
     }
-  | { kind: 'http'; url: string; headers: Readonly<Record<string, McpValue>> };
+  | McpHttpStart;
+
+/** How a server is reached over HTTP. */
+export interface McpHttpStart {
+  kind: 'http';
+  url: string;
+  headers: Readonly<Record<string, McpValue>>;
+  oauth?: McpOAuth;
+}
 
 /** A server that a config names. */
 export interface McpServer {
@@ -80,10 +105,30 @@ const command = z.looseObject({
   cwd: z.string().min(1).optional(),
 });
 
+/** RFC 6749; a scope may become a word of a command line. */
+const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/, 'is not a scope');
+
+const oauthSchema = z
+  .object({
+    clientId: z.string().min(1).optional(),
+    clientSecret: value.optional(),
+    scopes: z.array(scope).max(64).optional(),
+    issuer: z.url({ protocol: /^https?$/ }).optional(),
+    callbackPort: z.int().min(1).max(65_535).optional(),
+  })
+  .refine(({ clientId, clientSecret }) => clientSecret === undefined || clientId !== undefined, {
+    message: '`clientSecret` needs `clientId`',
+  })
+  .refine(({ issuer, clientSecret }) => clientSecret === undefined || issuer !== undefined, {
+    message: '`clientSecret` needs `issuer`: it goes to no other place',
+  });
+
 const address = z.looseObject({
   type: z.enum(['http', 'streamable-http']).optional(),
   url: z.string().min(1),
   headers: values.optional(),
+  // Checked later: what is wrong inside of a union is not said.
+  oauth: z.unknown().optional(),
 });
 
 const server = z.union([command, address], 'needs `command`, or `url` with streamable HTTP');
@@ -124,7 +169,7 @@ export async function declaredServers(given: McpServers): Promise<McpServer[]> {
   const servers = Object.entries(declared).map(([name, one]) => ({
     name,
     prefix: prefixOf(name),
-    start: toStart(one),
+    start: toStart(name, one),
   }));
   const prefixes = servers.map(({ prefix }) => prefix);
   const twice = servers.find(({ prefix }, at) => prefixes.indexOf(prefix) !== at);
@@ -152,13 +197,27 @@ export function prefixOf(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]/g, '_').toLowerCase();
 }
 
-function toStart(one: z.output<typeof server>): McpStart {
+function toStart(name: string, one: z.output<typeof server>): McpStart {
   if ('command' in one && typeof one.command === 'string') {
     const { args = [], cwd = '.', env = {} } = command.parse(one);
     return { kind: 'stdio', command: one.command, args, cwd, env };
   }
-  const { url, headers = {} } = address.parse(one);
-  return { kind: 'http', url, headers };
+  const { url, headers = {}, oauth } = address.parse(one);
+  return { kind: 'http', url, headers, ...(oauth === undefined ? {} : { oauth: toOAuth(name, oauth) }) };
+}
+
+function toOAuth(name: string, oauth: unknown): McpOAuth {
+  const parsed = oauthSchema.safeParse(oauth);
+  if (parsed.success) return defined(parsed.data);
+  throw invalid(
+    `\`oauth\` of the MCP server ${name}: ${describeIssues(parsed.error)}`,
+    'See docs/mcp.md for what it may hold.',
+  );
+}
+
+/** Whether people log in to a server: the config has the last word where it has the header itself. */
+export function usesLogin({ headers }: McpHttpStart): boolean {
+  return !Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
 }
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
@@ -176,9 +235,9 @@ export function fillIn(text: string, env: NodeJS.ProcessEnv = process.env): stri
   });
 }
 
-/** Whether a text names a variable: then it says where a value comes from, and not the value. */
-export function namesVariable(text: string): boolean {
-  return text.search(VARIABLE) !== -1;
+/** The variables that a text names: with one, it says where a value comes from, and not the value. */
+export function variablesIn(text: string): string[] {
+  return [...text.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 }
 
 function invalid(message: string, hint: string): CountersignError {

@@ -4,6 +4,7 @@ import { digestJson } from '../../contract/digest';
 import { errorMessage } from '../../contract/errors';
 import { isJsonObject, isObject, isSoundJson, type JsonObject } from '../../contract/json';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
+import { contentDigest } from '../content-digest';
 import { resolveParameters } from '../parameters';
 
 const jsonObject = z.custom<JsonObject>(isJsonObject, 'is not an object of JSON');
@@ -36,15 +37,24 @@ const NAME_CHARACTERS = 128;
 /** A model reads it with every step; longer ones are an attack or a mistake. */
 const DESCRIPTION_CHARACTERS = 8 * 1024;
 
+/** Of what a server listed, the tools that can be used. */
+export function definitionsIn(listed: readonly Listed[]): Definition[] {
+  return listed.flatMap((one) => ('definition' in one ? [one.definition] : []));
+}
+
 /** What a server listed, in its order; what cannot be used says why. Never throws. */
 export function readListed(tools: readonly unknown[]): Listed[] {
   const listed = tools.slice(0, MOST_TOOLS).map(readOne);
-  const names = listed.map(nameOf);
-  return listed.map((one, at) =>
-    names.indexOf(names[at] ?? '') === names.lastIndexOf(names[at] ?? '')
-      ? one
-      : { name: names[at] ?? '', unfit: 'the server lists two tools of this name' },
+  const twice = repeated(listed.map(nameOf));
+  return listed.map((one) =>
+    twice.has(nameOf(one)) ? { name: nameOf(one), unfit: 'the server lists two tools of this name' } : one,
   );
+}
+
+/** Those that are there more than once. */
+function repeated(names: readonly string[]): Set<string> {
+  const seen = new Set<string>();
+  return new Set(names.filter((name) => seen.size === seen.add(name).size));
 }
 
 function nameOf(one: Listed): string {
@@ -88,8 +98,15 @@ export function parametersOf({ inputSchema }: Definition): Definition['inputSche
 
 /** SHA-256 over everything that people and models are shown of a tool, and over what it says of itself. */
 export function digestDefinition(definition: Definition): string {
-  return digestJson(definition);
+  const known = digests.get(definition);
+  if (known !== undefined) return known;
+  const digest = digestJson(definition, contentDigest);
+  digests.set(definition, digest);
+  return digest;
 }
+
+/** Nobody changes a definition that was read, and one is compared again and again. */
+const digests = new WeakMap<Definition, string>();
 
 const MOST_NAME = 64;
 const DIGITS = 8;
@@ -116,6 +133,6 @@ export function toolNames(prefix: string, names: readonly string[]): Map<string,
     const ours = toolName(prefix, name);
     return ours === undefined ? [] : [[name, ours] as const];
   });
-  const count = (ours: string): number => all.filter(([, other]) => other === ours).length;
-  return new Map(all.filter(([, ours]) => count(ours) === 1));
+  const twice = repeated(all.map(([, ours]) => ours));
+  return new Map(all.filter(([, ours]) => !twice.has(ours)));
 }

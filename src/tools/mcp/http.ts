@@ -6,6 +6,8 @@ import { TransportError } from '../errors';
 export interface Address {
   url: string;
   headers: Readonly<Record<string, string>>;
+  /** Adds the token of a login. @default adds nothing */
+  authorize?(base: FetchLike): FetchLike;
 }
 
 /** The part of the client library that makes a transport. */
@@ -27,10 +29,13 @@ const MESSAGE_BYTES = 10 * 1024 * 1024;
  * A connection by streamable HTTP. Headers go to this origin only: a redirect elsewhere is refused. An answer that is too
  * long is cut off with an error. A request that reached nobody rejects with a TransportError that proves it.
  */
-export function httpTransport({ url, headers }: Address, library: HttpLibrary): Transport {
+export function httpTransport(
+  { url, headers, authorize = (base) => base }: Address,
+  library: HttpLibrary,
+): Transport {
   return new library.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: boundedFetch(fetch),
+    fetch: authorize(boundedFetch(fetch)),
     redirectPolicy: 'same-origin',
   });
 }

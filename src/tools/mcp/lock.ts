@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { describeIssues } from '../options';
-import { type McpStart, type McpValue, namesVariable } from './declare';
+import { type McpOAuth, type McpStart, type McpValue, variablesIn } from './declare';
 import { type Definition, definitionSchema, digestDefinition } from './definition';
 
 /** Where the agreement is kept, unless the config says otherwise: beside the config, and reviewed like code. */
@@ -18,14 +19,32 @@ const startSchema = z.union([
     cwd: z.string(),
     env: z.record(z.string(), z.string()),
   }),
-  z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) }),
+  z.strictObject({
+    url: z.string(),
+    headers: z.record(z.string(), z.string()),
+    oauth: z
+      .strictObject({
+        clientId: z.string().optional(),
+        clientSecret: z.string().optional(),
+        issuer: z.string().optional(),
+        scopes: z.array(z.string()).optional(),
+      })
+      .optional(),
+  }),
 ]);
 
 export type LockedStart = z.output<typeof startSchema>;
 
+type LockedOAuth = NonNullable<Extract<LockedStart, { url: string }>['oauth']>;
+
 const toolSchema = z.strictObject({ digest: z.string(), definition: definitionSchema });
 
-const serverSchema = z.strictObject({ start: startSchema, tools: z.record(z.string(), toolSchema) });
+const serverSchema = z.strictObject({
+  start: startSchema,
+  tools: z.record(z.string(), toolSchema),
+  /** Digests of tools that people looked at and left out, by the server's own names. */
+  refused: z.record(z.string(), z.string()).optional(),
+});
 
 /** What was agreed to of one server. */
 export type LockedServer = z.output<typeof serverSchema>;
@@ -78,9 +97,22 @@ export function lockTool(definition: Definition): LockedServer['tools'][string] 
 
 /** How a server is started, as the lock keeps it. */
 export function lockStart(start: McpStart): LockedStart {
-  if (start.kind === 'http') return { url: start.url, headers: sourcesOf(start.headers) };
+  if (start.kind === 'http') {
+    const { url, headers, oauth } = start;
+    return { url, headers: sourcesOf(headers), ...(oauth === undefined ? {} : { oauth: lockOAuth(oauth) }) };
+  }
   const { command, args, cwd, env } = start;
   return { command, args: [...args], cwd, env: sourcesOf(env) };
+}
+
+/** The port is of the machine where somebody logs in. */
+function lockOAuth({ clientId, clientSecret, issuer, scopes }: McpOAuth): LockedOAuth {
+  return defined({
+    clientId,
+    clientSecret: clientSecret === undefined ? undefined : sourceOf(clientSecret),
+    issuer,
+    scopes: scopes === undefined ? undefined : [...scopes],
+  });
 }
 
 function sourcesOf(values: Readonly<Record<string, McpValue>>): Record<string, string> {
@@ -90,7 +122,7 @@ function sourcesOf(values: Readonly<Record<string, McpValue>>): Record<string, s
 /** Where a value comes from. One that stands in the config itself may be a secret: it is bound by its digest only. */
 function sourceOf(value: McpValue): string {
   if (typeof value !== 'string') return `secret ${value.secret}`;
-  return namesVariable(value) ? value : `sha256 ${digestJson(value)}`;
+  return variablesIn(value).length > 0 ? value : `sha256 ${digestJson(value)}`;
 }
 
 /** What names how a server is started: a decision about a call holds for this server only. */
@@ -109,21 +141,26 @@ export function isAgreed(start: LockedStart, locked: LockedServer | undefined): 
 }
 
 /** How a tool of a server stands to the agreement. */
-export type Standing = 'allowed' | 'new' | 'changed' | 'gone';
+export type Standing = 'allowed' | 'refused' | 'new' | 'changed' | 'gone';
 
-/** How all tools stand that a server lists or that were agreed to, by the server's own names. */
+/** How all tools stand that a server lists or that were agreed to, by the server's own names. What cannot be used counts as `gone`. */
 export function standings(
-  locked: Pick<LockedServer, 'tools'>,
+  locked: Pick<LockedServer, 'tools' | 'refused'>,
   listed: readonly Definition[],
 ): Map<string, Standing> {
   const found = new Map<string, Standing>(Object.keys(locked.tools).map((name) => [name, 'gone']));
-  for (const definition of listed) {
-    const { digest } = locked.tools[definition.name] ?? {};
-    const isNew = !Object.hasOwn(locked.tools, definition.name);
-    const isSame = digest === digestDefinition(definition);
-    found.set(definition.name, isNew ? 'new' : isSame ? 'allowed' : 'changed');
-  }
+  for (const definition of listed) found.set(definition.name, standingOf(definition, locked));
   return found;
+}
+
+function standingOf(
+  definition: Definition,
+  { tools, refused = {} }: Pick<LockedServer, 'tools' | 'refused'>,
+): Standing {
+  const { name } = definition;
+  const digest = digestDefinition(definition);
+  if (Object.hasOwn(tools, name)) return tools[name]?.digest === digest ? 'allowed' : 'changed';
+  return Object.hasOwn(refused, name) && refused[name] === digest ? 'refused' : 'new';
 }
 
 /** Programs that fetch what they run: what says nothing of the package, what names it, and how it is named. */
@@ -176,7 +213,7 @@ function packagesIn(args: readonly string[], flags: readonly string[]): string[]
 }
 
 function whyNotReached(url: string): string | undefined {
-  if (namesVariable(url)) return undefined;
+  if (variablesIn(url).length > 0) return undefined;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol))
     return 'its address is not one of http or https';

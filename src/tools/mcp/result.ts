@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { errorMessage } from '../../contract/errors';
-import { isObject, isSoundJson, type Json } from '../../contract/json';
+import { isObject, isSoundJson, type Json, parseJson } from '../../contract/json';
 import { toPrettyJson } from '../format-result';
 import { isTransportError, ToolError, TransportError } from '../errors';
 
@@ -74,11 +74,8 @@ function extraText(structured: unknown, texts: readonly string[]): string | unde
 }
 
 function sameJson(text: string, own: string): boolean {
-  try {
-    return toPrettyJson(JSON.parse(text)) === own;
-  } catch {
-    return false;
-  }
+  const parsed = parseJson(text);
+  return parsed !== undefined && toPrettyJson(parsed) === own;
 }
 
 function structuredDetails(structured: unknown): { structured?: Json } {

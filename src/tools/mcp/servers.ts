@@ -1,25 +1,32 @@
 import { resolve } from 'node:path';
-import type { Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
+import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
+import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { digestJson } from '../../contract/digest';
+import { isSecretName } from '../../contract/redact';
+import { argumentsSummary } from '../../contract/text/call-summary';
 import { shellWord } from '../../contract/text/shell-word';
 import { escapeHidden } from '../../contract/text/unsafe-text';
+import { contentDigest } from '../content-digest';
 import { defineTool } from '../define-tool';
 import type { Secrets } from '../secrets';
-import type { CallContext, Tool } from '../types';
+import type { CallContext, FunctionSchema, Tool } from '../types';
+import { authorizedFetch } from './authorization';
 import { createConnection, type McpConnection } from './connection';
-import { fillIn, type McpServer, type McpStart, type McpToolSettings, type McpValue } from './declare';
-import { type Definition, type Listed, parametersOf, toolNames } from './definition';
-import { httpTransport } from './http';
 import {
-  digestStart,
-  isAgreed,
-  type LockedServer,
-  lockStart,
-  type Standing,
-  standings,
-  whyNotStarted,
-} from './lock';
+  fillIn,
+  type McpHttpStart,
+  type McpServer,
+  type McpStart,
+  type McpToolSettings,
+  type McpValue,
+  usesLogin,
+  variablesIn,
+} from './declare';
+import { type Definition, definitionsIn, type Listed, parametersOf, toolNames } from './definition';
+import { httpTransport } from './http';
+import type { Account } from './logins';
+import { digestStart, isAgreed, type LockedServer, lockStart, standings, whyNotStarted } from './lock';
 import { readAnswer } from './result';
 import { stdioTransport } from './stdio';
 
@@ -35,43 +42,95 @@ export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDep
   return createConnection({
     server: name,
     warn,
-    makeTransport: (signal) => makeTransport(start, (value) => valueOf(value, secrets, signal)),
+    makeTransport: (signal) => makeTransport({ name, start }, { secrets, signal }),
   });
 }
 
+/** What a value is filled in with. */
+interface Sources {
+  secrets: Secrets;
+  signal: AbortSignal;
+}
+
 async function makeTransport(
-  start: McpStart,
-  valueIn: (value: McpValue) => Promise<string>,
+  { name, start }: Pick<McpServer, 'name' | 'start'>,
+  sources: Sources,
 ): Promise<Transport & { lastWords?(): string }> {
   const why = whyNotStarted(start);
   if (why !== undefined) throw new Error(why);
   const library = await import('@modelcontextprotocol/client');
+  const fill = (text: string): string => filledIn(text, sources);
   if (start.kind === 'http') {
-    const headers = await valuesIn(start.headers, valueIn);
-    return httpTransport({ url: fillIn(start.url), headers }, library);
+    const address = { url: fill(start.url), headers: await valuesIn(start.headers, sources) };
+    if (!usesLogin(start)) return httpTransport(address, library);
+    const account = accountOf(name, start, sources.secrets);
+    const authorize = (base: FetchLike): FetchLike => authorizedFetch(base, account, sources);
+    return httpTransport({ ...address, authorize }, library);
   }
   const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
-  const env = { ...getDefaultEnvironment(), ...(await valuesIn(start.env, valueIn)) };
-  const args = start.args.map((arg) => fillIn(arg));
-  return stdioTransport({ command: fillIn(start.command), args, cwd: resolve(start.cwd), env }, library);
+  const env = { ...getDefaultEnvironment(), ...(await valuesIn(start.env, sources)) };
+  const args = start.args.map(fill);
+  return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env }, library);
 }
 
-async function valuesIn(
+/** Who logs in to a server. */
+export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secrets: Secrets): Account {
+  const { clientId, clientSecret, issuer } = oauth;
+  const fill = (text: string | undefined): string | undefined =>
+    text === undefined ? undefined : filledIn(text, { secrets });
+  return {
+    name,
+    url: new URL(filledIn(url, { secrets })).href,
+    ...defined({ clientId: fill(clientId), issuer: fill(issuer) }),
+    clientSecret: async (signal) => {
+      if (clientSecret === undefined) return undefined;
+      return (await valuesIn({ clientSecret }, { secrets, signal }))['clientSecret'];
+    },
+  };
+}
+
+/** The values of headers or of an environment, filled in. */
+export async function valuesIn(
   values: Readonly<Record<string, McpValue>>,
-  valueIn: (value: McpValue) => Promise<string>,
+  { secrets, signal }: Sources,
 ): Promise<Record<string, string>> {
-  const entries = Object.entries(values).map(async ([name, value]) => [name, await valueIn(value)] as const);
+  const entries = Object.entries(values).map(async ([name, value]) => {
+    if (typeof value !== 'string')
+      return [name, await pinnedSecret(value.secret, { secrets, signal })] as const;
+    const filled = filledIn(value, { secrets, isSecret: isSecretName(name) });
+    return [name, filled] as const;
+  });
   return Object.fromEntries(await Promise.all(entries));
 }
 
-function valueOf(value: McpValue, secrets: Secrets, signal: AbortSignal): Promise<string> {
-  return typeof value === 'string' ? Promise.resolve(fillIn(value)) : secrets.get(value.secret, signal);
+async function pinnedSecret(name: string, { secrets, signal }: Sources): Promise<string> {
+  const value = await secrets.get(name, signal);
+  secrets.pin(value);
+  return value;
+}
+
+/** What is secret by the name that it stands under, or by that of its variable, is kept out of all that leaves the worker. */
+function filledIn(text: string, { secrets, isSecret = false }: FilledIn): string {
+  for (const name of variablesIn(text)) {
+    if (isSecret || isSecretName(name)) secrets.pin(process.env[name] ?? '');
+  }
+  const filled = fillIn(text);
+  if (isSecret) secrets.pin(filled);
+  return filled;
+}
+
+interface FilledIn {
+  secrets: Secrets;
+  isSecret?: boolean;
 }
 
 /** A server that a worker uses: the tools that were agreed to, and the way to them. */
 export interface OpenServer {
   name: string;
+  prefix: string;
   tools: Tool[];
+  /** Names here of tools that it lists or that were agreed to and that cannot be used. Undefined where it did not answer. */
+  others: string[] | undefined;
   close(): Promise<void>;
 }
 
@@ -94,7 +153,7 @@ export async function openServer(
     return undefined;
   }
   const connection = connectTo(server, deps);
-  const usable = await stillAgreed(server, { locked, connection, warn: deps.warn });
+  const { usable, others } = await stillAgreed(server, { locked, connection, warn: deps.warn });
   const names = toolNames(server.prefix, Object.keys(locked.tools));
   const origin = { server: name, identity: digestStart(lockStart(start)), about: describeStart(start) };
   const tools = usable.flatMap(({ definition, digest }) => {
@@ -104,7 +163,7 @@ export async function openServer(
     const settings = deps.settings[ours ?? ''] ?? {};
     return ours === undefined ? [] : [toTool(definition, { ...origin, ours, digest, settings, connection })];
   });
-  return { name, tools, close: () => connection.close() };
+  return { name, prefix: server.prefix, tools, others, close: () => connection.close() };
 }
 
 /** Why a server may not be started by a worker; undefined where it may. */
@@ -123,34 +182,35 @@ interface Agreed {
   warn(message: string): void;
 }
 
-/** The tools that were agreed to and are the same still, as far as the server can be asked. */
-async function stillAgreed({ name }: McpServer, { locked, connection, warn }: Agreed) {
+/** The tools that were agreed to and are the same still, as far as the server can be asked; and the names of its others. */
+async function stillAgreed(
+  { name, prefix }: McpServer,
+  { locked, connection, warn }: Agreed,
+): Promise<{ usable: LockedServer['tools'][string][]; others: string[] | undefined }> {
   const agreed = Object.values(locked.tools);
   let listed: Listed[];
   try {
     listed = await connection.list(AbortSignal.timeout(LOOK_MS));
   } catch (error) {
     warn(`the tools of the MCP server ${name} could not be compared: ${errorMessage(error)}`);
-    return agreed;
+    return { usable: agreed, others: undefined };
   }
-  const found = standingsOf(locked, listed);
+  const found = standings(locked, definitionsIn(listed));
   const others = [...found].filter(([, standing]) => standing !== 'allowed');
-  if (others.length > 0)
+  const unseen = others.filter(([, standing]) => standing !== 'refused');
+  if (unseen.length > 0)
     warn(
-      `tools of the MCP server ${name} are not used: ${others.map(([tool, standing]) => `${shown(tool)} (${standing})`).join(', ')}; look at them with \`countersign mcp allow ${name}\``,
+      `tools of the MCP server ${name} are not used: ${unseen.map(([tool, standing]) => `${shown(tool)} (${standing})`).join(', ')}; look at them with \`countersign mcp allow ${name}\``,
     );
-  return agreed.filter(({ definition }) => found.get(definition.name) === 'allowed');
-}
-
-/** How all tools of a server stand, by its own names. What cannot be used counts as `gone`. */
-export function standingsOf(
-  locked: Pick<LockedServer, 'tools'>,
-  listed: readonly Listed[],
-): Map<string, Standing> {
-  return standings(
-    locked,
-    listed.flatMap((one) => ('definition' in one ? [one.definition] : [])),
-  );
+  return {
+    usable: agreed.filter(({ definition }) => found.get(definition.name) === 'allowed'),
+    others: [
+      ...toolNames(
+        prefix,
+        others.map(([tool]) => tool),
+      ).values(),
+    ],
+  };
 }
 
 interface Origin {
@@ -166,17 +226,21 @@ interface Origin {
 
 function toTool(definition: Definition, origin: Origin): Tool {
   const { server, identity, about, ours, digest, settings, connection } = origin;
-  const { name, title = name, description = title } = definition;
+  const { name } = definition;
+  const { description, parameters } = shownToModels(definition);
   const tool = defineTool({
     safety: 'dangerous',
     effect: 'unsafe',
     categories: ['mcp'],
     ...settings,
     name: ours,
-    // What nobody can see would reach the model and not the person who allowed it.
-    description: escapeHidden(description.trim() === '' ? name : description),
-    parameters: parametersOf(definition),
-    preview: () => `The tool ${shown(name)} of the MCP server ${server}: ${about}`,
+    description,
+    parameters,
+    preview: (args) => {
+      // Lists of requests show the first line. What the model wrote stands on that line alone.
+      const what = argumentsSummary(args);
+      return `${what === '' ? '' : `with ${what}\n`}The tool ${shown(name)} of the MCP server ${server}: ${about}`;
+    },
     handler: async (args, context) => {
       const { signal } = context;
       const onProgress = progressOf(context);
@@ -185,7 +249,23 @@ function toTool(definition: Definition, origin: Origin): Tool {
     },
   });
   // A decision is for this tool of this server, started in this way.
-  return Object.freeze({ ...tool, server, digest: digestJson([tool.digest, digest, identity]) });
+  return Object.freeze({
+    ...tool,
+    server,
+    digest: digestJson([tool.digest, digest, identity], contentDigest),
+  });
+}
+
+/** What a model reads of a tool beside its name. */
+export function shownToModels(
+  definition: Definition,
+): Pick<FunctionSchema['function'], 'description' | 'parameters'> {
+  const { name, title = name, description = title } = definition;
+  return {
+    // What nobody can see would reach the model and not the person who allowed it.
+    description: escapeHidden(description.trim() === '' ? name : description),
+    parameters: parametersOf(definition),
+  };
 }
 
 type Progress = Parameters<Parameters<McpConnection['call']>[0]['onProgress']>[0];

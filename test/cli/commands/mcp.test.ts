@@ -43,7 +43,7 @@ it('lists servers and starts none', async () => {
   configure('Adds.');
   const text = await mcp('list');
   // The line is as wide as the terminal; where Node is decides how much of the start stands in it.
-  expect(text).toMatch(/hostile +not allowed +0 +\S/);
+  expect(text).toMatch(/hostile +not allowed +0 +~0 +\S/);
   expect(await mcp('list', '--json')).toContain('mcp-server.cjs');
   expect(text).toContain('nobody has allowed it');
   configure('Adds.', { mcpServers: {} });
@@ -58,7 +58,10 @@ it('allows a server after it has shown its exact start and its tools, and no val
   expect(text).toContain('"readOnlyHint": true');
   expect(text).toContain('Allowed hostile with 1 tool');
   expect(text + readFileSync(lockFile(), 'utf8')).not.toContain('hunter2');
-  expect(await mcp('list')).toMatch(/hostile +allowed +1 /);
+  expect(await mcp('list')).toMatch(/TOKENS[^]*hostile +allowed +1 +~4\d /);
+  expect(JSON.parse(await mcp('list', '--json'))).toMatchObject([
+    { server: 'hostile', tokens: expect.any(Number) },
+  ]);
   expect(await mcp('test')).toBe('ok  hostile: 1 tool as allowed');
   expect(await mcp('allow', 'hostile', '--yes')).toContain('Nothing is different: 1 tool.');
 });
@@ -87,6 +90,29 @@ it('shows what is different in a tool that has changed, and fails the test until
   } finally {
     delete process.env['MCP_TEST_WORDS'];
   }
+});
+
+it('allows only the tools that are named, and refuses the others until they are named or change', async () => {
+  const env = { WORDS: '${MCP_TEST_WORDS:-Adds.}', TWO: 'yes' };
+  configure('', { mcpServers: { hostile: { command: process.execPath, args: [HOSTILE], env } } });
+  await expect(mcp('allow', 'hostile', '--yes', '--only', 'act', 'strange')).rejects.toMatchObject({
+    code: 'usage',
+    message: 'the server has no usable tool strange',
+  });
+  const shown = await mcp('allow', 'hostile', '--yes', '--only', 'hostile__act');
+  expect(shown).toContain('Allowed hostile with 1 tool, 1 refused');
+  expect(shown).toMatch(/refused +other/);
+  expect(Object.keys(JSON.parse(readFileSync(lockFile(), 'utf8')).servers.hostile.tools)).toEqual(['act']);
+  expect(await mcp('test')).toBe('ok  hostile: 1 tool as allowed, 1 refused');
+  expect(await mcp('allow', 'hostile', '--yes')).toContain('Nothing is different: 1 tool, 1 refused.');
+  process.env['MCP_TEST_WORDS'] = 'Adds more.';
+  try {
+    expect(await mcp('test')).toMatch(/^bad hostile: 0 tools as allowed\n +changed +act\n +new +other$/);
+  } finally {
+    delete process.env['MCP_TEST_WORDS'];
+  }
+  expect(await mcp('allow', 'hostile', '--yes', '--only', 'act', 'other')).toContain('with 2 tools, in');
+  expect(await mcp('test')).toBe('ok  hostile: 2 tools as allowed');
 });
 
 it('shows all of a tool', async () => {
@@ -135,6 +161,15 @@ it('asks before it starts a server, and before it writes', async () => {
   expect(existsSync(lockFile())).toBe(false);
   expect(await allowTyping([first, 'y'], [second, 'y'])).toContain('Commit that file');
   expect(existsSync(lockFile())).toBe(true);
+});
+
+it('says why a server that cannot be started is not allowed', async () => {
+  configure('', { mcpServers: { dead: { command: '/nowhere/server' } } });
+  await expect(mcp('allow', 'dead', '--yes')).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('/nowhere/server'),
+  });
+  expect(existsSync(lockFile())).toBe(false);
 });
 
 it('refuses a server without an exact version, and one that the config does not name', async () => {

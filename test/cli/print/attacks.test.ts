@@ -52,11 +52,12 @@ describe('what a terminal obeys, turns or hides', () => {
 
   it('shows them in names, previews, words of the model and of the user, and policy too', () => {
     const sly = 'x\x1b[2J\u202e';
-    const opened = request({ arguments: { [sly]: 1 }, preview: { text: sly }, policyReason: sly, tool: sly });
+    const asked = { arguments: { [sly]: 1 }, preview: { text: sly } };
+    const opened = request({ ...asked, policyReason: sly, tool: sly, server: sly });
     const story = { agent: sly, asked: sly, says: sly };
     const text = proposalLines(opened, { turn: 't-1', screen: testScreen(200), now: NOW, story }).join('\n');
     expect(text).not.toMatch(/\x1b|\u202e/);
-    expect(text.match(/x\\x1b\[2J⟦U\+202E⟧/g)).toHaveLength(7);
+    expect(text.match(/x\\x1b\[2J⟦U\+202E⟧/g)).toHaveLength(8);
   });
 });
 

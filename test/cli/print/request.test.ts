@@ -129,6 +129,11 @@ describe('a request', () => {
     expect(text).not.toContain('what the model asked for');
   });
 
+  it('names the server that has the tool', () => {
+    expect(proposalLines(request({ server: 'files' }), place())).toContain('server   files');
+    expect(proposalLines(request(), place()).join('\n')).not.toContain('server');
+  });
+
   it('warns of what does not show', () => {
     const asked = request({ arguments: { to: 'a\u202eb\u200b' } });
     expect(hiddenIn(asked)).toBe(2);

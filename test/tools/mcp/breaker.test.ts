@@ -1,4 +1,4 @@
-import { createBreaker } from '../../../src/tools/mcp/breaker';
+import { createBreaker } from '../../../src/tools/mcp/connection';
 
 const make = () => {
   let now = 0;

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import {
   declaredServers,
   fillIn,
-  namesVariable,
+  variablesIn,
   prefixOf,
   serversSchema,
+  usesLogin,
 } from '../../../src/tools/mcp/declare';
 import { scratchDirectory } from '../../support/scratch';
 
@@ -43,11 +44,34 @@ describe('servers', () => {
     ['no servers', '{}'],
     ['a server with neither command nor url', '{"mcpServers":{"a":{"args":[]}}}'],
     ['a name that could end early', '{"mcpServers":{"a__b":{"command":"x"}}}'],
+    [
+      'a client secret without the place that it is for',
+      '{"mcpServers":{"a":{"url":"https://x","oauth":{"clientId":"c","clientSecret":"s"}}}}',
+    ],
+    ['a scope that is none', '{"mcpServers":{"a":{"url":"https://x","oauth":{"scopes":["a b"]}}}}'],
+    ['a port that is none', '{"mcpServers":{"a":{"url":"https://x","oauth":{"callbackPort":0}}}}'],
     ['another transport', '{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}'],
   ])('are refused: %s', async (_case, text) => {
     const file = join(scratch(), '.mcp.json');
     if (text !== undefined) writeFileSync(file, text);
     await expect(declaredServers(file)).rejects.toMatchObject({ code: 'config_invalid' });
+  });
+
+  it('may say how people log in, beside what other clients keep there', async () => {
+    const oauth = { clientId: 'ours', scopes: ['read'], callbackPort: 8123 };
+    const [server] = await declaredServers({
+      web: { url: 'https://x', oauth: { ...oauth, ...{ enabled: true } } },
+    });
+    expect(server?.start).toEqual({ kind: 'http', url: 'https://x', headers: {}, oauth });
+  });
+
+  it.each([
+    [{}, true],
+    [{ 'X-Team': 'a' }, true],
+    [{ Authorization: 'x' }, false],
+    [{ aUTHORIZATION: 'x' }, false],
+  ])('with the headers %j have a login: %s', (headers, expected) => {
+    expect(usesLogin({ kind: 'http', url: 'https://x', headers })).toBe(expected);
   });
 
   it('are refused where their tools would be called the same', async () => {
@@ -82,5 +106,5 @@ it.each([
 
 it('names a variable that is not set', () => {
   expect(() => fillIn('${NOT_SET}', {})).toThrow(/NOT_SET/);
-  expect([namesVariable('${A}'), namesVariable('$A')]).toEqual([true, false]);
+  expect([variablesIn('${A}/${B:-b}'), variablesIn('$A')]).toEqual([['A', 'B'], []]);
 });

@@ -62,6 +62,7 @@ it('asks a person about a call, shows the server, and runs it once', async () =>
   const { client } = environment;
   const { turn: id } = await environment.start('echo', 'go');
   const request = await waitForRequest(client, id);
+  expect(request).toMatchObject({ server: 'hostile' });
   expect(request.preview?.text).toContain('mcp-server.cjs');
   expect(effects()).toEqual([]);
   await approveNext(client, id);
@@ -90,4 +91,39 @@ it('starts a server that died again for the next turn', async () => {
   await approveNext(client, id);
   expect((await waitForEnd(client, id)).answer).toContain('done');
   expect(effects()).toEqual(['progress']);
+});
+
+it('runs pure calls of one step at the same time, and keeps server and time of each', async () => {
+  const meet = { name: 'hostile__act', arguments: { how: 'meet', with: '3' } };
+  const together = await startTestEnvironment({
+    server: { address: testAddress(), namespace: 'default' },
+    workflowBundle: testBundle(),
+    agents: [
+      defineAgent({
+        name: 'together',
+        instructions: 'x',
+        model: scriptedModel([{ toolCalls: [meet, meet, meet] }, { text: 'done' }]),
+        tools: ['hostile__*'],
+      }),
+    ],
+    mcpServers,
+    mcpTools: { hostile__act: { safety: 'safe', effect: 'pure' } },
+    mcpLock,
+  });
+  try {
+    const { turn: id } = await together.start('together', 'go');
+    const { calls } = await waitForEnd(together.client, id);
+    expect(calls.map(({ result }) => result)).toEqual(
+      Array(3).fill(
+        expect.objectContaining({
+          success: true,
+          server: 'hostile',
+          content: 'met 3',
+          metadata: expect.objectContaining({ execution_time_ms: expect.any(Number) }),
+        }),
+      ),
+    );
+  } finally {
+    await together.stop();
+  }
 });

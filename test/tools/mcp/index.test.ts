@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scriptedModel } from '../../../src/models/scripted';
-import { defineAgent } from '../../../src/tools/define-agent';
+import { type AgentOptions, defineAgent } from '../../../src/tools/define-agent';
 import { type ConfigOptions, defineConfig } from '../../../src/tools/define-config';
 import { openConfig, type OpenConfig } from '../../../src/tools/mcp';
-import { formatLock } from '../../../src/tools/mcp/lock';
+import { formatLock, type LockedServer, lockStart, lockTool } from '../../../src/tools/mcp/lock';
 import { createSecrets } from '../../../src/tools/secrets';
 import type { Tool } from '../../../src/tools/types';
 import { scratchDirectory } from '../../support/scratch';
@@ -15,10 +15,31 @@ const scratch = scratchDirectory();
 const opened: OpenConfig[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
 
-const open = async (tools: (Tool | string)[], options: Partial<ConfigOptions> = {}) => {
+/** A lock with these tools. */
+const locked = (tools: LockedServer['tools']): LockedServer => ({ start: lockStart(hostile().start), tools });
+
+const changed = (): LockedServer['tools'][string] =>
+  lockTool({ name: 'act', description: 'As it was.', inputSchema: { type: 'object' } });
+
+const BROKEN = { hostile: { command: process.execPath, args: ['-e', '0'] } };
+const BROKEN_START = { command: process.execPath, args: ['-e', '0'], cwd: '.', env: {} };
+
+type Options = Partial<ConfigOptions> & Pick<AgentOptions, 'findTools'>;
+
+/** `agreed`: absent for all that the server lists; undefined for nothing. */
+const open = async (
+  tools: (Tool | string)[],
+  { findTools, ...options }: Options = {},
+  ...agreed: (LockedServer | undefined)[]
+) => {
   const mcpLock = join(scratch(), 'lock');
-  writeFileSync(mcpLock, formatLock({ version: 1, servers: { hostile: await allow(hostile()) } }));
-  const agent = defineAgent({ name: 'clerk', instructions: 'x', model: scriptedModel([]), tools });
+  const [server] = agreed.length > 0 ? agreed : [await allow(hostile())];
+  writeFileSync(
+    mcpLock,
+    formatLock({ version: 1, servers: server === undefined ? {} : { hostile: server } }),
+  );
+  const find = findTools === undefined ? {} : { findTools };
+  const agent = defineAgent({ name: 'clerk', instructions: 'x', model: scriptedModel([]), tools, ...find });
   const mcpServers = { hostile: { command: process.execPath, args: [HOSTILE] } };
   const warnings: string[] = [];
   const deps = { secrets: createSecrets(), warn: (line: string) => void warnings.push(line) };
@@ -37,12 +58,42 @@ it.each([
   expect(await open(tools)).toEqual({ names, warnings: [] });
 });
 
-it.each(['hostile__*x', 'hostile__a', 'hostile__act_', 'hostile__ct*', 'other__*'])(
-  'warns of %s, because nobody has allowed such a tool',
-  async (pattern) => {
-    expect(await open([pattern])).toEqual({ names: [], warnings: [expect.stringContaining(pattern)] });
-  },
-);
+it.each([
+  ['hostile__*x', 'hostile__\\*'],
+  ['hostile__a', 'hostile__\\*, hostile__act'],
+  ['hostile__act_', 'hostile__act'],
+  ['hostil__*', 'hostile__\\*'],
+])('refuses %s, because there is no such tool, and names what is near', async (pattern, near) => {
+  await expect(open([pattern])).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(`agent clerk: no tool is called .*; near it: .*${near}`),
+  });
+});
+
+it.each<[string, string, LockedServer | undefined]>([
+  ['that is new', 'hostile__a*', locked({})],
+  ['that has changed', 'hostile__act', locked({ act: changed() })],
+  [
+    'that is gone',
+    'hostile__gone',
+    locked({ gone: lockTool({ name: 'gone', inputSchema: { type: 'object' } }) }),
+  ],
+  ['of a server that nobody has allowed', 'hostile__anything', undefined],
+])('warns of a name of a tool %s, and starts without it', async (_case, pattern, agreed) => {
+  const { names, warnings } = await open([pattern], {}, agreed);
+  expect(names).toEqual([]);
+  expect(warnings).toContain(`agent clerk: no allowed MCP tool is called ${pattern}`);
+});
+
+it('warns only, where the server cannot be asked which tools it has', async () => {
+  const { names, warnings } = await open(
+    ['hostile__other'],
+    { mcpServers: BROKEN },
+    { ...locked({}), start: BROKEN_START },
+  );
+  expect(names).toEqual([]);
+  expect(warnings.join('\n')).toContain('could not be compared');
+});
 
 it('refuses a server whose tool has the name of an own one', async () => {
   const own = makeTool({ name: 'hostile__act' });
@@ -56,16 +107,55 @@ it('refuses settings for a server that does not exist, and settings that no tool
   await expect(open(['hostile__*'], odd)).rejects.toMatchObject({ code: 'tool_invalid' });
 });
 
-it('warns where an agent names tools of servers and there are none', async () => {
+it('refuses an agent that names tools of servers where the config has none', async () => {
   const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel([]), tools: ['x__*'] });
-  const config = defineConfig({ agents: [agent] });
-  const warnings: string[] = [];
-  const one = await openConfig(config, {
-    secrets: createSecrets(),
-    warn: (line) => void warnings.push(line),
+  const deps = { secrets: createSecrets(), warn: () => undefined };
+  await expect(openConfig(defineConfig({ agents: [agent] }), deps)).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('mcpServers'),
   });
-  expect({ same: one.config === config, warnings }).toEqual({
-    same: true,
-    warnings: [expect.stringContaining('mcpServers')],
+});
+
+describe('tokens', () => {
+  const long = (n: number): Tool => makeTool({ name: `long_${n}`, description: 'word '.repeat(1000) });
+  const tools = Array.from({ length: 20 }, (_, n) => long(n));
+
+  it('are reported when a worker starts, if a model gets very many with each request', async () => {
+    const { warnings } = await open(tools);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^agent clerk: the definitions of its 20 tools take about 25,\d+ tokens \(estimated\)/,
+      ),
+    ]);
+  });
+
+  it('are few if the model searches', async () => {
+    expect((await open(tools, { findTools: { over: 10 } })).warnings).toEqual([]);
+  });
+});
+
+describe('find_tools', () => {
+  it('is there where the tools of servers make too many, and finds only what was allowed', async () => {
+    const { names } = await open(['hostile__*', makeTool({ name: 'note' })], { findTools: { over: 1 } });
+    expect(names).toEqual(['note', 'hostile__act', 'find_tools']);
+    const fresh = await open(
+      ['hostile__*', makeTool({ name: 'note' })],
+      { findTools: { over: 1 } },
+      locked({}),
+    );
+    expect(fresh.names).toEqual(['note']);
+  });
+
+  it.each([
+    ['hostile__act', ['note', 'hostile__act']],
+    ['note', ['note', 'hostile__act', 'find_tools']],
+  ])('keeps %s in the core', async (core, names) => {
+    const findTools = { over: 1, core: [core, 'note'] };
+    expect((await open(['hostile__*', makeTool({ name: 'note' })], { findTools })).names).toEqual(names);
+  });
+
+  it('refuses a core that names no tool', async () => {
+    const findTools = { core: ['hostile__acts'] };
+    await expect(open(['hostile__*'], { findTools })).rejects.toMatchObject({ code: 'config_invalid' });
   });
 });

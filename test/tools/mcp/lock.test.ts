@@ -62,6 +62,25 @@ describe('how a server is started', () => {
   const env = { TOKEN: 'hunter2hunter2', HOST: '${HOST}', KEY: { secret: 'key' } };
   const start: McpStart = { kind: 'stdio', command: 'files', args: ['--all'], cwd: '.', env };
 
+  it('says how people log in, without the secret, and without the port of their machine', () => {
+    const oauth = {
+      clientId: 'ours',
+      clientSecret: 'hunter2hunter2',
+      issuer: 'https://as',
+      scopes: ['read'],
+    };
+    const far: McpStart = { kind: 'http', url: 'https://x', headers: {}, oauth };
+    const locked = { start: lockStart(far), tools: {} };
+    expect(JSON.stringify(locked)).not.toContain('hunter2');
+    for (const change of [{ clientId: 'other' }, { scopes: ['read', 'write'] }, { issuer: 'https://other' }])
+      expect(isAgreed(lockStart({ ...far, oauth: { ...oauth, ...change } }), locked)).toBe(false);
+    expect(isAgreed(lockStart({ ...far, oauth: { ...oauth, callbackPort: 1 } }), locked)).toBe(true);
+    const text = formatLock({ version: 1, servers: { far: locked } });
+    const path = join(scratch(), 'lock');
+    writeFileSync(path, text);
+    return expect(readLock(path)).resolves.toMatchObject({ servers: { far: locked } });
+  });
+
   it('is kept with the sources of values, never with the values', () => {
     const text = JSON.stringify(lockStart(start));
     expect(text).not.toContain('hunter2');

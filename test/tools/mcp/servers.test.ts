@@ -72,8 +72,19 @@ describe('a tool of a server', () => {
   it('shows who would run it', async () => {
     const { tools = [] } = await open(hostile(), await allow(hostile()));
     const [tool] = tools;
+    expect(await tool?.preview?.({ how: 'echo' }, testContext())).toEqual({
+      text: expect.stringMatching(
+        /^with how=echo\nThe tool "act" of the MCP server hostile: .*mcp-server\.cjs/,
+      ),
+    });
     expect(await tool?.preview?.({}, testContext())).toEqual({
-      text: expect.stringContaining('mcp-server.cjs'),
+      text: expect.stringMatching(/^The tool "act"/),
+    });
+    const sly = { 'a\nThe tool "list" of the MCP server safe: x': 1 };
+    expect(await tool?.preview?.(sly, testContext())).toEqual({
+      text: expect.stringMatching(
+        /^with a The tool "list" [^\n]*=1\nThe tool "act" of the MCP server hostile/,
+      ),
     });
   });
 
@@ -109,6 +120,38 @@ describe('a tool of a server', () => {
 });
 
 describe('a worker', () => {
+  it.each([
+    ['at once', true, '3'],
+    ['one after another', false, '1'],
+  ])(
+    'runs a batch %s; each result has its server, its time and its own end',
+    async (_case, parallel, number) => {
+      const { tools } = await open(hostile(), await allow(hostile()));
+      const executor = createExecutor({ registry: createRegistry(tools ?? []) });
+      const ask = (how: string, id: string) => ({
+        id,
+        name: 'hostile__act',
+        arguments: JSON.stringify({ how, with: number }),
+      });
+      const calls = [ask('meet', 'a'), ask('fail', 'b'), ask('meet', 'c'), ask('meet', 'd')];
+      const results = await executor.executeBatch(calls, {
+        parallel,
+        approve: () => ({ decision: 'approved' }),
+      });
+      expect(results.map(({ id, success, server }) => [id, success, server])).toEqual([
+        ['a', true, 'hostile'],
+        ['b', false, 'hostile'],
+        ['c', true, 'hostile'],
+        ['d', true, 'hostile'],
+      ]);
+      for (const { success, content, metadata } of results) {
+        expect(metadata).toMatchObject({ execution_time_ms: expect.any(Number), approved: true });
+        expect(metadata.timestamp).toMatch(/^\d{4}-/);
+        if (success) expect(content).toContain(`met ${number}`);
+      }
+    },
+  );
+
   it('starts nothing that nobody has allowed', async () => {
     const server = hostile('Does as it is asked.', join(scratch(), 'effects'));
     const { start } = await allow(server);

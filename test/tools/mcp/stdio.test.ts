@@ -2,8 +2,9 @@ import type { Codec } from '../../../src/tools/mcp/stdio';
 import { stdioTransport } from '../../../src/tools/mcp/stdio';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/client';
 import { readAnswer } from '../../../src/tools/mcp/result';
+import type { McpServer } from '../../../src/tools/mcp/declare';
 import { until } from '../../support/until';
-import { act, connect, hostile } from './support';
+import { act, always, connect, HOSTILE, hostile } from './support';
 
 const codec: Codec = { deserializeMessage, serializeMessage };
 const program = (script: string, env: Record<string, string> = {}) =>
@@ -73,6 +74,33 @@ it('gives a server the few variables that the protocol names, and those of the c
     expect(found).toMatchObject({ GIVEN: 'not for a server', FROM: 'value of vault', PLAIN: 'as it is' });
   } finally {
     delete process.env['COUNTERSIGN_TEST_SECRET'];
+    await connection.close();
+  }
+});
+
+it.each<[string, Partial<Extract<McpServer['start'], { kind: 'stdio' }>>, string]>([
+  ['a variable whose name says that it is secret', { args: [HOSTILE, '${TEST_API_KEY}'] }, 'hunter2 hunter2'],
+  ['a variable of a value whose name does', { env: { TOKEN: 'x-${TEST_PLAIN}' } }, 'plain enough'],
+  [
+    'a value that stands in the config under such a name',
+    { env: { PASSWORD: 'correct horse' } },
+    'correct horse',
+  ],
+])('redacts %s', async (_, start, secret) => {
+  const server = hostile();
+  process.env['TEST_API_KEY'] = 'hunter2 hunter2';
+  process.env['TEST_PLAIN'] = 'plain enough';
+  const { connection, secrets } = connect({
+    ...server,
+    start: { ...server.start, ...start } as typeof server.start,
+  });
+  try {
+    await connection.list(always());
+    expect(secrets.hide(`it is ${secret}.`)).toBe('it is [redacted].');
+    expect(secrets.hide(`${process.execPath} and plain words`)).toBe(`${process.execPath} and plain words`);
+  } finally {
+    delete process.env['TEST_API_KEY'];
+    delete process.env['TEST_PLAIN'];
     await connection.close();
   }
 });

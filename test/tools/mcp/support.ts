@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createSecrets } from '../../../src/tools/secrets';
+import { createSecrets, type Secrets } from '../../../src/tools/secrets';
 import type { McpServer } from '../../../src/tools/mcp/declare';
 import type { McpCall, McpConnection } from '../../../src/tools/mcp/connection';
 import { digestDefinition } from '../../../src/tools/mcp/definition';
@@ -21,11 +21,16 @@ export function hostile(...args: string[]): McpServer {
   return { name: 'hostile', prefix: 'hostile', start };
 }
 
-/** A connection, and the lines that it would write to the log. */
-export function connect(server: McpServer): { connection: McpConnection; warnings: string[] } {
+/** A connection, the lines that it would write to the log, and the secrets that it knows. */
+export function connect(server: McpServer): {
+  connection: McpConnection;
+  warnings: string[];
+  secrets: Secrets;
+} {
   const warnings: string[] = [];
   const secrets = createSecrets((name) => `value of ${name}`);
-  return { connection: connectTo(server, { secrets, warn: (line) => warnings.push(line) }), warnings };
+  const connection = connectTo(server, { secrets, warn: (line) => warnings.push(line) });
+  return { connection, warnings, secrets };
 }
 
 /** Never aborts. */

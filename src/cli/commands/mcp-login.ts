@@ -1,0 +1,262 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Command } from 'commander';
+import { CountersignError, errnoOf } from '../../contract/errors';
+import type { Config } from '../../tools/define-config';
+import { logOut, type Logout } from '../../tools/mcp/authorization';
+import { type McpHttpStart, usesLogin } from '../../tools/mcp/declare';
+import { beginLogin, type OpenLogin } from '../../tools/mcp/login';
+import { type Account, type Login, loginFile } from '../../tools/mcp/logins';
+import { readScopes } from '../../tools/mcp/oauth';
+import { accountOf, valuesIn } from '../../tools/mcp/servers';
+import { createSecrets, type Secrets } from '../../tools/secrets';
+import { unlessAborted } from '../../tools/within';
+import type { Context } from '../context';
+import { withFile } from '../files';
+import { loadConfig } from '../load-config';
+import { checkStart, namedServers } from '../mcp-servers';
+import { usageError } from '../options';
+import { escapeText } from '../print/escape';
+import { canAsk, Interrupted, type Terminal, withTerminal } from '../review/terminal';
+import { takeStopSignals } from '../stop-signals';
+
+interface LogoutOptions {
+  config?: string;
+  json?: boolean;
+}
+
+interface LoginOptions extends LogoutOptions {
+  browser: boolean;
+  scopes?: string[];
+}
+
+/** `mcp login` and `mcp logout`; `add` makes a command of `mcp`. */
+export function addLogin(add: (name: string, about: string) => Command, context: Context): void {
+  add('login <server>', 'log in to a server over HTTP, for the workers of this user on this machine')
+    .option('--no-browser', 'print the address to open, and open no browser')
+    .option('--scopes <scopes...>', 'ask for these scopes, too')
+    .action((name: string, options: LoginOptions) => login(name, options, context));
+  add('logout <server>', 'forget the login at a server, and end it there').action(
+    (name: string, options: LogoutOptions) => logout(name, options, context),
+  );
+}
+
+/** How long a person may take. */
+const AGREE_MS = 5 * 60_000;
+
+async function login(name: string, options: LoginOptions, context: Context): Promise<void> {
+  const place = await placeOf(name, options);
+  const { account } = place;
+  const stop = takeStopSignals(() => undefined);
+  const late = AbortSignal.timeout(AGREE_MS);
+  try {
+    const signal = AbortSignal.any([stop.signal, late]);
+    const done = await withRedirect(place.start.oauth?.callbackPort, (redirect) =>
+      logIn(place, { options, context, redirect, signal }),
+    );
+    report(done, account, options, context);
+  } catch (error) {
+    if (stop.signal.aborted || error instanceof Interrupted) throw new Interrupted('nobody was logged in');
+    if (!late.aborted) throw error;
+    throw new CountersignError('login_failed', `logging in to ${name} failed: nobody agreed in 5 minutes`);
+  } finally {
+    stop.release();
+  }
+}
+
+interface Place {
+  account: Account;
+  start: McpHttpStart;
+  secrets: Secrets;
+}
+
+/** @throws CountersignError where nobody can log in to the server. */
+async function placeOf(name: string, { config: file }: LogoutOptions): Promise<Place> {
+  const { config }: { config: Config } = await loadConfig(file);
+  const [named] = await namedServers(config, name);
+  const start = named?.server.start;
+  if (start?.kind !== 'http')
+    throw new CountersignError('usage', `${name} runs on this machine: there is nothing to log in to`, {
+      hint: 'Only servers with a `url` have logins.',
+    });
+  if (!usesLogin(start))
+    throw new CountersignError('usage', `the config gives ${name} its own Authorization header`, {
+      hint: 'Remove it from `headers` to log in instead.',
+    });
+  checkStart(name, start);
+  const secrets = createSecrets(config.secrets);
+  return { account: accountOf(name, start, secrets), start, secrets };
+}
+
+interface LogIn {
+  options: LoginOptions;
+  context: Context;
+  redirect: Redirect;
+  signal: AbortSignal;
+}
+
+async function logIn(
+  { account, start, secrets }: Place,
+  { options, context, redirect, signal }: LogIn,
+): Promise<Login> {
+  const { screen, keyboard } = context;
+  const scopes = (options.scopes ?? []).flatMap(scopesIn);
+  const headers = await valuesIn(start.headers, { secrets, signal });
+  const { oauth = {} } = start;
+  const request = { account, headers, oauth, scopes, redirectUrl: redirect.url, secrets, stop: signal };
+  const open = await beginLogin(request);
+  screen.note(`Agree at ${escapeText(open.issuer)}; this ends after 5 minutes:`);
+  screen.note(`  ${screen.style.link(escapeText(open.url))}`);
+  if (options.browser) openBrowser(open.url, context);
+  const coming = unlessAborted(redirect.answerTo(open), signal);
+  const answer =
+    options.browser || !canAsk(keyboard)
+      ? await coming
+      : await withTerminal(keyboard, '', (terminal) =>
+          Promise.race([coming, typedAnswer(open, terminal, context)]),
+        );
+  return open.finish(answer);
+}
+
+function scopesIn(text: string): string[] {
+  const scopes = readScopes(text);
+  if (scopes.join(' ') === text) return scopes;
+  throw usageError(`--scopes: ${JSON.stringify(text)} is not a scope`, 'Write --scopes read write.');
+}
+
+/** For a browser on another machine: there the redirect leads nowhere, and its address has the answer. */
+async function typedAnswer(
+  open: OpenLogin,
+  terminal: Terminal,
+  { screen }: Context,
+): Promise<URLSearchParams> {
+  for (;;) {
+    const line = (await terminal.ask('Or paste here the address where the browser ended: ')).trim();
+    const answer = URL.canParse(line) ? new URL(line).searchParams : undefined;
+    if (answer !== undefined && open.isFor(answer)) return answer;
+    screen.note('That is not the address of this login.');
+  }
+}
+
+function openBrowser(url: string, { env, screen }: Context): void {
+  const [program, ...before] = OPENERS[process.platform] ?? ['xdg-open'];
+  const child = spawn(program, [...before, url], { stdio: 'ignore', detached: true, env });
+  child.once('error', () => screen.note('No browser could be opened: open the address yourself.'));
+  child.unref();
+}
+
+/** Programs that take an address without a shell in between. */
+const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+function report(
+  { issuer, scopes = [], expiresAt, refreshToken }: Login,
+  account: Account,
+  { json = false }: LoginOptions,
+  { screen, typed }: Context,
+): void {
+  const file = loginFile(account);
+  const expires = expiresAt === undefined ? null : new Date(expiresAt).toISOString();
+  const isRenewed = refreshToken !== undefined;
+  if (json)
+    return screen.json({
+      server: account.name,
+      issuer,
+      scopes,
+      expiresAt: expires,
+      renewed: isRenewed,
+      file,
+    });
+  const asked = scopes.length === 0 ? '' : `, with ${scopes.map((scope) => escapeText(scope)).join(', ')}`;
+  screen.lines([
+    `Logged in to ${escapeText(account.name)} at ${escapeText(issuer)}${asked}.`,
+    ...(isRenewed || expires === null ? [] : [`The server renews nothing: the login ends at ${expires}.`]),
+    typed('Workers of this user use it at once. `countersign mcp test` tells whether the server does.'),
+  ]);
+}
+
+async function logout(name: string, options: LogoutOptions, { screen }: Context): Promise<void> {
+  const { account, secrets } = await placeOf(name, options);
+  const found = await withFile(`removing ${loginFile(account)}`, () => logOut(account, secrets));
+  if (options.json === true) return screen.json({ server: name, ...found });
+  screen.line(`${escapeText(name)}: ${logoutText(found)}`);
+}
+
+function logoutText({ revoked, why = '' }: Logout): string {
+  switch (revoked) {
+    case 'none':
+      return 'nobody was logged in.';
+    case 'yes':
+      return 'the login is forgotten here and ended there.';
+    case 'not_offered':
+      return 'the login is forgotten here. The authorization server does not offer to end it.';
+    case 'failed':
+      return `the login is forgotten here. Whether it has ended there is unknown: ${escapeText(why)}.`;
+  }
+}
+
+/** Where the browser brings the answer. */
+interface Redirect {
+  url: string;
+  answerTo(open: OpenLogin): Promise<URLSearchParams>;
+}
+
+const PATH = '/callback';
+
+/** Listens on this machine only while a login is open. An answer that is not of this login changes nothing. */
+async function withRedirect<T>(port = 0, use: (redirect: Redirect) => Promise<T>): Promise<T> {
+  let open: OpenLogin | undefined;
+  let take: (answer: URLSearchParams) => void = () => undefined;
+  const answered = new Promise<URLSearchParams>((resolve) => (take = resolve));
+  const server = createServer((request, response) => {
+    const answer = answerIn(request, url);
+    if (answer === undefined) return reply(response, 404, 'There is nothing here.');
+    if (open?.isFor(answer) !== true) return reply(response, 400, 'This is not the answer to an open login.');
+    response.once('close', () => take(answer));
+    return reply(response, 200, 'Countersign has the answer. Go back to the terminal.');
+  });
+  await listen(server.listen(port, '127.0.0.1'), port);
+  const bound = server.address();
+  const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : port}${PATH}`;
+  try {
+    const answerTo = (one: OpenLogin): Promise<URLSearchParams> => {
+      open = one;
+      return answered;
+    };
+    return await use({ url, answerTo });
+  } finally {
+    server.close().closeAllConnections();
+  }
+}
+
+async function listen(server: ReturnType<typeof createServer>, port: number): Promise<void> {
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new CountersignError('login_failed', `nothing can listen at the port ${port}: ${errnoOf(error)}`, {
+      hint: 'Free it, or name another one in `oauth.callbackPort`.',
+    });
+  }
+}
+
+/** Undefined for another path or method, and for a host name that leads to this machine. */
+function answerIn({ method, url = '', headers }: IncomingMessage, own: string): URLSearchParams | undefined {
+  const target = URL.canParse(url, own) ? new URL(url, own) : undefined;
+  const isOurs = method === 'GET' && headers.host === new URL(own).host && target?.pathname === PATH;
+  return isOurs ? target?.searchParams : undefined;
+}
+
+function reply(response: ServerResponse, status: number, text: string): void {
+  response
+    .writeHead(status, {
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      connection: 'close',
+    })
+    .end(`${text}\n`);
+}

@@ -1,0 +1,239 @@
+import type { AuthorizationServerMetadata, FetchLike, OAuthTokens } from '@modelcontextprotocol/client' with {
+  'resolution-mode': 'import',
+};
+import { defined } from '../../contract/defined';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { shellWord } from '../../contract/text/shell-word';
+import { escapeHidden } from '../../contract/text/unsafe-text';
+import { isTransportError, TransportError } from '../errors';
+import type { Secrets } from '../secrets';
+import { unlessAborted } from '../within';
+import { type Account, aloneWith, type Login, readLogin, removeLogin, writeLogin } from './logins';
+import { clientOf, fieldsOf, oauthReason, readScopes, requireBearer, safeFetch } from './oauth';
+
+/** What a worker authorizes requests with. */
+export interface AccessDeps {
+  secrets: Secrets;
+  /** How long an authorization server may take for one answer. Milliseconds. @default 15 seconds */
+  answerMs?: number;
+}
+
+/** A server wants a person to log in. Nothing was done, and trying again does not help. */
+export class LoginNeeded extends TransportError {
+  constructor(server: string, why: string, args: readonly string[] = []) {
+    super(`the MCP server ${server} ${why}; run \`${loginCommand(server, args)}\``, {
+      nothingSent: true,
+      retryable: false,
+    });
+  }
+}
+
+/** The command that logs in to a server. */
+export function loginCommand(server: string, args: readonly string[] = []): string {
+  return ['countersign mcp login', ...[server, ...args].map(shellWord)].join(' ');
+}
+
+/**
+ * A `fetch` that sends the token of an account, to the origin of its server only. A token that ends soon is renewed
+ * before, one that is refused is renewed once. Rejects with LoginNeeded where a person has to log in; never starts that.
+ */
+export function authorizedFetch(base: FetchLike, account: Account, deps: AccessDeps): FetchLike {
+  const { origin } = new URL(account.url);
+  return async (url, init = {}) => {
+    if (new URL(url).origin !== origin) return base(url, init);
+    const send = (token: string | undefined): Promise<Response> => base(url, withToken(init, token));
+    const token = await ready(currentToken(account, deps), account, init.signal);
+    const first = await send(token);
+    if (first.status !== 401) return requireScopes(first, account);
+    await first.body?.cancel();
+    const second = await send(await ready(renewedToken(account, token, deps), account, init.signal));
+    if (second.status !== 401) return requireScopes(second, account);
+    await second.body?.cancel();
+    throw new LoginNeeded(account.name, 'refuses the login');
+  };
+}
+
+function withToken(init: RequestInit, token: string | undefined): RequestInit {
+  if (token === undefined) return init;
+  const headers = new Headers(init.headers);
+  headers.set('Authorization', `Bearer ${token}`);
+  return { ...init, headers };
+}
+
+/** What fails here fails before anything was sent. */
+async function ready<T>(token: Promise<T>, { name }: Account, signal: AbortSignal | null = null): Promise<T> {
+  try {
+    return await (signal === null ? token : unlessAborted(token, signal));
+  } catch (error) {
+    if (isTransportError(error) || signal?.aborted === true) throw error;
+    const hint = error instanceof CountersignError && error.hint !== undefined ? `; ${error.hint}` : '';
+    throw unsent(`the login at the MCP server ${name} cannot be used: ${errorMessage(error)}${hint}`);
+  }
+}
+
+async function requireScopes(response: Response, { name }: Account): Promise<Response> {
+  if (response.status !== 403) return response;
+  const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
+  const { error, scope = '' } = extractWWWAuthenticateParams(response);
+  if (error !== 'insufficient_scope') return response;
+  await response.body?.cancel();
+  const scopes = readScopes(scope);
+  if (scopes.length === 0) throw new LoginNeeded(name, 'asks for more scopes and does not say which');
+  const list = scopes.map((one) => escapeHidden(one)).join(', ');
+  throw new LoginNeeded(name, `asks for the scopes ${list}`, ['--scopes', ...scopes]);
+}
+
+/** Undefined where nobody has logged in: the server may not ask for it. */
+async function currentToken(account: Account, deps: AccessDeps): Promise<string | undefined> {
+  const login = readLogin(account, deps.secrets);
+  if (login === undefined) return undefined;
+  requireIssuer(account, login);
+  const { accessToken, refreshToken, renewAt = Infinity, expiresAt = Infinity } = login;
+  if (refreshToken === undefined || Date.now() < renewAt) return accessToken;
+  try {
+    return await renew(account, accessToken, deps);
+  } catch (error) {
+    if (error instanceof LoginNeeded || Date.now() >= expiresAt) throw error;
+    return accessToken;
+  }
+}
+
+/** Another token after one was refused. */
+async function renewedToken(
+  account: Account,
+  refused: string | undefined,
+  deps: AccessDeps,
+): Promise<string> {
+  const login = readLogin(account, deps.secrets);
+  if (login === undefined) throw new LoginNeeded(account.name, 'asks for a login');
+  requireIssuer(account, login);
+  if (login.accessToken !== refused) return login.accessToken;
+  if (login.refreshToken === undefined) throw new LoginNeeded(account.name, 'refuses the login');
+  return renew(account, refused, deps);
+}
+
+function requireIssuer({ name, issuer }: Account, login: Login): void {
+  if (issuer !== undefined && issuer !== login.issuer)
+    throw new LoginNeeded(name, 'has a login of another authorization server than the config names');
+}
+
+/** Renews a token, unless another process has done so. A refresh token is good once: one process at a time sends it. */
+function renew(account: Account, stale: string, deps: AccessDeps): Promise<string> {
+  return aloneWith(account, async () => {
+    const login = readLogin(account, deps.secrets);
+    if (login === undefined) throw new LoginNeeded(account.name, 'asks for a login');
+    if (login.accessToken !== stale) return login.accessToken;
+    if (login.refreshToken === undefined) throw new LoginNeeded(account.name, 'refuses the login');
+    const tokens = await refresh(account, { ...login, refreshToken: login.refreshToken }, deps);
+    // Older times must not stay where the server says none now.
+    const { expiresAt: _, renewAt: __, ...kept } = login;
+    const renewed: Login = { ...kept, ...fieldsOf(tokens) };
+    for (const secret of [renewed.accessToken, renewed.refreshToken]) deps.secrets.keep(secret ?? '');
+    await writeLogin(account, renewed);
+    return renewed.accessToken;
+  });
+}
+
+const SECRET_MS = 15_000;
+
+type Renewable = Login & { refreshToken: string };
+
+async function refresh(account: Account, login: Renewable, deps: AccessDeps): Promise<OAuthTokens> {
+  const { OAuthError, refreshAuthorization } = await import('@modelcontextprotocol/client');
+  const { answerMs, secrets } = deps;
+  const given = await account.clientSecret(AbortSignal.timeout(SECRET_MS));
+  try {
+    const tokens = await refreshAuthorization(login.issuer, {
+      metadata: metadataOf(login),
+      clientInformation: clientOf(login, given),
+      refreshToken: login.refreshToken,
+      ...defined({ resource: login.resource }),
+      fetchFn: safeFetch(account, answerMs),
+    });
+    return requireBearer(tokens);
+  } catch (error) {
+    const why = oauthReason(error, secrets);
+    const code = error instanceof OAuthError ? error.code : '';
+    if (code === 'invalid_client' || code === 'unauthorized_client')
+      throw new LoginNeeded(account.name, `has a login whose client is refused (${why})`);
+    // The cause may hold the answer, and with it a token.
+    if (code !== 'invalid_grant')
+      throw unsent(`the login at the MCP server ${account.name} could not be renewed: ${why}`);
+    // It would be refused again; and some servers end all logins of a person who sends a used one.
+    const { refreshToken: _, ...rest } = login;
+    await writeLogin(account, rest);
+    throw new LoginNeeded(account.name, `has ended the login (${why})`);
+  }
+}
+
+function unsent(message: string): TransportError {
+  return new TransportError(message, { nothingSent: true });
+}
+
+/** What the authorization server said of itself at the login, as the client library wants it. */
+function metadataOf({ issuer, tokenEndpoint, authMethods }: Login): AuthorizationServerMetadata {
+  return {
+    issuer,
+    authorization_endpoint: issuer,
+    token_endpoint: tokenEndpoint,
+    response_types_supported: ['code'],
+    ...defined({ token_endpoint_auth_methods_supported: authMethods }),
+  };
+}
+
+/** What became of a login that was forgotten. */
+export interface Logout {
+  /** `none`: nobody was logged in. `failed`: forgotten here, and it may still hold there. */
+  revoked: 'none' | 'yes' | 'not_offered' | 'failed';
+  why?: string;
+}
+
+/** Forgets a login here first, and then asks the authorization server to end it. */
+export async function logOut(account: Account, secrets: Secrets, answerMs?: number): Promise<Logout> {
+  let login: Login | undefined;
+  try {
+    login = await aloneWith(account, async () => {
+      try {
+        return readLogin(account, secrets);
+      } finally {
+        await removeLogin(account);
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    return { revoked: 'failed', why: error.message };
+  }
+  if (login === undefined) return { revoked: 'none' };
+  if (login.revocationEndpoint === undefined) return { revoked: 'not_offered' };
+  try {
+    await revoke(account, { ...login, endpoint: login.revocationEndpoint }, answerMs);
+    return { revoked: 'yes' };
+  } catch (error) {
+    return { revoked: 'failed', why: oauthReason(error, secrets) };
+  }
+}
+
+/** RFC 7009. Ending the refresh token ends what came from it. */
+async function revoke(
+  account: Account,
+  login: Login & { endpoint: string },
+  answerMs: number | undefined,
+): Promise<void> {
+  const { selectClientAuthMethod } = await import('@modelcontextprotocol/client');
+  const secret = await account.clientSecret(AbortSignal.timeout(SECRET_MS));
+  const client = clientOf(login, secret);
+  const isBasic = selectClientAuthMethod(client, login.authMethods ?? []) === 'client_secret_basic';
+  const pair = Buffer.from(`${client.client_id}:${client.client_secret ?? ''}`).toString('base64');
+  const kinds = { refresh_token: login.refreshToken, access_token: login.accessToken };
+  for (const [kind, token] of Object.entries(kinds)) {
+    if (token === undefined) continue;
+    const response = await safeFetch(account, answerMs)(login.endpoint, {
+      method: 'POST',
+      redirect: 'error',
+      headers: isBasic ? { authorization: `Basic ${pair}` } : {},
+      body: new URLSearchParams({ token, token_type_hint: kind, ...(isBasic ? {} : client) }),
+    });
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`it answered with the status ${response.status}`);
+  }
+}

@@ -1,0 +1,114 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { digestJson } from '../../contract/digest';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { parseJson } from '../../contract/json';
+import { shellWord } from '../../contract/text/shell-word';
+import { type PrivateFault, readPrivateFile, replaceFile, userStateDir } from '../../files';
+import { withLock } from '../../lock';
+import type { Secrets } from '../secrets';
+
+/** Who is logged in where: a server, and the client that the config names for it. Its values are filled in. */
+export interface Account {
+  /** The name that the config gives the server. */
+  name: string;
+  url: string;
+  clientId?: string;
+  /** The only authorization server that may be asked. */
+  issuer?: string;
+  /** The secret of that client; undefined where it has none. @throws ToolError where it cannot be had. */
+  clientSecret(signal: AbortSignal): Promise<string | undefined>;
+}
+
+/** Read at each use, so strict: what is wrong in it came from somewhere else. */
+const loginSchema = z.strictObject({
+  version: z.literal(1),
+  /** The only URL that the tokens are for. */
+  url: z.string(),
+  /** The authorization server that gave the tokens. They are renewed there and nowhere else. */
+  issuer: z.string(),
+  tokenEndpoint: z.url(),
+  revocationEndpoint: z.url().optional(),
+  /** How clients prove who they are there. */
+  authMethods: z.array(z.string()).optional(),
+  /** What the tokens were asked for, as RFC 8707 has it. */
+  resource: z.string().optional(),
+  clientId: z.string(),
+  /** Of a client that was registered by the login. One of the config is not kept. */
+  clientSecret: z.string().optional(),
+  scopes: z.array(z.string()).optional(),
+  accessToken: z.string(),
+  /** Absent where there is none, or where it was used up. */
+  refreshToken: z.string().optional(),
+  /** Milliseconds since 1970. Absent where the server did not say. */
+  expiresAt: z.number().optional(),
+  /** From when on the token is renewed before it is used. */
+  renewAt: z.number().optional(),
+});
+
+/** A login as it is kept in its file. */
+export type Login = z.output<typeof loginSchema>;
+
+/** The file of an account: one for each URL and client, so that no two of them mix. */
+export function loginFile({ url, clientId = '' }: Pick<Account, 'url' | 'clientId'>): string {
+  const name = digestJson([url, clientId]).slice(0, 32);
+  return join(userStateDir(), 'mcp', `${name}.json`);
+}
+
+/**
+ * The login of an account; undefined where nobody has logged in. What is secret in it is kept out of all that leaves the
+ * worker.
+ *
+ * @throws CountersignError `file_failed` where others can read the file, or it holds no login of this account.
+ */
+export function readLogin(account: Account, secrets: Secrets): Login | undefined {
+  const file = loginFile(account);
+  const read = readPrivateFile(file);
+  if ('fault' in read) {
+    if (read.fault === 'missing') return undefined;
+    throw unfit(file, faultText(read.fault, read.cause), read.fault === 'open_to_others');
+  }
+  const parsed = loginSchema.safeParse(parseJson(read.text));
+  if (!parsed.success || parsed.data.url !== account.url) throw unfit(file, 'does not hold its login');
+  const { accessToken, refreshToken = '', clientSecret = '' } = parsed.data;
+  for (const secret of [accessToken, refreshToken, clientSecret]) secrets.keep(secret);
+  return parsed.data;
+}
+
+/** Does something while no other process changes the login of an account. */
+export async function aloneWith<T>(account: Account, work: () => Promise<T>): Promise<T> {
+  const file = loginFile(account);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  return withLock(`${file}.lock`, { progress: () => undefined, what: 'The login is changed' }, work);
+}
+
+/** Keeps a login; a crash after that does not lose it. The caller is alone with it. */
+export function writeLogin(account: Account, login: Login): Promise<void> {
+  return replaceFile(loginFile(account), `${JSON.stringify(login, null, 2)}\n`);
+}
+
+/** Forgets a login. The caller is alone with it. */
+export function removeLogin(account: Account): Promise<void> {
+  return rm(loginFile(account), { force: true });
+}
+
+function faultText(fault: PrivateFault, cause: unknown): string {
+  switch (fault) {
+    case 'open_to_others':
+      return 'can be read or changed by others';
+    case 'not_yours':
+      return 'belongs to another user';
+    case 'unreadable':
+      return `cannot be read: ${errorMessage(cause)}`;
+    default:
+      return 'is not a file of ours';
+  }
+}
+
+function unfit(file: string, why: string, isOpen = false): CountersignError {
+  const todo = isOpen
+    ? `Run \`chmod 600 ${shellWord(file)}\` if nobody else has read it; else log in again.`
+    : 'Remove it and log in again.';
+  return new CountersignError('file_failed', `the file of the login, ${file}, ${why}`, { hint: todo });
+}

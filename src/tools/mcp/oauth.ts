@@ -1,0 +1,129 @@
+import type { FetchLike, OAuthTokens } from '@modelcontextprotocol/client' with {
+  'resolution-mode': 'import',
+};
+import { defined } from '../../contract/defined';
+import { errnoOf, errorMessage } from '../../contract/errors';
+import { isObject } from '../../contract/json';
+import { escapeHidden } from '../../contract/text/unsafe-text';
+import { isTransportError } from '../errors';
+import { isPrivateHost } from '../http/address';
+import type { Secrets } from '../secrets';
+import { boundedFetch } from './http';
+import type { Account, Login } from './logins';
+
+/** The client of a login, with the secret that the config has for it. */
+export function clientOf(
+  { clientId, clientSecret }: Pick<Login, 'clientId' | 'clientSecret'>,
+  given: string | undefined,
+): { client_id: string; client_secret?: string } {
+  return { client_id: clientId, ...defined({ client_secret: given ?? clientSecret }) };
+}
+
+/** A token is renewed this long before its end; one with a shorter life after half of it. */
+const EARLY_SECONDS = 30;
+
+function inSeconds(seconds: number): number {
+  return Date.now() + Math.round(seconds * 1000);
+}
+
+/** Tokens as a login keeps them. */
+export function fieldsOf(
+  tokens: OAuthTokens,
+): Pick<Login, 'accessToken' | 'refreshToken' | 'expiresAt' | 'renewAt' | 'scopes'> {
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds = 0, scope } = tokens;
+  return {
+    accessToken,
+    ...(seconds > 0
+      ? { expiresAt: inSeconds(seconds), renewAt: inSeconds(Math.max(seconds - EARLY_SECONDS, seconds / 2)) }
+      : {}),
+    ...defined({
+      refreshToken,
+      scopes: scope === undefined ? undefined : readScopes(scope),
+    }),
+  };
+}
+
+/**
+ * Tokens that can be sent as they are.
+ *
+ * @throws Error for another kind of token, and for one that does not fit into a header.
+ */
+export function requireBearer(tokens: OAuthTokens): OAuthTokens {
+  if (tokens.token_type.toLowerCase() !== 'bearer') throw new Error('it gave a token of an unknown kind');
+  if (!/^[\x21-\x7e]+$/.test(tokens.access_token)) throw new Error('it gave a token that cannot be sent');
+  return tokens;
+}
+
+/** Why an authorization server did not give what it was asked for: nothing of its answer but its code and its words. */
+export function oauthReason(error: unknown, secrets: Secrets): string {
+  if (isTransportError(error)) return 'the authorization server cannot be reached';
+  // Jest and some applications load the library into a context of its own, where `instanceof` says no.
+  const name = isObject(error) ? String(error['name']) : '';
+  const code = errnoOf(error) ?? '';
+  if (name === 'TimeoutError' || name === 'AbortError') return 'the authorization server did not answer';
+  if (name === 'SyntaxError' || name === 'ZodError' || name === '$ZodError')
+    return 'the answer of the authorization server cannot be understood';
+  if (name === 'RegistrationRejectedError')
+    return 'the authorization server does not register this client by itself';
+  if (name === 'IssuerMismatchError') return 'the answer is not of the authorization server that was asked';
+  // The library puts an answer that it cannot read into the message.
+  const isRaw = /Raw body|^HTTP /.test(errorMessage(error));
+  if (name === 'OAuthError') return isRaw ? 'it answered with an error' : oauthText(code, error, secrets);
+  return secrets.hide(escapeHidden(errorMessage(error)).slice(0, 300));
+}
+
+function oauthText(code: string, error: unknown, secrets: Secrets): string {
+  const known = /^[a-z_]{1,64}$/.test(code) ? code : 'an unknown error';
+  const words = errorMessage(error);
+  return words === code ? known : `${known}: ${secrets.hide(escapeHidden(words.slice(0, 200)))}`;
+}
+
+/** A scope of RFC 6749. What else a server writes there is not made a part of a command. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
+const MOST_SCOPES = 32;
+
+/** The scopes in a text as servers write them; those that break the rules are left out. */
+export function readScopes(text: string): string[] {
+  const found = text.split(' ').filter((one) => SCOPE.test(one));
+  return [...new Set(found)].slice(0, MOST_SCOPES);
+}
+
+/**
+ * A `fetch` for the authorization server of an account. A public server must not make this machine ask private addresses,
+ * and secrets go over TLS.
+ */
+export function safeFetch(account: Account, answerMs?: number, stop?: AbortSignal): FetchLike {
+  const base = oauthFetch(answerMs, stop);
+  return async (url, init) => {
+    requireSafe(url, account);
+    return base(url, init);
+  };
+}
+
+const ANSWER_MS = 15_000;
+const ANSWER_BYTES = 1024 * 1024;
+
+/** A `fetch` for authorization servers: it does not wait forever, and reads no endless answer. */
+function oauthFetch(answerMs = ANSWER_MS, stop?: AbortSignal): FetchLike {
+  const bounded: FetchLike = (url, init = {}) => {
+    const signals = [AbortSignal.timeout(answerMs), stop, init.signal].filter((one) => one != null);
+    return fetch(url, { ...init, signal: AbortSignal.any(signals) });
+  };
+  return boundedFetch(bounded, ANSWER_BYTES);
+}
+
+/** @throws Error for a place that a login of this account must not lead to. */
+export function requireSafe(place: string | URL, account: Account): void {
+  const url = URL.canParse(String(place)) ? new URL(place) : undefined;
+  const isOwn = url?.origin === new URL(account.url).origin;
+  const isPrivate = url !== undefined && isPrivateHost(url);
+  const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url));
+  if (url === undefined || !isSecure)
+    throw new Error(`${escapeHidden(String(place))} is neither https nor on this machine`);
+  if (isPrivate && !isOwn && !isPrivateHost(new URL(account.url)))
+    throw new Error(`the server leads to the private address ${escapeHidden(url.host)}`);
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return /^(127(\.\d+){3}|\[::1\]|localhost)$/.test(hostname);
+}
