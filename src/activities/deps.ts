@@ -11,6 +11,8 @@ export interface ActivityDeps {
   toolNames: ReadonlySet<string>;
   /** The queue whose tools are prepared in `think` itself. */
   taskQueue: string;
+  /** The queue of this process alone, for calls whose state it holds. */
+  holderQueue: string;
   /** How long a task waits for a worker that has its agent, in milliseconds. */
   agentWaitMs: number;
   /** Hooks, log and runner of handlers. */

@@ -7,9 +7,10 @@ import type { RunOutcome } from '../tools/outcome';
 import { runJob, type RunJob } from '../tools/executor';
 import type { Live } from '../tools/context';
 import type { Approval, CallContext, Tool } from '../tools/types';
-import { contentDigest } from './content-digest';
+import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 import { type AttemptGuard, earlierBeat } from './attempt';
+import type { HeldState } from './held-state';
 import { SIGNALS } from '../contract/names';
 
 /** A call to execute here; this worker may lack its tool. */
@@ -26,6 +27,8 @@ export interface Execution extends AskedExecution {
   tool: Tool;
   /** The arguments, as the handler wants them. */
   value: unknown;
+  /** Only where the tool shares state between its calls. */
+  state?: HeldState;
 }
 
 /** A final output. Its text stays with the worker, so that the next step need not be sent it. */
@@ -52,7 +55,7 @@ export function notRunResult(
 
 /** Runs the handler as long as the attempt is ours. */
 export async function execute(execution: Execution, guard: AttemptGuard): Promise<RunOutcome> {
-  const { deps, tool, input, value, key } = execution;
+  const { deps, tool, input, value, key, state } = execution;
   const job: RunJob = {
     tool,
     value,
@@ -66,14 +69,20 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     timeoutMs: input.timeoutMs,
     about: {
       ...aboutTurn(input),
-      ...defined({ approval: approvalOf(input), resumeFrom: earlierBeat()?.checkpoint }),
+      ...defined({
+        approval: approvalOf(input),
+        resumeFrom: earlierBeat()?.checkpoint,
+        state: state?.given,
+      }),
     },
     live: liveReporter(guard),
     onLate: lateReporter(execution),
     onLeft: (over) => keepAbandoned(key, over),
     ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
   };
-  return runJob(job, deps.run);
+  const outcome = await runJob(job, deps.run);
+  if (outcome.handler !== 'unstarted' && state !== undefined) state.isUsed = true;
+  return outcome;
 }
 
 /** The most of its output that a heartbeat carries: the end, as it is newest. */

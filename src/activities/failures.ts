@@ -1,10 +1,13 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { temporal } from '@temporalio/proto';
 import type { ToolResult } from '../contract/result';
 import { FAILURES } from '../contract/names';
 import { ModelError } from '../models/model';
 import { errorMessage } from '../contract/errors';
 import { defined } from '../contract/defined';
 import type { CallInput, NotHere } from '../contract/call';
+import { unstarted } from '../contract/call-messages';
 import { TIMES } from '../contract/limits';
 import type { ActivityDeps } from './deps';
 import { eventsOfRun } from './reset-history';
@@ -87,24 +90,54 @@ export function waitedMs(): number {
 }
 
 /**
- * Why a call may have been started in an earlier round of this run, though it came back as not here: what anybody
- * completed but the worker that had taken it proves nothing. Undefined where no round was.
+ * Why a call may have been started in an earlier round of this run. A worker may have given it back: what anybody completed
+ * but the worker that had taken it proves nothing. Or the one that held its state did not take it: then the history has to
+ * prove that. Undefined where no round was, or none was started.
  */
 export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
   if (round === undefined) return undefined;
   const { info } = Context.current();
   const events = await eventsOfRun(info.workflowExecution?.runId ?? '');
   const takers = new Map<string, string | null | undefined>();
-  const rounds = new Set<string>();
-  for (const { eventId, ...event } of events) {
+  const rounds = new Map<string, HistoryEvent>();
+  for (const event of events) {
     if (event.activityTaskScheduledEventAttributes?.activityId === info.activityId)
-      rounds.add(String(eventId));
+      rounds.set(String(event.eventId), event);
     const started = event.activityTaskStartedEventAttributes;
     if (started) takers.set(String(started.scheduledEventId), started.identity);
     const completed = event.activityTaskCompletedEventAttributes;
     const scheduled = String(completed?.scheduledEventId);
     if (completed && rounds.has(scheduled) && takers.get(scheduled) !== completed.identity)
       return 'somebody else than its worker said that it had not started';
+    const late = rounds.get(String(event.activityTaskTimedOutEventAttributes?.scheduledEventId));
+    if (late !== undefined && !isUnstarted(late, event))
+      return 'the worker that held its state may have started it';
   }
   return undefined;
+}
+
+type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+const SCHEDULE_TO_START = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;
+
+/** By the server's own times, which are exact; the workflow knows only when it heard of them. */
+function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {
+  const { timeoutFailureInfo: info } = ended.activityTaskTimedOutEventAttributes?.failure ?? {};
+  const { retryPolicy, ...of } = scheduled.activityTaskScheduledEventAttributes ?? {};
+  const activity = {
+    ...{ cancelled: false, untaken: false, message: '' },
+    timeout: info?.timeoutType === SCHEDULE_TO_START ? 'SCHEDULE_TO_START' : undefined,
+    beaten: (info?.lastHeartbeatDetails?.payloads ?? []).length > 0,
+  };
+  const times = {
+    openMs: msOf(ended.eventTime) - msOf(scheduled.eventTime),
+    heartbeatMs: msOf(of.heartbeatTimeout),
+    startWithinMs: msOf(of.scheduleToStartTimeout),
+    maximumAttempts: retryPolicy?.maximumAttempts ?? 0,
+  };
+  return unstarted(activity, times) !== undefined;
+}
+
+function msOf(time: Parameters<typeof optionalTsToMs>[0]): number {
+  return optionalTsToMs(time) ?? 0;
 }

@@ -14,7 +14,7 @@ import { makeContext } from '../tools/context';
 import type { Tool } from '../tools/types';
 import type { AboutTurn } from './execution';
 import { unlessAborted } from '../tools/within';
-import { contentDigest } from './content-digest';
+import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 
 /** What preparing needs of a worker. */
@@ -101,6 +101,8 @@ function settingsOf(tool: Tool): CallSettings {
       taskQueue: tool.taskQueue,
       local: tool.local || undefined,
       noBatch: tool.noBatch || undefined,
+      server: tool.server === 'local' ? undefined : tool.server,
+      state: tool.state === 'call' ? undefined : { scope: tool.state, group: tool.stateGroup },
     }),
   };
 }

@@ -8,7 +8,7 @@ import { isSoundJson } from '../contract/json';
 import { ACTIVITIES, callKey, SIGNALS, UPDATES } from '../contract/names';
 import { readHistory } from '../history/read';
 import { unlessGone } from '../history/server-errors';
-import { contentDigest } from './content-digest';
+import { contentDigest } from '../tools/content-digest';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Payload = temporal.api.common.v1.IPayload;

@@ -3,11 +3,12 @@ import { defined } from '../contract/defined';
 import { idempotencyKey } from '../contract/names';
 import type { CallInput, CallOutput, SpentDecision } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-messages';
-import { type ToolFailure, validationFailure } from '../contract/result';
+import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
 import { outdatedDecision } from './earlier-start';
 import { cachedOutput, execute, type Execution, notRunResult, withNote } from './execution';
 import { lackOf, notHere, retryFailure } from './failures';
+import { heldState, withHolder } from './held-state';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './attempt';
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson } from '../contract/digest';
@@ -15,10 +16,11 @@ import { dryKindOf } from '../contract/fork';
 import { seenDigestOf } from '../contract/plan';
 import type { CallLog } from '../tools/call-log';
 import type { Agent } from '../tools/define-agent';
+import type { RunOutcome } from '../tools/outcome';
 import { askPolicy, NOTHING_RAN, policyRefusal } from '../tools/policy';
 import { asCalled, unshownIn } from '../tools/prepare';
 import type { Tool } from '../tools/types';
-import { contentDigest } from './content-digest';
+import { contentDigest } from '../tools/content-digest';
 
 /**
  * Runs one call. What it returns is final; it throws only to be run again, and never for an unsafe call. Before
@@ -29,7 +31,8 @@ export async function runTool(deps: ActivityDeps, input: CallInput): Promise<Cal
   const { value: ready, since } = await whileBeating(() => makeReady(deps, input));
   if ('output' in ready) return ready.output;
   const { execution } = ready;
-  return execution.tool.effect === 'unsafe' ? runUnsafe(execution, since) : runRepeatable(execution, since);
+  const run = execution.tool.effect === 'unsafe' ? runUnsafe : runRepeatable;
+  return withHolder(execution.state, await run(execution, since));
 }
 
 /** A call that may start now, or what it came to without that. */
@@ -50,10 +53,11 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (tool === undefined || checked === undefined)
     return { output: handBack(input, lackOf(deps, input) ?? `no worker with the tool ${input.tool} here`) };
   if (!checked.ok)
-    return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(checked.failure))) };
+    return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(input, checked.failure))) };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
-  return { execution: { deps, tool, input, value: checked.value, key } };
+  const state = heldState(deps, tool, { input, idempotencyKey: key });
+  return { execution: { deps, tool, input, value: checked.value, key, ...defined({ state }) } };
 }
 
 /** Gives back a call whose tool this worker's queue does not have, if its agent does; an unsafe one that had started is in doubt. */
@@ -77,9 +81,14 @@ function handBack(input: CallInput, lack: string): CallOutput {
   throw retryFailure(notRunResult({ tool: undefined, input }, { code: 'transport', message }));
 }
 
-function withWhatRan(failure: ToolFailure): ToolFailure {
-  if (mayHaveRun()) return { ...failure, message: `${failure.message} ${MAY_HAVE_RUN}` };
+function withWhatRan(input: CallInput, failure: ToolFailure): ToolFailure {
+  if (ranBefore(input)) return { ...failure, message: `${failure.message} ${MAY_HAVE_RUN}` };
   return failure.code === 'refused' ? { ...failure, message: failure.message + NOTHING_RAN } : failure;
+}
+
+/** Whether an attempt before may have run, on this queue or on that of the worker that held its state. */
+function ranBefore(input: CallInput): boolean {
+  return mayHaveRun() || input.mayHaveRun === true;
 }
 
 /** Whether this is not the first attempt. An operator's reset sets their count back, but not the time of the first. */
@@ -94,7 +103,7 @@ async function runRepeatable(execution: Execution, since: Since): Promise<CallOu
   try {
     const outcome = await execute(execution, guard);
     const lostReason = guard.lost();
-    const result = withNote(execution.input, outcome.result);
+    const result = withNote(execution.input, knownResult(execution, outcome));
     const ended = result.success || lostReason === undefined || lostReason === 'cancelled';
     if (ended && !outcome.retryable) return cachedOutput(execution.deps, result);
     await guard.flush();
@@ -102,6 +111,16 @@ async function runRepeatable(execution: Execution, since: Since): Promise<CallOu
   } finally {
     guard.stop();
   }
+}
+
+/** What did not start this time may have run before. */
+function knownResult(execution: Execution, { handler, result }: RunOutcome): ToolResult {
+  const { input } = execution;
+  if (handler !== 'unstarted' || !ranBefore(input)) return result;
+  return notRunResult(execution, {
+    code: 'cancelled',
+    message: `This attempt did not start. ${MAY_HAVE_RUN}`,
+  });
 }
 
 /** Arguments as the handler wants them, or why this attempt must not run. */

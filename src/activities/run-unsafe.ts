@@ -65,7 +65,9 @@ export async function startedBefore(asked: AskedExecution): Promise<CallOutput |
   if ('output' in entry) return (await startOnRecord(input)) ?? entry.output;
   if (entry.value.state === 'ended') {
     const { result } = entry.value;
-    if (isOutcomeOf(result, input)) return cachedOutput(deps, result);
+    // What it kept in memory then is with nobody that is known.
+    const used = input.state === undefined ? {} : { holder: null };
+    if (isOutcomeOf(result, input)) return { ...cachedOutput(deps, result), ...used };
     return inDoubt({ message: 'this machine had run it with other arguments before' });
   }
   if (entry.value.state === 'started') return inDoubt({ message: 'this machine had started it before' });

@@ -9,6 +9,7 @@ import type { JsonSchema } from '../contract/tool';
 import { type Model, type ModelCall, ModelError, type ModelMessage, type ModelReply } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
+import { offeredTools } from '../tools/find-tools';
 import { uniqueIds } from '../tools/prepare';
 import { bytesOf, conversationOf, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
@@ -241,7 +242,7 @@ async function askModel(
       model.generate({
         instructions: agent.instructions,
         messages: toMessages(entries),
-        tools: agent.registry.functions(),
+        tools: offeredTools(agent, entries),
         signal,
       }),
       // A model that ignores its signal must not hold the attempt.

@@ -1,6 +1,6 @@
 import type { CallInput, CallSettings, NotHere, PreparedCall, ValidCall } from './call';
 import type { Abandonment } from './decision';
-import { LIMITS } from './limits';
+import { LIMITS, TIMES } from './limits';
 import { FAILURES } from './names';
 import type { ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
@@ -111,6 +111,26 @@ export interface LostActivity {
   type?: string | undefined;
   /** What it failed with. */
   message: string;
+}
+
+/** How long a call may wait for a worker, in milliseconds; on the queue of the one that holds its state it is not for long. */
+export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs'>, isHeld: boolean): number {
+  return isHeld ? Math.min(startWithinMs, TIMES.holderAnswer) : startWithinMs;
+}
+
+/** Why a call goes to another worker than the one that held its state. */
+export const HOLDER_GONE = 'the worker that held the state of its tool did not take it';
+
+/**
+ * Whether a call that was on the queue of the worker that held its state goes to another one. An unsafe one only where it is
+ * proven that it never started; any other may run again.
+ */
+export function goesElsewhere(
+  activity: LostActivity,
+  { effect, times }: { effect: CallSettings['effect']; times: OpenTimes },
+): boolean {
+  const isLate = !activity.cancelled && activity.timeout === 'SCHEDULE_TO_START';
+  return isLate && (effect !== 'unsafe' || unstarted(activity, times) !== undefined);
 }
 
 /** The most attempts of a call. Lost attempts of an unsafe call are never run again by us. */

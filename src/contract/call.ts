@@ -2,7 +2,7 @@ import type { Decision } from './decision';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { ToolResult } from './result';
-import type { Effect, RetryOptions, Safety } from './tool';
+import type { Effect, RetryOptions, Safety, StateScope } from './tool';
 
 /** What every call carries, whatever became of it. */
 export interface CallHead {
@@ -28,8 +28,34 @@ export interface CallSettings {
   startWithinMs: number;
   /** Its requests are decided one by one only. Absent: no. */
   noBatch?: boolean;
+  /** The MCP server that has the tool. Absent: it is our own. */
+  server?: string;
+  /** Absent: its calls share no state. */
+  state?: StateSettings;
   /** Asked about by a workflow of its own. The activity by which its gate runs it; without one that workflow runs it itself. */
   gate?: { activity?: string };
+}
+
+/** Which calls share the state that a tool keeps in memory. */
+export interface StateSettings {
+  scope: Exclude<StateScope, 'call'>;
+  /** Tools with the same scope, group and task queue share it. */
+  group: string;
+}
+
+/** What names the calls of a turn that share state; undefined for a call that shares none. */
+export function stateKeyOf({ state, taskQueue = '' }: CallSettings): string | undefined {
+  return state && JSON.stringify([state.scope, state.group, taskQueue]);
+}
+
+/** The worker that holds state of a turn. */
+export interface StateHolder {
+  /** The queue of this worker alone. */
+  queue: string;
+  /** Idempotency key of the call that began the state. */
+  begunBy: string;
+  /** The run of the turn in which it began: a run that a reset made begins anew. */
+  runId: string;
 }
 
 /** A call that cannot run: its result is ready and says why. */
@@ -117,17 +143,29 @@ export interface CallInput extends CallHead {
   plan?: FilePlan;
   /** The turn is a fork in a dry world: nothing but a pure call that needs no decision may reach its handler. */
   dry?: true;
+  /** Only for a call that shares state with others: where that is, as the turn knows. */
+  state?: KnownState;
   /**
    * Only for unsafe calls: drawn by the workflow for this execution, and asked of whoever reports its outcome late. It
    * stands in no memo, so that nobody who lists turns can forge one.
    */
   secret?: string;
-  /** How often a worker gave this call back because it lacks the agent or tool. Absent: never. */
+  /** It waited for the worker that held its state, where an attempt may have run. Never of an unsafe call. */
+  mayHaveRun?: true;
+  /** How often a worker gave this call back because it lacks the agent or tool, or did not take it where it held its state. Absent: never. */
   round?: number;
   /** Of its turn. */
   origin?: TurnOrigin;
   /** The run that first held this workflow: another one means that an operator reset it. */
   originalRunId: string;
+}
+
+/** What a turn knows of the state that calls share. Neither field: no call has used it yet. */
+export interface KnownState {
+  /** The worker whose queue this call is on. */
+  holder?: StateHolder;
+  /** Earlier calls used it, and the worker that held it is gone. */
+  lost?: true;
 }
 
 /** What a call keeps of its decision. `hunks`: the accepted ones; absent means all. */
@@ -147,7 +185,16 @@ export interface SpentDecision {
 
 /** Output of a tool's activity: the outcome (with the SHA-256 of its content), that nobody knows it, that its decision does not hold, or that it did not start. */
 export type CallOutput =
-  { result: ToolResult; contentDigest: string } | { inDoubt: InDoubt } | AskAgain | NotHere;
+  | ({ result: ToolResult; contentDigest: string } & UsedState)
+  | ({ inDoubt: InDoubt } & UsedState)
+  | AskAgain
+  | NotHere;
+
+/** What became of the state that a call shares with others. Absent: its handler was not called, or it shares none. */
+export interface UsedState {
+  /** Who holds it now. Null: the handler was called, and nobody knows where. */
+  holder?: StateHolder | null;
+}
 
 /** The handler was not called: the decision does not count in this run. Never of an unsafe call. */
 export interface AskAgain {

@@ -11,6 +11,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value is an object of keys alone, whichever realm made it: a date or a map is a value of its own. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 /** Whether a value is a JSON object that everything of ours can take; see isSoundJson. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value) && isSoundJson(value);

@@ -70,6 +70,11 @@ export const TIMES = {
   heartbeatTimeout: 10 * SECOND,
   /** An approved call has to start within this time or it is `expired`. */
   startWithin: HOUR,
+  /**
+   * How long a call waits for the worker that holds its state, before the state counts as lost. A worker that lives takes it
+   * in milliseconds; one that is busy for some seconds must not lose what it holds.
+   */
+  holderAnswer: 15 * SECOND,
   /** How long a turn waits for a worker that has its agent, unless the config sets it. */
   agentWait: 600 * SECOND,
   /** How soon a task is tried again whose worker lacks the agent or tool. */

@@ -1,6 +1,20 @@
 /** The task queue of a worker and its turns, unless set. */
 export const TASK_QUEUE = 'countersign';
 
+/** What the queues of single workers begin with. Calls that share state go there; see `StateHolder`. */
+/** How the queues of single workers begin. */
+export const HOLDER_QUEUE = 'countersign-worker:';
+
+/** The queue of one worker alone, by its process, its machine and something random. */
+export function holderQueue({ pid, host }: { pid: number; host: string }, random: string): string {
+  return `${HOLDER_QUEUE}${pid}@${host}:${random}`;
+}
+
+/** Whether a queue is of one worker alone. */
+export function isHolderQueue(queue: string): boolean {
+  return queue.startsWith(HOLDER_QUEUE);
+}
+
 /** Workflow types. */
 export const WORKFLOWS = { turn: 'agentTurn' } as const;
 

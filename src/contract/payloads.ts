@@ -1,11 +1,11 @@
 import type { CallOutput, VerifyOutput } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS } from './limits';
-import { RESERVED_TOOL_NAMES } from './names';
+import { HOLDER_QUEUE, RESERVED_TOOL_NAMES } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaCheck } from './schema/schema';
 import type { PrepareOutput, ThinkOutput } from './think';
-import { EFFECTS, type JsonSchema, ORDERS, SAFETIES } from './tool';
+import { EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
 import { utf8Bytes } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
@@ -77,7 +77,13 @@ const SETTINGS = object(
     requestExpiresMs: { anyOf: [MS, { type: 'null' }] },
     startWithinMs: MS,
   },
-  { taskQueue: NAME, local: { type: 'boolean' }, noBatch: { type: 'boolean' } },
+  {
+    taskQueue: NAME,
+    local: { type: 'boolean' },
+    noBatch: { type: 'boolean' },
+    server: TEXT,
+    state: object({ scope: { enum: STATES.filter((scope) => scope !== 'call') }, group: NAME }),
+  },
 );
 // Temporal's own limit for a type; a name of ours is an activity of ours, which a reply must not call.
 const TOOL: JsonSchema = { ...NAME, pattern: '^[^.]*$', not: { enum: [...RESERVED_TOOL_NAMES] } };
@@ -115,11 +121,13 @@ const isThinkOutput = guard<ThinkOutput>(
   ),
 );
 const isPrepareOutput = guard<PrepareOutput>(object({ call: CALL }, { schema: OBJECT }));
+const HOLDER = object({ queue: { ...NAME, pattern: `^${HOLDER_QUEUE}` }, begunBy: NAME, runId: NAME });
+const USED = { holder: { anyOf: [HOLDER, { type: 'null' }] } };
 const isCallOutput = guard<CallOutput>({
   type: 'object',
   anyOf: [
-    object({ result: RESULT }, { contentDigest: NAME }),
-    object({ inDoubt: object({ message: TEXT }, { partial: TEXT, running: { const: true } }) }),
+    object({ result: RESULT }, { contentDigest: NAME, ...USED }),
+    object({ inDoubt: object({ message: TEXT }, { partial: TEXT, running: { const: true } }) }, USED),
     object({ askAgain: TEXT }),
     object({ notHere: TEXT }, { secret: TEXT }),
   ],
@@ -145,9 +153,16 @@ export function readPrepareOutput(value: unknown, callId: string): PrepareOutput
   return isPrepareOutput(value) && value.call.callId === callId ? value : undefined;
 }
 
-/** What a call came to; undefined: it cannot be read, or it is of another call. */
-export function readCallOutput(value: unknown, callId: string): CallOutput | undefined {
+/**
+ * What a call came to; undefined: it cannot be read, or it is of another call. Only the worker that took a call knows its
+ * secret, so nobody else says that it did not start.
+ */
+export function readCallOutput(
+  value: unknown,
+  { callId, secret }: { callId: string; secret: string | undefined },
+): CallOutput | undefined {
   if (!isCallOutput(value)) return undefined;
+  if ('notHere' in value && value.secret !== secret) return undefined;
   return 'result' in value && value.result.callId !== callId ? undefined : value;
 }
 
@@ -186,16 +201,21 @@ const SPENT: JsonSchema = {
   minItems: 2,
   prefixItems: [TEXT, object({ digest: TEXT, verdict: VERDICT })],
 };
-const CARRIED = object({
-  step: WHOLE,
-  transcript: { type: 'array', items: { type: 'object' } },
-  droppedBefore: WHOLE,
-  results: { type: 'array', items: object({ callId: TEXT, digest: TEXT, success: { type: 'boolean' } }) },
-  spent: { type: 'array', items: SPENT },
-  counts: COUNTS,
-  usage: OBJECT,
-  signalVerdicts: { ...LIST, items: object({ callId: TEXT, verdict: TEXT, decisionId: TEXT, at: TEXT }) },
-});
+const KNOWN = object({}, { holder: HOLDER, lost: { const: true } });
+const CARRIED_STATE: JsonSchema = { type: 'array', minItems: 2, prefixItems: [TEXT, KNOWN] };
+const CARRIED = object(
+  {
+    step: WHOLE,
+    transcript: { type: 'array', items: { type: 'object' } },
+    droppedBefore: WHOLE,
+    results: { type: 'array', items: object({ callId: TEXT, digest: TEXT, success: { type: 'boolean' } }) },
+    spent: { type: 'array', items: SPENT },
+    counts: COUNTS,
+    usage: OBJECT,
+    signalVerdicts: { ...LIST, items: object({ callId: TEXT, verdict: TEXT, decisionId: TEXT, at: TEXT }) },
+  },
+  { states: { type: 'array', items: CARRIED_STATE } },
+);
 const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } });
 
 /** Neither control characters nor other invisible ones. */

@@ -150,7 +150,18 @@ export function kindOfResult({ success, error, metadata }: ToolResult): ResultKi
 /** What the tool itself gave: the content without the note before it, and without the line that names a failure. */
 export function outputOf({ content, error }: ToolResult, note?: string): string {
   const own = note === undefined ? content : without(`${note}\n\n`, content);
-  return error === undefined ? own : without(failureLine(error), own).replace(/^\n/, '');
+  if (error === undefined) return own;
+  const rest = without(STATE_LOST, own);
+  const output = without(failureLine(error), rest).replace(/^\n/, '');
+  return rest === own ? output : `${STATE_LOST}${output}`;
+}
+
+/** Model and people read it before the result: what earlier calls left behind was not there for this one. */
+const STATE_LOST = '[The state that earlier calls had made is lost. This call began without it.]\n\n';
+
+/** The result of a call whose handler began anew, though earlier calls had made state for it. */
+export function withoutState(result: ToolResult): ToolResult {
+  return { ...result, content: `${STATE_LOST}${result.content}` };
 }
 
 function without(start: string, text: string): string {

@@ -11,6 +11,13 @@ export type Safety = (typeof SAFETIES)[number];
 export const EFFECTS = ['pure', 'idempotent', 'unsafe'] as const;
 export type Effect = (typeof EFFECTS)[number];
 
+/**
+ * How long what a tool keeps in memory between its calls lives. `call`: it keeps nothing; `turn`: as long as the turn;
+ * `worker`: as long as the worker, and all its turns share it.
+ */
+export const STATES = ['call', 'turn', 'worker'] as const;
+export type StateScope = (typeof STATES)[number];
+
 /** How the ready calls of a step are started; see DESIGN of order in docs. */
 export const ORDERS = ['lane', 'strict', 'parallel'] as const;
 export type Order = (typeof ORDERS)[number];

@@ -1,6 +1,6 @@
 import type { ClosingCause } from './call-messages';
 import type { SignalVerdict, Verdict } from './decision';
-import type { TurnOrigin } from './call';
+import type { KnownState, TurnOrigin } from './call';
 import type { ForkInput } from './fork';
 import type { ResultRef, Usage } from './think';
 import type { TranscriptEntry } from './transcript';
@@ -33,6 +33,8 @@ export interface CarriedTurn {
   usage: Usage;
   /** The last verdicts on signals, for the memo. */
   signalVerdicts: SignalVerdict[];
+  /** What is known of the state that calls share, by `stateKeyOf`. Absent: none used any. */
+  states?: [string, KnownState][];
 }
 
 /** What happened in a turn, in numbers. */

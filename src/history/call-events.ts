@@ -62,6 +62,8 @@ export interface RequestOpened extends EventHeader {
   policyReason?: string;
   /** Set where the tool wants each of its requests decided on its own. */
   noBatch?: boolean;
+  /** The MCP server that has the tool. Absent: it is our own. */
+  server?: string;
   /** What changed arguments have to fit; absent where the record has none. */
   schema?: JsonSchema;
   /** Milliseconds after which the handler is ended; absent where the record has none. */
@@ -104,12 +106,12 @@ export interface CallStarted extends EventHeader {
   decision?: { decision: DecisionKind | 'run-again'; approver: string; reason?: string };
 }
 
-/** No worker that has its agent and tool took it yet, so it did not start. One event, however often it is tried. */
+/** No worker that has what it needs took it yet. One event, however often it is tried. */
 export interface CallWaits extends EventHeader {
   type: 'call_waits';
   callId: string;
   tool: string;
-  /** What the worker that took it lacks. */
+  /** What the worker that took it lacks, or why it goes to another one. */
   message: string;
 }
 

@@ -112,7 +112,7 @@ function describeCall(event: CallEvent): Described {
     case 'call_started':
       return { text: startText(event) };
     case 'call_waits':
-      return { text: `has not started: ${event.message}`, tone: 'ask' };
+      return { text: `waits: ${event.message}`, tone: 'ask' };
     case 'call_ended':
       return describeResult(event);
     default:

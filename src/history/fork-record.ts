@@ -1,4 +1,4 @@
-import type { PreparedCall } from '../contract/call';
+import { isValidCall, type KnownState, type PreparedCall, stateKeyOf } from '../contract/call';
 import { CountersignError } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
@@ -235,4 +235,14 @@ export function settledIn(events: readonly TurnEvent[]): Set<string> {
 /** The calls that were started at any time. */
 export function startedIn(events: readonly TurnEvent[]): Set<string> {
   return new Set(events.flatMap((event) => (event.type === 'call_started' ? [event.callId] : [])));
+}
+
+/** What calls before the point kept in memory is the turn's own: the fork begins without it, and says so. */
+export function statesLost({ steps, events }: TurnRecord, { step, call }: ForkPoint): [string, KnownState][] {
+  const before = call === undefined ? events.slice(0, step.at) : eventsBefore(events, call.callId);
+  const started = startedIn(before);
+  const used = [...steps.values()]
+    .flatMap(callsOf)
+    .flatMap((one) => (isValidCall(one) && started.has(one.callId) ? (stateKeyOf(one.settings) ?? []) : []));
+  return [...new Set(used)].map((key) => [key, { lost: true }]);
 }

@@ -1,5 +1,5 @@
 import { defined } from '../contract/defined';
-import { type PreparedCall, type RecordedCall, type RemoteCall, isValidCall } from '../contract/call';
+import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } from '../contract/call';
 import { dryResult, type ForkOrigin, type World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
 import { isSoundJson, type JsonObject } from '../contract/json';
@@ -14,6 +14,7 @@ import {
   type ForkPoint,
   settledIn,
   startedIn,
+  statesLost,
   type TurnRecord,
 } from './fork-record';
 import { denied as denial, ENDINGS } from '../contract/call-messages';
@@ -56,7 +57,9 @@ function forkOriginOf({ turn }: TurnRecord, { at, world = 'dry', change, model }
 type Carried = NonNullable<TurnInput['carried']>;
 
 /** What the model was asked with for this step. Counts and tokens begin anew: they are of what the fork itself does. */
-function carriedTo(record: TurnRecord, { step }: ForkPoint): Carried {
+function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
+  const { step } = point;
+  const states = statesLost(record, point);
   const { entries } = transcriptOf(record.events.slice(0, step.at));
   // The words of the first step come with the prompt.
   const transcript = entries.some(({ kind }) => kind === 'reply') ? entries : [];
@@ -70,6 +73,7 @@ function carriedTo(record: TurnRecord, { step }: ForkPoint): Carried {
     counts: { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 },
     usage: {},
     signalVerdicts: [],
+    ...(states.length === 0 ? {} : { states }),
   };
 }
 

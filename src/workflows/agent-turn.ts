@@ -154,6 +154,8 @@ async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> 
 }
 
 function carry(turn: Turn): CarriedTurn {
+  const { runId } = workflowInfo();
+  const states = turn.states.carried(runId === turn.originalRunId ? undefined : runId);
   return {
     step: turn.step,
     transcript: [...turn.transcript.entries],
@@ -164,5 +166,6 @@ function carry(turn: Turn): CarriedTurn {
     counts: turn.counts,
     usage: turn.usage,
     signalVerdicts: turn.signalVerdicts,
+    ...(states.length === 0 ? {} : { states }),
   };
 }

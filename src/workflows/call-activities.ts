@@ -1,6 +1,7 @@
 import {
   ActivityCancellationType,
   type ActivityOptions,
+  condition,
   isCancellation,
   type LocalActivityOptions,
   scheduleActivity,
@@ -18,7 +19,7 @@ import type {
   SpentDecision,
   VerifyInput,
 } from '../contract/call';
-import { ENDINGS, nobodyHad, unprepared } from '../contract/call-messages';
+import { ENDINGS, nobodyHad, startWithin, unprepared } from '../contract/call-messages';
 import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import type { RetryOptions } from '../contract/tool';
@@ -39,6 +40,8 @@ export function runCall(
   state: CallState,
   decision: SpentDecision | undefined,
 ): Promise<RawValue> {
+  const known = turn.states.place(state.call);
+  if (known !== undefined) state.placed = known;
   const input = inputOf(turn, state, decision);
   state.scheduledAt = Date.now();
   const { tool, settings } = state.call;
@@ -56,10 +59,17 @@ const pauseAfter = (waitedMs: number, round: number): number =>
   Math.min(MOST_PAUSE_MS, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
 
 /**
- * Waits before a call that did not start is scheduled again, with the same key and decision. Returns a result instead
+ * Waits before a call that did not start is scheduled again, with the same key and decision. Where it was to go to the
+ * worker that held its state, that state is lost, and the call goes to the queue of its tool. Returns a result instead
  * where its time to start is over or its turn was cancelled.
  */
-export async function untilNextRound(state: CallState, output: NotHere): Promise<Settlement | undefined> {
+export async function untilNextRound(
+  turn: Turn,
+  state: CallState,
+  output: NotHere,
+): Promise<Settlement | undefined> {
+  const holder = state.placed?.holder;
+  if (holder !== undefined) turn.states.leave(state.call, holder);
   const absent = (state.absent ??= { since: state.scheduledAt, rounds: 0 });
   absent.rounds += 1;
   const waited = Date.now() - absent.since;
@@ -67,12 +77,14 @@ export async function untilNextRound(state: CallState, output: NotHere): Promise
   if (left <= 0) return { cause: 'absent', result: failureOf(state, nobodyHad(output), Date.now()) };
   try {
     const summary = `${state.call.callId} waits for a worker that has it`;
-    await sleep(Math.min(left, pauseAfter(waited, absent.rounds)), { summary });
-    return undefined;
+    if (holder === undefined) await sleep(Math.min(left, pauseAfter(waited, absent.rounds)), { summary });
+    // Others may have lost the same state: the first one finds who will hold it from now on.
+    else while (!turn.states.reserve(state.call)) await condition(() => turn.states.isFree(state.call));
+    if (!turn.approvals.cancelled) return undefined;
   } catch (error) {
     if (!isCancellation(error)) throw error;
-    return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
   }
+  return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
 }
 
 function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefined): CallInput {
@@ -94,6 +106,8 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     ...defined({
       ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
       plan: state.plan,
+      state: state.placed,
+      mayHaveRun: state.mayHaveRun,
       proposed: state.edit === undefined ? undefined : state.proposed,
     }),
   };
@@ -101,17 +115,18 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
 
 function activityOptions(state: CallState): ActivityOptions {
   const { callId, settings } = state.call;
+  const holder = state.placed?.holder;
   return {
     activityId: activityIds.call(callId, state.generation),
     startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,
-    scheduleToStartTimeout: settings.startWithinMs,
+    scheduleToStartTimeout: startWithin(settings, holder !== undefined),
     heartbeatTimeout: settings.heartbeatMs,
     retry: retryOf(state),
     // A cancelled turn waits for the outcome of a call that runs: it must be known, not assumed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
     ...(state.absent === undefined ? {} : { allowEagerDispatch: false }),
-    ...defined({ taskQueue: settings.taskQueue }),
+    ...defined({ taskQueue: holder?.queue ?? settings.taskQueue }),
   };
 }
 

@@ -19,14 +19,18 @@ import { verifyCall } from './call-activities';
 import type { Turn } from './turn';
 import {
   doubt,
+  goesElsewhere,
+  HOLDER_GONE,
   lost,
   type LostActivity,
   mostAttempts,
+  startWithin,
   unreadable,
   UNREADABLE,
   unstarted,
 } from '../contract/call-messages';
 import type { ToolResult } from '../contract/result';
+import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { FAILURES } from '../contract/names';
 
@@ -73,31 +77,49 @@ function ignoreCancellation(error: unknown): void {
 /** Reads what the activity of a call returned. A result that cannot be read leaves an unsafe call in doubt. */
 export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere {
   const { callId, settings } = state.call;
-  const output = readCallOutput(valueOf(result), callId);
-  const isForged = output !== undefined && 'notHere' in output && output.secret !== state.secret;
-  if (output !== undefined && 'result' in output)
-    return { result: output.result, contentDigest: output.contentDigest };
-  if (output !== undefined && !isForged) return output;
+  const output = readCallOutput(valueOf(result), { callId, secret: state.secret });
+  // Nothing else that anybody may have written counts.
+  if (output !== undefined && 'result' in output) {
+    const { contentDigest, holder } = output;
+    return { result: output.result, contentDigest, ...defined({ holder }) };
+  }
+  if (output !== undefined) return output;
   if (settings.effect === 'unsafe') return { inDoubt: { message: UNREADABLE } };
   return { result: failureOf(state, unreadable(), Date.now()) };
 }
 
 /**
- * Decides what a failed activity means for its call. A schedule-to-start timeout, a cancellation before the start and "not
- * registered" prove that the call never started, unless an earlier attempt could have been lost. Any other failure leaves
- * an unsafe call in doubt.
+ * Decides what a failed activity means for its call. Where the worker that held its state did not take it, another one may.
+ * A schedule-to-start timeout, a cancellation before the start and "not registered" prove that the call never started,
+ * unless an earlier attempt could have been lost. Any other failure leaves an unsafe call in doubt.
  */
-export function settlementOf(state: CallState, error: unknown, now: number): Exclude<Settlement, AskAgain> {
+export function settlementOf(
+  state: CallState,
+  error: unknown,
+  now: number,
+): Exclude<Settlement, AskAgain> | NotHere {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   const activity = lostActivity(cause, isCancellation(error));
   const { settings } = state.call;
-  const times = { openMs: now - state.scheduledAt, maximumAttempts: mostAttempts(settings) };
-  const proven = unstarted(activity, { ...settings, ...times });
+  const isHeld = state.placed?.holder !== undefined;
+  const times = {
+    ...settings,
+    openMs: now - state.scheduledAt,
+    maximumAttempts: mostAttempts(settings),
+    startWithinMs: startWithin(settings, isHeld),
+  };
+  if (isHeld && goesElsewhere(activity, { effect: settings.effect, times })) {
+    if (settings.effect !== 'unsafe') state.mayHaveRun = true;
+    return { notHere: HOLDER_GONE };
+  }
+  const proven = unstarted(activity, times);
   if (proven !== undefined) return { result: failureOf(state, proven, now) };
   if (settings.effect === 'unsafe') return { inDoubt: { message: doubt(activity) } };
   const result = lastResult(cause, state.call.callId) ?? failureOf(state, lost(activity), now);
   // A local activity that was cancelled leaves no event.
-  return activity.cancelled && settings.local === true ? { result, cause: 'cancelled' } : { result };
+  return activity.cancelled && settings.local === true
+    ? { result, cause: 'cancelled' }
+    : { result, holder: null };
 }
 
 /** The server's reason where it cancels an activity that no worker has started. */

@@ -1,6 +1,6 @@
 import { uuid4 } from '@temporalio/workflow';
 import { callKey } from '../contract/names';
-import type { NotHere, PreparedCall } from '../contract/call';
+import type { NotHere, PreparedCall, UsedState } from '../contract/call';
 import type { ToolResult } from '../contract/result';
 import { DeadlineTimer } from './changes';
 import { cancelAll, closeCall, expire, register, reopen, settle, start } from './approvals/transitions';
@@ -121,7 +121,8 @@ function advance(turn: Turn, runtime: TurnRuntime): void {
   sweepAbandoned(turn.approvals, now);
   const states = [...turn.approvals.calls.values()];
   for (const state of states) if (state.phase === 'replanning') startReplan(turn, state);
-  for (const state of nextToStart(states, turn.order)) startCall(turn, state, runtime);
+  for (const state of nextToStart(states, turn.order))
+    if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
 }
 
 function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
@@ -130,6 +131,7 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
   if (state.call.settings.effect === 'unsafe') state.secret = uuid4();
   markChanged(turn);
   const end = (settlement: Settlement): void => {
+    turn.states.end(state.call, state.placed, usedIn(settlement));
     settle(turn.approvals, state, { settlement, now: Date.now() });
     if (state.phase === 'in_doubt') startVerify(turn, state, runtime.nonCancellable);
     runtime.changes.callEnded();
@@ -137,15 +139,22 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
   const run = (): void =>
     void runCall(turn, state, decision).then(
       (result) => apply(settlementIn(state, result)),
-      (error: unknown) => end(settlementOf(state, error, Date.now())),
+      (error: unknown) => apply(settlementOf(state, error, Date.now())),
     );
   const apply = (settlement: Settlement | NotHere): void => {
-    if ('notHere' in settlement) void untilNextRound(state, settlement).then(next);
+    if ('notHere' in settlement) void untilNextRound(turn, state, settlement).then(next);
     else end(settlement);
   };
   const next = (over: Settlement | undefined): void => (over === undefined ? run() : end(over));
   delete state.absent;
+  delete state.placed;
   run();
+}
+
+/** A call in doubt may have made state, and nobody knows where. */
+function usedIn(settlement: Settlement): UsedState {
+  if ('inDoubt' in settlement) return { holder: settlement.holder ?? null };
+  return 'result' in settlement && settlement.holder !== undefined ? { holder: settlement.holder } : {};
 }
 
 function startReplan(turn: Turn, state: CallState): void {

@@ -10,6 +10,7 @@ import type { TurnOrigin } from '../contract/call';
 import type { ChangeNotifier } from './changes';
 import type { MessageQueue } from './message-queue';
 import type { Publisher } from './publish';
+import { StateHolders } from './state-holders';
 import {
   cutContent,
   DROPPED_OUTPUT,
@@ -121,6 +122,8 @@ export interface Turn extends ApprovalContext {
   cutTo: number | undefined;
   counts: TurnCounts;
   usage: Usage;
+  /** Who holds the state that its calls share. */
+  states: StateHolders;
 }
 
 /** A turn at its start, or as the run before left it. */
@@ -142,6 +145,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     cutTo: carried?.cutTo,
     counts: carried?.counts ?? noCounts(),
     usage: carried?.usage ?? {},
+    states: new StateHolders(carried?.states),
     signalVerdicts: carried?.signalVerdicts ?? [],
     signalCount: 0,
     signalsWaiting: 0,

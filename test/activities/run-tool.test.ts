@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
-import { contentDigest } from '../../src/activities/content-digest';
+import { contentDigest } from '../../src/tools/content-digest';
 import { createActivities } from '../../src/activities/index';
 import { createJournal } from '../../src/activities/journal';
 import { createMemory } from '../../src/activities/conversation';
@@ -52,6 +52,7 @@ function makeDeps(tool: ReturnType<typeof makeTool>) {
     agents: new Map([['a', agent]]),
     toolNames: new Set(['pay']),
     taskQueue: 'q',
+    holderQueue: 'countersign-worker:1@here:1',
     agentWaitMs: 0,
     run: {},
     memory: createMemory(),

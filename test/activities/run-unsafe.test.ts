@@ -22,6 +22,7 @@ const deps = {
   agents: new Map([['a', agent]]),
   toolNames: new Set(['pay']),
   taskQueue: 'q',
+  holderQueue: 'countersign-worker:1@here:1',
   agentWaitMs: 60_000,
   run: {},
   memory: createMemory(),

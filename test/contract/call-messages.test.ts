@@ -4,10 +4,12 @@ import {
   didNot,
   doubt,
   endedUntaken,
+  goesElsewhere,
   happened,
   lost,
   type LostActivity,
   unprepared,
+  startWithin,
   unstarted,
   withDecisionNote,
 } from '../../src/contract/call-messages';
@@ -62,6 +64,33 @@ describe('unstarted', () => {
     expect(doubt(ended)).toContain('an earlier attempt of it may have been started');
     expect(lost(ended).message).toContain('An earlier attempt of it may have run.');
     expect(lost(ended).message).not.toContain('Nothing ran');
+  });
+});
+
+describe('a call on the queue of the worker that held its state', () => {
+  it.each([
+    [3_600_000, false, 3_600_000],
+    [3_600_000, true, 15_000],
+    [5_000, true, 5_000],
+  ])('of %d ms to start (held: %s) waits %d ms', (startWithinMs, isHeld, ms) => {
+    expect(startWithin({ startWithinMs }, isHeld)).toBe(ms);
+  });
+
+  const late: LostActivity = { ...ran, timeout: 'SCHEDULE_TO_START' };
+  const held = { ...times, startWithinMs: 15_000 };
+  it.each<[string, LostActivity, number, boolean, boolean]>([
+    ['was not taken', late, 15_100, true, true],
+    ['was not taken, so late that an attempt may have been lost', late, 25_000, false, true],
+    ['was not taken, after an attempt that beat', { ...late, beaten: true }, 15_100, false, true],
+    ['was lost with its worker', { ...ran, timeout: 'HEARTBEAT' }, 11_000, false, false],
+    ['took too long', { ...ran, timeout: 'START_TO_CLOSE' }, 41_000, false, false],
+    ['was cancelled before', { ...ran, cancelled: true, untaken: true }, 100, false, false],
+    ['failed', ran, 100, false, false],
+  ])('that %s goes elsewhere or not, by its effect', (_, activity, openMs, unsafe, other) => {
+    expect(goesElsewhere(activity, { effect: 'unsafe', times: { ...held, openMs } })).toBe(unsafe);
+    const again = { ...held, openMs, maximumAttempts: 5 };
+    for (const effect of ['pure', 'idempotent'] as const)
+      expect(goesElsewhere(activity, { effect, times: again })).toBe(other);
   });
 });
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { contentDigest } from '../../src/activities/content-digest';
+import { contentDigest } from '../../src/tools/content-digest';
 import { digestJson, digestText } from '../../src/contract/digest';
 import { utf8Bytes } from '../../src/contract/transcript';
 

@@ -7,12 +7,15 @@ import {
   readThinkOutput,
   readVerifyOutput,
 } from '../../src/contract/payloads';
+import { holderQueue } from '../../src/contract/names';
 import { result, thinkOutput } from '../history/script';
 import { PLAN, validCall } from '../support/calls';
 
 const call = validCall();
 const invalid = { kind: 'invalid', callId: '1.1', id: 'm', tool: 'x y', proposed: {}, result: result('1.1') };
 const remote = { kind: 'remote', callId: '1.1', id: 'm', tool: 'pay', taskQueue: 'far', raw: '{}' };
+const outcome = { result: result('1.1'), contentDigest: 'd' };
+const HOLDER = { queue: holderQueue({ pid: 7, host: 'h' }, 'x'), begunBy: 'k:1.1:0', runId: 'r' };
 const failed = { ...result('1.1'), success: false, error: { code: 'tool', message: 'no' } };
 
 describe('a reply', () => {
@@ -59,11 +62,16 @@ describe('a reply', () => {
   });
 });
 
+const SECRET = 'what only the worker knows that took the call';
+
+const readOutput = (value: unknown, callId: string): unknown =>
+  readCallOutput(value, { callId, secret: SECRET });
+
 describe('what is of one call is read for that call only', () => {
   it.each<[string, (value: unknown, callId: string) => unknown, unknown]>([
     ['a prepared call', readPrepareOutput, { call }],
-    ['an output', readCallOutput, { result: result('1.1') }],
-    ['an output that failed', readCallOutput, { result: failed }],
+    ['an output', readOutput, { result: result('1.1') }],
+    ['an output that failed', readOutput, { result: failed }],
     ['what it did', readVerifyOutput, { outcome: 'happened', result: result('1.1') }],
     ['a result', readResult, result('1.1')],
   ])('%s', (_case, read, value) => {
@@ -78,7 +86,9 @@ it.each<[string, unknown, boolean]>([
   ['a doubt without words', { inDoubt: {} }, false],
   ['a doubt that does not run', { inDoubt: { message: 'lost', running: false } }, false],
   ['a question', { askAgain: 'outdated' }, true],
-  ['nobody here', { notHere: 'no agent', secret: 's' }, true],
+  ['nobody here', { notHere: 'no agent', secret: SECRET }, true],
+  ['nobody here, as somebody says who has not the secret', { notHere: 'no agent', secret: 's' }, false],
+  ['nobody here, without the secret', { notHere: 'no agent' }, false],
   ['nobody here, with a number', { notHere: 5 }, false],
   ['a result without a success', { result: { ...result('1.1'), success: undefined } }, false],
   ['a failure without an error', { result: { ...result('1.1'), success: false } }, false],
@@ -87,9 +97,14 @@ it.each<[string, unknown, boolean]>([
     { result: { ...failed, error: { code: 'x', message: '' } } },
     false,
   ],
+  ['who holds its state', { ...outcome, holder: HOLDER }, true],
+  ['a doubt, and who holds its state', { inDoubt: { message: 'lost' }, holder: HOLDER }, true],
+  ['state that nobody holds', { ...outcome, holder: null }, true],
+  ['a holder without a queue', { ...outcome, holder: { begunBy: 'k', runId: 'r' } }, false],
+  ['a queue that is not of one worker', { ...outcome, holder: { ...HOLDER, queue: 'orders' } }, false],
   ['nothing', {}, false],
 ])('an output of a call: %s: %s', (_case, output, isRead) => {
-  expect(readCallOutput(output, '1.1')).toBe(isRead ? output : undefined);
+  expect(readOutput(output, '1.1')).toBe(isRead ? output : undefined);
 });
 
 it.each<[string, unknown, boolean]>([
@@ -122,6 +137,15 @@ describe('what a turn starts with', () => {
     ['an agent and a prompt', start()],
     ['what the run before carried', carry({})],
     [
+      'who holds state',
+      carry({
+        states: [
+          ['g', { holder: HOLDER }],
+          ['h', { lost: true }],
+        ],
+      }),
+    ],
+    [
       'a reply with its calls',
       entry({
         kind: 'reply',
@@ -137,6 +161,8 @@ describe('what a turn starts with', () => {
 
   it.each<[string, unknown]>([
     ['nothing', undefined],
+    ['state without a group', carry({ states: [{ lost: true }] })],
+    ['a holder that is not one', carry({ states: [['g', { holder: 'me' }]] })],
     ['a text', 'clerk'],
     ['no agent', { prompt: 'pay' }],
     ['an agent without a name', start({ agent: '' })],

@@ -6,6 +6,7 @@ import {
   outputOf,
   TOOL_ERROR_CODES,
   validationFailure,
+  withoutState,
 } from '../../src/contract/result';
 
 const head = { id: 'abc', callId: '1.1', tool: 'echo', arguments: { a: 1 } };
@@ -55,6 +56,19 @@ it.each([
   expect(outputOf(result)).toBe(output);
   expect(outputOf({ ...result, content: `${note}\n\n${result.content}` }, note)).toBe(output);
   expect(outputOf({ ...result, content: `[mine]\n\n${output}` }, note)).toBe(`[mine]\n\n${output}`);
+});
+
+it.each([
+  ['a success', makeSuccess(head, { content: 'two', contentType: 'text' }, facts), 'two'],
+  ['a failure', makeFailure(head, { code: 'tool', message: 'no' }, facts), ''],
+])('the output of %s without its state begins with that', (_, result, output) => {
+  const note = '[ann changed the arguments]';
+  const { content, ...rest } = withoutState(result);
+  expect(content).toBe(content.slice(0, -result.content.length) + result.content);
+  const lost = outputOf({ ...rest, content });
+  expect(lost).toMatch(/^\[The state that earlier calls had made is lost\. .*\]/);
+  expect(lost.endsWith(`]\n\n${output}`)).toBe(true);
+  expect(outputOf({ ...rest, content: `${note}\n\n${content}` }, note)).toBe(lost);
 });
 
 it('only what belongs to a result gets into it', () => {

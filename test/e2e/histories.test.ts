@@ -51,6 +51,10 @@ const tools = [
   tool('edit', { safety: 'dangerous', preview: ({ n }) => Promise.resolve({ text: `plan ${String(n)}` }) }),
 ];
 
+const stateful = [
+  tool('recall', { state: 'turn', stateGroup: 'memory' }),
+  tool('commit', { state: 'turn', stateGroup: 'memory', safety: 'dangerous' }),
+];
 const call = (name: string, n = 1) => ({ name, arguments: { n } });
 const end: ScriptedStep = { text: 'done' };
 const scripts: Record<string, ScriptedStep[]> = {
@@ -281,6 +285,28 @@ test('a turn that continued as new replays, both its runs', async () => {
   await keepAndReplay('continuing', await first.fetchHistory());
 });
 
+test.each([
+  ['stateful', 'stays', 1],
+  ['state-lost', 'goes while a person decides', 2],
+])('the turn "%s" replays, whose worker with its state %s', async (name, how, rounds) => {
+  const steps = [{ toolCalls: [call('recall', 1), call('recall', 2)] }, { toolCalls: [call('commit', 3)] }];
+  const model = scriptedModel([...steps, { toolCalls: [call('recall', 4)] }, end]);
+  const own = await startFixture({
+    agents: [defineAgent({ name, instructions: 'x', model, tools: stateful })],
+  });
+  const [first] = own.workers;
+  const handle = await own.start(name, `turn ${name}`);
+  await waitFor(handle, '2.1');
+  if (how !== 'stays') {
+    await own.addWorker();
+    await first?.stop();
+  }
+  await decide(handle, { callId: '2.1', decision: 'approved', approver: 'ann' });
+  expect(await handle.result()).toMatchObject({ counts: { calls: 4, failed: 0, inDoubt: 0 } });
+  expect((await turns.attemptsOf(handle, 'commit')).scheduled).toBe(rounds);
+  await keepAndReplay(name, await handle.fetchHistory());
+});
+
 /** What comes while nobody works on the turn, in this order; the worker that comes back finds it in one workflow task. */
 type Meanwhile = 'ended' | 'cancelled' | 'approved' | 'approved by both' | 'denied' | 'refused';
 
@@ -411,12 +437,21 @@ function makeGate(): { opened: Promise<string>; open(): void } {
   return { opened, open: () => open() };
 }
 
-/** Workers and their sticky queues are named after process and machine. */
+/** Workers and their own queues are named after process and machine; those of state stand in inputs and results, too. */
 function withoutMachine(json: string): string {
-  return json
+  const inData = json.replaceAll(/"data": ?"([A-Za-z0-9+/=]+)"/g, (whole, data: string) => {
+    const text = Buffer.from(data, 'base64').toString();
+    const named = text.replaceAll(OWN_QUEUE, HERE);
+    return named === text ? whole : `"data": "${Buffer.from(named).toString('base64')}"`;
+  });
+  return inData
+    .replaceAll(OWN_QUEUE, HERE)
     .replaceAll(/"identity": ?"\d+@[^"]+"/g, '"identity": "1@host"')
     .replaceAll(/"\d+@[^"]+?(-[0-9a-f]{32})"/g, '"1@host$1"');
 }
+
+const OWN_QUEUE = /countersign-worker:\d+@[^:"]+:/g;
+const HERE = 'countersign-worker:1@host:';
 
 /** Replays a fresh history; with `COUNTERSIGN_RECORD=1` also keeps it, for every later change to replay. */
 async function keepAndReplay(name: string, history: temporal.api.history.v1.IHistory): Promise<void> {

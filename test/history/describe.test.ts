@@ -129,7 +129,7 @@ test.each<[object, EventLine]>([
   ],
   [
     { type: 'call_waits', ...of, message: 'no tool' },
-    { ...head, text: 'has not started: no tool', tone: 'ask' },
+    { ...head, text: 'waits: no tool', tone: 'ask' },
   ],
   [
     { ...end, result, durationMs: 1500 },

@@ -50,6 +50,29 @@ test.each<[string, string[]]>([
   expect(input.fork?.given?.replyId).toBe('fresh');
 });
 
+test.each<[string, string[]]>([
+  ['1.1', []],
+  ['1.2', ['memory']],
+  ['2.1', ['memory', 'files']],
+  ['2', ['memory', 'files']],
+])('at %s: state that calls had used before is lost', (at, groups) => {
+  const withState = (callId: string, group: string) => {
+    const call = run(callId);
+    return { ...call, settings: { ...call.settings, state: { scope: 'turn' as const, group } } };
+  };
+  const calls = [withState('1.1', 'memory'), withState('1.2', 'files')];
+  const script = new Script().started().task().think(1, calls);
+  for (const call of calls)
+    script.done(script.call(call), { result: result(call.callId, { content: 'seen' }) });
+  script.think(2, [withState('2.1', 'memory'), withState('2.2', 'unused')], {
+    results: calls.map(({ callId }) => ({ callId, digest: 'd', success: true })),
+  });
+  const states = plan(script, { at }).carried?.states ?? [];
+  expect(states.map(([key, known]) => [JSON.parse(key), known])).toEqual(
+    groups.map((group) => [['turn', group, ''], { lost: true }]),
+  );
+});
+
 test('a denial is taken with the words the model read', () => {
   const [, , third] = givenOf(plan(turn(), { at: '1.4' }));
   expect(third).toMatchObject({

@@ -106,7 +106,7 @@ export class Script {
   }
 
   /** Schedules a call's activity; returns the event's id. */
-  call(of: PreparedCall, more: object = {}, generation = 0): number {
+  call(of: PreparedCall, more: object = {}, generation = 0, taskQueue = 'q'): number {
     const { callId, id, tool } = of;
     const effect = of.kind === 'run' || of.kind === 'ask' ? of.settings.effect : 'unsafe';
     const args = of.kind === 'run' || of.kind === 'ask' ? of.arguments : {};
@@ -121,7 +121,7 @@ export class Script {
       effect,
       ...more,
     };
-    const scheduled = this.scheduled(`call-${callId}-${generation}`, tool, input);
+    const scheduled = this.scheduled(`call-${callId}-${generation}`, tool, input, taskQueue);
     this.add({ kind: 'activity_started', scheduledEventId: scheduled, attempt: 1 });
     return scheduled;
   }

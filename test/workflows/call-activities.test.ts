@@ -4,7 +4,15 @@ import { prepareRemote, runCall, untilNextRound } from '../../src/workflows/call
 import { makeTurn, type Turn } from '../../src/workflows/turn';
 import { thinkOutput } from '../history/script';
 import { approvalsWith, type CallShape, PAY_SCHEMA, validCall } from '../support/calls';
-import { type Command, endWorkflow, type Job, jobs, lines, WorkflowUnderTest } from '../support/workflow';
+import {
+  type Command,
+  endWorkflow,
+  type Job,
+  jobs,
+  lines,
+  valueIn,
+  WorkflowUnderTest,
+} from '../support/workflow';
 
 afterEach(endWorkflow);
 
@@ -51,15 +59,69 @@ it.each<['unsafe' | 'idempotent', number]>([
   expect(command?.scheduleActivity?.retryPolicy?.maximumAttempts).toBe(attempts);
 });
 
+describe('a call that shares state', () => {
+  const HOLDER = { queue: 'countersign-worker:1', begunBy: 'k', runId: 'r' };
+
+  /** Its turn knows who holds the state. */
+  const heldTurn = () => {
+    const { turn, state } = turnWith({ kind: 'run' });
+    state.call.settings.state = { scope: 'turn', group: 'memory' };
+    turn.states.end(state.call, turn.states.place(state.call), { holder: HOLDER });
+    return { turn, state };
+  };
+
+  it('goes to the queue of who holds it, and waits there for a short time', async () => {
+    const { turn, state } = heldTurn();
+    const [command] = await commandsOf(() => runCall(turn, state, undefined));
+    expect(command?.scheduleActivity?.taskQueue).toBe(HOLDER.queue);
+    expect(Number(command?.scheduleActivity?.scheduleToStartTimeout?.seconds)).toBe(15);
+    expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toMatchObject({ state: { holder: HOLDER } });
+  });
+
+  it('goes on at once to the queue of its tool where it was not taken, and says so to its worker', async () => {
+    const { turn, state } = heldTurn();
+    const commands = await commandsOf(async () => {
+      void runCall(turn, state, undefined);
+      expect(await untilNextRound(turn, state, { notHere: 'gone' })).toBeUndefined();
+      void runCall(turn, state, undefined);
+    });
+    const [, again] = commands.map(({ scheduleActivity }) => scheduleActivity);
+    expect(commands).toHaveLength(2);
+    expect(again).toMatchObject({ taskQueue: 'queue', doNotEagerlyExecute: true });
+    expect(valueIn(again?.arguments?.[0])).toMatchObject({ round: 1, state: { lost: true } });
+  });
+
+  it.each([
+    ['waits for one that looks for another worker', false],
+    ['never starts where its turn is cancelled meanwhile', true],
+  ])('%s', async (_, isCancelled) => {
+    const { turn, state } = heldTurn();
+    const other = { ...state.call, callId: '1.2' };
+    let over: unknown = 'waits';
+    const { workflow } = await WorkflowUnderTest.start(async () => {
+      void runCall(turn, state, undefined);
+      turn.states.leave(other, HOLDER);
+      turn.states.reserve(other);
+      over = await untilNextRound(turn, state, { notHere: 'gone' });
+    });
+    expect(over).toBe('waits');
+    if (!isCancelled)
+      turn.states.end(other, { lost: true }, { holder: { ...HOLDER, queue: 'countersign-worker:2' } });
+    await workflow.task(isCancelled ? [jobs.cancel()] : []);
+    if (isCancelled) expect(over).toMatchObject({ cause: 'neverStarted' });
+    else expect(over).toBeUndefined();
+  });
+});
+
 describe('a call that no worker could start yet', () => {
   it('waits, and is given up when its time to start is over', async () => {
-    const { state } = turnWith({ kind: 'run' });
+    const { turn, state } = turnWith({ kind: 'run' });
     state.scheduledAt = 0;
-    const [timer] = await commandsOf(() => untilNextRound(state, { notHere: 'no agent clerk' }));
+    const [timer] = await commandsOf(() => untilNextRound(turn, state, { notHere: 'no agent clerk' }));
     expect(timer?.startTimer).toBeDefined();
     expect(state.absent).toEqual({ since: 0, rounds: 1 });
     state.absent = { since: -state.call.settings.startWithinMs, rounds: 9 };
-    expect(await untilNextRound(state, { notHere: 'no agent clerk' })).toMatchObject({
+    expect(await untilNextRound(turn, state, { notHere: 'no agent clerk' })).toMatchObject({
       cause: 'absent',
       result: { error: { code: 'expired', message: expect.stringContaining('no agent clerk') } },
     });

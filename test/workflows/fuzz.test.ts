@@ -74,7 +74,7 @@ test('any value is a result of that call, or is not', () => {
       readThinkOutput(drawn);
       readPrepareOutput(drawn, '1.1');
       readVerifyOutput(drawn, '1.1');
-      const output = readCallOutput(drawn, '1.1');
+      const output = readCallOutput(drawn, { callId: '1.1', secret: undefined });
       if (output !== undefined && 'result' in output) expect(output.result.callId).toBe('1.1');
       const result = readResult(drawn, '1.1');
       if (result !== undefined) expect(result.callId).toBe('1.1');

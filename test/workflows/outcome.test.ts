@@ -8,6 +8,7 @@ import {
 } from '@temporalio/common';
 import { CancellationScope } from '@temporalio/workflow';
 import { FAILURES } from '../../src/contract/names';
+import { HOLDER_GONE } from '../../src/contract/call-messages';
 import type { Effect } from '../../src/contract/tool';
 import type { CallState } from '../../src/workflows/approvals/state';
 import { settleDoubt } from '../../src/workflows/approvals/resolve';
@@ -39,6 +40,7 @@ function settle(effect: Effect, error: unknown, openMs = 5000) {
   if (state === undefined) throw new Error('no call');
   state.scheduledAt = 1000;
   const settlement = settlementOf(state, error, 1000 + openMs);
+  if ('notHere' in settlement) return 'elsewhere';
   return 'inDoubt' in settlement ? 'in doubt' : settlement.result.error?.code;
 }
 
@@ -210,4 +212,24 @@ it.each([
 it('a turn whose model failed for good fails with what the model said', () => {
   const failure = modelFailure(activityFailure(application(FAILURES.model)));
   expect(failure).toMatchObject({ type: FAILURES.model, message: 'broken', nonRetryable: true });
+});
+
+describe('a call on the queue of the worker that held its state', () => {
+  const settleHeld = (effect: Effect, openMs: number) => {
+    const state = approvalsWith({ effect }).calls.get('1.1');
+    if (state === undefined) throw new Error('no call');
+    state.scheduledAt = 0;
+    state.placed = { holder: { queue: 'countersign-worker:1', begunBy: 'k', runId: 'r' } };
+    const settlement = settlementOf(state, activityFailure(timeout('SCHEDULE_TO_START')), openMs);
+    return { settlement, mayHaveRun: state.mayHaveRun };
+  };
+
+  it.each<[Effect, number, object, true | undefined]>([
+    ['unsafe', 15_500, { notHere: HOLDER_GONE }, undefined],
+    ['unsafe', 25_000, { inDoubt: { message: expect.stringContaining('may have been started') } }, undefined],
+    ['idempotent', 15_500, { notHere: HOLDER_GONE }, true],
+    ['pure', 60_000, { notHere: HOLDER_GONE }, true],
+  ])('that is %s and was not taken for %d ms', (effect, openMs, settlement, mayHaveRun) => {
+    expect(settleHeld(effect, openMs)).toEqual({ settlement, mayHaveRun });
+  });
 });

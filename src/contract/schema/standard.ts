@@ -36,7 +36,17 @@ export function isFromLibrary(schema: object): schema is StandardJsonSchema {
  * @throws Error with the reason, where it has none or its root is not an object.
  */
 export function schemaOfLibrary(schema: object): JsonSchema {
-  const json: unknown = JSON.parse(JSON.stringify(convert(schema)), withoutOwnPattern);
+  return plainSchema(convert(schema));
+}
+
+/**
+ * What a library made of a schema, as plain JSON: without the name of its dialect and without patterns that cannot be
+ * matched in linear time.
+ *
+ * @throws Error where its root is not an object.
+ */
+export function plainSchema(converted: object): JsonSchema {
+  const json: unknown = JSON.parse(JSON.stringify(converted), withoutOwnPattern);
   if (!isJsonObject(json) || json['type'] !== 'object') throw new Error('the schema must be an object');
   const { $schema: _dialect, ...rest } = json;
   return rest;
@@ -62,8 +72,11 @@ function hasConverter(schema: object): schema is StandardJsonSchema {
   return isObject(converter) && typeof converter['input'] === 'function';
 }
 
-/** What zod asks about each schema within; other libraries have no such option. */
-function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>): void {
+/**
+ * What zod asks about each schema within; other libraries have no such option. zod drops keys that an object does not
+ * name: a person would see and approve what the handler never gets. So they are refused; `z.looseObject` keeps them.
+ */
+export function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>): void {
   const inner = isObject(zodSchema) ? zodSchema['_zod'] : undefined;
   const def = isObject(inner) ? inner['def'] : undefined;
   if (!isObject(def) || !isObject(jsonSchema)) return;
@@ -71,7 +84,7 @@ function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>): void 
 }
 
 /** The patterns of some of zod's formats look around, so that they cannot be matched in linear time: they are left out. */
-export function withoutOwnPattern(_: string, node: unknown): unknown {
+function withoutOwnPattern(_: string, node: unknown): unknown {
   if (!isObject(node) || typeof node['format'] !== 'string' || typeof node['pattern'] !== 'string')
     return node;
   const { pattern, ...rest } = node;

@@ -21,8 +21,21 @@ export interface SummarizedCall {
 export function callSummary({ callId, tool, arguments: args, note, preview }: SummarizedCall): string {
   const noted = note === undefined ? [] : [`(${oneLine(note)})`];
   const shown = previewSummary(preview);
-  const values = Object.entries(args).map(([name, value]) => `${name}=${oneLine(value)}`);
-  const line = [callId, tool, ...noted, ...(shown === '' ? values : [shown])].join(' ');
+  return cut([callId, tool, ...noted, shown === '' ? valuesIn(args) : shown].filter(Boolean).join(' '));
+}
+
+/** The same of the arguments alone: `cents=1500`. */
+export function argumentsSummary(args: JsonObject): string {
+  return cut(valuesIn(args));
+}
+
+function valuesIn(args: JsonObject): string {
+  return Object.entries(args)
+    .map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`)
+    .join(' ');
+}
+
+function cut(line: string): string {
   return line.length <= CHARS ? line : `${line.slice(0, CHARS - 1)}…`;
 }
 

@@ -2,11 +2,15 @@ import { type CallInput, isValidCall } from '../../contract/call';
 import {
   decisionNote,
   endedUntaken,
+  goesElsewhere,
+  HOLDER_GONE,
   mostAttempts,
   type OpenTimes,
+  startWithin,
   unreadable,
   UNREADABLE,
 } from '../../contract/call-messages';
+import { isHolderQueue } from '../../contract/names';
 import type { EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
 import type { CallStarted, EventHeader, TurnEvent } from '../events';
@@ -46,6 +50,7 @@ export function callScheduled(
   const decisionId = input?.decision?.decisionId;
   const decided = decisionId === undefined ? [] : decidedBySignal(state, event, { held, decisionId });
   held.phase = 'running';
+  held.isHeld = isHolderQueue(event.taskQueue);
   const isRound = held.absent !== undefined && held.generation === at.generation;
   if (!isRound) delete held.absent;
   held.generation = at.generation;
@@ -109,7 +114,7 @@ export function callCompleted(
     const result = returnedResult(held, event.result, event.at);
     return endCall(event, held, { result, ...factsOf(activity, event.at), origin: 'handler' });
   }
-  const output = readCallOutput(event.result, held.call.callId);
+  const output = readCallOutput(event.result, { callId: held.call.callId, secret: held.secret });
   if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt);
   if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output.askAgain);
   if (output !== undefined && 'notHere' in output) return givenBack(event, held, output.notHere);
@@ -151,6 +156,10 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
   const openMs = Date.parse(by.at) - activity.scheduledIn;
   const times = { openMs, ...timesOf(held) };
   const effect = effectOf(held);
+  if (held.isHeld === true && goesElsewhere(lostActivity(event.failure), { effect, times })) {
+    if (effect !== 'unsafe') held.runsAgain = true;
+    return givenBack(by, held, HOLDER_GONE);
+  }
   const settled =
     gateActivity(held) === undefined
       ? settleFailure(event.failure, { unsafe: effect === 'unsafe', times })
@@ -161,9 +170,11 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
   return endCall(by, held, { result, ...factsOf(activity, event.at), origin });
 }
 
-function timesOf({ call }: CallFold): Omit<OpenTimes, 'openMs'> {
+function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> {
   if (!isValidCall(call)) return { heartbeatMs: 0, startWithinMs: 0, maximumAttempts: 1 };
-  return { ...call.settings, maximumAttempts: mostAttempts(call.settings) };
+  const { settings } = call;
+  const maximumAttempts = mostAttempts(settings);
+  return { ...settings, maximumAttempts, startWithinMs: startWithin(settings, isHeld) };
 }
 
 /** As the workflow does: only our own worker says so, and never of an unsafe call. */

@@ -35,6 +35,7 @@ const settings = z.object({
   effect: z.enum(EFFECTS),
   requestExpiresMs: z.number().nullable(),
   noBatch: z.boolean().optional(),
+  server: z.string().optional(),
   timeoutMs: z.number().optional(),
   gate: z.object({ activity: z.string().optional() }).optional(),
   retry: z.object({ maximumAttempts: z.number() }),

@@ -86,7 +86,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   if (item === undefined && !unnamed) return [];
   held.phase = 'requested';
   held.callKey = callKey(open.key, call.callId);
-  const { requestExpiresMs, timeoutMs, safety, effect, noBatch, gate } = call.settings;
+  const { requestExpiresMs, timeoutMs, safety, effect, noBatch, server, gate } = call.settings;
   const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
   const computed = requestExpiresMs === null ? null : state.taskTime + requestExpiresMs;
   held.deadline = item === undefined ? computed : item.deadline === null ? null : Date.parse(item.deadline);
@@ -106,6 +106,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
         preview,
         policyReason,
         noBatch,
+        server,
         schema: held.schema,
         timeoutMs: unowned === undefined ? timeoutMs : undefined,
         unowned,

@@ -40,12 +40,14 @@ export interface CallFold {
   /** Of the execution that runs, or is in doubt. */
   secret?: string;
   doubt?: InDoubt;
-  /** A person let it run again after a doubt. */
+  /** A person let it run again after a doubt, or a lost attempt of it may have run. */
   runsAgain?: true;
   /** Whether a person has been asked about the doubt. */
   asked: boolean;
-  /** What the workers lacked that gave it back, until it starts. */
+  /** What the workers lacked that gave it back, or that it was not taken where its state was held, until it starts. */
   absent?: string;
+  /** It is on the queue of the worker that holds its state. */
+  isHeld?: boolean;
   /** What the model asked for, once a person's edit has changed `call`. */
   original?: JsonObject;
   /** Who changed the arguments last and why; and, while `replanning`, who did before. */

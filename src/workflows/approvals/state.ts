@@ -1,4 +1,4 @@
-import type { AskAgain, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
+import type { AskAgain, InDoubt, KnownState, SpentDecision, UsedState, ValidCall } from '../../contract/call';
 import type { ClosingCause } from '../../contract/call-messages';
 import type { Abandonment, SignalVerdict, Verdict } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
@@ -63,6 +63,10 @@ export interface CallState {
   held?: HeldDecision;
   /** Set while workers that lack its agent or tool give it back: since when (workflow time in ms), and how often. */
   absent?: { since: number; rounds: number };
+  /** What the turn knew of its state when it was scheduled last; only where it shares state. */
+  placed?: KnownState;
+  /** It waited for a worker that is gone, and a lost attempt there may have run. Never of an unsafe call. */
+  mayHaveRun?: true;
   standing?: FinalDecision;
   /** Secret of the execution that runs or is in doubt: only a sender who knows it can report a late outcome. */
   secret?: string;
@@ -138,7 +142,9 @@ function closedBy({ verdict }: SpentId): [string, { standing: FinalDecision }][]
  * `cause` only where no event of the activity shows it.
  */
 export type Settlement =
-  { result: ToolResult; contentDigest?: string; cause?: ClosingCause } | { inDoubt: InDoubt } | AskAgain;
+  | ({ result: ToolResult; contentDigest?: string; cause?: ClosingCause } & UsedState)
+  | ({ inDoubt: InDoubt } & UsedState)
+  | AskAgain;
 
 /** The state behind decisions and what is published about them. A turn has one, and so has a gate in another workflow. */
 export interface ApprovalContext {

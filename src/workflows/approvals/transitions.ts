@@ -198,9 +198,9 @@ export function denialOf(state: CallState, denial: Denial): ToolResult {
   return failureOf(state, denied(denial), Date.parse(denial.at));
 }
 
-/** An error result made by the workflow at workflow time `now` (ms). */
+/** An error result made by the workflow at workflow time `now` (ms). It does not say that nothing ran where something may have. */
 export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
-  const said = state.generation > 0 ? afterDoubt(failure) : failure;
+  const said = state.generation > 0 || state.mayHaveRun === true ? afterDoubt(failure) : failure;
   return noted(state, makeFailure(headOf(state), said, factsOf(state, now)));
 }
 

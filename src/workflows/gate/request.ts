@@ -107,11 +107,19 @@ const CALL_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export function toPlain<A extends object>(request: GateRequest<A>): PlainRequest<A> {
   const { schema, ...rest } = request;
   if (schema === undefined) return rest;
-  if (!isFromLibrary(schema)) return { ...rest, schema };
+  return { ...rest, schema: isFromLibrary(schema) ? jsonSchemaOf(request.tool, schema) : schema };
+}
+
+/**
+ * The JSON Schema of a tool's arguments, which a library's schema describes.
+ *
+ * @throws ApplicationFailure `countersign.gate`, not retryable, where it has no such form.
+ */
+export function jsonSchemaOf(tool: string, schema: StandardJsonSchema): JsonSchema {
   try {
-    return { ...rest, schema: schemaOfLibrary(schema) };
+    return schemaOfLibrary(schema);
   } catch (error) {
-    throw gateFailure(`the arguments of ${request.tool}: ${errorMessage(error)}`);
+    throw gateFailure(`the arguments of ${tool}: ${errorMessage(error)}`);
   }
 }
 
@@ -206,7 +214,7 @@ export function settingsOf<A extends object>({
   effect = 'unsafe',
   expiresIn,
   noBatch = false,
-}: PlainRequest<A>): CallSettings {
+}: Pick<PlainRequest<A>, 'effect' | 'expiresIn' | 'noBatch'>): CallSettings {
   return {
     safety: 'dangerous',
     effect,

@@ -19,7 +19,6 @@ import {
   type GateRequest,
   settingsOf,
   toMs,
-  toPlain,
 } from './request';
 
 /** One call that a person is asked about, and that the gate then runs as an activity. */
@@ -68,7 +67,7 @@ export function runSettings<A extends object>(activity: string, request: GateRun
   }
   const { timeout = TIMES.toolTimeout, heartbeat, startWithin = TIMES.startWithin, taskQueue } = request;
   return {
-    ...settingsOf(toPlain(request)),
+    ...settingsOf(request),
     timeoutMs: toMs(timeout, 'timeout'),
     // Without heartbeats, a lost attempt is noticed when its time is over.
     heartbeatMs: heartbeat === undefined ? toMs(timeout, 'timeout') : toMs(heartbeat, 'heartbeat'),

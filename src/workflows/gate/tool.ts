@@ -1,8 +1,6 @@
-import { schemaOfLibrary, type InputOf, type StandardJsonSchema } from '../../contract/schema/standard';
-import { errorMessage } from '../../contract/errors';
-import type { JsonSchema } from '../../contract/tool';
+import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
 import type { Gate } from './gate';
-import { type GateAllowed, gateFailure } from './request';
+import { type GateAllowed, jsonSchemaOf } from './request';
 import type { GateRunRequest } from './run-request';
 
 /** A tool of an AI SDK whose calls a person decides on. */
@@ -59,14 +57,6 @@ export function gateTool<S extends StandardJsonSchema<object>>(
       return withNote(decision.note, await execute(decision.arguments, decision));
     },
   };
-}
-
-function jsonSchemaOf(tool: string, schema: StandardJsonSchema): JsonSchema {
-  try {
-    return schemaOfLibrary(schema);
-  } catch (error) {
-    throw gateFailure(`the arguments of ${tool}: ${errorMessage(error)}`);
-  }
 }
 
 /** What the model reads of a call that the gate ran. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as mini from 'zod/mini';
-import { isFromLibrary, schemaOfLibrary, withoutOwnPattern } from '../../../src/contract/schema/standard';
+import { isFromLibrary, plainSchema, schemaOfLibrary } from '../../../src/contract/schema/standard';
 
 it('tells a schema of a library from a JSON Schema', () => {
   expect(isFromLibrary(z.object({}))).toBe(true);
@@ -24,11 +24,12 @@ it('keeps an object open that says so', () => {
   expect(schemaOfLibrary(z.looseObject({}))['additionalProperties']).toEqual({});
 });
 
-it('leaves out a pattern that looks around, and keeps others', () => {
-  const pattern = '^a$';
-  expect(withoutOwnPattern('', { format: 'x', pattern: '(?=a)' })).toEqual({ format: 'x' });
-  expect(withoutOwnPattern('', { format: 'x', pattern })).toEqual({ format: 'x', pattern });
-  expect(withoutOwnPattern('', { pattern: '(?=a)' })).toEqual({ pattern: '(?=a)' });
+it('leaves out a pattern of a format, which may look around, and keeps others', () => {
+  const properties = { when: { format: 'x', pattern: '(?=a)' }, plain: { pattern: '(?=a)' } };
+  expect(plainSchema({ $schema: 'https://example.com', type: 'object', properties })).toEqual({
+    type: 'object',
+    properties: { when: { format: 'x' }, plain: { pattern: '(?=a)' } },
+  });
 });
 
 it.each<[string, object, RegExp]>([

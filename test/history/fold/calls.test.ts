@@ -1,4 +1,4 @@
-import { decisionNote } from '../../../src/contract/call-messages';
+import { decisionNote, HOLDER_GONE } from '../../../src/contract/call-messages';
 import type { DecodedFailure } from '../../../src/history/decode/events';
 import { accepted, ask, item, result, Script } from '../script';
 import { eventLines } from '../../../src/cli/print/event';
@@ -93,6 +93,51 @@ test.each(failures)('an idempotent call %s is never in doubt', (_, failure, __, 
   expect(ended?.result.error?.code ?? 'result').toBe(expected);
   expect(ended?.origin).toBe(expected === 'result' ? 'handler' : 'failure');
   expect(ended?.result.error?.message ?? '').not.toContain('Nothing ran');
+});
+
+describe('a call on the queue of the worker that held its state', () => {
+  const HELD = 'countersign-worker:7@h:x';
+  const late = { kind: 'timeout', timeout: 'SCHEDULE_TO_START' } as const;
+  const state = { scope: 'turn', group: 'memory' } as const;
+
+  /** It was not taken there, and then runs where its tool is. */
+  const elsewhere = (settings: object) => {
+    const { script } = running({ state, heartbeatMs: 10_000, startWithinMs: 60_000, ...settings });
+    const call = ask('1.1', {}, { state, ...settings });
+    const scheduled = script.task().call(call, {}, 1, HELD);
+    return { script: script.fails(scheduled, late), call };
+  };
+
+  test.each<[string, object]>([
+    ['unsafe', {}],
+    ['idempotent', { effect: 'idempotent' }],
+  ])('that is %s waits, starts once in the record, and ends with its result', (_, settings) => {
+    const { script, call } = elsewhere(settings);
+    script.wait(10_000).task();
+    const again = script.call(call, {}, 1);
+    script.done(again, { result: result('1.1'), contentDigest: 'x' }).task();
+    const types = script
+      .told('call_started', 'call_waits', 'call_lost', 'call_ended')
+      .map(({ type }) => type);
+    expect(types).toEqual(['call_started', 'call_started', 'call_waits', 'call_ended']);
+    expect(script.told('call_waits')).toMatchObject([{ message: HOLDER_GONE }]);
+  });
+
+  test('is in doubt where an attempt of it may have been lost, if it is unsafe', () => {
+    const { script } = elsewhere({});
+    expect(script.wait(25_000).task().told('call_lost')).toHaveLength(1);
+  });
+
+  test('is not said to have run nothing where it may run again', () => {
+    const { script } = elsewhere({ effect: 'idempotent' });
+    script
+      .wait(15_000)
+      .task()
+      .close({ absent: ['1.1'] });
+    script.thinkScheduled(2, { results: [{ callId: '1.1', digest: 'd', success: false }] });
+    const [ended] = script.told('call_ended');
+    expect(ended?.result.error?.message).toMatch(/An earlier attempt of it may have run\.$/);
+  });
 });
 
 test('a call that says itself that it is in doubt is lost, with what is known', () => {

@@ -57,6 +57,13 @@ test('a request tells that its tool wants each of them decided on its own', () =
   expect(requests.map(({ noBatch }) => noBatch)).toEqual([true, undefined]);
 });
 
+test('a request names the MCP server that has its tool', () => {
+  const requests = asked([ask('1.1', {}, { server: 'files' }), ask('1.2')])
+    .open([item('1.1'), item('1.2')])
+    .told('request_opened');
+  expect(requests.map(({ server }) => server)).toEqual(['files', undefined]);
+});
+
 test('calls that need nobody are no requests', () => {
   expect(
     asked([run('1.1')])
@@ -160,7 +167,7 @@ test('a call that no worker had ends with what they lacked', () => {
   const script = asked([run('1.1')]).open([]);
   const scheduled = script.call(run('1.1'));
   script
-    .done(scheduled, { notHere: 'no agent clerk' })
+    .done(scheduled, { notHere: 'no agent clerk', secret: 's' })
     .task()
     .close({ absent: ['1.1'] });
   script.thinkScheduled(2, { results: [{ callId: '1.1', digest: 'x', success: false }] });
@@ -389,4 +396,14 @@ describe('a call that a workflow of a user gates', () => {
     const script = gated(value, key).open([item('1.1')]);
     expect([...script.told('call_prepared'), ...script.told('request_opened')]).toEqual([]);
   });
+});
+
+test('a call of which somebody else says that it did not start is in doubt', () => {
+  const { settings } = run('1.1');
+  const call = run('1.1', { settings: { ...settings, effect: 'unsafe' } });
+  const script = asked([call]).open([]);
+  const scheduled = script.call(call);
+  script.done(scheduled, { notHere: 'no agent clerk', secret: 'guessed' }).task();
+  expect(script.told('call_waits')).toEqual([]);
+  expect(script.told('call_lost')).toHaveLength(1);
 });

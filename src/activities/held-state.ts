@@ -1,0 +1,56 @@
+import { Context } from '@temporalio/activity';
+import type { CallInput, CallOutput, StateHolder } from '../contract/call';
+import { digestJson } from '../contract/digest';
+import { sharedState } from '../tools/executor';
+import type { CallContext, Tool } from '../tools/types';
+import type { ActivityDeps } from './deps';
+import { isResetRun } from './reset-history';
+
+/** State that a call shares with others, in the memory of this process. */
+export interface HeldState {
+  /** As the handler gets it. */
+  given: NonNullable<CallContext['state']>;
+  holder: StateHolder;
+  /** Whether the handler was called. */
+  isUsed: boolean;
+}
+
+/**
+ * The state of a call that starts here; undefined where its tool shares none. What the turn says of the holder is
+ * believed only of this worker, and the key has the id of the workflow in it, which the server gives: no input reaches the
+ * state of a turn with another id. A run that a reset made begins anew, because the calls after that point never were in it.
+ *
+ * @param idempotencyKey of the call: it names the state, where that begins here.
+ */
+export function heldState(
+  { holderQueue: queue }: Pick<ActivityDeps, 'holderQueue'>,
+  tool: Tool,
+  { input, idempotencyKey }: { input: CallInput; idempotencyKey: string },
+): HeldState | undefined {
+  if (tool.state === 'call') return undefined;
+  const { workflowExecution: { workflowId, runId } = { workflowId: '', runId: '' }, namespace } =
+    Context.current().info;
+  const { holder: named, lost = named !== undefined } = input.state ?? {};
+  const ours = named?.queue === queue ? named : undefined;
+  const isBefore = ours !== undefined && ours.runId !== runId && isResetRun(input);
+  const holder: StateHolder =
+    ours === undefined
+      ? { queue, begunBy: idempotencyKey, runId }
+      : { queue, begunBy: ours.begunBy, runId: isBefore ? runId : ours.runId };
+  const group = [tool.state, tool.stateGroup, tool.taskQueue ?? null];
+  const isElsewhere = ours === undefined && lost;
+  const given =
+    tool.state === 'worker'
+      ? sharedState(digestJson([queue, group]), isElsewhere)
+      : sharedState(
+          digestJson([queue, group, namespace, workflowId, holder.runId, holder.begunBy]),
+          isBefore || isElsewhere,
+        );
+  return { given, holder, isUsed: false };
+}
+
+/** What the turn hears of the state beside the outcome of the call. */
+export function withHolder(state: HeldState | undefined, output: CallOutput): CallOutput {
+  const isOutcome = 'result' in output || 'inDoubt' in output;
+  return state?.isUsed === true && isOutcome ? { ...output, holder: state.holder } : output;
+}
