@@ -14,14 +14,17 @@ import type { RunningServer } from '../lib/engine/server-launch';
 import type { Figure, Measurement } from './figure';
 import { audit } from './figures/audit';
 import { burst } from './figures/burst';
+import { code } from './figures/code';
 import { decision } from './figures/decision';
 import { webInbox } from './figures/web-inbox';
 import { bigFlood, flood } from './figures/flood';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
 import { lisp } from './figures/lisp';
+import { mcp } from './figures/mcp';
 import { recovery } from './figures/recovery';
 import { replay, replayBatch } from './figures/replay';
+import { sandbox } from './figures/sandbox';
 import { show } from './figures/show';
 import { start } from './figures/start';
 import { step, throughput } from './figures/step';
@@ -44,6 +47,9 @@ const MEASUREMENTS: readonly Measurement[] = [
   show,
   audit,
   lisp,
+  mcp,
+  code,
+  sandbox,
   webInbox,
   flood,
   bigFlood,

@@ -9,6 +9,7 @@ import { runShown } from './run.mjs';
 
 /** The agent of each example, and what it is asked unless you ask something else. */
 const EXAMPLES = {
+  code: ['reader', 'What does the function `defineTool` do?'],
   lisp: ['lisper', 'What does the function `defun` do?'],
   maintainer: ['maintainer', 'make the tests pass'],
   runbook: ['operator', 'run bin/status'],

@@ -3,6 +3,8 @@
  * sources is left out: it says the same on each. Arguments choose other tests.
  */
 import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { at, root, say } from './root.mjs';
 
 const NODES = ['22.23.3', '24.21.0'];
@@ -29,6 +31,8 @@ const run = (version, args) =>
     const jest = ['node', at('node_modules', 'jest', 'bin', 'jest.js'), ...args];
     const child = spawn('npm', ['exec', '--yes', packaged, '--', ...jest], {
       cwd: root,
+      // Not in the home of root: programs in a sandbox run as somebody else, who has to reach Node.
+      env: { ...process.env, npm_config_cache: join(tmpdir(), 'countersign-nodes') },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';

@@ -1,7 +1,18 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { bundleWorkflowCode, type BundleOptions } from '@temporalio/worker';
+import {
+  type BundleOptions,
+  type BundlerPlugin,
+  bundleWorkflowCode,
+  Runtime,
+  type WorkerOptions,
+  type WorkerPlugin,
+} from '@temporalio/worker';
+import { defined } from './contract/defined';
+import { CountersignError, errorMessage } from './contract/errors';
+import { sdkVersion } from './sdk-copies';
 import { LENIENT_CONVERTER } from './encryption/load';
 
 /** What goes into a bundle beside turns. */
@@ -75,4 +86,55 @@ function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
 function exportsOf(workflowsPath: string): string {
   const own = `export * from ${JSON.stringify(workflowsPath)};\n`;
   return `${own}export { agentTurn } from ${JSON.stringify(TURNS)};\n`;
+}
+
+const BUILT = join(__dirname, 'workflow-bundle.js');
+/** The version of the SDK that is in it: the workflow side has to be that of the worker. */
+const BUILT_WITH = join(__dirname, 'workflow-bundle.sdk');
+
+/** What a worker takes its bundle from. */
+interface BundleSource {
+  workflowBundle?: string;
+  worker?: Pick<WorkerOptions, 'workflowsPath' | 'interceptors' | 'plugins'>;
+}
+
+/**
+ * The bundle that the build made, or was named; without one (running from sources) it is bundled now.
+ *
+ * @throws CountersignError `config_invalid` for one that cannot be read.
+ */
+export async function bundleCode({ workflowBundle, worker: own = {} }: BundleSource): Promise<string> {
+  const { workflowsPath, interceptors } = own;
+  const workflowInterceptorModules = interceptors?.workflowModules;
+  if (workflowBundle !== undefined) return readBundle(workflowBundle);
+  const plugins = (own.plugins ?? []).filter(changesBundles);
+  const isPlain =
+    workflowsPath === undefined && workflowInterceptorModules === undefined && plugins.length === 0;
+  if (isPlain && (await isBuilt())) return readFile(BUILT, 'utf8');
+  const { logger } = Runtime.instance();
+  const options = defined({ workflowsPath, workflowInterceptorModules, logger });
+  return (await bundleWorkflows({ ...options, plugins })).code;
+}
+
+function changesBundles(plugin: WorkerPlugin): plugin is WorkerPlugin & BundlerPlugin {
+  return 'configureBundler' in plugin;
+}
+
+async function isBuilt(): Promise<boolean> {
+  return existsSync(BUILT_WITH) && (await readFile(BUILT_WITH, 'utf8')) === sdkVersion();
+}
+
+async function readBundle(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new CountersignError(
+      'config_invalid',
+      `the workflow bundle cannot be read: ${errorMessage(cause)}`,
+      {
+        hint: 'make it with bundleWorkflows, or leave workflowBundle out',
+        cause,
+      },
+    );
+  }
 }

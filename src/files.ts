@@ -34,17 +34,19 @@ export async function syncFolder(path: string): Promise<void> {
 
 /**
  * Replaces a file. Readers see the old content or the new one, never half of it, even after a crash. Once this resolves, a
- * crash of the machine keeps the new content. Only the owner may read it.
+ * crash of the machine keeps the new content.
  *
  * @param content the whole text, or what writes it.
+ * @param mode who may read it; by default only the owner.
  */
 export async function replaceFile(
   path: string,
   content: string | ((draft: FileHandle) => Promise<void>),
+  mode = 0o600,
 ): Promise<void> {
   const draft = `${path}.${randomUUID()}.draft`;
   try {
-    await withHandle(await open(draft, 'wx', 0o600), async (file) => {
+    await withHandle(await open(draft, 'wx', mode), async (file) => {
       await (typeof content === 'string' ? file.writeFile(content) : content(file));
       await file.sync();
     });

@@ -6,10 +6,11 @@
 export { defineTool } from './tools/define-tool';
 export { defineAgent, type Agent, type AgentOptions } from './tools/define-agent';
 export { defineConfig, type Config, type ConfigOptions } from './tools/define-config';
+export type { FindToolsOptions } from './tools/find-tools';
 export { createRegistry, type Registry, type ToolFilter } from './tools/registry';
 export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
-export type { Hooks } from './tools/executor';
+export type { Hooks } from './tools/hooks';
 export type { Runner } from './tools/run-handler';
 export type { SecretProvider } from './tools/secrets';
 export type {
@@ -32,11 +33,28 @@ export { openaiCompatible, type OpenAICompatibleOptions } from './models/openai-
 export { scriptedModel, type ScriptedStep } from './models/scripted';
 export { createWorkspaceTools, type WorkspaceOptions } from './tools/workspace';
 export { createShellTools, type ShellOptions } from './tools/shell-tools';
+export {
+  sandbox,
+  type Sandbox,
+  type SandboxCommand,
+  type SandboxedProcess,
+  type SandboxLimits,
+  type SandboxOptions,
+} from './tools/sandbox';
+export { createEvalTools, type EvalOptions } from './tools/eval';
 export { createHttpTools, type HttpOptions } from './tools/http';
 export { createLispTools, type LispOptions } from './tools/lisp';
+export { createCodeTools, type CodeOptions } from './tools/code';
 export { loadEncryption, type Encryption } from './encryption/load';
 export type { EncryptionOptions } from './encryption/keys';
 export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';
 export { createWorkerOptions, type CreateWorkerOptions, type OwnWorkerOptions } from './worker-options';
 export { startWorker, type RunningWorker, type WorkerSettings } from './worker';
-export type { McpAddress, McpCommand, McpServers, McpToolSettings, McpValue } from './tools/mcp/declare';
+export type {
+  McpAddress,
+  McpCommand,
+  McpOAuth,
+  McpServers,
+  McpToolSettings,
+  McpValue,
+} from './tools/mcp/declare';

@@ -1,9 +1,7 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import {
-  type BundlerPlugin,
   DefaultLogger,
   type LogLevel,
   Runtime,
@@ -14,17 +12,18 @@ import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
-import { bundleWorkflows } from './bundle-workflows';
+import { bundleCode } from './bundle-workflows';
 import { defined } from './contract/defined';
-import { CountersignError, errorMessage } from './contract/errors';
+import { CountersignError } from './contract/errors';
 import type { EncryptionOptions } from './encryption/keys';
 import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
+import { holderQueue } from './contract/names';
 import { agentPlugin, formatTools, type ToolDigests, workerIdentity } from './contract/worker-tools';
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
-import { requireOneSdk, sdkVersion } from './sdk-copies';
+import { requireOneSdk } from './sdk-copies';
 import { makeTuner } from './worker-slots';
 import { userStateDir } from './files';
-import { type Config, toolsOf } from './tools/define-config';
+import { type Config, statefulTools, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
 import { createSecrets, type Secrets } from './tools/secrets';
@@ -80,8 +79,8 @@ export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'
  * The options for Temporal's own `Worker.create`, where `startWorker` does not fit: turns, their calls, and what
  * `worker` adds. The namespace must know the search attributes: `countersign setup` registers them.
  *
- * @throws CountersignError `config_invalid` where an activity has the name of one of ours or a bundle cannot be read,
- * `encryption_invalid`, `sdk_mismatch`.
+ * @throws CountersignError `config_invalid` where an activity has the name of one of ours, a bundle cannot be read, or a tool
+ * has state, which needs the second worker that only `startWorker` starts; `encryption_invalid`, `sdk_mismatch`.
  * @example
  * const connection = await NativeConnection.connect();
  * const own = { workflowsPath: require.resolve('./workflows'), activities };
@@ -96,9 +95,38 @@ export async function createWorkerOptions({
   requireOneSdk();
   const { taskQueue = settings.config.taskQueue } = settings;
   const shared = await makeShared(settings, loadEncryption(settings.encryption));
-  // Its servers end with this process: nothing here learns when the worker has ended.
-  const { config } = await openTools({ ...settings, queues: [taskQueue] }, shared);
-  return workerOptions({ ...settings, config }, { connection, namespace, taskQueue }, shared);
+  const { config, close } = await openTools({ ...settings, queues: [taskQueue] }, shared);
+  try {
+    requireNoState(config, taskQueue);
+    const place = { connection, namespace, taskQueue };
+    const options = await workerOptions({ ...settings, config }, place, shared);
+    return { ...options, plugins: [...(options.plugins ?? []), closingPlugin(close)] };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function requireNoState(config: Config, taskQueue: string): void {
+  const [first] = statefulTools(config, [taskQueue]);
+  if (first === undefined) return;
+  throw new CountersignError('config_invalid', `the tool ${first.name} has state of a ${first.state}`, {
+    hint: 'Start the worker with `startWorker`: calls that share state need a second queue, which one worker cannot poll.',
+  });
+}
+
+/** Closes what a worker opened once it has ended. */
+function closingPlugin(close: () => Promise<void>): WorkerPlugin {
+  return {
+    name: 'countersign.close',
+    async runWorker(worker, next) {
+      try {
+        await next(worker);
+      } finally {
+        await close();
+      }
+    },
+  };
 }
 
 /** Which tools to open, and where lines about them go. */
@@ -118,7 +146,7 @@ export function openTools(
   return openConfig(config, { secrets, warn: (line) => tell(secrets.hide(line)) });
 }
 
-export type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log'> & {
+export type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log' | 'holderQueue'> & {
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
@@ -136,7 +164,25 @@ export async function makeShared(
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
   // Shared by all queues: what one call was given, another one may write.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
-  return { memory: createMemory(), journal, log: Runtime.instance().logger, callLog, secrets, encryption };
+  const log = Runtime.instance().logger;
+  return { memory: createMemory(), journal, log, callLog, secrets, encryption, holderQueue: ownQueue() };
+}
+
+function ownQueue(): string {
+  return holderQueue({ pid: process.pid, host: hostname() }, randomUUID());
+}
+
+/** A cancellation reaches a call with the answer to its heartbeat, so beats must not be held back for long. */
+export const TIMING = {
+  maxHeartbeatThrottleInterval: '2s',
+  defaultHeartbeatThrottleInterval: '2s',
+  shutdownGraceTime: '10s',
+  shutdownForceTime: '30s',
+} as const;
+
+/** What encodes and decodes all that a worker exchanges with the server. */
+export function converterOf({ encryption }: Shared): NonNullable<WorkerOptions['dataConverter']> {
+  return { ...encryption.worker(), payloadConverterPath: LENIENT_CONVERTER };
 }
 
 /** The options of the worker of one queue. */
@@ -150,20 +196,19 @@ export async function workerOptions(
   // Workflows are bundled below, with ours.
   const { workflowsPath: _bundled, ...own } = (isMain ? settings.worker : undefined) ?? {};
   return {
-    // A cancellation reaches a call with the answer to its heartbeat, so beats must not be held back for long.
-    maxHeartbeatThrottleInterval: '2s',
-    defaultHeartbeatThrottleInterval: '2s',
+    ...TIMING,
     // How long a turn waits for the worker that has it in memory, should that have been killed, before any other takes it.
     stickyQueueScheduleToStartTimeout: '2s',
-    shutdownGraceTime: '10s',
-    shutdownForceTime: '30s',
     ...defined({ maxCachedWorkflows }),
     ...own,
     ...place,
     identity: identityOn(config, place.taskQueue),
     plugins: [...config.agents.map(({ name }) => agentPlugin(name)), ...(own.plugins ?? [])],
-    dataConverter: { ...shared.encryption.worker(), payloadConverterPath: LENIENT_CONVERTER },
-    activities: withOwn(createActivities(activityDeps(config, place.taskQueue, shared)), own.activities),
+    dataConverter: converterOf(shared),
+    activities: withOwn(
+      createActivities(activityDeps(config, toolsOn(config, place.taskQueue), shared)),
+      own.activities,
+    ),
     ...(isMain ? await workflowSide(settings, shared.encryption) : {}),
   };
 }
@@ -215,50 +260,9 @@ function hasOwnSlots(own: OwnWorkerOptions): boolean {
   return SLOT_OPTIONS.some((name) => own[name] !== undefined);
 }
 
-/** The bundle that the build made, or was named; without one (running from sources) it is bundled now. */
 async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryption): Promise<string> {
   const head = `${enabled ? ENCODES_FAILURES : ''}${formatTools(digestsOf(settings.config))}`;
   return `${head}${await bundleCode(settings)}`;
-}
-
-const BUILT = join(__dirname, 'workflow-bundle.js');
-/** The version of the SDK that is in it: the workflow side has to be that of the worker. */
-const BUILT_WITH = join(__dirname, 'workflow-bundle.sdk');
-
-async function bundleCode({ workflowBundle, worker: own = {} }: TurnWorkerSettings): Promise<string> {
-  const { workflowsPath, interceptors } = own;
-  const workflowInterceptorModules = interceptors?.workflowModules;
-  if (workflowBundle !== undefined) return readBundle(workflowBundle);
-  const plugins = (own.plugins ?? []).filter(changesBundles);
-  const isPlain =
-    workflowsPath === undefined && workflowInterceptorModules === undefined && plugins.length === 0;
-  if (isPlain && (await isBuilt())) return readFile(BUILT, 'utf8');
-  const { logger } = Runtime.instance();
-  const options = defined({ workflowsPath, workflowInterceptorModules, logger });
-  return (await bundleWorkflows({ ...options, plugins })).code;
-}
-
-function changesBundles(plugin: WorkerPlugin): plugin is WorkerPlugin & BundlerPlugin {
-  return 'configureBundler' in plugin;
-}
-
-async function isBuilt(): Promise<boolean> {
-  return existsSync(BUILT_WITH) && (await readFile(BUILT_WITH, 'utf8')) === sdkVersion();
-}
-
-async function readBundle(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new CountersignError(
-      'config_invalid',
-      `the workflow bundle cannot be read: ${errorMessage(cause)}`,
-      {
-        hint: 'make it with bundleWorkflows, or leave workflowBundle out',
-        cause,
-      },
-    );
-  }
 }
 
 function digestsOf({ agents }: Config): ToolDigests {
@@ -280,15 +284,26 @@ export function identityOn(config: Config, queue: string): string {
   return workerIdentity(here, Object.fromEntries(far));
 }
 
-function activityDeps(
+/** A queue and the tools whose calls come by it. */
+interface QueueTools {
+  queue: string;
+  tools: readonly Tool[];
+}
+
+function toolsOn(config: Config, queue: string): QueueTools {
+  const tools = toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue);
+  return { queue, tools };
+}
+
+/** What the activities of one queue need. */
+export function activityDeps(
   config: Config,
-  queue: string,
-  { memory, journal, log, callLog, secrets }: Shared,
+  { queue, tools }: QueueTools,
+  { memory, journal, log, callLog, secrets, holderQueue }: Shared,
 ): ActivityDeps {
-  const own = toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue);
-  const toolNames = new Set(own.map((tool) => tool.name));
+  const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
   const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
   const { agentWaitMs } = config;
-  return { agents, toolNames, taskQueue: queue, agentWaitMs, run, memory, journal, log };
+  return { agents, toolNames, taskQueue: queue, holderQueue, agentWaitMs, run, memory, journal, log };
 }

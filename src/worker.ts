@@ -7,6 +7,7 @@ import {
   Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
+import { createActivities } from './activities';
 import { workersOf } from './client/pollers';
 import { escapeHidden } from './contract/text/unsafe-text';
 import { toolSetIn } from './contract/worker-tools';
@@ -22,13 +23,16 @@ import { ensureAttributes } from './engine/search-attributes';
 import { hasRuntime } from './history/replay/sdk-internals';
 import { endUnused, runWorkers } from './run-workers';
 import { requireOneSdk } from './sdk-copies';
-import { type Config, queuesOf } from './tools/define-config';
+import { type Config, queuesOf, statefulTools } from './tools/define-config';
 import type { OpenConfig } from './tools/mcp';
 import {
+  activityDeps,
+  converterOf,
   identityOn,
   makeShared,
   openTools,
   type Shared,
+  TIMING,
   type TurnWorkerSettings,
   workerOptions,
 } from './worker-options';
@@ -115,7 +119,11 @@ async function startWith(
   const options = queues.map((taskQueue) =>
     workerOptions({ ...settings, config }, { connection, namespace, taskQueue }, shared),
   );
-  const workers = await createWorkers(await Promise.all(options), shared.log);
+  const holder = holderOptions(config, { connection, namespace, queues }, shared);
+  const workers = await createWorkers(
+    [...(await Promise.all(options)), ...(holder === undefined ? [] : [holder])],
+    shared.log,
+  );
   const newcomers = queues.map((queue) => ({
     queue,
     identity: identityOn(config, queue),
@@ -127,6 +135,32 @@ async function startWith(
   };
   const running = runWorkers({ workers, close, log: shared.log });
   return { taskQueue: config.taskQueue, queues, address, namespace, config, ...running };
+}
+
+/** A worker takes the calls one by one as they come; the SDK's five polls would cost the server more for nothing. */
+const HOLDER_POLLS = 2;
+
+/**
+ * The options of the worker of this process alone: it takes calls whose state this process holds. Undefined where no tool of
+ * these queues has state.
+ */
+function holderOptions(
+  config: Config,
+  { queues, ...server }: Pick<WorkerOptions, 'connection' | 'namespace'> & { queues: readonly string[] },
+  shared: Shared,
+): WorkerOptions | undefined {
+  const tools = statefulTools(config, queues);
+  if (tools.length === 0) return undefined;
+  const taskQueue = shared.holderQueue;
+  return {
+    ...TIMING,
+    ...server,
+    taskQueue,
+    maxConcurrentActivityTaskPolls: HOLDER_POLLS,
+    identity: identityOn(config, taskQueue),
+    dataConverter: converterOf(shared),
+    activities: createActivities(activityDeps(config, { queue: taskQueue, tools }, shared)),
+  };
 }
 
 /** All or none. */

@@ -36,6 +36,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
   'npm run test:unit': 'it is a part of this run',
   'npm run test:cluster': 'builds a cluster for minutes; it has a run of its own',
+  'npm run example -- code':
+    'it reads this whole repository; the test of the example asks about a small project',
   'npm run example -- lisp': LISP,
   "npx countersign run lisper 'evaluate (shop:total (list 100 200))'": LISP,
   'npm run bench': BENCH,

@@ -9,8 +9,12 @@ import { scriptedModel } from '../src/models/scripted';
 import { defineAgent } from '../src/tools/define-agent';
 import { defineConfig } from '../src/tools/define-config';
 import { defineTool } from '../src/tools/define-tool';
+import type { ToolOptions } from '../src/tools/types';
 import { startWorker } from '../src/worker';
 import { createWorkerOptions, type OwnWorkerOptions } from '../src/worker-options';
+import { isAlive } from '../src/lock';
+import { formatLock } from '../src/tools/mcp/lock';
+import { allow, HOSTILE, hostile } from './tools/mcp/support';
 import { scratchDirectory } from './support/scratch';
 import { testAddress, testBundle } from './support/server';
 import { until } from './support/until';
@@ -29,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => connection.close());
 
 /** An agent with a dangerous tool, on a queue of its own. */
-const makeConfig = (toolQueue?: string) => {
+const makeConfig = (toolQueue?: string, more: Pick<ToolOptions, 'state'> = {}) => {
   const pay = defineTool({
     name: 'pay',
     description: 'Pays.',
@@ -37,6 +41,7 @@ const makeConfig = (toolQueue?: string) => {
     safety: 'dangerous',
     handler: () => 'paid',
     ...(toolQueue === undefined ? {} : { taskQueue: toolQueue }),
+    ...more,
   });
   const model = scriptedModel([{ toolCalls: [{ name: 'pay', arguments: {} }] }, { text: 'done' }]);
   const agent = defineAgent({ name: 'payer', instructions: 'Pay.', model, tools: [pay] });
@@ -70,6 +75,34 @@ const turn = { agent: 'payer', prompt: 'pay' };
 
 const own: OwnWorkerOptions = { workflowsPath, activities, maxConcurrentActivityTaskExecutions: 7 };
 
+it.each([
+  ['its own queue', undefined, undefined],
+  ['the queue of the tool', 'far', 'far'],
+])('one worker for %s refuses a tool with state and names startWorker', async (_, toolQueue, taskQueue) => {
+  const native = await NativeConnection.connect({ address: testAddress() });
+  try {
+    const config = makeConfig(toolQueue, { state: 'turn' });
+    const place = { config, connection: native, ...(taskQueue === undefined ? {} : { taskQueue }) };
+    await expect(createWorkerOptions(place)).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: 'the tool pay has state of a turn',
+      hint: expect.stringContaining('startWorker'),
+    });
+  } finally {
+    await native.close();
+  }
+});
+
+it('one worker has nothing against state of tools on another queue', async () => {
+  const native = await NativeConnection.connect({ address: testAddress() });
+  try {
+    const config = makeConfig('far', { state: 'turn' });
+    await expect(createWorkerOptions({ config, connection: native })).resolves.toBeDefined();
+  } finally {
+    await native.close();
+  }
+});
+
 it('startWorker runs turns beside workflows and activities of one’s own', async () => {
   const config = makeConfig();
   const worker = await startWorker({ config, address: testAddress(), logLevel: 'ERROR', worker: own });
@@ -100,6 +133,40 @@ it('Worker.create runs turns, its own workflows, and calls of a queue that a too
   } finally {
     for (const worker of workers) worker.shutdown();
     await ran;
+    await native.close();
+  }
+}, 120_000);
+
+it('a worker of one’s own ends its MCP servers when it has ended', async () => {
+  const config = makeConfig();
+  const mcpLock = join(scratch(), 'countersign.mcp.lock');
+  writeFileSync(mcpLock, formatLock({ version: 1, servers: { hostile: await allow(hostile()) } }));
+  const asks = { name: 'hostile__act', arguments: { how: 'child', with: '' } };
+  const model = scriptedModel([
+    { toolCalls: [asks] },
+    ({ messages }) => ({ text: messages.at(-1)?.content ?? '' }),
+  ]);
+  const native = await NativeConnection.connect({ address: testAddress() });
+  try {
+    const worker = await Worker.create(
+      await createWorkerOptions({
+        config: {
+          ...config,
+          agents: [defineAgent({ name: 'payer', instructions: 'x', model, tools: ['hostile__*'] })],
+          mcpServers: { hostile: { command: process.execPath, args: [HOSTILE] } },
+          mcpTools: { hostile__act: { safety: 'safe', effect: 'pure' } },
+          mcpLock,
+        },
+        connection: native,
+        workflowBundle: testBundle(),
+      }),
+    );
+    const start = { taskQueue: config.taskQueue, workflowId: `own-${randomUUID()}`, args: [turn] };
+    const { answer } = await worker.runUntil(() => client.workflow.execute('agentTurn', start));
+    const pid = Number(answer);
+    expect(pid).toBeGreaterThan(1);
+    await until('the end of the server', () => !isAlive(pid));
+  } finally {
     await native.close();
   }
 }, 120_000);
@@ -138,7 +205,7 @@ describe('the options', () => {
     const options = await optionsOf({ interceptors, plugins: [plugin], shutdownGraceTime: '3s' });
     expect(options).toMatchObject({
       interceptors,
-      plugins: [{ name: 'countersign.agent/payer' }, plugin],
+      plugins: [{ name: 'countersign.agent/payer' }, plugin, { name: 'countersign.close' }],
       shutdownGraceTime: '3s',
       shutdownForceTime: '30s',
       tuner: expect.anything(),

@@ -1,7 +1,8 @@
 import { alternate, relative, timed, type Bench, type Measurement } from '../figure';
 import { BASELINE_QUEUE, freshId, OUR_QUEUE } from '../subjects';
 
-const STEPS = 40;
+/** Of a turn whose steps are timed. */
+export const STEPS = 40;
 /** One turn is a second, and no machine is quiet for long: many short rounds meet the same noise on both sides. */
 const ROUNDS = 40;
 /** Of each of the 32 turns: enough to fill both cores for some seconds. */
@@ -29,7 +30,8 @@ export async function runLoop({ client }: Bench, loop: Loop, steps: number): Pro
   return workflowId;
 }
 
-const perStep = async (turn: () => Promise<unknown>): Promise<number> => (await timed(turn)) / STEPS;
+/** Milliseconds of one of the steps of a turn. */
+export const perStep = async (turn: () => Promise<unknown>): Promise<number> => (await timed(turn)) / STEPS;
 
 /** A step of a lone turn, with a tool that is an activity and with one that is `local`. */
 export const step: Measurement = {

@@ -1,8 +1,17 @@
 import { z } from 'zod';
+import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
 import { ORDERS, type Order } from '../contract/tool';
 import type { Model } from '../models/model';
 import { describeIssues, duration, invalidDefinition } from './options';
+import {
+  FIND_TOOLS,
+  findToolsSchema,
+  type FindSettings,
+  type FindToolsOptions,
+  toFindSettings,
+  toToolset,
+} from './find-tools';
 import { createRegistry, type Registry } from './registry';
 import type { Duration, Policy, Tool } from './types';
 
@@ -30,6 +39,13 @@ export interface AgentOptions {
    * those the agent gets the ones that the lock has.
    */
   tools: readonly (Tool | string)[];
+  /**
+   * With more tools than `over`, the model is given a core of them and `find_tools`, by which it finds the others; see
+   * docs/mcp.md. False: it is always given all.
+   *
+   * @default { over: 40 }, and the core is the agent's own tools
+   */
+  findTools?: boolean | FindToolsOptions;
   /** Absent: safety decides. */
   policy?: Policy;
   /** How the ready calls of a step are started. @default 'lane' */
@@ -58,6 +74,10 @@ export interface Agent {
   readonly registry: Registry;
   /** Names of the tools of MCP servers that it may use, with `*` for any letters. */
   readonly toolPatterns: readonly string[];
+  /** Undefined: its model is always given all tools. */
+  readonly findTools: FindSettings | undefined;
+  /** Names of the tools that its model is given at each step, beside those that it found. Undefined: all. */
+  readonly core: ReadonlySet<string> | undefined;
   readonly policy: Policy | undefined;
   readonly order: Order;
   readonly maxSteps: number;
@@ -78,6 +98,7 @@ const optionsSchema = z.strictObject({
   model: z.custom<Model>(isModel, NO_MODEL),
   models: z.record(z.string().min(1), z.custom<Model>(isModel, NO_MODEL)).optional(),
   tools: z.array(z.unknown(), 'must be a list of tools'),
+  findTools: findToolsSchema.optional(),
   policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
   order: z.enum(ORDERS).optional(),
   limits: z
@@ -119,13 +140,18 @@ function makeAgent(options: AgentOptions): Agent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new Error(describeIssues(parsed.error));
   const { name, instructions, model, models = {}, policy, order = 'lane', limits = {} } = parsed.data;
+  const findTools = toFindSettings(parsed.data.findTools);
+  const own = options.tools.filter((tool) => typeof tool !== 'string');
+  const toolPatterns = options.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
+  if (toolPatterns.length === 0) requireCore(findTools, own);
   const agent: Agent = {
     name,
     instructions,
     model,
     models: new Map(Object.entries(models)),
-    registry: createRegistry(options.tools.filter((tool) => typeof tool !== 'string')),
-    toolPatterns: Object.freeze(options.tools.filter((tool) => typeof tool === 'string').map(requirePattern)),
+    ...equipped(own, findTools),
+    toolPatterns: Object.freeze(toolPatterns),
+    findTools,
     policy,
     order,
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
@@ -135,17 +161,36 @@ function makeAgent(options: AgentOptions): Agent {
   return asAgent(agent);
 }
 
+function equipped(
+  given: readonly Tool[],
+  findTools: FindSettings | undefined,
+): Pick<Agent, 'registry' | 'core'> {
+  // The registry looks first whether all of them are tools.
+  const { tools, core } = toToolset(createRegistry(given).list(), findTools);
+  return { registry: createRegistry(tools), core };
+}
+
 function asAgent(agent: Agent): Agent {
   return Object.freeze(Object.defineProperty(agent, AGENT, { value: true }));
 }
 
 /**
- * The same agent with more tools.
+ * The same agent with the tools of its MCP servers.
  *
- * @throws CountersignError `tool_invalid` where two tools have one name.
+ * @throws CountersignError `tool_invalid` where two tools have one name; `agent_invalid` where `findTools` does not fit them.
  */
-export function withTools(agent: Agent, tools: readonly Tool[]): Agent {
-  return asAgent({ ...agent, registry: createRegistry([...agent.registry.list(), ...tools]) });
+export function withTools(agent: Agent, more: readonly Tool[]): Agent {
+  const own = agent.registry.list().filter(({ name }) => name !== FIND_TOOLS || agent.core === undefined);
+  try {
+    return asAgent({ ...agent, ...equipped([...own, ...more], agent.findTools) });
+  } catch (error) {
+    throw error instanceof CountersignError ? error : invalidDefinition('agent', agent, error);
+  }
+}
+
+/** A core that names no tool would be a tool that the model never sees. */
+function requireCore(settings: FindSettings | undefined, tools: readonly Tool[]): void {
+  if (settings?.core !== undefined) createRegistry(tools).list({ names: settings.core });
 }
 
 /** Two underlines, because only then it can be a tool of a server. */

@@ -6,7 +6,7 @@ import { TASK_QUEUE } from '../contract/names';
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
-import type { Hooks } from './executor';
+import type { Hooks } from './hooks';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { LOCK_FILE } from './mcp/lock';
 import { inProcess, type Runner } from './run-handler';
@@ -204,4 +204,11 @@ export function queuesOf(config: Config): string[] {
 /** The tools of all agents. */
 export function toolsOf(config: Config): Tool[] {
   return config.agents.flatMap((agent) => agent.registry.list());
+}
+
+/** The tools of some queues whose calls share state. */
+export function statefulTools(config: Config, queues: readonly string[]): Tool[] {
+  return toolsOf(config).filter(
+    ({ state, taskQueue = config.taskQueue }) => state !== 'call' && queues.includes(taskQueue),
+  );
 }

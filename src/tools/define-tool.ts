@@ -2,11 +2,12 @@ import { defined } from '../contract/defined';
 import { z } from 'zod';
 import { digestJson } from '../contract/digest';
 import type { Preview } from '../contract/plan';
+import { contentDigest } from './content-digest';
 import { resolveParameters } from './parameters';
 import type { CallContext, Classified, Parameters, Tool, ToolOptions, Verification } from './types';
 import { LIMITS, TIMES } from '../contract/limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
-import { EFFECTS, type RetryOptions, SAFETIES } from '../contract/tool';
+import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
 import { describeIssues, duration, invalidDefinition } from './options';
 
 /** The functions of a tool, as they look once the type of their arguments is forgotten. */
@@ -47,7 +48,7 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
     ...settings,
     schema,
     server: 'local',
-    digest: digestJson({ name, description, schema, safety, effect }),
+    digest: digestJson({ name, description, schema, safety, effect }, contentDigest),
     parse,
     preview: preview && (async (value, context) => toPreview(await preview.call(functions, value, context))),
     verify:
@@ -148,6 +149,9 @@ type ToolSettings = Omit<
   'schema' | 'digest' | 'server' | 'parse' | 'preview' | 'verify' | 'handle' | 'forCall'
 >;
 
+/** Characters of a group's name: it is in the settings of every call. */
+const MOST_GROUP = 100;
+
 /** Less room than this could not hold the mark of a cut. */
 const LEAST_OUTPUT_BYTES = 128;
 
@@ -176,22 +180,27 @@ function resolveSettings(options: ToolOptions): ToolSettings {
     heartbeatMs: given.heartbeat ?? TIMES.heartbeatTimeout,
     taskQueue: given.taskQueue,
     local,
+    state: given.state ?? 'call',
+    stateGroup: given.stateGroup ?? given.name,
     requestExpiresMs: given.requestExpires === undefined ? TIMES.requestExpires : given.requestExpires,
     startWithinMs: given.startWithin ?? TIMES.startWithin,
     noBatch: given.noBatch ?? false,
     outputLimit: given.outputLimit ?? LIMITS.outputBytes,
   };
-  assertRules(settings, given.retry !== undefined);
+  assertRules({ ...settings, isShared: given.shared ?? false, hasGroup: given.stateGroup !== undefined });
+  if (given.retry !== undefined && settings.effect === 'unsafe')
+    throw new Error('`retry`: an unsafe tool is never retried');
   return { ...settings, retry: Object.freeze(resolveRetry(settings.effect, given.retry)) };
 }
 
-function assertRules(settings: Omit<ToolSettings, 'retry'>, hasRetry: boolean): void {
+type Checked = Omit<ToolSettings, 'retry'> & { isShared: boolean; hasGroup: boolean };
+
+function assertRules(settings: Checked): void {
   const broken = RULES.find(({ breaks }) => breaks(settings));
   if (broken !== undefined) throw new Error(broken.rule);
-  if (hasRetry && settings.effect === 'unsafe') throw new Error('`retry`: an unsafe tool is never retried');
 }
 
-const RULES: readonly { rule: string; breaks(settings: Omit<ToolSettings, 'retry'>): boolean }[] = [
+const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
   { rule: '`local` is for pure tools', breaks: ({ local, effect }) => local && effect !== 'pure' },
   {
     rule: '`local` is not for dangerous tools',
@@ -204,6 +213,22 @@ const RULES: readonly { rule: string; breaks(settings: Omit<ToolSettings, 'retry
   {
     rule: '`local` and `taskQueue` exclude each other: a local call runs where its turn runs',
     breaks: ({ local, taskQueue }) => local && taskQueue !== undefined,
+  },
+  {
+    rule: '`local` and `state` exclude each other: a local call runs on any worker of its turn',
+    breaks: ({ local, state }) => local && state !== 'call',
+  },
+  {
+    rule: "`state: 'worker'` is seen by every turn: say `shared: true` if it may be",
+    breaks: ({ state, isShared }) => state === 'worker' && !isShared,
+  },
+  {
+    rule: "`shared` goes with `state: 'worker'` only",
+    breaks: ({ state, isShared }) => state !== 'worker' && isShared,
+  },
+  {
+    rule: '`stateGroup` needs a `state`',
+    breaks: ({ state, hasGroup }) => state === 'call' && hasGroup,
   },
   { rule: '`timeout` is at most 24 days', breaks: ({ timeoutMs }) => timeoutMs > MOST_TIMEOUT_MS },
 ];
@@ -250,6 +275,9 @@ const optionsSchema = z.strictObject({
   retry: retrySchema.optional(),
   taskQueue: z.string().min(1).optional(),
   local: z.boolean().optional(),
+  state: z.enum(STATES).optional(),
+  stateGroup: z.string().min(1).max(MOST_GROUP).optional(),
+  shared: z.boolean().optional(),
   requestExpires: z.union([z.literal('never').transform(() => null), duration()]).optional(),
   startWithin: duration().optional(),
   noBatch: z.boolean().optional(),

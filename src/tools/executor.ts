@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { defined } from '../contract/defined';
 import type { JsonObject } from '../contract/json';
-import type { ToolFailure, ToolResult } from '../contract/result';
+import { type ToolFailure, type ToolResult, withoutState } from '../contract/result';
+import { type HookEndEvent, type HookEvent, type Hooks, runHook } from './hooks';
 import { type Approve, authorise, type Permitted } from './policy';
 import type { CallLog } from './call-log';
 import { prepare, uniqueIds } from './prepare';
 import type { Registry } from './registry';
 import { failureResult, type OutcomeFacts, type RunOutcome, toOutcome } from './outcome';
-import { type Interrupted, runHandler, type Runner } from './run-handler';
+import { type Ending, type Interrupted, runHandler, type Runner } from './run-handler';
 import { messageOf } from './format-result';
 import type { CallFacts, Live } from './context';
 import { createSecrets, type SecretProvider, type Secrets } from './secrets';
 import type { CallContext, Policy, Tool } from './types';
 import type { FilePlan } from '../contract/plan';
-import { within } from './within';
 
 /** What an executor is made of. */
 export interface ExecutorDeps {
@@ -71,7 +71,7 @@ export interface Executor {
  */
 export function createExecutor(options: ExecutorDeps): Executor {
   const secrets = createSecrets(options.secrets, (message) => options.log?.warn(message));
-  const deps: Equipped = { ...options, secrets };
+  const deps: Equipped = { ...options, secrets, id: randomUUID() };
   const execute: Executor['execute'] = (call, options = {}) => executeSafely(identify(call), options, deps);
   return {
     execute,
@@ -83,7 +83,11 @@ export function createExecutor(options: ExecutorDeps): Executor {
   };
 }
 
-type Equipped = Omit<ExecutorDeps, 'secrets'> & { secrets: Secrets };
+type Equipped = Omit<ExecutorDeps, 'secrets'> & {
+  secrets: Secrets;
+  /** Without turns and workers, what its calls share lives as long as the executor. */
+  id: string;
+};
 
 async function inTurn<T>(tasks: readonly (() => Promise<T>)[]): Promise<T[]> {
   const results: T[] = [];
@@ -128,7 +132,7 @@ async function executeOne(
   const { approve, signal } = options;
   const answer = await authorise(prepared, { agent, policy, approve, log, signal });
   if (!answer.ok) return finishUnstarted(call, { ...answer, tool: prepared.tool }, deps);
-  const { result } = await runJob(toJob(call, answer, { ...options, agent }), deps);
+  const { result } = await runJob(toJob(call, answer, { ...options, agent, executor: deps.id }), deps);
   return answer.note === undefined ? result : { ...result, content: `${answer.note}\n\n${result.content}` };
 }
 
@@ -148,10 +152,11 @@ function finishUnstarted(
   return result;
 }
 
-type By = ExecuteOptions & { agent: string };
+type By = ExecuteOptions & { agent: string; executor: string };
 
 function toJob({ id }: IdentifiedCall, { call, approved }: Permitted, by: By): RunJob {
-  const { timeoutMs, signal, agent } = by;
+  const { timeoutMs, signal, agent, executor } = by;
+  const { state, stateGroup } = call.tool;
   return {
     tool: call.tool,
     value: call.value,
@@ -159,7 +164,12 @@ function toJob({ id }: IdentifiedCall, { call, approved }: Permitted, by: By): R
     approved,
     attempt: 1,
     idempotencyKey: randomUUID(),
-    about: { agent },
+    about: {
+      agent,
+      ...(state === 'call'
+        ? {}
+        : { state: sharedState(JSON.stringify([executor, state, stateGroup]), false) }),
+    },
     ...defined({ timeoutMs, signal }),
   };
 }
@@ -188,7 +198,9 @@ export interface RunJob {
   plan?: FilePlan;
   hunks?: readonly string[];
   /** What the handler learns of its turn beside the call itself. */
-  about?: Partial<Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata' | 'approval' | 'resumeFrom'>>;
+  about?: Partial<
+    Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata' | 'approval' | 'resumeFrom' | 'state'>
+  >;
   /** Takes news of the work while it runs. */
   live?: Live;
   /**
@@ -221,7 +233,7 @@ export async function runJob(job: RunJob, deps: RunDeps): Promise<RunOutcome> {
   const { runner, secrets } = deps;
   const ending = await runHandler({ ...job, runner, timeoutMs, deps, facts: factsOf(job) });
   const about = { startedAt, timeoutMs, hide: secrets?.hide ?? ((text: string) => text) };
-  const outcome = toOutcome(ending, aboutOf(job, about));
+  const outcome = outcomeOf(ending, job, about);
   if ('late' in ending && ending.finished === undefined) {
     const over = reportLate(ending, { job, deps, about });
     job.onLeft?.(over);
@@ -247,6 +259,19 @@ function warning(log: CallLog | undefined): (message: string) => void {
   return (message) => log?.warn(message);
 }
 
+/** Its result says where the handler began without the state that earlier calls had made, whatever it says itself. */
+function outcomeOf(ending: Ending, job: RunJob, about: AboutRun): RunOutcome {
+  const outcome = toOutcome(ending, aboutOf(job, about));
+  const isLost = outcome.handler !== 'unstarted' && job.about?.state?.lost === true;
+  return isLost ? { ...outcome, result: withoutState(outcome.result) } : outcome;
+}
+
+/** State that calls share in this process. */
+export function sharedState(key: string, lost: boolean): NonNullable<CallContext['state']> {
+  const state = { key, lost, declareLost: () => void (state.lost = true) };
+  return state;
+}
+
 interface LateReport {
   job: RunJob;
   deps: RunDeps;
@@ -259,7 +284,7 @@ type AboutRun = Pick<OutcomeFacts, 'timeoutMs' | 'hide'> & { startedAt: number }
 async function reportLate(ended: Interrupted, { job, deps, about }: LateReport): Promise<void> {
   const finished = await ended.late;
   try {
-    const outcome = toOutcome({ ...ended, finished }, aboutOf(job, about));
+    const outcome = outcomeOf({ ...ended, finished }, job, about);
     if (outcome.outcomeKnown) await job.onLate?.(outcome.result);
   } catch (error) {
     deps.log?.warn(`a late outcome could not be reported: ${messageOf(error, about.hide)}`);
@@ -296,48 +321,4 @@ const MOST_TIMER_MS = 2 ** 31 - 1;
 function timeoutOf({ tool, timeoutMs }: RunJob): number {
   const wanted = timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : tool.timeoutMs;
   return Math.min(wanted, MOST_TIMER_MS);
-}
-
-/** What a hook sees. */
-interface HookEvent {
-  tool: string;
-  callId: string;
-  /** Those that run. */
-  arguments: JsonObject;
-}
-
-/** What a hook after a call sees as well. */
-interface HookEndEvent extends HookEvent {
-  result: ToolResult;
-}
-
-/**
- * Functions around each handler, such as ones that write to a store of your own. They only watch.
- * Contract: a hook that throws, or takes longer than 2 s, is warned about in the log and changes nothing.
- * They run for every attempt, so a call that is retried is seen more than once under the same `callId`.
- */
-export interface Hooks {
-  /** Right before the handler. */
-  before?(event: HookEvent): unknown;
-  /** After a success. */
-  after?(event: HookEndEvent): unknown;
-  /** After anything but a success. */
-  onError?(event: HookEndEvent): unknown;
-}
-
-/** Keeps all hooks of a call within the 10 s between a tool's timeout and Temporal's. */
-const HOOK_MS = 2000;
-
-/** Runs one hook and waits for it; calls `warn` where it failed. Never rejects. */
-export async function runHook(
-  name: keyof Hooks,
-  run: () => unknown,
-  warn: (message: string) => void,
-): Promise<void> {
-  try {
-    const { ended } = await within(Promise.resolve().then(run), HOOK_MS);
-    if (!ended) warn(`hook ${name} took longer than ${HOOK_MS} ms; going on without it`);
-  } catch (error) {
-    warn(`hook ${name} failed: ${messageOf(error)}`);
-  }
 }

@@ -1,11 +1,11 @@
 import { defined } from '../contract/defined';
 import { z } from 'zod';
-import { isObject, type JsonObject } from '../contract/json';
-import { applyDefaults, checkSchema, schemaCheck } from '../contract/schema/schema';
+import { isObject, isPlainObject, type Json, type JsonObject, parseJson } from '../contract/json';
+import { applyDefaults, schemaCheck } from '../contract/schema/schema';
 import type { Issue, JsonSchema } from '../contract/tool';
 import type { Parameters, ParameterSpec, ParsedArguments } from './types';
 import { compilePattern } from '../contract/schema/pattern';
-import { withoutOwnPattern } from '../contract/schema/standard';
+import { plainSchema, refuseOthers } from '../contract/schema/standard';
 import { DATA_KEYWORDS, findReference } from '../contract/schema/reference';
 import { errorMessage } from '../contract/errors';
 
@@ -32,13 +32,15 @@ export function resolveParameters(parameters: Parameters, required?: readonly st
 
 function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParameters {
   const schema = assertUsableSchema(given);
-  // What others do to the schema they are given must not change how arguments are checked.
-  const own = structuredClone(schema);
-  const check = schemaCheck(own);
+  // What others do to the schema they are given must not change how arguments are checked. Kept as text, because most of
+  // a thousand tools are never called.
+  const text = JSON.stringify(schema);
+  let first: SchemaInUse | undefined;
   return {
     schema,
     parse(args) {
       try {
+        const { own, check } = (first ??= inUse(text));
         // A copy: what a handler does to its arguments must not reach the record, nor the schema's defaults.
         const filled = structuredClone(applyDefaults(own, args));
         const issues = check(filled);
@@ -49,6 +51,17 @@ function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParamet
       }
     },
   };
+}
+
+/** A schema that arguments are checked against. */
+interface SchemaInUse {
+  own: JsonSchema;
+  check(value: unknown): Issue[];
+}
+
+function inUse(text: string): SchemaInUse {
+  const own = toPlainJson(parseJson(text));
+  return { own, check: schemaCheck(own) };
 }
 
 function refine(schema: z.ZodObject, args: JsonObject): ParsedArguments {
@@ -67,22 +80,12 @@ function toPointer(path: readonly PropertyKey[]): string {
 
 /** zod itself checks the patterns that are left out, in the worker. */
 function schemaOfZod(schema: z.ZodObject): JsonSchema {
-  const json: unknown = JSON.parse(JSON.stringify(toJsonSchema(schema)), withoutOwnPattern);
-  const { $schema: _dialect, ...rest } = z.record(z.string(), z.json()).parse(json);
-  return rest;
+  return plainSchema(toJsonSchema(schema));
 }
 
 function toJsonSchema(schema: z.ZodObject) {
   try {
-    // zod drops keys that an object does not name: a person would see and approve what the handler never gets. So they
-    // are refused, as by `z.strictObject`; `z.looseObject` keeps them.
-    return z.toJSONSchema(schema, {
-      io: 'input',
-      override: ({ zodSchema, jsonSchema }) => {
-        const { def } = zodSchema._zod;
-        if (def.type === 'object' && def.catchall === undefined) jsonSchema.additionalProperties = false;
-      },
-    });
+    return z.toJSONSchema(schema, { io: 'input', override: refuseOthers });
   } catch (error) {
     throw new Error(`the zod schema has no JSON Schema form: ${errorMessage(error)}`, { cause: error });
   }
@@ -142,14 +145,35 @@ function assertUsableSchema(given: unknown): JsonSchema {
   if (schema['type'] !== 'object') throw new Error('the root of the schema must have `type: "object"`');
   assertRequiredExist(schema);
   assertInside(schema, schema);
-  probe(schema);
   return schema;
 }
 
 function toPlainJson(given: unknown): JsonSchema {
-  const parsed = z.record(z.string(), z.json()).safeParse(given);
-  if (!parsed.success) throw new Error('the schema must be plain JSON (no functions, undefined or dates)');
-  return parsed.data;
+  const copy = isObject(given) ? plainCopy(given, MOST_LEVELS) : undefined;
+  if (isObject(copy)) return copy;
+  throw notPlain();
+}
+
+/** Deeper than any arguments may be. */
+const MOST_LEVELS = 100;
+
+/** Written out, because zod takes a second for a thousand schemas. */
+function plainCopy(value: unknown, levels: number): Json {
+  if (levels === 0) throw notPlain();
+  if (Array.isArray(value)) return Array.from(value, (item: unknown) => plainCopy(item, levels - 1));
+  if (isPlainObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, below]) => [key, plainCopy(below, levels - 1)]),
+    );
+  const isLeaf = value === null || typeof value === 'string' || typeof value === 'boolean';
+  if (isLeaf || (typeof value === 'number' && Number.isFinite(value))) return value;
+  throw notPlain();
+}
+
+function notPlain(): Error {
+  return new Error(
+    `the schema must be plain JSON of at most ${MOST_LEVELS} levels (no functions, undefined or dates)`,
+  );
 }
 
 function assertRequiredExist(schema: JsonSchema): void {
@@ -197,12 +221,4 @@ function assertShort(maxItems: unknown): void {
 function assertReference(reference: string, root: JsonSchema): void {
   if (!reference.startsWith('#')) throw new Error(`$ref ${reference} leads outside the schema`);
   if (findReference(root, reference) === undefined) throw new Error(`$ref ${reference} leads nowhere`);
-}
-
-function probe(schema: JsonSchema): void {
-  try {
-    checkSchema(structuredClone(schema), {});
-  } catch (error) {
-    throw new Error(`the schema cannot be interpreted: ${String(error)}`, { cause: error });
-  }
 }

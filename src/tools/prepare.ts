@@ -1,11 +1,13 @@
-import { isObject, isSoundJson, type Json, type JsonObject } from '../contract/json';
+import { isObject, isPlainObject, isSoundJson, type Json, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { type ToolFailure, validationFailure } from '../contract/result';
 import { readJson } from '../contract/read-json';
 import { applyDefaults } from '../contract/schema/schema';
 import type { Issue } from '../contract/tool';
 import { cutOutput } from './cut-output';
+import { FIND_TOOLS } from './find-tools';
 import type { Registry } from './registry';
+import { nearNames } from './tool-names';
 import type { Tool } from './types';
 
 /** A call whose tool exists and whose arguments fit. */
@@ -74,10 +76,19 @@ function readArguments(given: string | JsonObject): ArgumentsText {
 const NAMES_BYTES = LIMITS.reasonBytes;
 
 function unknownTool(registry: Registry, name: string): ToolFailure {
-  const names = registry.list().map((tool) => tool.name);
-  const known = names.length === 0 ? 'There are no tools.' : `There are: ${names.join(', ')}.`;
-  const message = `There is no tool "${name.slice(0, 100)}". ${cutOutput(known, NAMES_BYTES)}`;
+  const asked = name.slice(0, 100);
+  const message = `There is no tool "${asked}". ${whatThereIs(registry, asked)}`;
   return { code: 'tool_not_found', message };
+}
+
+function whatThereIs(registry: Registry, asked: string): string {
+  const names = registry.list().map((tool) => tool.name);
+  if (names.length === 0) return 'There are no tools.';
+  if (registry.get(FIND_TOOLS) === undefined)
+    return cutOutput(`There are: ${names.join(', ')}.`, NAMES_BYTES);
+  const near = nearNames(asked, names);
+  const alike = near.length === 0 ? '' : `Near it: ${near.join(', ')}. `;
+  return `${alike}Look for tools with ${FIND_TOOLS}.`;
 }
 
 /** Arguments as an object; or why the text is none. */
@@ -120,7 +131,7 @@ function wrong(message: string): ArgumentsText {
  * where the parser made something else of it; what is not JSON stays out.
  */
 export function fillIn(args: JsonObject, parsed: unknown): JsonObject {
-  if (!isPlain(parsed)) return args;
+  if (!isPlainObject(parsed)) return args;
   const kept = Object.entries(args).map(([key, own]) => [key, filled(own, ownOf(parsed, key))] as const);
   const added = addedKeys(args, parsed).flatMap((key) => {
     const value = parsed[key];
@@ -139,7 +150,7 @@ function filled(own: Json, parsed: unknown): Json {
 export function unshownIn(args: unknown, parsed: unknown, at = ''): string | undefined {
   if (Array.isArray(args) && isSameLength(args, parsed))
     return firstOf(args.keys(), (key) => [args[key], parsed[key]], at);
-  if (!isObject(args) || !isPlain(parsed)) return undefined;
+  if (!isObject(args) || !isPlainObject(parsed)) return undefined;
   const [added] = addedKeys(args, parsed);
   if (added !== undefined) return `${at}/${added}`;
   return firstOf(Object.keys(args), (key) => [args[key], ownOf(parsed, key)], at);
@@ -170,16 +181,9 @@ function isSameLength(args: readonly unknown[], parsed: unknown): parsed is read
   return Array.isArray(parsed) && parsed.length === args.length;
 }
 
-/** A date or a map is a value of its own and no object with keys. */
-function isPlain(value: unknown): value is Record<string, unknown> {
-  if (!isObject(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
-
 function isJson(value: unknown): value is Json {
   if (Array.isArray(value)) return value.every(isJson);
-  if (isPlain(value)) return isSoundJson(value) && Object.values(value).every(isJson);
+  if (isPlainObject(value)) return isSoundJson(value) && Object.values(value).every(isJson);
   return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
 

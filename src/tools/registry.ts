@@ -1,5 +1,6 @@
 import { CountersignError } from '../contract/errors';
 import { SAFETIES, type Safety } from '../contract/tool';
+import { fitsPattern, nearHint } from './tool-names';
 import type { FunctionSchema, Tool } from './types';
 
 /** Which tools are meant; no field: all. */
@@ -7,12 +8,19 @@ export interface ToolFilter {
   /** The highest safety that is let through. */
   maxSafety?: Safety;
   category?: string;
+  /** Names, with `*` for any letters. */
+  names?: readonly string[];
 }
 
 /** Tools by name. Immutable; made by `createRegistry`. */
 export interface Registry {
   get(name: string): Tool | undefined;
-  /** In the order they were given. */
+  /**
+   * In the order they were given.
+   *
+   * @throws CountersignError `tool_invalid` where one of `names` fits no tool, because a mistyped name would leave it out.
+   * @example createRegistry(createWorkspaceTools({ root: '.' })).list({ names: ['read_*', 'list_files'] })
+   */
   list(filter?: ToolFilter): Tool[];
   /** The `tools` of an OpenAI request. */
   functions(filter?: ToolFilter): FunctionSchema[];
@@ -31,8 +39,10 @@ export function createRegistry(tools: readonly Tool[]): Registry {
       throw invalid(`there are two tools named \`${tool.name}\``, 'Give each tool a name of its own.');
     byName.set(tool.name, tool);
   }
-  const list = (filter: ToolFilter = {}): Tool[] =>
-    [...byName.values()].filter((tool) => passes(tool, filter));
+  const list = (filter: ToolFilter = {}): Tool[] => {
+    requireNames(filter, [...byName.keys()]);
+    return [...byName.values()].filter((tool) => passes(tool, filter));
+  };
   return Object.freeze<Registry>({
     get: (name) => byName.get(name),
     list,
@@ -40,13 +50,30 @@ export function createRegistry(tools: readonly Tool[]): Registry {
   });
 }
 
-function passes(tool: Tool, { maxSafety = 'dangerous', category }: ToolFilter): boolean {
+function requireNames({ names = [] }: ToolFilter, all: readonly string[]): void {
+  const lost = names.find((pattern) => !all.some((name) => fitsPattern(pattern, name)));
+  if (lost === undefined) return;
+  throw invalid(`no tool is called ${lost}${nearHint(lost, all)}`, 'Correct the name, or leave it out.');
+}
+
+function passes(tool: Tool, { maxSafety = 'dangerous', category, names }: ToolFilter): boolean {
   if (SAFETIES.indexOf(tool.safety) > SAFETIES.indexOf(maxSafety)) return false;
+  if (names !== undefined && !names.some((pattern) => fitsPattern(pattern, tool.name))) return false;
   return category === undefined || tool.categories.includes(category);
 }
 
-function toFunctionSchema({ name, description, schema }: Tool): FunctionSchema {
+/** A tool as models are given it. */
+export function toFunctionSchema({ name, description, schema }: Tool): FunctionSchema {
   return { type: 'function', function: { name, description, parameters: schema } };
+}
+
+/** What providers count as one token of English or JSON, on average. */
+const BYTES_OF_A_TOKEN = 4;
+
+/** About how many tokens definitions of tools take of a model's context; each provider counts in its own way. */
+export function estimateTokens(functions: readonly FunctionSchema[]): number {
+  const bytes = functions.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0);
+  return Math.ceil(bytes / BYTES_OF_A_TOKEN);
 }
 
 function assertTool(tool: unknown): void {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { StringDecoder } from 'node:string_decoder';
 import { randomBytes } from 'node:crypto';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCapture } from './cut-output';
@@ -19,6 +20,16 @@ export interface ProcessPlan {
   signal: AbortSignal;
   /** Gets output as it comes. */
   onOutput(text: string): void;
+  /** Absent: the program is its own holder. */
+  holder?: Holder;
+}
+
+/** Knows of a program that holds others, such as a sandbox, what became of them. */
+export interface Holder {
+  /** Called once the program has started; the descriptor 3 of the program is a pipe to us. */
+  adopt(child: ChildProcess): void;
+  /** Called once the program has ended: what it held is ended too then. */
+  leftBehind(): Promise<LeftBehind>;
 }
 
 /** How a program ended, and what became of what it left behind. */
@@ -45,7 +56,8 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessEnd> {
   const [file = ''] = plan.argv;
   const mark = newMark();
   const child = start(plan, file, mark);
-  const ending = ended(child, file, mark);
+  plan.holder?.adopt(child);
+  const ending = ended(child, file, () => plan.holder?.leftBehind() ?? killLeftBehind(child.pid ?? 0, mark));
   const capture = createCapture(plan.outputLimit);
   for (const stream of [child.stdout, child.stderr]) {
     const decoder = new StringDecoder('utf8');
@@ -54,7 +66,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessEnd> {
       plan.onOutput(decoder.write(chunk));
     });
   }
-  const stop = killOnAbort(child, plan.signal);
+  const stop = killOnAbort(child, plan.signal, plan.holder === undefined ? 'SIGTERM' : 'SIGKILL');
   try {
     const end = await ending;
     return { ...end, output: capture.text() };
@@ -63,12 +75,13 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessEnd> {
   }
 }
 
-function start({ argv, cwd, env }: ProcessPlan, file: string, mark: string): ChildProcess {
+function start({ argv, cwd, env, holder }: ProcessPlan, file: string, mark: string): ChildProcess {
   try {
     return spawn(file, argv.slice(1), {
       cwd,
       env: { ...env, ...markedEnvironment(mark) },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio:
+        holder === undefined ? ['ignore', 'pipe', 'pipe'] : onlyThese(['ignore', 'pipe', 'pipe', 'pipe']),
       // A group of its own, so that everything it starts can be killed with it.
       detached: true,
     });
@@ -77,10 +90,51 @@ function start({ argv, cwd, env }: ProcessPlan, file: string, mark: string): Chi
   }
 }
 
-async function ended(child: ChildProcess, file: string, mark: string): Promise<Omit<ProcessEnd, 'output'>> {
+/** What a descriptor of a child is, as `spawn` takes it. */
+type Descriptor = 'ignore' | 'pipe' | number;
+
+/** Leads nowhere; open as long as this process. */
+let nothing: number | undefined;
+
+/**
+ * The same descriptors, and nothing for those that this process inherited and would hand on: through the folder or the
+ * socket of whoever started it a program would leave its sandbox.
+ */
+export function onlyThese(wanted: readonly Descriptor[]): Descriptor[] {
+  if (process.platform !== 'linux') return [...wanted];
+  const inherited = readdirSync('/proc/self/fd')
+    .map(Number)
+    .filter((fd) => fd >= wanted.length && isHandedOn(fd));
+  const all: Descriptor[] = [...wanted];
+  for (const fd of inherited) {
+    nothing ??= openSync('/dev/null', 'r+');
+    while (all.length < fd) all.push('ignore');
+    all[fd] = nothing;
+  }
+  return all;
+}
+
+const CLOSE_ON_EXEC = 0o2000000;
+
+function isHandedOn(fd: number): boolean {
+  try {
+    const [, flags = '0'] =
+      /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) ?? [];
+    return (parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch {
+    // It was the one that looked, and is closed.
+    return false;
+  }
+}
+
+async function ended(
+  child: ChildProcess,
+  file: string,
+  endRest: () => Promise<LeftBehind>,
+): Promise<Omit<ProcessEnd, 'output'>> {
   const closed = new Promise((resolve) => child.once('close', resolve));
   const [code, signal] = await exitOf(child, file);
-  const left = await killLeftBehind(child.pid ?? 0, mark);
+  const left = await endRest();
   const isHeld = !(await within(closed, DRAIN_MS)).ended;
   // One more turn of the loop: what is already in the pipe is read first.
   await new Promise(setImmediate);
@@ -109,11 +163,14 @@ function startError(error: unknown, file: string): ToolError {
 /** Between SIGTERM and SIGKILL; well within the time the executor gives a handler to end. */
 const GRACE_MS = 1000;
 
-/** Kills the process group of a child when a signal aborts: asked first, then made to. The function undoes it. */
-function killOnAbort(child: ChildProcess, signal: AbortSignal): () => void {
+/**
+ * Kills the process group of a child when a signal aborts: asked first, then made to. One that holds others cannot ask
+ * them, so it is made to at once. The function undoes it.
+ */
+function killOnAbort(child: ChildProcess, signal: AbortSignal, first: NodeJS.Signals): () => void {
   let hard: NodeJS.Timeout | undefined;
   const kill = (): void => {
-    killGroup(child, 'SIGTERM');
+    killGroup(child, first);
     hard = setTimeout(() => killGroup(child, 'SIGKILL'), GRACE_MS);
   };
   if (signal.aborted) kill();
@@ -153,7 +210,7 @@ export function markedEnvironment(mark: string): Record<string, string> {
 }
 
 /** What became of the processes that a command left behind. */
-interface LeftBehind {
+export interface LeftBehind {
   /** How many were found and killed. */
   killed: number;
   /** How many could not be killed. */

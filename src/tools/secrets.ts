@@ -13,6 +13,10 @@ export interface Secrets {
    * failed or took too long; the signal's reason after that has aborted.
    */
   get(name: string, signal: AbortSignal): Promise<string>;
+  /** A secret that came another way; one of fewer than 8 characters is not redacted. */
+  keep(value: string): void;
+  /** The same for one that is in use as long as the worker runs: newer ones do not take its place. */
+  pin(value: string): void;
   /** The text without any secret that was handed out, in whatever form. */
   hide(text: string): string;
   /** `hide` for text that comes in pieces, which may end in the middle of a secret. */
@@ -42,22 +46,36 @@ export function createSecrets(
   warn: (message: string) => void = () => undefined,
 ): Secrets {
   const forms = new Map<string, readonly string[]>();
+  const pinned = new Map<string, readonly string[]>();
   let longestFirst: readonly string[] = [];
+  const order = (): void => {
+    const all = [...forms.values(), ...pinned.values()].flat();
+    longestFirst = [...new Set(all)].sort((one, other) => other.length - one.length);
+  };
   const keep = (value: string): void => {
+    if (value.length < LEAST_CHARACTERS) return;
     if (forms.delete(value)) return void forms.set(value, formsOf(value));
     forms.set(value, formsOf(value));
     const [oldest] = forms.keys();
     if (forms.size > MOST_KEPT && oldest !== undefined) forms.delete(oldest);
-    longestFirst = [...new Set([...forms.values()].flat())].sort((one, other) => other.length - one.length);
+    order();
+  };
+  const pin = (value: string): void => {
+    if (value.length < LEAST_CHARACTERS || pinned.has(value)) return;
+    pinned.set(value, formsOf(value));
+    order();
   };
   const hide = (text: string): string => hideSecrets(text, longestFirst);
   return {
     async get(name, signal) {
       const value = await ask(provider, { name, signal, warn });
-      if (value.length >= LEAST_CHARACTERS) keep(value);
-      else warn(`the secret ${JSON.stringify(name)} is too short to be redacted`);
+      keep(value);
+      if (value.length < LEAST_CHARACTERS)
+        warn(`the secret ${JSON.stringify(name)} is too short to be redacted`);
       return value;
     },
+    keep,
+    pin,
     hide,
     hideStream: () => hidingStream(() => longestFirst),
   };

@@ -11,6 +11,7 @@ import { hasLoneSurrogate, normalPath, onOneLine } from './workspace/path';
 import { createRoot } from './workspace/root';
 import { type ProcessEnd, runProcess } from './run-process';
 import { CountersignError } from '../contract/errors';
+import type { Sandbox } from './sandbox';
 
 /** What a shell pack is made for. */
 export interface ShellOptions {
@@ -24,6 +25,8 @@ export interface ShellOptions {
   outputLimit?: number;
   /** The queue of the worker that has the files. @default the turn's own */
   taskQueue?: string;
+  /** Where commands run apart from this machine; it has to list `root`. Commands see the variables of `env` only if it is set. @default none: they reach whatever this worker can */
+  sandbox?: Sandbox;
 }
 
 const parameters = z.strictObject({
@@ -40,14 +43,15 @@ type Command = z.output<typeof parameters>;
 
 /**
  * `run_command`: one program, without a shell. Dangerous and unsafe: each run is decided by a person and never repeated
- * by us. The folder is where it starts, not a fence: a program can reach whatever its user can.
+ * by us. The folder is where it starts, not a fence: without a sandbox a program can reach whatever its user can.
  *
- * @throws CountersignError `config_invalid` for a `root` that does not name a folder.
+ * @throws CountersignError `config_invalid` for a `root` that does not name a folder, or that the sandbox does not show.
  */
 export function createShellTools(options: ShellOptions): Tool[] {
-  const { timeout, taskQueue, outputLimit = LIMITS.outputBytes } = options;
-  const env = assertVisible(options.env ?? VISIBLE);
-  const { inFolder, startIn } = createRoot(options.root);
+  const { timeout, taskQueue, outputLimit = LIMITS.outputBytes, sandbox } = options;
+  const env = assertVisible(options.env ?? (sandbox === undefined ? VISIBLE : []));
+  const { directory, inFolder, startIn } = createRoot(options.root);
+  sandbox?.assertShown(directory);
   const tool = defineTool({
     name: 'run_command',
     description:
@@ -58,11 +62,12 @@ export function createShellTools(options: ShellOptions): Tool[] {
     categories: ['shell'],
     outputLimit,
     ...defined({ timeout, taskQueue }),
-    preview: ({ argv, cwd }) => inFolder(cwd, async () => describeCommand(argv, cwd)),
+    preview: ({ argv, cwd }) =>
+      inFolder(cwd, async () => [describeCommand(argv, cwd), ...(await placeOf(sandbox))].join('\n')),
     handler: ({ argv, cwd }, context) =>
       startIn(cwd, async (folder) => {
         const plan = { argv: assertArgv(argv), cwd: await pathOf(folder), env: environmentOf(env) };
-        return run({ ...plan, outputLimit }, context);
+        return run({ ...plan, outputLimit }, context, sandbox);
       }),
   });
   return [tool];
@@ -70,6 +75,11 @@ export function createShellTools(options: ShellOptions): Tool[] {
 
 function describeCommand(argv: Command['argv'], cwd: string): string {
   return `${assertArgv(argv).map(shellWord).join(' ')}\nin ${onOneLine(normalPath(cwd))}`;
+}
+
+/** What the command can reach, where that is less than all. */
+async function placeOf(sandbox: Sandbox | undefined): Promise<string[]> {
+  return sandbox === undefined ? [] : [await sandbox.describe()];
 }
 
 function assertArgv(argv: readonly string[]): readonly string[] {
@@ -88,8 +98,13 @@ async function pathOf(folder: Folder): Promise<string> {
 
 type Plan = Omit<Parameters<typeof runProcess>[0], 'signal' | 'onOutput'>;
 
-async function run(plan: Plan, { signal, partial }: CallContext): Promise<string> {
-  const end = await runProcess({ ...plan, signal, onOutput: partial });
+async function run(
+  plan: Plan,
+  { signal, partial }: CallContext,
+  sandbox: Pick<Sandbox, 'run'> | undefined,
+): Promise<string> {
+  const job = { ...plan, signal, onOutput: partial };
+  const end = await (sandbox?.run(job) ?? runProcess(job));
   const [file = ''] = plan.argv;
   assertAllGone(file, end);
   if (signal.aborted) throw stopped(`"${file}" ${howOf(end)}.${noteOf(end)}`);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { FilePlan, Preview } from '../contract/plan';
 import type { Json, JsonObject } from '../contract/json';
-import type { Effect, Issue, JsonSchema, RetryOptions, Safety } from '../contract/tool';
+import type { Effect, Issue, JsonSchema, RetryOptions, Safety, StateScope } from '../contract/tool';
 
 /** Milliseconds, or text such as `'30s'`, `'2 minutes'`. */
 export type Duration = number | string;
@@ -66,6 +66,17 @@ export interface CallContext {
   checkpoint(value: Json): void;
   /** What an earlier attempt of this call kept last. Absent: none did. */
   resumeFrom?: Json;
+  /**
+   * Only of a handler whose tool shares state between its calls: what it keeps in memory belongs under this key. It is the
+   * same for all calls that share the state, and never for others.
+   */
+  state?: {
+    key: string;
+    /** Earlier calls had made state on a worker that is gone. There is nothing under this key. */
+    readonly lost: boolean;
+    /** Says that what earlier calls had made is gone, such as with a process that ended. The result then says so, too. */
+    declareLost(): void;
+  };
   /** Writes to the worker's log. */
   log: Readonly<Record<'debug' | 'info' | 'warn' | 'error', WriteLine>>;
   /** Secrets by name, from the provider that the config names. */
@@ -121,6 +132,16 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   };
   /** A queue of its own, for a worker that has what this tool needs. */
   taskQueue?: string;
+  /**
+   * How long what the tool keeps in memory lives. `call`: until the call ends; `turn`: later calls of the turn go to the
+   * worker that has it; `worker`: all turns of a worker share it, which needs `shared: true`. See `context.state`.
+   * @default 'call'
+   */
+  state?: StateScope;
+  /** Tools of one group have their state in common, where `state` and `taskQueue` are the same, too. @default the tool's name */
+  stateGroup?: string;
+  /** Says that turns may see each other's state: those of other people, too. Only with `state: 'worker'`. @default false */
+  shared?: boolean;
   /** Runs inside the workflow task; only for pure tools with a timeout of at most 5 s. @default false */
   local?: boolean;
   /** A request without a decision expires into a denial. @default 7 days */
@@ -166,6 +187,8 @@ export interface Tool {
   readonly retry: RetryOptions;
   readonly taskQueue: string | undefined;
   readonly local: boolean;
+  readonly state: StateScope;
+  readonly stateGroup: string;
   readonly requestExpiresMs: number | null;
   readonly startWithinMs: number;
   readonly noBatch: boolean;

@@ -29,3 +29,20 @@ export async function unlessAborted<T>(
   });
   return Promise.race([aborted, promise]).finally(stop);
 }
+
+/** Work that waits for what was asked before it. */
+export interface Queued<T> {
+  own: Promise<T>;
+  /** Resolves when it and all before it are over: one that gave up lets nobody pass those before it. */
+  all: Promise<unknown>;
+}
+
+/** Does work after what was asked before it, unless a signal aborts first; then rejects with what `toError` makes. */
+export function queueAfter<T>(
+  before: Promise<unknown>,
+  work: () => Promise<T>,
+  { signal, toError }: { signal: AbortSignal; toError: () => unknown },
+): Queued<T> {
+  const own = unlessAborted(before, signal, toError).then(work);
+  return { own, all: Promise.allSettled([before, own]) };
+}

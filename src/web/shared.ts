@@ -4,7 +4,6 @@
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-export { LIMITS } from '../contract/limits';
 export { leavesOf } from '../contract/text/json-diff';
 export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
@@ -12,12 +11,12 @@ export { dateTime, span } from '../contract/text/times';
 export { counted, percentText, spreadText, unreadText } from '../history/labels';
 export { newDecisionId, readCall, readStats, sendDecision } from './http';
 export { keyOf, MOST_ROWS } from './model/inbox';
-export { byteNote, errorText, refusalText } from './model/labels';
+export { errorText, refusalText } from './model/labels';
 export { hunkIds, toDecision, whyNot } from './model/review';
 export { hrefOf } from './model/route';
-export { Reason } from './screens/call/edit';
+export { DecisionFooter, focusReason } from './screens/call/decide';
 export { SelectBox } from './screens/inbox-list';
 export { NOTHING_TYPED } from './typed';
 export { useAppContext, useKeys, useNow } from './ui/app';
 export { SeenEnd, SeenText, Text, WatchSeen } from './ui/text';
-export { Chip, Deadline, Key, Select } from './ui/widgets';
+export { Chip, Deadline, Select } from './ui/widgets';

@@ -45,6 +45,8 @@ export interface Fixture {
   start(agent: string, prompt: string, timeouts?: TaskTimeout): Promise<TurnHandle>;
   /** Starts a worker in this process on the same queue and state; its config is that of the options, with `config` over it. */
   addWorker(settings?: Partial<WorkerSettings>, config?: Partial<ConfigOptions>): Promise<RunningWorker>;
+  /** Those in this process, in the order of their starts. */
+  workers: readonly RunningWorker[];
   /** Starts a worker's process and waits until it works. Without settings: this machine's journal, no sticky queue. */
   addProcess(settings?: Partial<FixtureSettings>): Promise<ProcessWorker>;
   /** Starts a worker's process that may be killed before it works. */
@@ -115,9 +117,10 @@ function workersHere(
   { address, taskQueue, stateDir }: Place,
   options: Partial<ConfigOptions>,
   settings: Partial<WorkerSettings> = {},
-): Pick<Fixture, 'addWorker' | 'stop'> {
+): Pick<Fixture, 'addWorker' | 'workers' | 'stop'> {
   const started: RunningWorker[] = [];
   return {
+    workers: started,
     addWorker: async (extra = {}, over = {}) => {
       const { agents = [], ...rest } = { ...options, ...over };
       const worker = await startWorker({

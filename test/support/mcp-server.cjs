@@ -8,6 +8,7 @@ const [description = process.env.WORDS ?? 'Does as it is asked.', effects] = pro
 const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const text = (words) => ({ content: [{ type: 'text', text: words }] });
 let tools = [{ name: 'act', description, inputSchema: schema(), annotations: { readOnlyHint: true } }];
+if (process.env.TWO) tools.push({ name: 'other', description, inputSchema: schema() });
 
 function schema() {
   return { type: 'object', properties: { how: { type: 'string' }, with: {} }, required: ['how'] };
@@ -83,6 +84,12 @@ const ways = {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
     write({ id, result: text(String(child.pid)) });
   },
+  // Nobody gets an answer until so many calls wait for one.
+  meet: (id, { with: number }) => {
+    met.push(id);
+    if (met.length < Number(number)) return;
+    for (const one of met.splice(0)) write({ id: one, result: text(`met ${number}`) });
+  },
   parts: (id) => {
     const content = [
       { type: 'image', data: 'AAAA', mimeType: 'image/png' },
@@ -95,6 +102,7 @@ const ways = {
 };
 
 const waiting = new Map();
+const met = [];
 
 const methods = {
   initialize: ({ id, params }) =>

@@ -54,6 +54,9 @@ it.each<[string, object, RegExp]>([
   ['no steps', { limits: { steps: 0 } }, /`limits.steps`/],
   ['half a step', { limits: { steps: 1.5 } }, /`limits.steps`/],
   ['a time that is none', { limits: { modelTimeout: 'soon' } }, /`limits.modelTimeout` 'soon' is not a time/],
+  ['a search over no tool', { findTools: { over: 0 } }, /`findTools/],
+  ['a search with an option that does not exist', { findTools: { most: 3 } }, /`findTools/],
+  ['a core that is no name', { findTools: { core: ['Read File'] } }, /`findTools/],
   ['an option that does not exist', { tool: [] }, /tool/],
 ])('refuses %s', (_, changes, message) => {
   expect(() => Reflect.apply(defineAgent, undefined, [{ ...valid, ...changes }])).toThrow(

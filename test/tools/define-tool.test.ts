@@ -44,6 +44,8 @@ describe('defaults', () => {
       retry: { maximumAttempts: 5, initialIntervalMs: 1000, backoffCoefficient: 2 },
       taskQueue: undefined,
       local: false,
+      state: 'call',
+      stateGroup: 'echo',
       requestExpiresMs: TIMES.requestExpires,
       startWithinMs: TIMES.startWithin,
       noBatch: false,
@@ -60,6 +62,17 @@ describe('defaults', () => {
     ['dangerous', 'unsafe', 1],
   ] as const)('a %s tool is %s with %i attempts', (safety, effect, maximumAttempts) => {
     expect(defineTool({ ...valid, safety })).toMatchObject({ effect, retry: { maximumAttempts } });
+  });
+
+  it.each<[string, object, object]>([
+    ['none', {}, { state: 'call', stateGroup: valid.name }],
+    ['its own', { state: 'turn' }, { state: 'turn', stateGroup: valid.name }],
+    ['that of a group', { state: 'turn', stateGroup: 'memory' }, { state: 'turn', stateGroup: 'memory' }],
+    ['that of all turns', { state: 'worker', shared: true }, { state: 'worker', stateGroup: valid.name }],
+  ])('a tool has %s of the state of others, and people approve the same tool', (_, options, expected) => {
+    const tool = defineTool({ ...valid, ...options });
+    expect(tool).toMatchObject(expected);
+    expect(tool.digest).toBe(defineTool(valid).digest);
   });
 
   it('a local tool has the longest time it may have', () => {
@@ -128,6 +141,11 @@ describe('wrong definitions', () => {
       /`local` is not for dangerous/,
     ],
     ['local and slow', { local: true, timeout: '6s' }, /`local` tools need a timeout/],
+    ['local and with state', { local: true, state: 'turn' }, /`local` and `state` exclude each other/],
+    ['state that all turns see', { state: 'worker' }, /say `shared: true`/],
+    ['state of a turn that all turns see', { state: 'turn', shared: true }, /`shared` goes with/],
+    ['a group without state', { stateGroup: 'memory' }, /`stateGroup` needs a `state`/],
+    ['a group without a name', { state: 'turn', stateGroup: '' }, /`stateGroup`/],
     ['local elsewhere', { local: true, taskQueue: 'gpu' }, /exclude each other/],
     ['an empty queue', { taskQueue: '' }, /`taskQueue`/],
     [

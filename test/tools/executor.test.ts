@@ -8,8 +8,8 @@ import {
   createExecutor,
   type ExecutorDeps,
   type RunDeps,
-  runHook,
   runJob,
+  sharedState,
   type RunJob,
 } from '../../src/tools/executor';
 import { nothingDone, stopped, ToolError, TransportError } from '../../src/tools/errors';
@@ -845,41 +845,6 @@ it('looks once more after its hooks, and does not start a handler that is cancel
   });
 });
 
-it('waits for a hook and says nothing of a success', async () => {
-  const warn = jest.fn();
-  const run = jest.fn().mockResolvedValue(7);
-  await runHook('before', run, warn);
-  expect(run).toHaveBeenCalledTimes(1);
-  expect(warn).not.toHaveBeenCalled();
-});
-
-it.each<[string, () => unknown]>([
-  [
-    'throws',
-    () => {
-      throw new Error('store down');
-    },
-  ],
-  ['rejects', () => Promise.reject(new Error('store down'))],
-])('warns about a hook that %s, and goes on', async (_, run) => {
-  const warn = jest.fn();
-  await runHook('after', run, warn);
-  expect(warn.mock.calls).toEqual([['hook after failed: store down']]);
-});
-
-it('goes on without a hook that takes too long', async () => {
-  jest.useFakeTimers();
-  try {
-    const warn = jest.fn();
-    const done = runHook('onError', () => new Promise(() => undefined), warn);
-    await jest.advanceTimersByTimeAsync(2000);
-    await done;
-    expect(warn.mock.calls).toEqual([['hook onError took longer than 2000 ms; going on without it']]);
-  } finally {
-    jest.useRealTimers();
-  }
-});
-
 describe('a secret that a handler was given', () => {
   const SECRET = 'k3y/with"odd=chars';
   const withSecret = async (handler: Tool['handle'], outputLimit = 4096): Promise<string> => {
@@ -958,4 +923,57 @@ describe('a secret that a handler was given', () => {
       for (const handler of handlers) expect(await withSecret(handler, 128)).not.toMatch(/k3y|chars/);
     }
   });
+});
+
+it('gives calls of one executor the same state, by group, and calls of another one another', async () => {
+  const keys: (string | undefined)[] = [];
+  const handler = (_: unknown, { state }: CallContext): void => void keys.push(state?.key);
+  const registry = createRegistry([
+    makeTool({ name: 'recall', state: 'turn', stateGroup: 'memory', handler }),
+    makeTool({ name: 'jot', state: 'turn', stateGroup: 'memory', handler }),
+    makeTool({ name: 'other', state: 'turn', handler }),
+    makeTool({ name: 'plain', handler }),
+  ]);
+  const executor = createExecutor({ registry });
+  for (const name of ['recall', 'jot', 'other', 'plain']) await executor.execute({ name, arguments: {} });
+  await createExecutor({ registry }).execute({ name: 'recall', arguments: {} });
+  const [recall, jot, other, plain, elsewhere] = keys;
+  expect(recall).toBe(jot);
+  expect(plain).toBeUndefined();
+  expect(new Set([recall, other, elsewhere]).size).toBe(3);
+});
+
+it.each<[string, Partial<CallContext>, Parameters<typeof makeTool>[0], RegExp]>([
+  [
+    'is lost',
+    { state: sharedState('k', true) },
+    { handler: () => 'two' },
+    /^\[The state .* is lost\. .*\]\n\ntwo$/,
+  ],
+  [
+    'is lost, of a call that fails',
+    { state: sharedState('k', true) },
+    {
+      handler: () => {
+        throw new ToolError('no');
+      },
+    },
+    /^\[The state .* is lost\. .*\]\n\nError \[tool\]: no$/,
+  ],
+  [
+    'is lost by what its handler found',
+    { state: sharedState('k', false) },
+    {
+      handler: (_, { state }) => {
+        state?.declareLost();
+        return 'two';
+      },
+    },
+    /^\[The state .* is lost\. .*\]\n\ntwo$/,
+  ],
+  ['is there', { state: sharedState('k', false) }, { handler: () => 'two' }, /^two$/],
+  ['is not shared', {}, { handler: () => 'two' }, /^two$/],
+])('a result says that the state %s', async (_, about, options, content) => {
+  const { result } = await runJob(jobOf(makeTool(options), { about }), {});
+  expect(result.content).toMatch(content);
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createRegistry } from '../../src/tools/registry';
+import { createRegistry, estimateTokens } from '../../src/tools/registry';
 import { makeTool } from './support';
 
 const read = makeTool({ name: 'read_file', categories: ['files', 'reading'] });
@@ -16,9 +16,22 @@ it.each([
   [{ category: 'files' }, ['read_file', 'delete_file']],
   [{ category: 'files', maxSafety: 'cautious' }, ['read_file']],
   [{ category: 'none' }, []],
+  [{ names: ['*_file'] }, ['read_file', 'delete_file']],
+  [{ names: ['add_note', 'read_*'] }, ['read_file', 'add_note']],
+  [{ names: ['*_file'], maxSafety: 'safe' }, ['read_file']],
+  [{ names: [] }, []],
 ] as const)('list(%j)', (filter, names) => {
   expect(registry.list(filter).map(({ name }) => name)).toEqual(names);
   expect(registry.functions(filter).map(({ function: { name } }) => name)).toEqual(names);
+});
+
+it('refuses a name that no tool has, and says which is near', () => {
+  expect(() => registry.list({ names: ['read_*', 'add_notes'] })).toThrow(
+    expect.objectContaining({
+      code: 'tool_invalid',
+      message: 'no tool is called add_notes; near it: add_note',
+    }),
+  );
 });
 
 it.each([
@@ -52,4 +65,12 @@ it.each([[undefined], [null], ['read_file'], [{}], [[read]]])('%p is not a tool'
 it('what a list is done to changes nothing', () => {
   registry.list().pop();
   expect(registry.list()).toHaveLength(3);
+});
+
+it.each([
+  [[], 0],
+  [[makeTool()], 42],
+  [[makeTool({ description: 'ü'.repeat(1000) })], 539],
+])('estimates the tokens of definitions by their bytes', (tools, tokens) => {
+  expect(estimateTokens(createRegistry(tools).functions())).toBe(tokens);
 });

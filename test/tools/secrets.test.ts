@@ -132,3 +132,12 @@ it('keeps the newest only, so that new tokens for each call do not fill the memo
     `token-number-0. ${REDACTED} ${REDACTED}`,
   );
 });
+
+it('keeps one that is in use as long as the worker runs, however many come after it', async () => {
+  const rest = Array.from({ length: 201 }, (_, at) => `token-number-${at}.`);
+  const secrets = createSecrets(() => rest.shift());
+  secrets.pin('header-of-a-server');
+  secrets.pin('short');
+  for (let at = 0; at < 201; at++) await secrets.get('key', never);
+  expect(secrets.hide('header-of-a-server short')).toBe(`${REDACTED} short`);
+});

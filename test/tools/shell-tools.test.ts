@@ -8,7 +8,9 @@ import { createRegistry } from '../../src/tools/registry';
 import type { Tool } from '../../src/tools/types';
 import { makeContext } from '../../src/tools/context';
 import { createShellTools, type ShellOptions } from '../../src/tools/shell-tools';
+import { sandbox, type SandboxOptions } from '../../src/tools/sandbox';
 import { scratchDirectory } from '../support/scratch';
+import { describeWithBubblewrap, giveAway } from '../support/sandbox';
 
 const root = scratchDirectory();
 
@@ -366,4 +368,62 @@ it('runs a script of the folder', async () => {
   writeFileSync(join(root(), 'go.sh'), '#!/bin/sh\necho "$1"\n');
   chmodSync(join(root(), 'go.sh'), 0o755);
   expect(await run(['./go.sh', '$1'])).toMatchObject({ content: '$1\n' });
+});
+
+describeWithBubblewrap('in a sandbox', () => {
+  beforeEach(() => giveAway(root()));
+  const inside = (options: SandboxOptions = {}) => ({ sandbox: sandbox({ write: [root()], ...options }) });
+
+  it('runs as before, and sees no variable unless the pack names it', async () => {
+    process.env['MY_SETTING'] = 'on';
+    mkdirSync(join(root(), 'sub'));
+    try {
+      const bare = await shell('pwd; env; exit 3', { ...inside(), cwd: 'sub' });
+      expect(bare.error?.details).toMatchObject({ exit_code: 3 });
+      expect(bare.content).toContain(`${join(root(), 'sub')}\n`);
+      expect(bare.content).not.toContain('MY_SETTING');
+      const named = await shell('echo $MY_SETTING', { ...inside(), env: ['MY_SETTING'] });
+      expect(named).toMatchObject({ success: true, content: 'on\n' });
+    } finally {
+      delete process.env['MY_SETTING'];
+    }
+  });
+
+  it('shows whoever approves what it can reach', async () => {
+    const tool = registryOf(inside({ network: { hosts: ['example.com'] } })).get('run_command');
+    const { signal } = new AbortController();
+    const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
+    const shown = await tool?.preview?.({ argv: ['ls'], cwd: '.' }, context);
+    expect(shown?.text).toMatch(/^ls\nin \.\nin a sandbox: no home/);
+    expect(shown?.text).toContain(`writes: ${root()}\nnetwork: only example.com (HTTP, HTTPS)\nlimits: 60 s`);
+  });
+
+  it('proves that it was stopped, with all that it started', async () => {
+    const abort = new AbortController();
+    const script = 'setsid sh -c "env -i sleep 86399.77 &"; echo started > ready; sleep 300';
+    const running = shell(script, { ...inside(), signal: abort.signal });
+    await until(() => existsSync(join(root(), 'ready')));
+    abort.abort();
+    const { error, content } = await running;
+    expect(error).toMatchObject({ code: 'cancelled' });
+    expect(content).toMatch(/was ended by SIGKILL/);
+  });
+
+  it('does not run, and nobody is asked, where the sandbox cannot be made', async () => {
+    const options = { sandbox: sandbox({ write: [root(), join(root(), 'missing')] }) };
+    expect(await run(['touch', 'made'], options)).toMatchObject({ success: false });
+    expect(existsSync(join(root(), 'made'))).toBe(false);
+    const { signal } = new AbortController();
+    const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
+    const preview = registryOf(options)
+      .get('run_command')
+      ?.preview?.({ argv: ['ls'], cwd: '.' }, context);
+    await expect(preview).rejects.toMatchObject({ code: 'sandbox_unavailable' });
+  });
+
+  it('has to show the folder in which commands start', () => {
+    expect(() => createShellTools({ root: root(), sandbox: sandbox() })).toThrow(
+      expect.objectContaining({ code: 'config_invalid' }),
+    );
+  });
 });

@@ -32,7 +32,8 @@ async function examine(named: string | undefined, context: Context): Promise<Fin
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
   const servers = config?.mcpServers === undefined ? [] : await examineMcp(config);
-  return [...machine, ...servers, ...(await examineServer(config, context))];
+  const { checkSandbox } = await import('../doctor/sandbox.js');
+  return [...machine, await checkSandbox(), ...servers, ...(await examineServer(config, context))];
 }
 
 async function examineMcp(config: Config): Promise<Finding[]> {

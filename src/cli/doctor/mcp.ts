@@ -1,5 +1,7 @@
+import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
-import { isFine, namedServers, reportLive, type ServerReport } from '../mcp-servers';
+import { loginCommand } from '../../tools/mcp/authorization';
+import { countDecided, isFine, namedServers, othersIn, reportLive, type ServerReport } from '../mcp-servers';
 import { failed, type Finding } from './machine';
 
 /** Whether each MCP server of a config answers as was allowed. Only what was allowed is started. */
@@ -13,15 +15,17 @@ export async function checkMcp(config: Config): Promise<Finding[]> {
 }
 
 function findingOf(report: ServerReport): Finding {
-  const { server, state, why, tools } = report;
+  const { server, state, why, login, tools, tokens } = report;
   const name = `MCP server ${server}`;
   const todo = `countersign mcp allow ${server}`;
-  if (state === 'failed')
-    return { name, state: 'bad', detail: why ?? '', todo: `countersign mcp test ${server}` };
-  if (state === 'not_allowed') return { name, state: 'warning', detail: why ?? '', todo };
-  const others = tools.filter(({ standing }) => standing !== 'allowed');
-  const detail = `${tools.length - others.length} tools as allowed`;
-  const rest = others.map(({ tool, standing }) => `${tool} is ${standing}`).join(', ');
+  const failedTodo = login === 'needed' ? loginCommand(server) : `countersign mcp test ${server}`;
+  if (state === 'failed') return { name, state: 'bad', detail: why ?? '', todo: failedTodo };
+  // It says what to do.
+  if (state === 'not_allowed') return { name, state: 'warning', detail: why ?? '' };
+  const detail = `${countDecided(tools)}, about ${counted(tokens, 'token')}`;
+  const rest = othersIn(tools)
+    .map(({ tool, standing }) => `${tool} is ${standing}`)
+    .join(', ');
   if (isFine(report)) return { name, state: 'ok', detail: rest === '' ? detail : `${detail}; ${rest}` };
   return { name, state: 'warning', detail: `${detail}; ${rest}`, todo };
 }

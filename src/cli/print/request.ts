@@ -179,6 +179,7 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): Fact[] {
   return [
     ['request', { text: `${escapeText(id)}  ${escapeText(request.tool)}`, paint: screen.style.warn }],
     ...storyFacts(place),
+    ['server', request.server === undefined ? undefined : escapeText(request.server)],
     ['safety', `${request.safety}; ${describeEffect(request)}`],
     ['policy', reason === undefined ? undefined : escapeProse(reason)],
     ['again', note === undefined ? undefined : escapeText(note)],

@@ -20,7 +20,7 @@ import type { JsonObject } from '../../contract/json';
 import type { Model, ModelCall, ModelReply } from '../model';
 
 /**
- * A planner with fixed rules for the workspace, shell and Lisp packs; every answer says that it is not a language model.
+ * A planner with fixed rules for the workspace, shell, Lisp and code packs; every answer says that it is not a language model.
  * It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run, describe, evaluate), several of them
  * joined by "then" or on lines of their own. It needs no key and no network, and the same conversation always gives the
  * same step: it computes everything from the user's last message and the results since.
@@ -170,7 +170,10 @@ function waysOf(intent: SimpleIntent): Way[] {
     case 'run':
       return [{ tool: 'run_command', calls: [{ argv: intent.argv }] }];
     case 'describe':
-      return [{ tool: 'describe_symbol', calls: [{ symbol: intent.symbol }] }];
+      return ['describe_symbol', 'describe_code_symbol'].map((tool) => ({
+        tool,
+        calls: [{ symbol: intent.symbol }],
+      }));
     case 'evaluate':
       return [{ tool: 'eval_form', calls: [{ form: intent.form }] }];
   }

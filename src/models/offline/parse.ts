@@ -288,7 +288,7 @@ function parseRun(rest: Phrase): Intent | undefined {
 
 const SYMBOL_NOUNS = ['symbol', 'function', 'macro', 'variable', 'class', 'special', 'operator'] as const;
 
-/** `describe the function X`: one name of a Lisp program. */
+/** `describe the function X`: one name of a Lisp program or of code. */
 function parseDescribe(rest: Phrase): Intent | undefined {
   const subject = rest.without(...ARTICLES, ...SYMBOL_NOUNS);
   const symbol = subject.length === 1 ? subject.text() : undefined;

@@ -17,25 +17,23 @@ interface Entry {
  * Reads a list of hosts: `api.example.com`, `api.example.com:8443`, `10.0.0.7`, `[fd00::7]:8080`, `*.example.com`.
  *
  * @param option where the list stands, for the message.
+ * @param toError makes the error. @default one of `http_request`
  * @throws CountersignError `tool_invalid` for an entry that names no host, and for a `*` below a public suffix.
  */
-export function hostList(option: string, entries: readonly string[]): HostList {
-  const known = entries.map((entry) => readEntry(option, entry));
+export function hostList(option: string, entries: readonly string[], toError = invalidOption): HostList {
+  const known = entries.map((entry) => readEntry(entry, (message) => toError(option, message)));
   return (url) => known.some((entry) => matches(entry, url));
 }
 
 const ENTRY = /^(\*\.)?(.+?)(?::(\d{1,5}))?$/s;
 
-function readEntry(option: string, entry: string): Entry {
+function readEntry(entry: string, toError: (message: string) => Error): Entry {
   const [, below, host = '', port] = ENTRY.exec(entry) ?? [];
   const name = nameOf(host);
   if (name === undefined || Number(port ?? 1) > 65_535 || Number(port ?? 1) === 0)
-    throw invalidOption(
-      option,
-      `${JSON.stringify(entry)} names no host; write api.example.com or api.example.com:8443`,
-    );
+    throw toError(`${JSON.stringify(entry)} names no host; write api.example.com or api.example.com:8443`);
   if (below !== undefined && !isRegistered(name))
-    throw invalidOption(option, `${JSON.stringify(entry)} would let in whoever has a name under that suffix`);
+    throw toError(`${JSON.stringify(entry)} would let in whoever has a name under that suffix`);
   return { name, port, isBelow: below !== undefined };
 }
 

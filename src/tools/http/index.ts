@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { lookup as systemLookup } from 'node:dns/promises';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { z } from 'zod';
 import { defined } from '../../contract/defined';
@@ -19,7 +18,7 @@ import {
   type RequestArguments,
   type Rules,
 } from './request';
-import { type Lookup, type Network, unsent } from './send';
+import { type Lookup, type Network, systemLookup, unsent } from './send';
 
 /** What the HTTP pack is made for. */
 export interface HttpOptions {
@@ -86,7 +85,7 @@ const READING: readonly string[] = [
  * });
  */
 export function createHttpTools({ timeout, outputLimit, taskQueue, ...rest }: HttpOptions): Tool[] {
-  const { maxBytes, ca, lookup = findAll, ...lists } = parseOptions(rest);
+  const { maxBytes, ca, lookup = systemLookup, ...lists } = parseOptions(rest);
   const rules: Rules = {
     hosts: hostList('hosts', lists.hosts),
     privateHosts: hostList('privateHosts', lists.privateHosts),
@@ -118,8 +117,6 @@ function parseOptions(options: unknown): z.output<typeof optionsSchema> {
     hint: 'Correct what is given to createHttpTools.',
   });
 }
-
-const findAll: Lookup = (host) => systemLookup(host, { all: true });
 
 function trusting(ca: string): SecureContext {
   try {

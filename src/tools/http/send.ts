@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
@@ -14,6 +15,9 @@ import { type HttpRequest, isReading, NEVER } from './request';
 
 /** All addresses of a name. Contract: rejects where there are none. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
+
+/** By this machine's own resolver. */
+export const systemLookup: Lookup = (host) => lookup(host, { all: true });
 
 /** How requests are sent. */
 export interface Network {
@@ -86,9 +90,14 @@ async function openConnection(url: URL, network: Network): Promise<Socket> {
   return socket;
 }
 
-async function checkedAddresses(
+/**
+ * The addresses that a URL leads to, each of which may be reached.
+ *
+ * @throws ToolError where one of them may not; Error where there is none.
+ */
+export async function checkedAddresses(
   url: URL,
-  { privateHosts, lookup }: Network,
+  { privateHosts, lookup }: Pick<Network, 'privateHosts' | 'lookup'>,
 ): Promise<readonly LookupAddress[]> {
   const address = addressIn(url);
   const found =
@@ -101,18 +110,22 @@ async function checkedAddresses(
 }
 
 function dial(url: URL, addresses: readonly LookupAddress[], { trust }: Network): Socket {
-  const [first] = addresses;
-  const lookup: LookupFunction = (_, { all }, callback) =>
-    all === true ? callback(null, [...addresses]) : callback(null, first?.address ?? '', first?.family);
-  const host = addressIn(url) ?? url.hostname;
-  const way = { host, port: Number(portOf(url)), lookup };
+  const way = wayTo(url, addresses);
   if (url.protocol !== 'https:') return connectTcp(way);
-  const servername = addressIn(url) === undefined ? host : undefined;
+  const servername = addressIn(url) === undefined ? way.host : undefined;
   return connectTls({
     ...way,
     ALPNProtocols: ['http/1.1'],
     ...defined({ servername, secureContext: trust }),
   });
+}
+
+/** How to connect to addresses that were checked, without another look-up. */
+export function wayTo(url: URL, addresses: readonly LookupAddress[]) {
+  const [first] = addresses;
+  const lookup: LookupFunction = (_, { all }, callback) =>
+    all === true ? callback(null, [...addresses]) : callback(null, first?.address ?? '', first?.family);
+  return { host: addressIn(url) ?? url.hostname, port: Number(portOf(url)), lookup };
 }
 
 function untilOpen(socket: Socket, isTls: boolean): Promise<void> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { appendLine, createWithLine, readIfThere, replaceFile } from '../../files';
 import { errnoOf } from '../../contract/errors';
+import { parseJson } from '../../contract/json';
 
 /** What became of a form, or of the image. The first line of each form is written before it is sent. */
 const entrySchema = z.discriminatedUnion('kind', [
@@ -104,15 +105,7 @@ async function shorten(file: string): Promise<void> {
 /** A line that a crash cut short says nothing. */
 async function read(file: string): Promise<Entry[]> {
   const lines = ((await readIfThere(file)) ?? '').split('\n');
-  return lines.flatMap((line) => parse(entrySchema, line) ?? []);
-}
-
-function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  return lines.flatMap((line) => entrySchema.safeParse(parseJson(line)).data ?? []);
 }
 
 function describe(entries: readonly Entry[], limit: number): string {
@@ -138,7 +131,7 @@ function describe(entries: readonly Entry[], limit: number): string {
 }
 
 function describeError(text: string | undefined): string {
-  const error = text === undefined ? undefined : parse(errorSchema, text);
+  const error = text === undefined ? undefined : errorSchema.safeParse(parseJson(text)).data;
   if (error === undefined) return 'No recent errors recorded.';
   const section = (head: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : ['', `${head}:`, ...lines.map((line) => `  ${line.replaceAll('\n', '\n  ')}`)];

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { errnoOf, errorMessage } from '../../contract/errors';
+import { parseJson } from '../../contract/json';
 import { readIfThere, readPrivateFile, replaceFile } from '../../files';
 import { isAlive, withLock } from '../../lock';
 import { nothingDone } from '../errors';
@@ -104,22 +105,14 @@ const logOf = async (dir: string): Promise<string> =>
 /** Where SBCL itself broke down, how its report begins. */
 const fatalIn = (log: string): string => /^fatal error[^]{0,300}?(?=\n\n|$)/m.exec(log)?.[0] ?? '';
 
+/** Undefined also for what a crash, or somebody else, left half written: there is nothing to go by. */
 function readRecord(dir: string): Record | undefined {
   const file = readPrivateFile(recordFile(dir), { strict: true });
-  return 'text' in file ? parse(recordSchema, file.text) : undefined;
+  return 'text' in file ? recordSchema.safeParse(parseJson(file.text)).data : undefined;
 }
 
 async function readPort(dir: string, record: Record) {
-  return parse(portSchema, (await readIfThere(portFile(dir, record))) ?? '');
-}
-
-function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    // Half written by a crash, or by somebody else: there is nothing to go by.
-    return undefined;
-  }
+  return portSchema.safeParse(parseJson((await readIfThere(portFile(dir, record))) ?? '')).data;
 }
 
 const addressOf = (port: number, { secret }: Record): SwankAddress => ({ host: '127.0.0.1', port, secret });

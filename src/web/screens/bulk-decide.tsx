@@ -5,18 +5,16 @@ import { BULK, type Reported, type Selection } from '../model/alike';
 import type { AppContext } from '../ui/app';
 import type { Unseen } from '../ui/text';
 import {
-  byteNote,
   callSummary,
   Chip,
   counted,
+  DecisionFooter,
   errorText,
+  focusReason,
   hrefOf,
   hunkIds,
-  Key,
-  LIMITS,
   newDecisionId,
   NOTHING_TYPED,
-  Reason,
   refusalText,
   sendDecision,
   Text,
@@ -80,98 +78,40 @@ interface DecideProps {
   reading: number;
 }
 
-/** What is decided about all of them, and what stands in its way. */
-function useDeciding({ chosen, unseen, reading }: DecideProps) {
+/** One reason and one decision for all. */
+export function Decide({ chosen, unseen, reading }: DecideProps): JSX.Element {
   const context = useAppContext();
   const [typed, setTyped] = useState(NOTHING_TYPED);
-  const [isWhyAsked, setWhyAsked] = useState(false);
   const isHeld = context.held.some(({ key }) => key === BULK);
   const approvable = chosen.filter(({ alone }) => alone === undefined);
-  const { isOver, text } = byteNote(typed.reason, LIMITS.reasonBytes);
-  const isWhyMissing = typed.reason.trim() === '';
-  const askWhy = (): void => document.getElementById('reason')?.focus();
+  const why = reading > 0 ? `Reading ${reading} more …` : whyNotAll(approvable.length, unseen.count);
   const decide = (kind: 'approve' | 'deny'): void => {
     const list = kind === 'approve' ? approvable : chosen;
-    if (isOver) return askWhy();
     if (isHeld || reading > 0 || list.length === 0) return;
     const word = kind === 'approve' ? 'Approved' : 'Denied';
     const what = `${word} ${counted(list.length, 'call')} of ${list[0]?.item.tool}`;
     const all = list.map((one) => sentOf(one, kind, typed.reason));
     context.hold({ key: BULK, what, back: { at: 'inbox' } }, (isLeft) => sendAll(all, context, isLeft));
   };
-  // As for one: the first click without a reason asks for it.
-  const deny = (): void => {
-    if (!isWhyMissing || isWhyAsked) return decide('deny');
-    setWhyAsked(true);
-    askWhy();
-  };
-  return {
-    ...{ typed, setTyped, isHeld, approvable: approvable.length, isOver, askWhy, decide, deny },
-    note: isWhyAsked && isWhyMissing ? 'Say why, or press Deny again.' : text,
-    why: reading > 0 ? `Reading ${reading} more …` : whyNotAll(approvable.length, unseen.count),
-    mayDeny: !isHeld && reading === 0 && chosen.length > 0,
-  };
-}
-
-/** One reason and one decision for all. */
-export function Decide(props: DecideProps): JSX.Element {
-  const { unseen, reading } = props;
-  const deciding = useDeciding(props);
-  const { typed, setTyped, isOver, note, why, decide, askWhy } = deciding;
   const showNext = (): void => unseen.next()?.scrollIntoView({ block: 'center' });
-  useKeys({ a: () => document.getElementById('approve')?.focus(), d: askWhy, n: showNext });
+  useKeys({ a: () => document.getElementById('approve')?.focus(), d: focusReason, n: showNext });
   return (
-    <footer class="decision-bar" aria-label="Decide">
-      <p class="why" id="why">
-        {why}
-        {reading === 0 && unseen.next() !== undefined && (
-          <button class="button plain" type="button" onClick={showNext}>
-            Show it <Key of="n" />
-          </button>
-        )}
-      </p>
-      <p class={`note${isOver ? ' bad' : ''}`} id="reason-note" role="status">
-        {note}
-      </p>
-      <Reason
-        typed={typed}
-        change={(part) => setTyped((last) => ({ ...last, ...part }))}
-        isOver={isOver}
-        isEdited={false}
-        deny={() => decide('deny')}
-      />
-      <Buttons {...deciding} all={props.chosen.length} />
-    </footer>
-  );
-}
-
-type ButtonsProps = ReturnType<typeof useDeciding> & { all: number };
-
-function Buttons({ all, approvable, why, isHeld, mayDeny, decide, deny }: ButtonsProps): JSX.Element {
-  const mayApprove = why === undefined && !isHeld;
-  return (
-    <div class="buttons">
-      <button
-        class="button danger"
-        type="button"
-        aria-keyshortcuts="d"
-        disabled={!mayDeny}
-        onClick={({ detail }) => (detail > 1 ? undefined : deny())}
-      >
-        Deny {all} <Key of="d" />
-      </button>
-      <button
-        id="approve"
-        class="button primary"
-        type="button"
-        aria-disabled={!mayApprove}
-        aria-describedby="why"
-        aria-keyshortcuts="a"
-        onClick={() => (mayApprove ? decide('approve') : undefined)}
-      >
-        {isHeld ? 'Sending …' : `Approve ${approvable}`} <Key of="a" />
-      </button>
-    </div>
+    <DecisionFooter
+      typed={typed}
+      change={(part) => setTyped((last) => ({ ...last, ...part }))}
+      why={why}
+      showNext={reading === 0 && unseen.next() !== undefined ? showNext : undefined}
+      deny={{
+        label: `Deny ${chosen.length}`,
+        isAllowed: !isHeld && reading === 0 && chosen.length > 0,
+        act: () => decide('deny'),
+      }}
+      approve={{
+        label: isHeld ? 'Sending …' : `Approve ${approvable.length}`,
+        isAllowed: why === undefined && !isHeld,
+        act: () => decide('approve'),
+      }}
+    />
   );
 }
 

@@ -110,7 +110,7 @@ function useReviewKeys({ showNext, startEdit, hunks: { all, toggle } }: KeyTarge
   const digits = all.length < 2 ? [] : all.slice(0, 9);
   useKeys({
     a: () => document.getElementById('approve')?.focus(),
-    d: () => document.getElementById('reason')?.focus(),
+    d: focusReason,
     n: showNext,
     e: () => {
       startEdit();
@@ -129,79 +129,114 @@ interface BarProps extends DecidingProps {
   review: Review;
 }
 
-/** The reason and the buttons, always in view. */
-export function DecisionBar(props: BarProps): JSX.Element {
-  const { request, review, typed } = props;
-  const [isWhyAsked, setWhyAsked] = useState(false);
+/** The reason and the buttons for a request. */
+export function DecisionBar({ request, review, ...props }: BarProps): JSX.Element {
   const { isSending, send } = useSend(props, sendDecision);
-  const reason = byteNote(typed.reason, LIMITS.reasonBytes);
-  const askWhy = (): void => document.getElementById('reason')?.focus();
   const decide = (kind: 'approve' | 'deny'): void => {
-    if (reason.isOver) return askWhy();
     const body = toDecision(request, kind, review.choice);
     const isNow = kind === 'approve' && review.asksAgain;
     send(body, decisionText(request, body), { refused: review.setRefused, isNow });
   };
+  return (
+    <DecisionFooter
+      {...props}
+      isEdited={review.edit.isChanged}
+      why={review.why}
+      showNext={review.canShow ? review.showNext : undefined}
+      deny={{ label: 'Deny', isAllowed: !isSending, isFresh: review.fresh, act: () => decide('deny') }}
+      approve={{
+        label: isSending ? 'Sending …' : approveLabel(review),
+        isAllowed: review.why === undefined && !isSending,
+        act: () => decide('approve'),
+      }}
+    />
+  );
+}
+
+/** What a button of a decision does. */
+interface Act {
+  label: string;
+  isAllowed: boolean;
+  /** It appeared a moment ago: a click was meant for what stood there before. */
+  isFresh?: boolean;
+  act: () => void;
+}
+
+interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
+  /** What still prevents an approval. */
+  why: string | undefined;
+  /** Goes there; undefined where there is nothing to go to. */
+  showNext: (() => void) | undefined;
+  isEdited?: boolean;
+  deny: Act;
+  approve: Act;
+}
+
+/** Moves the focus to the reason. */
+export function focusReason(): void {
+  document.getElementById('reason')?.focus();
+}
+
+/** The reason and the buttons of a decision, always in view. */
+export function DecisionFooter(given: FooterProps): JSX.Element {
+  const { why, showNext, deny, approve, isEdited = false, ...props } = given;
+  const { typed } = props;
+  const [isWhyAsked, setWhyAsked] = useState(false);
+  const reason = byteNote(typed.reason, LIMITS.reasonBytes);
+  const isWhyMissing = typed.reason.trim() === '';
+  const decide = ({ act }: Act): void => (reason.isOver ? focusReason() : act());
   // The model reads the reason, so the first click without one asks for it. The second click denies without it.
-  const deny = (): void => {
-    if (typed.reason.trim() !== '' || isWhyAsked) return decide('deny');
+  const denyOrAsk = (): void => {
+    if (!isWhyMissing || isWhyAsked) return decide(deny);
     setWhyAsked(true);
-    askWhy();
+    focusReason();
   };
-  const isWhyMissing = isWhyAsked && typed.reason.trim() === '';
-  const note = isWhyMissing ? 'Say why, or press Deny again.' : reason.text;
   return (
     <footer class="decision-bar" aria-label="Decide">
       <p class="why" id="why">
-        {review.why}
-        {review.canShow && (
-          <button class="button plain" type="button" onClick={review.showNext}>
+        {why}
+        {showNext !== undefined && (
+          <button class="button plain" type="button" onClick={showNext}>
             Show it <Key of="n" />
           </button>
         )}
       </p>
       <p class="sr-only" role="status">
-        {spokenWhy(review.why)}
+        {spokenWhy(why)}
       </p>
       <p class={`note${reason.isOver ? ' bad' : ''}`} id="reason-note" role="status">
-        {note}
+        {isWhyAsked && isWhyMissing ? 'Say why, or press Deny again.' : reason.text}
       </p>
-      <Reason {...props} {...reason} isEdited={review.edit.isChanged} deny={() => decide('deny')} />
-      <Buttons {...{ review, isSending, deny }} approve={() => decide('approve')} />
+      <Reason {...props} {...reason} isEdited={isEdited} deny={() => decide(deny)} />
+      <Buttons
+        {...{ deny: { ...deny, act: denyOrAsk }, approve: { ...approve, act: () => decide(approve) } }}
+      />
     </footer>
   );
 }
 
-interface ButtonsProps {
-  review: Review;
-  isSending: boolean;
-  approve: () => void;
-  deny: () => void;
-}
-
-function Buttons({ review, isSending, approve, deny }: ButtonsProps): JSX.Element {
-  const mayApprove = review.why === undefined && !isSending;
+function Buttons({ deny, approve }: Pick<FooterProps, 'deny' | 'approve'>): JSX.Element {
   return (
     <div class="buttons">
       <button
         class="button danger"
         type="button"
         aria-keyshortcuts="d"
-        disabled={isSending}
-        onClick={({ detail }) => (review.fresh || detail > 1 ? undefined : deny())}
+        disabled={!deny.isAllowed}
+        onClick={({ detail }) => (deny.isFresh === true || detail > 1 ? undefined : deny.act())}
       >
-        Deny <Key of="d" />
+        {deny.label} <Key of="d" />
       </button>
       <button
         id="approve"
         class="button primary"
         type="button"
-        aria-disabled={!mayApprove}
+        aria-disabled={!approve.isAllowed}
         aria-describedby="why"
         aria-keyshortcuts="a"
-        onClick={() => (mayApprove ? approve() : undefined)}
+        onClick={() => (approve.isAllowed ? approve.act() : undefined)}
       >
-        {isSending ? 'Sending …' : approveLabel(review)} <Key of="a" />
+        {approve.label} <Key of="a" />
       </button>
     </div>
   );

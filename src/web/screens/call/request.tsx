@@ -65,13 +65,18 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
 /** Facts about a request, in a line or two: the room belongs to what it does. None of them comes from the model. */
 function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
   const now = useNow();
-  const { safety, effect, policyReason, note, deadline } = request;
+  const { server, safety, effect, policyReason, note, deadline } = request;
   const { timeoutMs } = details;
   return (
     <dl class="facts in-line">
       <Fact name="Expires">
         <Deadline of={deadline} now={now} />
       </Fact>
+      {server !== undefined && (
+        <Fact name="Server">
+          <Text of={server} />
+        </Fact>
+      )}
       {safety !== 'dangerous' && (
         <Fact name="Safety">
           {safety} <span class="quiet">{SAFETY_LABELS[safety]}, unless a policy asks</span>
