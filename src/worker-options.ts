@@ -12,8 +12,12 @@ import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
+import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
+import { readStreamPlace, sendTextTo } from './client/streamed-text';
+import type { StreamPlace } from './client/types';
 import { defined } from './contract/defined';
+import type { SendText } from './contract/streamed-text';
 import { CountersignError } from './contract/errors';
 import type { EncryptionOptions } from './encryption/keys';
 import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
@@ -43,6 +47,11 @@ export interface TurnWorkerSettings {
   maxCachedWorkflows?: number;
   /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
   encryption?: EncryptionOptions;
+  /**
+   * Where what models write goes while they write it: a web inbox. A function takes it in this process.
+   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry its head
+   */
+  stream?: StreamPlace | SendText;
   /** Path of a workflow bundle that `bundleWorkflows` made. @default the one in this package, which has turns only */
   workflowBundle?: string;
   /** What the worker of the config's own queue has beside turns. */
@@ -146,7 +155,7 @@ export function openTools(
   return openConfig(config, { secrets, warn: (line) => tell(secrets.hide(line)) });
 }
 
-export type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log' | 'holderQueue'> & {
+export type Shared = Pick<ActivityDeps, 'memory' | 'texts' | 'journal' | 'log' | 'holderQueue'> & {
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
@@ -154,9 +163,10 @@ export type Shared = Pick<ActivityDeps, 'memory' | 'journal' | 'log' | 'holderQu
 
 /** What the workers of one process share. */
 export async function makeShared(
-  { config, stateDir, logLevel }: TurnWorkerSettings,
+  { config, stateDir, logLevel, stream }: TurnWorkerSettings,
   encryption: Encryption,
 ): Promise<Shared> {
+  const send = senderOf(stream);
   // All workers of a user share one folder, so that each sees what another one started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const journal = createJournal(directory, encryption.sealer());
@@ -165,7 +175,14 @@ export async function makeShared(
   // Shared by all queues: what one call was given, another one may write.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
-  return { memory: createMemory(), journal, log, callLog, secrets, encryption, holderQueue: ownQueue() };
+  const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
+  return { memory: createMemory(), texts, journal, log, callLog, secrets, encryption, holderQueue: ownQueue() };
+}
+
+function senderOf(stream: TurnWorkerSettings['stream']): SendText | undefined {
+  if (typeof stream === 'function') return stream;
+  const place = readStreamPlace(stream);
+  return place && sendTextTo(place);
 }
 
 function ownQueue(): string {
@@ -299,11 +316,12 @@ function toolsOn(config: Config, queue: string): QueueTools {
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, journal, log, callLog, secrets, holderQueue }: Shared,
+  { memory, texts, journal, log, callLog, secrets, holderQueue }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
   const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
   const { agentWaitMs } = config;
-  return { agents, toolNames, taskQueue: queue, holderQueue, agentWaitMs, run, memory, journal, log };
+  const shared = { holderQueue, memory, journal, log, ...defined({ texts }) };
+  return { agents, toolNames, taskQueue: queue, agentWaitMs, run, ...shared };
 }

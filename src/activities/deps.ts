@@ -3,6 +3,7 @@ import type { Agent } from '../tools/define-agent';
 import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
+import type { TextStreams } from './text-streams';
 
 /** What the activities of one worker need. */
 export interface ActivityDeps {
@@ -18,6 +19,8 @@ export interface ActivityDeps {
   /** Hooks, log and runner of handlers. */
   run: RunDeps;
   memory: Memory;
+  /** What models write, for people who watch. Absent: nobody can. */
+  texts?: TextStreams;
   journal: Journal;
   log: Logger;
 }

@@ -13,6 +13,8 @@ import { offeredTools } from '../tools/find-tools';
 import { uniqueIds } from '../tools/prepare';
 import { bytesOf, conversationOf, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
+import type { TextWriter } from './text-streams';
+import { STREAM } from '../contract/streamed-text';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
 import { lackOf, leaveToAnother, modelFailure } from './failures';
 import { aboutTurn } from './execution';
@@ -21,9 +23,6 @@ import { span } from '../contract/text/times';
 import { unlessAborted } from '../tools/within';
 import { errorMessage } from '../contract/errors';
 
-/** A reply's own text is cut to this, so that its calls still fit the result. */
-const TEXT_BYTES = 512 * 1024;
-
 /** Asks the model for one step and prepares the calls of its reply. Replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
@@ -31,10 +30,15 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
   const tries = new ModelTries({ agent, model });
   tries.checkLost();
   const guard = startHeartbeat(tries.details);
+  const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
   try {
     const entries = await conversationOf(input, deps.memory);
-    const reply = await askModel({ agent, model }, entries, { guard, timeoutMs: tries.timeoutMs });
+    const reply = await askModel({ agent, model }, entries, {
+      ...{ guard, timeoutMs: tries.timeoutMs },
+      ...defined({ writer }),
+    });
     const output = await prepareStep(deps, { agent, model, input, reply });
+    writer?.finish(output.text);
     rememberStep(deps.memory, entries, output);
     return output;
   } catch (error) {
@@ -43,6 +47,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
     throw tries.failureOf(error);
   } finally {
     guard.stop();
+    writer?.end();
   }
 }
 
@@ -66,7 +71,8 @@ async function prepareStep(
   deps: ActivityDeps,
   { agent, model, input, reply }: Asked & { input: ThinkInput; reply: ModelReply },
 ): Promise<ThinkOutput> {
-  const text = cutOutput(reply.text, TEXT_BYTES);
+  // Cut, so that its calls still fit the result.
+  const text = cutOutput(deps.run.secrets?.hide(reply.text) ?? reply.text, STREAM.textBytes);
   const asked = askedCalls(input.step, reply);
   const about = aboutTurn(input);
   const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, { ...deps, about }));
@@ -233,7 +239,7 @@ function retryAfterOf(error: unknown): number {
 async function askModel(
   { agent, model }: Asked,
   entries: readonly TranscriptEntry[],
-  { guard, timeoutMs }: { guard: AttemptGuard; timeoutMs: number },
+  { guard, timeoutMs, writer }: { guard: AttemptGuard; timeoutMs: number; writer?: TextWriter },
 ): Promise<ModelReply> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([timeout, guard.signal]);
@@ -244,6 +250,7 @@ async function askModel(
         messages: toMessages(entries),
         tools: offeredTools(agent, entries),
         signal,
+        ...defined({ onText: writer?.add }),
       }),
       // A model that ignores its signal must not hold the attempt.
       signal,

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Countersign } from '../client';
+import { defined } from '../contract/defined';
+import type { SendText } from '../contract/streamed-text';
 import type { RunningWeb } from '../server';
 import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
@@ -22,6 +24,8 @@ export interface WebInboxOptions {
 export interface OpenWebInbox {
   /** Where it is and how to get in; holds a link that signs in once. */
   lines: string[];
+  /** Takes what models write from a worker of this process. */
+  takeText: SendText;
 }
 
 /** Opens the web inbox, does something, and closes it whatever happens. At a terminal Enter draws a fresh link. */
@@ -38,6 +42,7 @@ export async function withWebInbox<T>(
     usersFile: usersFile ?? defaultUsersFile(context.env),
     refusalsFile: join(userStateDir(context.env), 'refusals.jsonl'),
     localUser: osUser(),
+    ...defined({ streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined }),
     pageDir: join(ROOT, 'lib', 'web'),
     version: manifest().version,
     onLink: (link) => {
@@ -48,7 +53,7 @@ export async function withWebInbox<T>(
   });
   const enough = onEnter(() => screen.lines(linkLines(web, context)));
   try {
-    return await use({ lines: linkLines(web, context) });
+    return await use({ lines: linkLines(web, context), takeText: web.takeText });
   } finally {
     enough();
     await web.stop();

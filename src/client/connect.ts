@@ -27,6 +27,7 @@ import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
 import { listRuns, listTurns, listTurnsPage } from './list';
 import { changedTools, pendingActivities } from './pending';
+import { followWithText, readStreamPlace } from './streamed-text';
 import { limitVisibility, makeRetries, VisibilityLimit } from './visibility';
 
 const TIMEOUT_MS = 5_000;
@@ -48,6 +49,7 @@ const CHANNEL = { 'grpc.max_receive_message_length': 128 * 1024 * 1024 };
  * for await (const event of client.follow(turn)) show(event);
  */
 export async function connect(options: ConnectOptions = {}): Promise<Countersign> {
+  const stream = readStreamPlace(options.stream);
   const { client, listing, close } = options.client
     ? { client: options.client, listing: listingOf(options.client), close: async () => {} }
     : await dial(options);
@@ -64,7 +66,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
   const readyMs = options.readyMs ?? READY_MS;
   const outbox = new Outbox();
   return makeCountersign(
-    { client, ...listers, limit, connection, namespace, source, outbox, readyMs },
+    { client, ...listers, limit, connection, namespace, source, outbox, stream, readyMs },
     close,
   );
 }
@@ -193,6 +195,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     cancel: (turn, reason) => cancelTurn(context, turn, reason),
     abandon: (turn, abandonment) => abandonTurn(context, turn, abandonment),
     follow: (turn, options = {}) => readTurn(context.source, turn, { ...options, live: true }),
+    followWithText: (turn, options = {}) => followWithText(context, turn, options),
     timeline: (turn) => readTimeline(context.source, turn),
     view: async (turn) => viewOf(await readTimeline(context.source, turn)),
     changedTools: (turn) => changedTools(context, turn),

@@ -1,6 +1,7 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
 import type { HistorySource } from '../history/read';
 import type { Outbox } from './outbox';
+import type { StreamPlace } from './types';
 import type { VisibilityLimit } from './visibility';
 
 /** What every operation of the client works with. */
@@ -17,6 +18,8 @@ export interface ClientContext {
   source: HistorySource;
   /** Decisions and resolutions go through it. */
   outbox: Outbox;
+  /** Where what models write comes from; undefined: from heartbeats. */
+  stream: StreamPlace | undefined;
   /** How long `start` waits for missing search attributes, in milliseconds. */
   readyMs: number;
 }

@@ -25,6 +25,7 @@ export type {
   RunSummary,
   StartedTurn,
   StartRequest,
+  StreamPlace,
   TakenAnswer,
   TurnsPage,
   TurnsQuery,
@@ -40,6 +41,7 @@ export type {
   Resolution,
   Verdict,
 } from '../contract/decision';
+export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
 export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
 export type { ResetCall, ResetOutcome, ResetPlan } from '../history/reset';

@@ -12,6 +12,7 @@ import { type PolledQueue, workersOf } from './pollers';
 import type { FailingTask, Pending, PendingActivity } from './types';
 import { decodeFailure, rootOf } from '../history/decode/failure';
 import { Payloads } from '../history/decode/payloads';
+import { is } from '../history/fold/guards';
 import { heardIn } from '../history/fold/results';
 import { NO_TOKEN } from '../history/pages';
 import { QUERIES } from '../contract/names';
@@ -58,6 +59,7 @@ async function toPending(info: PendingInfo, turnQueue: string, payloads: Payload
       nextAttemptAt: toIso(info.nextAttemptScheduleTime),
       lastFailure: info.lastFailure?.message || undefined,
       ...heardIn(beat),
+      text: is.beat(beat) ? beat.text : undefined,
     }),
   };
 }

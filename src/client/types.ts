@@ -2,6 +2,7 @@ import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { CallProgress } from '../contract/call';
+import type { TextDelta } from '../contract/streamed-text';
 import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { OpenItem, TurnState } from '../contract/turn';
@@ -27,10 +28,23 @@ export interface ConnectOptions {
   client?: Client;
   /** Keys that encrypt what Temporal keeps: those of the workers. @default those of `COUNTERSIGN_ENCRYPTION_*` */
   encryption?: EncryptionOptions;
+  /**
+   * The web inbox that has what models write while they write it, for `followWithText`.
+   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them Temporal has its head, some seconds late
+   */
+  stream?: StreamPlace;
   /** How long to wait for the server, in milliseconds. @default 5000 */
   timeoutMs?: number;
   /** How long `start` waits for a namespace that lacks our search attributes, in milliseconds. @default 60000 */
   readyMs?: number;
+}
+
+/** A web inbox that takes what models write from workers, and gives it to who follows a turn. */
+export interface StreamPlace {
+  /** Its address, such as `http://inbox.example.com:7243`. */
+  url: string;
+  /** The secret that it was started with: 16 to 200 characters. */
+  token: string;
 }
 
 /** A turn to start. */
@@ -243,6 +257,8 @@ export interface PendingActivity {
   progress?: CallProgress;
   /** The end of its output so far. */
   partial?: string;
+  /** Only of `think`: the head of what the model wrote so far, where its worker streams to no web inbox. */
+  text?: string;
 }
 
 /** A workflow task that is tried again and again: the turn stands still until one attempt succeeds. */
@@ -337,6 +353,13 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`.
    */
   follow(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent>;
+  /**
+   * As `follow`, and what the model writes while it writes it. Each attempt begins anew, with `at: 0`. What a step said in
+   * the end stands in its event `step`, which may come before the last of its text.
+   *
+   * @throws CountersignError `turn_not_found`.
+   */
+  followWithText(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent | TextDelta>;
   /** Every event of a turn so far. @throws CountersignError `turn_not_found`. */
   timeline(turn: string): Promise<TurnEvent[]>;
   /** The turn as it is now. @throws CountersignError `turn_not_found`. */

@@ -217,7 +217,7 @@ export interface CallProgress {
   text?: string;
 }
 
-/** What the heartbeats of a call carry, for people who look and for a later attempt. */
+/** What the heartbeats of an attempt carry, for people who look and for a later attempt. */
 export interface Beat {
   /** Only of an unsafe call: its idempotency key. A later attempt must not run it again. */
   key?: string;
@@ -226,6 +226,8 @@ export interface Beat {
   partial?: string;
   /** What its handler keeps for the next attempt. */
   checkpoint?: Json;
+  /** Only of `think`, where nothing else carries it: the head of what the model wrote so far. */
+  text?: string;
 }
 
 /** Why the outcome of a started call is unknown. */

@@ -21,6 +21,8 @@ export interface ModelRequest {
   tools: FunctionSchema[];
   /** Aborts when the turn is cancelled and when the time is over. */
   signal: AbortSignal;
+  /** Takes the words of the reply as they come. The reply is what counts. */
+  onText?: (text: string) => void;
 }
 
 /** A model's reply. Without calls, `text` is the answer of the turn. */

@@ -55,9 +55,10 @@ async function ask(model: LanguageModelV3, settings: Settings, request: ModelReq
     tools: toSdkTools(request.tools),
     abortSignal: AbortSignal.any([request.signal, AbortSignal.timeout(settings.timeoutMs)]),
   };
-  if (!settings.stream) return toReply(await model.doGenerate(call));
+  const { onText } = request;
+  if (!(settings.stream ?? onText !== undefined)) return toReply(await model.doGenerate(call));
   const { stream } = await model.doStream({ ...call, includeRawChunks: true });
-  return collectReply(stream);
+  return collectReply(stream, onText);
 }
 
 /** The largest reply: many times what a step can hold, and small enough for a worker's memory. */
@@ -102,11 +103,11 @@ export interface OpenAICompatibleOptions {
   /** The whole of one request, headers and body: milliseconds, or text such as `'2 minutes'`. @default 5 minutes */
   timeout?: number | string;
   /**
-   * Ask for the reply as a stream. Either way the reply is used only when all of it has arrived; a stream only keeps the
-   * connection busy, for gateways that close silent ones and for models that think longer than five minutes.
-   * Off, a reply is one JSON text, with each call's id as the server wrote it.
+   * Ask for the reply as a stream. Either way the reply is used only when all of it has arrived; a stream shows its words
+   * to people who watch, and keeps the connection busy, for gateways that close silent ones and for models that think
+   * longer than five minutes. Off, a reply is one JSON text, with each call's id as the server wrote it.
    *
-   * @default false
+   * @default true where somebody can watch, as in every worker
    */
   stream?: boolean;
   /** Shown in the timeline. @default `<host>/<model>` */
@@ -121,7 +122,8 @@ interface Settings {
   apiKey: string | undefined;
   headers: Record<string, string>;
   timeoutMs: number;
-  stream: boolean;
+  /** Absent: where somebody takes the words. */
+  stream: boolean | undefined;
   /** Texts that no message may show. */
   secrets: string[];
 }
@@ -144,7 +146,7 @@ const schema = z.strictObject({
 export function toSettings(options: OpenAICompatibleOptions): Settings {
   const parsed = schema.safeParse(options);
   if (!parsed.success) throw invalid(`openaiCompatible: ${z.prettifyError(parsed.error)}`);
-  const { baseUrl, model, headers = {}, timeout = '5 minutes', stream = false, id } = parsed.data;
+  const { baseUrl, model, headers = {}, timeout = '5 minutes', stream, id } = parsed.data;
   const url = checkUrl(baseUrl);
   const apiKey = readKey(options);
   checkHeaders(headers);

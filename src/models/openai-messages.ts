@@ -93,16 +93,21 @@ export function toReply(result: LanguageModelV3GenerateResult): ModelReply {
 }
 
 /**
- * A whole reply from a stream: all of it or an error, never a part.
+ * A whole reply from a stream: all of it or an error, never a part. `onText` gets its words as they come.
  *
  * @throws the stream's error, or ModelError `network` where the stream ended early.
  */
-export async function collectReply(stream: ReadableStream<LanguageModelV3StreamPart>): Promise<ModelReply> {
+export async function collectReply(
+  stream: ReadableStream<LanguageModelV3StreamPart>,
+  onText?: (text: string) => void,
+): Promise<ModelReply> {
   const gathered: Gathered = { text: '', calls: [], refusal: '' };
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
-    if (part.type === 'text-delta') gathered.text += part.delta;
-    else if (part.type === 'raw') gathered.refusal += refusalOf(part.rawValue);
+    if (part.type === 'text-delta') {
+      gathered.text += part.delta;
+      onText?.(part.delta);
+    } else if (part.type === 'raw') gathered.refusal += refusalOf(part.rawValue);
     else if (part.type === 'finish') gathered.finish = part;
     else if (part.type === 'tool-call') addPart(gathered, part);
   }

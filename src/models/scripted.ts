@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../contract/defined';
 import { isObject, type JsonObject } from '../contract/json';
 import type { Usage } from '../contract/think';
@@ -33,11 +34,17 @@ export type ScriptedStep =
  * It keeps no state: the step is the number of replies in the conversation, so a retried step and a restarted worker
  * give the same reply. In a session the replies of earlier turns count too.
  *
+ * Its words are streamed one by one, unless a function of the script has called `onText` itself.
+ *
  * @param options.id Shown in the timeline. @default 'scripted'
+ * @param options.wordMs Milliseconds before each word. @default 0
  * @example
  * scriptedModel([{ toolCalls: [{ name: 'read_file', arguments: { path: 'a.txt' } }] }, { text: 'Done.' }])
  */
-export function scriptedModel(steps: readonly ScriptedStep[], options: { id?: string } = {}): Model {
+export function scriptedModel(
+  steps: readonly ScriptedStep[],
+  options: { id?: string; wordMs?: number } = {},
+): Model {
   return {
     id: options.id ?? 'scripted',
     async generate(request) {
@@ -45,9 +52,30 @@ export function scriptedModel(steps: readonly ScriptedStep[], options: { id?: st
       const index = request.messages.filter(({ role }) => role === 'assistant').length;
       const step = steps[index];
       if (step === undefined) return outOfSteps(index, steps.length);
-      return toReply(await perform(step, request), index + 1);
+      let streamed = false;
+      const onText = (text: string): void => {
+        streamed = true;
+        request.onText?.(text);
+      };
+      const asked = request.onText === undefined ? request : { ...request, onText };
+      const reply = toReply(await perform(step, asked), index + 1);
+      if (!streamed) await streamWords(reply.text, request, options.wordMs);
+      return reply;
     },
   };
+}
+
+/** Gives the words of a text one by one to whoever takes them. */
+export async function streamWords(
+  text: string,
+  { onText, signal }: Pick<ModelRequest, 'onText' | 'signal'>,
+  wordMs = 0,
+): Promise<void> {
+  if (onText === undefined) return;
+  for (const word of text.match(/\s*\S+|\s+$/g) ?? []) {
+    if (wordMs > 0) await delay(wordMs, undefined, { signal });
+    onText(word);
+  }
 }
 
 function perform(step: ScriptedStep, request: ModelRequest): ScriptedReply | Promise<ScriptedReply> {

@@ -6,6 +6,7 @@ import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './decided-reader';
 import type { RefusalLog } from './refusal-log';
 import type { StatsReader } from './stats-reader';
+import type { TextStore } from './streamed-text';
 
 /** What the app works with. */
 export interface AppDeps {
@@ -16,6 +17,9 @@ export interface AppDeps {
   stats: StatsReader;
   refusals: RefusalLog;
   decided: DecidedReader;
+  texts: TextStore;
+  /** What workers and programs prove that they may stream; undefined: none may. */
+  streamToken: string | undefined;
   /** Folder of the built page. */
   pageDir: string;
   version: string;

@@ -5,9 +5,11 @@ import { secureHeaders } from 'hono/secure-headers';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
+import type { SendText } from '../contract/streamed-text';
 import { unlessMissing } from '../files';
 import { createHosts, inUrl, isLoopback, listen, type ListenOptions, requireOwnOrigin } from './address';
 import {
@@ -28,6 +30,7 @@ import { checkInput, filterText, limitBody } from './request-body';
 import { type Env, ownSessionRoutes, requireSignedIn, senderOf, signInRoutes } from './session';
 import { eventStream } from './sse';
 import { createStatsReader } from './stats-reader';
+import { createTextStore, streamRoutes } from './streamed-text';
 import { decisionRoutes, forkRoutes, turnRoutes } from './turns';
 
 /** How the web inbox is served. */
@@ -46,6 +49,8 @@ export interface WebOptions extends Partial<ListenOptions> {
   version: string;
   /** How long a decision waits in the page before it is sent, so that it can be undone; 0: not at all. Milliseconds. @default 5000 */
   undoMs?: number;
+  /** What workers prove that they may stream what models write; 16 to 200 characters. @default none may, but for those of this process */
+  streamToken?: string;
   /** Gets a new link when a used one is opened. */
   onLink(link: string): void;
   /** Gets every unexpected error. */
@@ -55,6 +60,8 @@ export interface WebOptions extends Partial<ListenOptions> {
 /** A web inbox that is open. */
 export interface RunningWeb {
   url: string;
+  /** Takes what models write from a worker of this process. */
+  takeText: SendText;
   /** A link that signs in the person who started the web inbox, once; undefined when other machines can reach it. */
   drawLink(): string | undefined;
   /** Ends every stream, lets open answers end, and closes. */
@@ -68,7 +75,7 @@ const UNDO_MS = 5_000;
  * Opens the web inbox.
  *
  * @throws CountersignError `usage`: the port is taken, or other machines could reach it and it has no users;
- * `users_invalid`.
+ * `users_invalid`; `config_invalid` for a token of the stream that could be guessed.
  */
 export async function startWeb({
   host = LOOPBACK,
@@ -76,6 +83,8 @@ export async function startWeb({
   ...options
 }: WebOptions): Promise<RunningWeb> {
   const users = createUsers(options.usersFile);
+  const { streamToken } = options;
+  if (streamToken !== undefined) requireStreamToken(streamToken, 'COUNTERSIGN_STREAM_TOKEN');
   const isLocal = isLoopback(host);
   // Read even on loopback: a users file that others can write is refused now.
   const known = await users.list();
@@ -90,6 +99,7 @@ export async function startWeb({
   const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
   const feed = createFeed({ reader: () => client.inboxReader(), formatError, closing: closing.signal });
+  const texts = createTextStore(client.namespace);
   // Whoever opens the link finds the inbox read.
   void feed.page({}).catch(() => undefined);
   listening.serve(
@@ -100,7 +110,7 @@ export async function startWeb({
         ...{ users, sessions: createSessions(), attempts: createAttempts() },
         ...defined({ local }),
       }),
-      feed,
+      ...{ feed, texts, streamToken },
       stats: createStatsReader({ client, refusals }),
       refusals,
       decided: createDecidedReader(client),
@@ -108,6 +118,7 @@ export async function startWeb({
   );
   return {
     url,
+    takeText: texts.take,
     drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
     stop: async () => {
       closing.abort();
@@ -168,6 +179,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.use(requireOwnOrigin(deps.hosts));
   app.use('/api/*', noStore, limitBody);
   app.route('/api/session', signInRoutes(deps));
+  app.route('/api/stream', streamRoutes(deps));
   // Every route below needs a signed-in user.
   app.use('/api/*', requireSignedIn(deps.authenticator));
   app.route('/api/session', ownSessionRoutes(deps));

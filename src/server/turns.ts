@@ -10,6 +10,7 @@ import { viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import type { AppDeps } from './deps';
 import { eventStream, type ServerEvent } from './sse';
+import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, messageBody, readBody, reason } from './request-body';
 import { DECISION, RESOLUTION } from '../contract/decision';
 import { type Env, senderOf } from './session';
@@ -53,7 +54,7 @@ function createShared<Q, T>(job: (question: Q) => Promise<T>): (question: Q) => 
 }
 
 /** Reads turns, one turn, and one call. */
-export function turnRoutes({ client, authenticator, closing, formatError }: AppDeps): Hono<Env> {
+export function turnRoutes({ client, texts, authenticator, closing, formatError }: AppDeps): Hono<Env> {
   const list = createShared((query: TurnsQuery) => client.turns(query));
   return new Hono<Env>()
     .get('/', async (c) => c.json(await list(defined(checkInput(listSchema, c.req.query())))))
@@ -64,7 +65,7 @@ export function turnRoutes({ client, authenticator, closing, formatError }: AppD
       const turn = await findExactly(client, c.req.param('turn'));
       const credentials = c.get('credentials');
       return eventStream({
-        events: (signal) => turnEvents(client, turn, signal),
+        events: (signal) => turnEvents({ client, texts }, turn, signal),
         isAllowed: () => authenticator.isStillSignedIn(credentials),
         closing,
         formatError,
@@ -109,24 +110,30 @@ type TurnReader = Pick<Countersign, 'follow' | 'pendingActivities'>;
 /** Milliseconds between two reads of the running activities, which history shows only afterwards. */
 const POLL_MS = 1_000;
 
+/** Where the events of a turn come from. */
+interface TurnSources {
+  client: TurnReader;
+  texts: Pick<TextStore, 'watch' | 'note'>;
+}
+
 /**
- * All events of a turn from its start, and its running activities, until it ends. The first `pending` comes once all
+ * All events of a turn from its start, its running activities and what its model writes, until it ends. The first `pending` comes once all
  * events so far were sent.
  *
  * @throws CountersignError as `Countersign.follow`.
  */
 export async function* turnEvents(
-  client: TurnReader,
+  { client, texts }: TurnSources,
   turn: string,
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent> {
   const ended = new AbortController();
   const own = AbortSignal.any([signal, ended.signal]);
   const caughtUp = new AbortController();
-  const past = historyEvents(client, turn, { signal: own, onCaughtUp: () => caughtUp.abort() });
+  const past = historyEvents({ client, texts }, turn, { signal: own, onCaughtUp: () => caughtUp.abort() });
   const running = pendingEvents(client, turn, { signal: own, caughtUp: caughtUp.signal });
   try {
-    yield* untilFirstEnds(past, running);
+    yield* untilFirstEnds(past, untilFirstEnds(textEvents(texts, turn, own), running));
     if (!signal.aborted) yield { event: 'end', data: {} };
   } finally {
     ended.abort();
@@ -134,12 +141,15 @@ export async function* turnEvents(
 }
 
 async function* historyEvents(
-  client: TurnReader,
+  { client, texts }: TurnSources,
   turn: string,
   options: FollowOptions,
 ): AsyncGenerator<ServerEvent> {
   let id = 0;
-  for await (const data of client.follow(turn, options)) yield { event: 'turn', id: id++, data };
+  for await (const data of client.follow(turn, options)) {
+    yield { event: 'turn', id: id++, data };
+    texts.note(turn, data);
+  }
 }
 
 async function* pendingEvents(

@@ -82,7 +82,10 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
       const { address, namespace, gone } = server;
       const { encryptionKeyFile: keyFile } = context.options();
       const encryption = keyFile === undefined ? undefined : { keyFile };
-      const settings = { address, namespace, logLevel: options.log ?? 'ERROR', ...defined({ encryption }) };
+      const settings = {
+        ...{ address, namespace, logLevel: options.log ?? 'ERROR' },
+        ...defined({ encryption, stream: inbox?.takeText }),
+      };
       const worker = await startPatiently({ config: loaded.config, ...settings }, context);
       const { config, queues } = worker;
       printStart(server, { ...loaded, ...server, config, queues }, inbox, context);

@@ -98,7 +98,13 @@ export const is = {
   origin: guard<TurnOrigin>(
     z.object({ requester: z.string().optional(), metadata: z.record(z.string(), z.string()).optional() }),
   ),
-  beat: guard<Beat>(z.object({ progress: progress.optional(), partial: z.string().optional() })),
+  beat: guard<Beat>(
+    z.object({
+      progress: progress.optional(),
+      partial: z.string().optional(),
+      text: z.string().optional(),
+    }),
+  ),
   turnInput: guard<TurnInput>(z.object({ agent: z.string(), prompt: z.string() })),
   turnResult: guard<TurnResult>(z.object({ status: z.enum(['answered', 'step_limit']), answer: z.string() })),
   gatedCall: guard<ValidCall>(ask),

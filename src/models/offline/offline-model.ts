@@ -18,6 +18,7 @@ import {
 import { type Intent, parseClause, type ReplaceIntent, type SearchIntent } from './parse';
 import type { JsonObject } from '../../contract/json';
 import type { Model, ModelCall, ModelReply } from '../model';
+import { streamWords } from '../scripted';
 
 /**
  * A planner with fixed rules for the workspace, shell, Lisp and code packs; every answer says that it is not a language model.
@@ -31,11 +32,14 @@ import type { Model, ModelCall, ModelReply } from '../model';
 export function offlineModel(options: { id?: string } = {}): Model {
   return {
     id: options.id ?? 'offline',
-    async generate({ messages, tools, signal }) {
+    async generate(request) {
+      const { messages, tools, signal } = request;
       signal.throwIfAborted();
       const { words, rounds } = sinceLastWords(messages);
       const step = nextStep(words, rounds, new Set(tools.map((tool) => tool.function.name)));
-      return 'answer' in step ? toAnswer(step.answer) : toReply(step.calls, rounds.length + 1);
+      if (!('answer' in step)) return toReply(step.calls, rounds.length + 1);
+      await streamWords(step.answer, request);
+      return toAnswer(step.answer);
     },
   };
 }

@@ -1,0 +1,206 @@
+import { Context } from '@temporalio/activity';
+import type { Logger } from '@temporalio/common';
+import { errorMessage } from '../contract/errors';
+import { type SendText, STREAM, type StreamedText, type StreamGap } from '../contract/streamed-text';
+import type { HidingStream, Secrets } from '../tools/secrets';
+
+/** What one attempt to ask a model writes, for people who watch. Never throws and never waits. */
+export interface TextWriter {
+  /** Takes more of what the model writes. */
+  add(text: string): void;
+  /** Takes the text of the finished reply, as history will have it. */
+  finish(text: string): void;
+  /** The attempt is over; what comes later does not count. */
+  end(): void;
+}
+
+/** Streams of all attempts of one worker. */
+export interface TextStreams {
+  /** Opens the stream of the current attempt. `onHead` gets the head of the text where the worker has nowhere to send it. */
+  open(step: number, onHead: (head: string) => void): TextWriter;
+}
+
+/** What the streams of a worker need. */
+export interface TextStreamsParts {
+  /** Absent: heartbeats carry the head of the text. */
+  send?: SendText;
+  secrets: Secrets;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** Head and tail of a cut reply have half of the limit each, so this much of the head is never cut. Bytes of UTF-8. */
+const HEAD_BYTES = STREAM.textBytes / 2 - 100;
+
+export function createTextStreams({ send, secrets, log }: TextStreamsParts): TextStreams {
+  const sender = send && createSender(send, log);
+  return {
+    open(step, onHead) {
+      const stream: Stream = { about: aboutAttempt(step), revision: 0, text: '', sent: 0, done: false, over: false };
+      const news = sender === undefined ? () => onHead(headOf(stream.text)) : () => sender.send(stream);
+      return createWriter(stream, { hiding: secrets.hideStream(), news });
+    },
+  };
+}
+
+function headOf(text: string): string {
+  return text.slice(0, STREAM.headCharacters);
+}
+
+type About = Pick<StreamedText, 'namespace' | 'turn' | 'runId' | 'step' | 'attempt' | 'scheduledAt'>;
+
+function aboutAttempt(step: number): About {
+  const { namespace, workflowExecution, attempt, currentAttemptScheduledTimestampMs } = Context.current().info;
+  const { workflowId: turn = '', runId = '' } = workflowExecution ?? {};
+  return { namespace, turn, runId, step, attempt, scheduledAt: currentAttemptScheduledTimestampMs };
+}
+
+/** The text of one attempt: a batch is what was added since the one before, so nothing waits in a queue. */
+interface Stream {
+  readonly about: About;
+  revision: number;
+  text: string;
+  /** How many characters the receiver has. */
+  sent: number;
+  /** The reply is finished. */
+  done: boolean;
+  /** Nothing is added any more. */
+  over: boolean;
+}
+
+/** A half of a character, whose other half has not come yet. */
+const HALF = /[\ud800-\udbff]$/;
+const HALVES = /\p{Surrogate}/gu;
+
+function createWriter(
+  stream: Stream,
+  { hiding, news }: { hiding: HidingStream; news: () => void },
+): TextWriter {
+  let half = '';
+  let room: number = HEAD_BYTES;
+  const add = (added: string): void => {
+    if (stream.over || room === 0) return;
+    const piece = half + added;
+    half = HALF.exec(piece)?.[0] ?? '';
+    const text = hiding.add(wellFormed(half === '' ? piece : piece.slice(0, -1)));
+    const bytes = Buffer.byteLength(text);
+    // What is longer may be cut in its middle: the rest comes with the finished reply.
+    if (bytes > room) return void (room = 0);
+    if (text === '') return;
+    room -= bytes;
+    stream.text += text;
+    news();
+  };
+  const finish = (reply: string): void => {
+    if (stream.over) return;
+    stream.over = true;
+    const text = wellFormed(reply);
+    if (!text.startsWith(stream.text)) {
+      stream.revision += 1;
+      stream.sent = 0;
+    }
+    stream.text = text;
+    stream.done = true;
+    news();
+  };
+  return { add, finish, end: () => void (stream.over = true) };
+}
+
+/** Halves of characters cannot be sent; each becomes one character that says so. */
+function wellFormed(text: string): string {
+  return text.replace(HALVES, '\ufffd');
+}
+
+/** How long to wait after a batch that was not taken, in milliseconds: doubled each time. */
+const RETRY_MS = { first: 500, most: 15_000 } as const;
+
+/** Sends one batch at a time. A receiver that is slow or gone costs nothing but the words it misses. */
+function createSender(send: SendText, log: Pick<Logger, 'warn'>): { send(stream: Stream): void } {
+  const open = new Set<Stream>();
+  let timer: NodeJS.Timeout | undefined;
+  let isSending = false;
+  let failures = 0;
+  let batchAt = -Infinity;
+  const plan = (): void => {
+    if (isSending || timer !== undefined || open.size === 0) return;
+    const wait = failures > 0 ? retryMs(failures) : Math.max(0, batchAt + STREAM.batchMs - performance.now());
+    timer = setTimeout(() => {
+      timer = undefined;
+      void flush();
+    }, wait).unref();
+  };
+  const flush = async (): Promise<void> => {
+    const batch = takeBatch(open);
+    if (batch.length === 0) return;
+    isSending = true;
+    batchAt = performance.now();
+    try {
+      apply(open, batch, await send(batch.map(({ piece }) => piece)));
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      if (failures === 1)
+        log.warn(`what models write cannot be streamed to the web inbox: ${errorMessage(error)}`);
+      // History has these replies by now, or soon.
+      for (const stream of open) if (stream.over) open.delete(stream);
+    } finally {
+      isSending = false;
+      plan();
+    }
+  };
+  return {
+    send(stream) {
+      if (stream.over && failures > 0) return void open.delete(stream);
+      open.add(stream);
+      plan();
+    },
+  };
+}
+
+function retryMs(failures: number): number {
+  return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));
+}
+
+interface Sending {
+  stream: Stream;
+  piece: StreamedText;
+}
+
+/** What was added since the last batch, as much as goes at once. Streams that had no place are first in the next one. */
+function takeBatch(open: Set<Stream>): Sending[] {
+  const batch: Sending[] = [];
+  let left: number = STREAM.charactersAtOnce;
+  for (const stream of [...open]) {
+    if (left === 0 || batch.length === STREAM.piecesAtOnce) break;
+    const { about, revision, sent } = stream;
+    const end = wholeEnd(stream.text, sent + left);
+    const isLast = stream.done && end === stream.text.length;
+    const piece: StreamedText = { ...about, revision, at: sent, text: stream.text.slice(sent, end) };
+    if (isLast) piece.done = true;
+    left -= Math.min(left, piece.text.length);
+    open.delete(stream);
+    batch.push({ stream, piece });
+    open.add(stream);
+  }
+  return batch;
+}
+
+/** Where a piece ends that is to end there: never in the middle of a character. */
+function wholeEnd(text: string, end: number): number {
+  return end < text.length && HALF.test(text.charAt(end - 1)) ? end - 1 : Math.min(end, text.length);
+}
+
+/** Notes what the receiver has now. Streams with nothing more to send are closed until more is added. */
+function apply(open: Set<Stream>, batch: readonly Sending[], gaps: readonly StreamGap[]): void {
+  for (const { stream, piece } of batch) {
+    // A finished reply may have taken the place of what was sent meanwhile.
+    if (stream.revision !== piece.revision) continue;
+    const gap = gaps.find(
+      ({ turn, scheduledAt, revision }) =>
+        turn === piece.turn && scheduledAt === piece.scheduledAt && revision === piece.revision,
+    );
+    const isNew = gap === undefined || stream.sent !== gap.at;
+    stream.sent = Math.min(gap?.at ?? piece.at + piece.text.length, stream.text.length);
+    const isAll = stream.sent === stream.text.length && stream.done === (piece.done === true);
+    if ((gap === undefined && isAll) || !isNew) open.delete(stream);
+  }
+}

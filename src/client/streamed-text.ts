@@ -1,0 +1,276 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createParser } from 'eventsource-parser';
+import { z } from 'zod';
+import { CountersignError, errorMessage } from '../contract/errors';
+import type { SendText, TextDelta } from '../contract/streamed-text';
+import type { TurnEvent } from '../history/events';
+import { purposeOf } from '../history/fold/activities';
+import { is } from '../history/fold/guards';
+import { Payloads } from '../history/decode/payloads';
+import { describeTurn, readTurn } from '../history/read';
+import type { ClientContext } from './context';
+import type { FollowOptions, StreamPlace } from './types';
+
+/**
+ * Where streamed text goes and comes from: as given, or as the environment says. Undefined where neither names a place.
+ *
+ * @throws CountersignError `config_invalid`; it never shows the token.
+ */
+export function readStreamPlace(given?: StreamPlace, env = process.env): StreamPlace | undefined {
+  const { COUNTERSIGN_STREAM_URL: address, COUNTERSIGN_STREAM_TOKEN: token = '' } = env;
+  if (given !== undefined) return checkPlace(given, 'stream.url', 'stream.token');
+  if (address === undefined || address === '') return undefined;
+  return checkPlace({ url: address, token }, 'COUNTERSIGN_STREAM_URL', 'COUNTERSIGN_STREAM_TOKEN');
+}
+
+function checkPlace(place: StreamPlace, urlName: string, tokenName: string): StreamPlace {
+  const { url: address, token } = place;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search !== '') {
+    throw new CountersignError('config_invalid', `${urlName} is not the address of a web inbox`, {
+      hint: 'Write it like http://inbox.example.com:7243, without a user, a password or a query.',
+    });
+  }
+  return { url: url.href.replace(/\/$/, ''), token: requireStreamToken(token, tokenName) };
+}
+
+/** @throws CountersignError `config_invalid` for a token that a header cannot carry or that could be guessed. */
+export function requireStreamToken(token: string, tokenName: string): string {
+  if (/^[\x21-\x7e]{16,200}$/.test(token)) return token;
+  throw new CountersignError('config_invalid', `${tokenName} is not a token of 16 to 200 characters`, {
+    hint: `Set ${tokenName} to one secret for the web inbox, its workers and those who follow turns.`,
+  });
+}
+
+/** How long a batch may take, in milliseconds. */
+const SEND_MS = 5_000;
+
+const gaps = z.array(
+  z.object({ turn: z.string(), scheduledAt: z.number(), revision: z.number(), at: z.number() }),
+);
+
+/** Sends text to the process of a web inbox. What it throws says why, without the token. */
+export function sendTextTo({ url, token }: StreamPlace): SendText {
+  return async (pieces) => {
+    const response = await fetch(`${url}/api/stream`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(pieces),
+      // A redirect would take the token to a place that is not configured.
+      redirect: 'error',
+      signal: AbortSignal.timeout(SEND_MS),
+    }).catch((error: unknown) => {
+      throw new Error(`${url} does not answer: ${causeOf(error)}`);
+    });
+    if (response.ok) return gaps.parse(await response.json());
+    await response.body?.cancel();
+    throw new Error(`${url} answered with status ${response.status}`);
+  };
+}
+
+function causeOf(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined
+    ? errorMessage(error.cause)
+    : errorMessage(error);
+}
+
+/**
+ * The events of a turn, and between `thinking` and `step` what the model writes.
+ *
+ * @throws CountersignError as `follow`.
+ */
+export async function* followWithText(
+  context: ClientContext,
+  turn: string,
+  options: FollowOptions,
+): AsyncGenerator<TurnEvent | TextDelta> {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+  const place = createPlace();
+  const events = readTurn(context.source, turn, { ...options, live: true });
+  const texts =
+    context.stream === undefined
+      ? textInBeats(context, turn, { signal, isThinking: place.isThinking })
+      : textAt(context.stream, { namespace: context.namespace, turn }, signal);
+  try {
+    yield* inOrder(events, texts, place);
+  } finally {
+    ended.abort();
+    await events.return(undefined);
+  }
+}
+
+/** Gives each delta where it belongs: one that is early waits for the event `thinking` of its step, a late one is dropped. */
+async function* inOrder(
+  events: AsyncGenerator<TurnEvent>,
+  texts: AsyncGenerator<TextDelta>,
+  place: Place,
+): AsyncGenerator<TurnEvent | TextDelta> {
+  const textNow = () => texts.next().then(({ value }) => ({ text: value ?? undefined }));
+  const eventNow = () => events.next().then((event) => ({ event }));
+  let nextEvent = eventNow();
+  let nextText: ReturnType<typeof textNow> | undefined = textNow();
+  for (let held: TextDelta | undefined; ;) {
+    const won = await Promise.race(nextText === undefined ? [nextEvent] : [nextEvent, nextText]);
+    if ('event' in won) {
+      if (won.event.done === true) return;
+      place.note(won.event.value);
+      yield won.event.value;
+      nextEvent = eventNow();
+    } else {
+      held = won.text;
+      nextText = undefined;
+    }
+    const when = held === undefined ? 'early' : place.of(held);
+    if (held === undefined || when === 'early') continue;
+    if (when === 'now') yield held;
+    held = undefined;
+    nextText = textNow();
+  }
+}
+
+/** Where the events are: which run, and which step the model is asked for. */
+interface Place {
+  note(event: TurnEvent): void;
+  /** Whether the events are at this text, before it, or past it. */
+  of(delta: TextDelta): 'early' | 'now' | 'late';
+  isThinking(): boolean;
+}
+
+function createPlace(): Place {
+  const runs = new Set<string>();
+  let run = '';
+  let step = 0;
+  let isThinking = false;
+  const enter = (next: string): void => {
+    runs.add(run);
+    run = next;
+    isThinking = false;
+    step = 0;
+  };
+  return {
+    isThinking: () => isThinking,
+    note(event) {
+      if (event.type === 'turn_started' && event.runId !== run) enter(event.runId);
+      if (event.type === 'reset' || event.type === 'continued_as_new') enter(event.newRunId);
+      if (event.type === 'step' || event.type === 'think_failed' || event.type === 'turn_ended')
+        isThinking = false;
+      if (event.type !== 'thinking') return;
+      step = event.step;
+      isThinking = true;
+    },
+    of(delta) {
+      if (delta.runId !== run) return runs.has(delta.runId) ? 'late' : 'early';
+      if (delta.step === step) return isThinking ? 'now' : 'late';
+      return delta.step < step ? 'late' : 'early';
+    },
+  };
+}
+
+/** Between two tries to reach the web inbox, in milliseconds: doubled each time. */
+const RETRY_MS = { first: 500, most: 10_000 } as const;
+/** The web inbox sends a beat every 5 s. */
+const SILENT_MS = 18_000;
+
+const deltaSchema = z.object({
+  type: z.literal('text'),
+  runId: z.string(),
+  step: z.number(),
+  attempt: z.number(),
+  at: z.number(),
+  text: z.string(),
+});
+
+/** What the web inbox has of a turn. Goes on where it is away for a while; ends with the signal. Never throws. */
+async function* textAt(
+  { url, token }: StreamPlace,
+  { namespace, turn }: { namespace: string; turn: string },
+  signal: AbortSignal,
+): AsyncGenerator<TextDelta> {
+  const query = new URLSearchParams({ namespace, turn });
+  for (let failures = 0; !signal.aborted; failures++) {
+    const lost = new AbortController();
+    let watchdog: NodeJS.Timeout | undefined;
+    const heard = (): void => {
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => lost.abort(), SILENT_MS).unref();
+    };
+    try {
+      heard();
+      const response = await fetch(`${url}/api/stream?${query}`, {
+        headers: { authorization: `Bearer ${token}` },
+        redirect: 'error',
+        signal: AbortSignal.any([signal, lost.signal]),
+      });
+      if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
+      for await (const delta of deltasIn(response.body, heard)) {
+        failures = 0;
+        yield delta;
+      }
+    } catch {
+      // The text is a view only: the reply comes with the events, which report a server that is gone.
+    } finally {
+      clearTimeout(watchdog);
+      lost.abort();
+    }
+    const wait = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures, 10));
+    await delay(wait, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+}
+
+async function* deltasIn(
+  body: ReadableStream<Uint8Array>,
+  heard: () => void,
+): AsyncGenerator<TextDelta> {
+  const ready: TextDelta[] = [];
+  const parser = createParser({
+    onEvent: ({ event, data }) => {
+      const delta = event === 'text' ? deltaSchema.safeParse(JSON.parse(data)).data : undefined;
+      if (delta !== undefined) ready.push(delta);
+    },
+  });
+  const decoder = new TextDecoder();
+  for await (const chunk of body) {
+    heard();
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* ready.splice(0);
+  }
+}
+
+/** Between two looks at what the model is heard to write, in milliseconds. */
+const LOOK_MS = 1_000;
+
+/** The head of what the model writes, as the heartbeats carry it. Ends with the signal. Never throws. */
+async function* textInBeats(
+  context: ClientContext,
+  turn: string,
+  { signal, isThinking }: { signal: AbortSignal; isThinking: () => boolean },
+): AsyncGenerator<TextDelta> {
+  let last: TextDelta | undefined;
+  while (!signal.aborted) {
+    await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    if (signal.aborted || !isThinking()) continue;
+    // Following the turn meets the same error, and reports it.
+    const now = await headInBeat(context, turn).catch(() => undefined);
+    if (now === undefined) continue;
+    const isSame = last?.runId === now.runId && last.step === now.step && last.attempt === now.attempt;
+    const at = isSame && last !== undefined && now.text.startsWith(last.text) ? last.text.length : 0;
+    last = now;
+    if (at === 0 || at < now.text.length) yield { ...now, at, text: now.text.slice(at) };
+  }
+}
+
+async function headInBeat(context: ClientContext, turn: string): Promise<TextDelta | undefined> {
+  const description = await describeTurn(context, turn);
+  const runId = description?.workflowExecutionInfo?.execution?.runId ?? '';
+  for (const info of description?.pendingActivities ?? []) {
+    const purpose = purposeOf({ id: info.activityId ?? '', activityType: info.activityType?.name ?? '' });
+    if (purpose?.what !== 'think') continue;
+    const owner = { type: 'workflow', namespace: context.namespace, workflowId: turn } as const;
+    const payloads = new Payloads(context.client.options.loadedDataConverter, owner);
+    const beat = await payloads.first(info.heartbeatDetails);
+    if (!is.beat(beat) || beat.text === undefined) return undefined;
+    return { type: 'text', runId, step: purpose.step, attempt: info.attempt ?? 1, at: 0, text: beat.text };
+  }
+  return undefined;
+}

@@ -1,0 +1,209 @@
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { defined } from '../contract/defined';
+import { CountersignError } from '../contract/errors';
+import {
+  isLaterStream,
+  type SendText,
+  STREAM,
+  type StreamedText,
+  type StreamGap,
+  type TextDelta,
+} from '../contract/streamed-text';
+import type { TurnEvent } from '../history/events';
+import { digestSecret, sameDigest } from './auth/secrets';
+import type { AppDeps } from './deps';
+import { checkInput, id, readBody } from './request-body';
+import { eventStream, type ServerEvent } from './sse';
+
+/** What models write at the moment, of all turns. It is in memory only: history has every finished reply. */
+export interface TextStore {
+  take: SendText;
+  /** The whole text so far of what a turn's model writes, then what is added, until the signal aborts. */
+  watch(turn: string, signal: AbortSignal): AsyncGenerator<TextDelta>;
+  /** Takes out what now stands in history. */
+  note(turn: string, event: TurnEvent): void;
+  /** How much it holds. */
+  size(): { turns: number; characters: number };
+}
+
+/** How long a finished reply is kept for those who watch; by then history has it. Milliseconds. */
+const DONE_MS = 30_000;
+
+/** How much is kept. What was added to longest ago goes first. */
+export interface StoreLimits {
+  turns: number;
+  /** UTF-16 units. */
+  characters: number;
+}
+
+const LIMITS: StoreLimits = { turns: 2_000, characters: 32 * 1024 * 1024 };
+
+type Stream = Omit<StreamedText, 'at' | 'done'> & {
+  /** It stands in history, and its text is gone. */
+  closed: boolean;
+};
+
+/** One for a web inbox of this namespace. */
+export function createTextStore(namespace: string, limits: StoreLimits = LIMITS): TextStore {
+  /** The latest one of each turn, the one that was added to longest ago first. */
+  const streams = new Map<string, Stream>();
+  const watchers = new Map<string, Set<() => void>>();
+  let characters = 0;
+  const put = (stream: Stream): void => {
+    characters += stream.text.length - (streams.get(stream.turn)?.text.length ?? 0);
+    streams.delete(stream.turn);
+    streams.set(stream.turn, stream);
+    while (streams.size > limits.turns || characters > limits.characters) {
+      const [oldest] = streams.values();
+      if (oldest === undefined) return;
+      characters -= oldest.text.length;
+      streams.delete(oldest.turn);
+    }
+  };
+  const close = ({ turn, scheduledAt }: Stream): void => {
+    const stream = streams.get(turn);
+    if (stream?.scheduledAt === scheduledAt && !stream.closed) put({ ...stream, text: '', closed: true });
+  };
+  const takeOne = (piece: StreamedText): StreamGap[] => {
+    if (piece.namespace !== namespace) return [];
+    const stream = extended(streams.get(piece.turn), piece);
+    if (stream === 'past') return [];
+    if ('gap' in stream) return [stream.gap];
+    put(stream);
+    if (piece.done === true) setTimeout(() => close(stream), DONE_MS).unref();
+    for (const wake of watchers.get(piece.turn) ?? []) wake();
+    return [];
+  };
+  return {
+    take: async (pieces) => pieces.flatMap(takeOne),
+    note(turn, event) {
+      const stream = streams.get(turn);
+      if (stream !== undefined && isSettledBy(stream, event)) close(stream);
+    },
+    watch: (turn, signal) => watchStream({ turn, signal, streams, watchers }),
+    size: () => ({ turns: streams.size, characters }),
+  };
+}
+
+/** The stream with one more piece. `past`: it belongs to what is over. A gap: what comes before it is missing. */
+function extended(last: Stream | undefined, piece: StreamedText): Stream | { gap: StreamGap } | 'past' {
+  const { at, done: _done, ...about } = piece;
+  const { turn, scheduledAt, revision } = piece;
+  const isNew = last === undefined || isLaterStream(piece, last);
+  const isClosed = last?.closed === true && scheduledAt <= last.scheduledAt;
+  if (isClosed || (!isNew && isLaterStream(last, piece))) return 'past';
+  const before = isNew ? '' : last.text;
+  if (at > before.length) return { gap: { turn, scheduledAt, revision, at: before.length } };
+  const text = before + piece.text.slice(before.length - at);
+  return { ...about, text: text.slice(0, STREAM.textBytes), closed: false };
+}
+
+/** Whether an event says that the reply of a stream stands in history, or never will. Both times are the server's. */
+function isSettledBy({ step, scheduledAt }: Stream, event: TurnEvent): boolean {
+  const isEnd =
+    event.type === 'turn_ended' ||
+    ((event.type === 'step' || event.type === 'think_failed') && event.step >= step);
+  return isEnd && Date.parse(event.at) >= scheduledAt;
+}
+
+interface Watching {
+  turn: string;
+  signal: AbortSignal;
+  streams: ReadonlyMap<string, Stream>;
+  watchers: Map<string, Set<() => void>>;
+}
+
+/** A watcher keeps only its place, so one that reads slowly costs no memory and gets longer pieces. */
+async function* watchStream({ turn, signal, streams, watchers }: Watching): AsyncGenerator<TextDelta> {
+  let seen: Stream | undefined;
+  let at = 0;
+  while (!signal.aborted) {
+    const stream = streams.get(turn);
+    if (stream !== undefined && !stream.closed) {
+      const isLater = seen !== undefined && isLaterStream(stream, seen);
+      // A text that was dropped for others comes again from its start.
+      if (isLater || stream.text.length < at) at = 0;
+      const { runId, step, attempt } = stream;
+      const text = stream.text.slice(at);
+      seen = stream;
+      if (text !== '' || isLater) {
+        yield { type: 'text', runId, step, attempt, at, text };
+        at += text.length;
+        continue;
+      }
+    }
+    await nextChange(turn, signal, watchers);
+  }
+}
+
+/** Resolves when something was added to the turn's text, or the signal aborts. */
+function nextChange(turn: string, signal: AbortSignal, watchers: Watching['watchers']): Promise<void> {
+  return new Promise((resolve) => {
+    const set = watchers.get(turn) ?? new Set();
+    watchers.set(turn, set);
+    const wake = (): void => {
+      set.delete(wake);
+      if (set.size === 0 && watchers.get(turn) === set) watchers.delete(turn);
+      signal.removeEventListener('abort', wake);
+      resolve();
+    };
+    set.add(wake);
+    signal.addEventListener('abort', wake, { once: true });
+    if (signal.aborted) wake();
+  });
+}
+
+const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+const piecesSchema = z
+  .array(
+    z.strictObject({
+      ...{ namespace: id, turn: id, runId: z.string().max(200) },
+      ...{ step: count, attempt: count, scheduledAt: count, revision: count, at: count },
+      text: z.string().max(STREAM.charactersAtOnce),
+      done: z.literal(true).optional(),
+    }),
+  )
+  .max(STREAM.piecesAtOnce);
+
+const watchSchema = z.strictObject({ namespace: id, turn: id });
+
+/** Takes text from workers, and gives it to programs that follow a turn; both have the token. */
+export function streamRoutes({ streamToken, texts, client, closing, formatError }: AppDeps): Hono {
+  const digest = streamToken === undefined ? undefined : digestSecret(streamToken);
+  return new Hono()
+    .use(async (c, next) => {
+      const [, given = ''] = /^Bearer (\S{1,200})$/i.exec(c.req.header('authorization') ?? '') ?? [];
+      if (digest === undefined || !sameDigest(digestSecret(given), digest)) throw noToken(digest);
+      await next();
+    })
+    .post('/', async (c) => c.json(await texts.take((await readBody(c, piecesSchema)).map((piece) => defined(piece)))))
+    .get('/', (c) => {
+      const { turn, namespace } = checkInput(watchSchema, c.req.query());
+      if (namespace !== client.namespace)
+        throw new CountersignError('not_found', `this web inbox is of the namespace ${client.namespace}`);
+      const isAllowed = async (): Promise<boolean> => true;
+      return eventStream({
+        ...{ isAllowed, closing, formatError },
+        events: (signal) => textEvents(texts, turn, signal),
+      });
+    });
+}
+
+function noToken(digest: string | undefined): CountersignError {
+  const hint =
+    digest === undefined
+      ? 'start the web inbox with COUNTERSIGN_STREAM_TOKEN'
+      : 'give the COUNTERSIGN_STREAM_TOKEN that the web inbox was started with';
+  return new CountersignError('signed_out', 'this is not the token of the stream', { hint });
+}
+
+/** What a turn's model writes, as events for a page or a program. */
+export async function* textEvents(
+  texts: Pick<TextStore, 'watch'>,
+  turn: string,
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent> {
+  for await (const data of texts.watch(turn, signal)) yield { event: 'text', data };
+}
