@@ -1,14 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeProgress, describeState } from '../history/labels';
-import type { Countersign } from '../client';
+import type { Countersign, TextDelta } from '../client';
 import { CountersignError } from '../contract/errors';
 import { shellWord } from '../contract/text/shell-word';
 import { defined } from '../contract/defined';
 import type { TurnEvent } from '../history/events';
 import type { Context } from './context';
 import { EXIT } from './exit-codes';
-import { escapeText } from './print/escape';
+import { escapeLines, escapeText } from './print/escape';
 import { eventLines } from './print/event';
+import { wrap } from './print/format';
+import type { Screen } from './print/screen';
 import { openLines, pendingLines } from './print/turn';
 import { openCalls } from './target';
 import { createView, type TurnView } from '../history/view';
@@ -49,12 +51,33 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
         else printEvent(event, now, { context, part: partOf(seen, past) });
       },
       onSilence: (now) => noteSilence(client, now, context),
+      ...(json || !context.screen.isTerminal ? {} : { onText: drawText(context.screen) }),
     });
     conclude(end, view, context);
   } finally {
     over.abort();
     process.removeListener('SIGINT', interrupt);
   }
+}
+
+/** How much of the text is drawn: its end, in so many lines. */
+const TEXT_LINES = 8;
+/** More than so many lines of a wide terminal have. */
+const TEXT_CHARACTERS = 4_000;
+
+/** Draws the end of what the model writes, until an event takes its place. */
+function drawText(screen: Pick<Screen, 'draw' | 'width' | 'style'>): (delta: TextDelta) => void {
+  const { style, width } = screen;
+  let text = '';
+  return ({ attempt, at, text: added }) => {
+    text = ((at === 0 ? '' : text) + added).slice(-TEXT_CHARACTERS);
+    const again = attempt > 1 ? ` again, from the beginning (attempt ${attempt})` : '';
+    const lines = escapeLines(text.trim(), style.mark, 'prose').flatMap((line) => wrap(line, width - 4));
+    screen.draw([
+      style.quiet(`the model writes${again} …`),
+      ...lines.slice(-TEXT_LINES).map((line) => `  ${line}`),
+    ]);
+  };
 }
 
 function noteRunning(running: Set<string>, { calls }: TurnView): void {
@@ -158,6 +181,8 @@ interface FollowPlan {
   turn: string;
   /** Called with each event, and the turn as it is after it. */
   onEvent(event: TurnEvent, view: TurnView): void;
+  /** Called with what the model writes. Absent: only the finished replies are read. */
+  onText?(delta: TextDelta): void;
   /** Called when nothing happened for a while although the turn runs. */
   onSilence(view: TurnView): Promise<void>;
   /** Give up waiting for a person, or for a worker, after this many milliseconds; absent: never. */
@@ -176,7 +201,7 @@ const SILENCE_MS = [3_000, 15_000, 60_000] as const;
 
 /** Follows a turn until it ends, a person was waited for long enough, or the signal aborts. */
 export async function followTurn(
-  client: Pick<Countersign, 'follow'>,
+  client: Pick<Countersign, 'follow' | 'followWithText'>,
   plan: FollowPlan,
 ): Promise<{ end: FollowEnd; view: TurnView }> {
   const live = createView();
@@ -196,8 +221,14 @@ export async function followTurn(
     if (isLate) await giveUp();
   });
   try {
-    for await (const event of client.follow(plan.turn, { signal })) {
+    const { turn, onText } = plan;
+    const events = onText === undefined ? client.follow(turn, { signal }) : client.followWithText(turn, { signal });
+    for await (const event of events) {
       silence.broken();
+      if (event.type === 'text') {
+        onText?.(event);
+        continue;
+      }
       live.push(event);
       plan.onEvent(event, live.current());
       if (tooLate()) break;

@@ -57,8 +57,14 @@ async function ask(model: LanguageModelV3, settings: Settings, request: ModelReq
   };
   const { onText } = request;
   if (!(settings.stream ?? onText !== undefined)) return toReply(await model.doGenerate(call));
-  const { stream } = await model.doStream({ ...call, includeRawChunks: true });
+  const { stream, response } = await model.doStream({ ...call, includeRawChunks: true });
+  if (/^application\/json\b/i.test(response?.headers?.['content-type'] ?? '')) throw noStream();
   return collectReply(stream, onText);
+}
+
+function noStream(): ModelError {
+  const message = 'the server answers with JSON where a stream was asked for; give the model `stream: false`';
+  return new ModelError('request', message, { retryable: false });
 }
 
 /** The largest reply: many times what a step can hold, and small enough for a worker's memory. */

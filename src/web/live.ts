@@ -3,6 +3,7 @@ import type { Connection } from './model/labels';
 import type { ApiError, InboxPulse, Pending } from '../server/api';
 import { createWatchdog, listen, serverNow, takeBeat } from './stream';
 import { askSession, turnPath, whyRefused } from './http';
+import type { TextDelta } from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
 import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
@@ -161,11 +162,21 @@ async function checkSession(signedOut: () => void): Promise<void> {
   if (!session.ok && session.status === 401) signedOut();
 }
 
+/** What one attempt wrote so far. */
+export type LiveText = Pick<TextDelta, 'runId' | 'step' | 'attempt' | 'text'>;
+
+/** The text with one more delta. */
+function withDelta(last: LiveText | undefined, { runId, step, attempt, at, text }: TextDelta): LiveText {
+  return { runId, step, attempt, text: (last?.text ?? '').slice(0, at) + text };
+}
+
 export interface LiveTurn {
   events: readonly TurnEvent[];
   /** Undefined until everything so far has come: half of a turn would look like one that goes on. */
   view: TurnView | undefined;
   pending: Pending | undefined;
+  /** What the model writes, or wrote last. */
+  text: LiveText | undefined;
   connection: Connection;
   /** Why it cannot be read: there is no such turn, or no answer to the question. */
   problem: ApiError | undefined;
@@ -176,6 +187,7 @@ const EMPTY: LiveTurn = {
   events: [],
   view: undefined,
   pending: undefined,
+  text: undefined,
   connection: 'connecting',
   problem: undefined,
   ended: false,
@@ -230,6 +242,7 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
         isWhole = true;
         drawSoon({ pending: JSON.parse(data) });
       },
+      text: (data) => setState((last) => ({ ...last, text: withDelta(last.text, JSON.parse(data)) })),
       trouble: (data) => set({ problem: JSON.parse(data) }),
       end: () => {
         stop();

@@ -9,11 +9,14 @@ export const NOW = Date.parse('2026-11-21T12:00:00Z');
 export const AT = '2026-11-21T12:00:00.000Z';
 
 /** A screen without colour that keeps what is printed. */
-export function testScreen(width = 100): Screen & { printed: string[] } {
+export function testScreen(width = 100): Screen & { printed: string[]; drawn: string[][] } {
   const printed: string[] = [];
+  const drawn: string[][] = [];
   const line = (text = ''): void => void printed.push(text);
   return {
     printed,
+    drawn,
+    draw: (texts) => void drawn.push([...texts]),
     width,
     style: createStyle(false),
     isTerminal: false,

@@ -40,7 +40,7 @@ const follow = async (
   plan: { waitMs?: number; signal?: AbortSignal; isServed?: () => Promise<boolean> } = {},
 ) => {
   const seen: string[] = [];
-  const { end, view } = await followTurn(from, {
+  const { end, view } = await followTurn({ ...from, followWithText: (turn, options) => from.follow(turn, options) }, {
     turn: 't',
     signal: new AbortController().signal,
     isServed: () => Promise.resolve(true),

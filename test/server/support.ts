@@ -18,10 +18,14 @@ import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
 import { createStatsReader } from '../../src/server/stats-reader';
+import { createTextStore, type TextStore } from '../../src/server/streamed-text';
 
 /** Where the tests' web inbox is. */
 export const HOST = '127.0.0.1:7243';
 export const ORIGIN = `http://${HOST}`;
+
+/** What workers prove to the tests' web inbox. */
+export const STREAM_TOKEN = 'the-token-of-the-stream';
 
 /** An app without a port, and what a test turns on it. */
 export interface TestApp {
@@ -36,6 +40,7 @@ export interface TestApp {
   usersFile: string;
   /** Where refused decisions are kept. */
   refusalsFile: string;
+  texts: TextStore;
   /** Ends every stream. */
   close(): void;
   /** Asks as our page would, with its cookie where there is one; `headers` are put over it. */
@@ -83,11 +88,14 @@ export async function createTestApp(client: Countersign): Promise<TestApp & { re
   const refusalsFile = join(directory, 'refusals.jsonl');
   const refusals = createRefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
   const stats = createStatsReader({ client, refusals });
+  const texts = createTextStore('default');
   const app = createApp({
     ...{
       stats,
       refusals,
       decided: createDecidedReader(client),
+      texts,
+      streamToken: STREAM_TOKEN,
       client,
       authenticator,
       hosts,
@@ -124,6 +132,7 @@ export async function createTestApp(client: Countersign): Promise<TestApp & { re
       staleCodes,
       reported,
       refusalsFile,
+      texts,
       ask,
       close: () => closing.abort(),
     },

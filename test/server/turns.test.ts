@@ -3,6 +3,7 @@ import type { Answer, Countersign, Pending } from '../../src/client';
 import type { FollowOptions } from '../../src/client/types';
 import { CountersignError } from '../../src/contract/errors';
 import type { ServerEvent } from '../../src/server/sse';
+import { createTextStore } from '../../src/server/streamed-text';
 import { turnEvents } from '../../src/server/turns';
 import type { TurnEvent } from '../../src/history/events';
 import { cookieOf, useApp, useOfflineApp } from './support';
@@ -33,7 +34,7 @@ it('sends what runs once all events so far were sent, so that a page does not dr
   const gone = new AbortController();
   const received: string[] = [];
   const client = clientOf([thinking(1), thinking(2), thinking(3)], { ends: false });
-  for await (const { event } of turnEvents(client, 't', gone.signal)) {
+  for await (const { event } of turnEvents({ client, texts: createTextStore('default') }, 't', gone.signal)) {
     received.push(event);
     if (event === 'pending') gone.abort();
   }
@@ -41,7 +42,7 @@ it('sends what runs once all events so far were sent, so that a page does not dr
 });
 
 it('sends each event with its place, and the end', async () => {
-  const received = await collect(turnEvents(clientOf([thinking(1), thinking(2)]), 't', never));
+  const received = await collect(turnEvents({ client: clientOf([thinking(1), thinking(2)]), texts: createTextStore('default') }, 't', never));
   expect(received.filter(({ event }) => event === 'turn')).toEqual([
     { event: 'turn', id: 0, data: thinking(1) },
     { event: 'turn', id: 1, data: thinking(2) },
@@ -52,7 +53,7 @@ it('sends each event with its place, and the end', async () => {
 it('ends without an end where the reader goes', async () => {
   const gone = new AbortController();
   const received: string[] = [];
-  for await (const { event } of turnEvents(clientOf([thinking(1)], { ends: false }), 't', gone.signal)) {
+  for await (const { event } of turnEvents({ client: clientOf([thinking(1)], { ends: false }), texts: createTextStore('default') }, 't', gone.signal)) {
     received.push(event);
     if (received.length === 2) gone.abort();
   }
@@ -65,7 +66,7 @@ it('stops asking what runs once the turn has ended', async () => {
     asked.push(1);
     return IDLE;
   };
-  await collect(turnEvents(clientOf([thinking(1)], { pending }), 't', never));
+  await collect(turnEvents({ client: clientOf([thinking(1)], { pending }), texts: createTextStore('default') }, 't', never));
   const before = asked.length;
   await new Promise((resolve) => setImmediate(resolve));
   expect(asked).toHaveLength(before);
@@ -74,7 +75,7 @@ it('stops asking what runs once the turn has ended', async () => {
 it('throws an error, which the stream reports', async () => {
   const failed = new CountersignError('no_server', 'gone');
   const client = clientOf([thinking(1)], { ends: false, pending: () => Promise.reject(failed) });
-  await expect(collect(turnEvents(client, 't', never))).rejects.toBe(failed);
+  await expect(collect(turnEvents({ client, texts: createTextStore('default') }, 't', never))).rejects.toBe(failed);
 });
 
 describe('decisions', () => {

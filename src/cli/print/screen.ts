@@ -27,6 +27,11 @@ export interface Screen {
   jsonLine(value: unknown): void;
   /** Progress; goes to stderr, so that a pipe gets data only. */
   note(text: string): void;
+  /**
+   * Draws lines for the moment: whatever is printed or drawn next takes their place. Each has to fit the width. Nothing where
+   * nobody reads along.
+   */
+  draw(texts: readonly string[]): void;
 }
 
 /** How wide a screen is, and how it paints: all that most lines depend on. */
@@ -35,8 +40,20 @@ export type ScreenFormat = Pick<Screen, 'width' | 'style'>;
 /** The screen of a process. */
 export function createScreen(out: Sink, err: Sink, env: NodeJS.ProcessEnv): Screen {
   const style = createStyle(wantsColor(out, env));
-  const line = (text = ''): void => void out.write(`${safeLine(text, style.color)}\n`);
-  const json = (text: string): void => void out.write(`${text}\n`);
+  const canDraw = out.isTTY === true && env['TERM'] !== 'dumb';
+  let drawn = 0;
+  const erase = (): void => {
+    if (drawn > 0) out.write(`\x1b[${drawn}A\x1b[J`);
+    drawn = 0;
+  };
+  const line = (text = ''): void => {
+    erase();
+    out.write(`${safeLine(text, style.color)}\n`);
+  };
+  const json = (text: string): void => {
+    erase();
+    out.write(`${text}\n`);
+  };
   return {
     width: columnsOf(out, env),
     style,
@@ -45,7 +62,16 @@ export function createScreen(out: Sink, err: Sink, env: NodeJS.ProcessEnv): Scre
     lines: (texts) => texts.forEach((text) => line(text)),
     json: (value) => json(escapeJson(value)),
     jsonLine: (value) => json(escapeJsonLine(value)),
-    note: (text) => void err.write(`${safeLine(text, style.color)}\n`),
+    note: (text) => {
+      erase();
+      err.write(`${safeLine(text, style.color)}\n`);
+    },
+    draw: (texts) => {
+      if (!canDraw) return;
+      erase();
+      texts.forEach((text) => line(text));
+      drawn = texts.length;
+    },
   };
 }
 

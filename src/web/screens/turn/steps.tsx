@@ -2,6 +2,8 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../../history/labels';
 import type { CallView, StepView, TurnView } from '../../../history/view-types';
+import type { Pending } from '../../../client/types';
+import type { LiveText } from '../../live';
 import { type CallFilter, callFits } from '../../model/timeline';
 import { Text } from '../../ui/text';
 import { Select } from '../../ui/widgets';
@@ -109,5 +111,46 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
         />
       ))}
     </li>
+  );
+}
+
+/** Where the worker streams to no web inbox, its heartbeat has the head of the text. */
+function headOf({ runId, thinking }: TurnView, pending: Pending | undefined): LiveText | undefined {
+  const activity = pending?.activities.find(({ what }) => what === 'think');
+  if (activity?.text === undefined || thinking === undefined) return undefined;
+  return { runId, step: thinking.step, attempt: activity.attempt, text: activity.text };
+}
+
+/** A page draws no more than the end of a long text each time a word is added. */
+const DRAWN_CHARACTERS = 20_000;
+
+interface WritingProps {
+  view: TurnView;
+  /** As it was streamed. */
+  text: LiveText | undefined;
+  pending: Pending | undefined;
+}
+
+/** What the model writes, while it writes it. The step takes its place. */
+export function Writing({ view, text, pending }: WritingProps): JSX.Element | null {
+  const { thinking, runId } = view;
+  const live = text ?? headOf(view, pending);
+  if (live === undefined || thinking?.step !== live.step || live.runId !== runId) return null;
+  const { attempt, text: written } = live;
+  if (written.trim() === '') return null;
+  const left = written.length - DRAWN_CHARACTERS;
+  return (
+    <section class="step writing" aria-label="The model writes" aria-busy="true">
+      <h2>
+        Step {live.step} <span class="quiet">the model writes …</span>
+      </h2>
+      {attempt > 1 && <p class="quiet">Attempt {attempt}: it begins anew.</p>}
+      <figure class="model">
+        {left > 0 && <figcaption>… {counted(left, 'character')} before</figcaption>}
+        <blockquote>
+          <Text of={written.slice(-DRAWN_CHARACTERS)} layout="block" kind="prose" />
+        </blockquote>
+      </figure>
+    </section>
   );
 }

@@ -8,7 +8,7 @@ import { Chip } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { useAppContext, useNow } from '../../ui/app';
 import { TwoPaths } from './two-paths';
-import { type Place, Steps } from './steps';
+import { type Place, Steps, Writing } from './steps';
 import { MomentView } from './moment';
 import { Picture, Scrubber } from './timeline';
 import { cancelTurn } from '../../http';
@@ -82,10 +82,11 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element 
 }
 
 /** The current state: what runs, the result, the steps. */
-function Now({ view, live: { pending }, shown }: NowProps): JSX.Element {
+function Now({ view, live: { pending, text }, shown }: NowProps): JSX.Element {
   return (
     <>
       {pending !== undefined && view.endedAt === null && <Running pending={pending} />}
+      <Writing {...{ view, text, pending }} />
       <Result view={view} />
       <Steps view={view} shown={shown} />
     </>
