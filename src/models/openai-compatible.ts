@@ -64,7 +64,7 @@ async function ask(model: LanguageModelV3, settings: Settings, request: ModelReq
 
 function noStream(): ModelError {
   const message = 'the server answers with JSON where a stream was asked for; give the model `stream: false`';
-  return new ModelError('request', message, { retryable: false });
+  return new ModelError('server', message, { retryable: true });
 }
 
 /** The largest reply: many times what a step can hold, and small enough for a worker's memory. */

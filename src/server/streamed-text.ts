@@ -13,7 +13,7 @@ import {
 import type { TurnEvent } from '../history/events';
 import { digestSecret, sameDigest } from './auth/secrets';
 import type { AppDeps } from './deps';
-import { checkInput, id, readBody } from './request-body';
+import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 
 /** What models write at the moment, of all turns. It is in memory only: history has every finished reply. */
@@ -156,10 +156,13 @@ function nextChange(turn: string, signal: AbortSignal, watchers: Watching['watch
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
+/** Temporal's own limit. One name that is refused would hold up the words of all turns. */
+const name = z.string().min(1).max(1_000);
+
 const piecesSchema = z
   .array(
     z.strictObject({
-      ...{ namespace: id, turn: id, runId: z.string().max(200) },
+      ...{ namespace: name, turn: name, runId: name },
       ...{ step: count, attempt: count, scheduledAt: count, revision: count, at: count },
       text: z.string().max(STREAM.charactersAtOnce),
       done: z.literal(true).optional(),
@@ -167,7 +170,7 @@ const piecesSchema = z
   )
   .max(STREAM.piecesAtOnce);
 
-const watchSchema = z.strictObject({ namespace: id, turn: id });
+const watchSchema = z.strictObject({ namespace: name, turn: name });
 
 /** Takes text from workers, and gives it to programs that follow a turn; both have the token. */
 export function streamRoutes({ streamToken, texts, client, closing, formatError }: AppDeps): Hono {

@@ -62,7 +62,7 @@ beforeAll(async () => {
   const agent = (name: string, baseUrl: string, limits: NonNullable<AgentOptions['limits']> = {}) =>
     defineAgent({
       ...{ name, instructions: 'do', tools: [look], limits },
-      model: openaiCompatible({ baseUrl, model: 'm', id: 'test/m' }),
+      model: openaiCompatible({ baseUrl, model: 'm', id: 'test/m', stream: false }),
     });
   fixture = await startFixture({
     agents: [
@@ -170,7 +170,7 @@ test('while it is tried again, show tells the attempt, why the last one failed, 
 test.concurrent('time in which no worker is up is not counted', async () => {
   const server = await startServer();
   server.answer = html;
-  const model = openaiCompatible({ baseUrl: server.baseUrl, model: 'm', id: 'test/m' });
+  const model = openaiCompatible({ baseUrl: server.baseUrl, model: 'm', id: 'test/m', stream: false });
   const limits = { modelRetryFor: '10s' } as const;
   const away = await startFixture({
     agents: [defineAgent({ name: 'away', instructions: 'do', tools: [], limits, model })],

@@ -5,7 +5,18 @@ import {
   toSettings,
 } from '../../src/models/openai-compatible';
 import { generate, KEY } from './openai/attempt';
-import { completion, type FakeServer, json, requestOf, startServer, wireCall } from './openai/server';
+import {
+  type Answer,
+  completion,
+  delta,
+  type FakeServer,
+  json,
+  pieces,
+  recorded,
+  requestOf,
+  startServer,
+  wireCall,
+} from './openai/server';
 import { CountersignError } from '../../src/contract/errors';
 
 let server: FakeServer;
@@ -206,7 +217,7 @@ it('fills in the defaults', () => {
     apiKey: undefined,
     headers: {},
     timeoutMs: 300_000,
-    stream: false,
+    stream: undefined,
     secrets: [],
   });
 });
@@ -278,4 +289,29 @@ it('treats the values of headers with keys as secrets, and no others', () => {
   const headers = { 'x-api-key': SECRET, authorization: 'Bearer abcdefghij', 'x-title': 'my agent' };
   const { secrets } = toSettings({ ...base, headers });
   expect([...new Set(secrets)].sort()).toEqual(['Bearer abcdefghij', 'abcdefghij', SECRET].sort());
+});
+
+describe('the words of a reply', () => {
+  const words = recorded([delta({ content: 'one ' }), delta({ content: 'two' }), delta({}, 'stop')]);
+  const ask = async (stream: boolean | undefined, answer: Answer, isWatched = true) => {
+    server.answer = answer;
+    const taken: string[] = [];
+    const options = { baseUrl: server.baseUrl, model: 'm', ...(stream === undefined ? {} : { stream }) };
+    const onText = (text: string): void => void taken.push(text);
+    const request = requestOf(isWatched ? { onText } : {});
+    const { text } = await openaiCompatible(options).generate(request);
+    return { taken, text };
+  };
+
+  test.each<[string, boolean | undefined, Answer, boolean, string[]]>([
+    ['are given where somebody takes them', undefined, pieces([words]), true, ['one ', 'two']],
+    ['are asked for at once where nobody does', undefined, json(completion({ content: 'one two' })), false, []],
+    ['are asked for at once where the options say so', false, json(completion({ content: 'one two' })), true, []],
+  ])('%s', async (_case, stream, answer, isWatched, taken) => {
+    expect(await ask(stream, answer, isWatched)).toEqual({ taken, text: 'one two' });
+  });
+
+  it('need a server that can stream', async () => {
+    await expect(ask(undefined, json(completion({ content: 'one' })))).rejects.toThrow('stream: false');
+  });
 });

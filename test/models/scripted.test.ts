@@ -1,5 +1,5 @@
 import type { ModelMessage, ModelRequest } from '../../src/models/model';
-import { scriptedModel } from '../../src/models/scripted';
+import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
 
 const user: ModelMessage = { role: 'user', content: 'go' };
 const reply: ModelMessage = { role: 'assistant', content: '', toolCalls: [] };
@@ -73,4 +73,31 @@ it('fills in an empty reply and says when the script is over', async () => {
 it('stops at an aborted signal', async () => {
   const aborted = { ...request(user), signal: AbortSignal.abort(new Error('enough')) };
   await expect(scriptedModel(script).generate(aborted)).rejects.toThrow('enough');
+});
+
+describe('words', () => {
+  const words = async (step: ScriptedStep, wordMs = 0) => {
+    const taken: string[] = [];
+    const asked = { ...request(user), onText: (text: string) => void taken.push(text) };
+    const { text } = await scriptedModel([step], { wordMs }).generate(asked);
+    return { taken, text };
+  };
+
+  it.each<[string, ScriptedStep, string[]]>([
+    ['one by one', { text: 'one  two\n\nthree ' }, ['one', '  two', '\n\nthree', ' ']],
+    ['none of an empty reply', {}, []],
+    ['blanks alone', { text: '  ' }, ['  ']],
+    [
+      'as a function of the script gives them',
+      ({ onText }) => {
+        onText?.('one two');
+        return { text: 'one two' };
+      },
+      ['one two'],
+    ],
+  ])('are streamed %s', async (_case, step, expected) => {
+    const { taken, text } = await words(step, 1);
+    expect(taken).toEqual(expected);
+    expect(text).toBe(expected.join(''));
+  });
 });

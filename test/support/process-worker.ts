@@ -29,6 +29,9 @@ export interface FixtureSettings {
   callsQueue?: string;
   /** Queues to work on. @default the turns' and the tools' */
   queues?: readonly string[];
+  /** Where it streams what its model writes, and the time before each word. */
+  stream?: { url: string; token: string };
+  wordMs?: number;
   /** 0: no sticky queue, so that nobody waits 10 s for a worker that was killed. */
   maxCachedWorkflows?: number;
 }
