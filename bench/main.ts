@@ -28,6 +28,7 @@ import { sandbox } from './figures/sandbox';
 import { show } from './figures/show';
 import { start } from './figures/start';
 import { step, throughput } from './figures/step';
+import { streaming } from './figures/streaming';
 import { timeline } from './figures/timeline';
 import { waiting } from './figures/waiting';
 import { printFigure, printHead } from './print';
@@ -51,6 +52,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   code,
   sandbox,
   webInbox,
+  streaming,
   flood,
   bigFlood,
   burst,

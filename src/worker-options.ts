@@ -176,7 +176,16 @@ export async function makeShared(
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
-  return { memory: createMemory(), texts, journal, log, callLog, secrets, encryption, holderQueue: ownQueue() };
+  return {
+    memory: createMemory(),
+    texts,
+    journal,
+    log,
+    callLog,
+    secrets,
+    encryption,
+    holderQueue: ownQueue(),
+  };
 }
 
 function senderOf(stream: TurnWorkerSettings['stream']): SendText | undefined {

@@ -40,7 +40,8 @@ interface WebInbox {
   close(): Promise<void>;
 }
 
-async function openWebInbox({ address, say }: Bench): Promise<WebInbox> {
+/** A web inbox on the server of the bench, and what a program of it sends. */
+export async function openWebInbox({ address, say }: Bench): Promise<WebInbox> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-bench-inbox-'));
   const client = await connect({ address });
   const usersFile = join(directory, 'users.json');

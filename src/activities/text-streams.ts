@@ -35,7 +35,14 @@ export function createTextStreams({ send, secrets, log }: TextStreamsParts): Tex
   const sender = send && createSender(send, log);
   return {
     open(step, onHead) {
-      const stream: Stream = { about: aboutAttempt(step), revision: 0, text: '', sent: 0, done: false, over: false };
+      const stream: Stream = {
+        about: aboutAttempt(step),
+        revision: 0,
+        text: '',
+        sent: 0,
+        done: false,
+        over: false,
+      };
       const news = sender === undefined ? () => onHead(headOf(stream.text)) : () => sender.send(stream);
       return createWriter(stream, { hiding: secrets.hideStream(), news });
     },
@@ -49,7 +56,8 @@ function headOf(text: string): string {
 type About = Pick<StreamedText, 'namespace' | 'turn' | 'runId' | 'step' | 'attempt' | 'scheduledAt'>;
 
 function aboutAttempt(step: number): About {
-  const { namespace, workflowExecution, attempt, currentAttemptScheduledTimestampMs } = Context.current().info;
+  const { namespace, workflowExecution, attempt, currentAttemptScheduledTimestampMs } =
+    Context.current().info;
   const { workflowId: turn = '', runId = '' } = workflowExecution ?? {};
   return { namespace, turn, runId, step, attempt, scheduledAt: currentAttemptScheduledTimestampMs };
 }

@@ -222,7 +222,8 @@ export async function followTurn(
   });
   try {
     const { turn, onText } = plan;
-    const events = onText === undefined ? client.follow(turn, { signal }) : client.followWithText(turn, { signal });
+    const events =
+      onText === undefined ? client.follow(turn, { signal }) : client.followWithText(turn, { signal });
     for await (const event of events) {
       silence.broken();
       if (event.type === 'text') {

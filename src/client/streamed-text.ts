@@ -26,7 +26,11 @@ export function readStreamPlace(given?: StreamPlace, env = process.env): StreamP
 function checkPlace(place: StreamPlace, urlName: string, tokenName: string): StreamPlace {
   const { url: address, token } = place;
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search !== '') {
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    url.username + url.password + url.search !== ''
+  ) {
     throw new CountersignError('config_invalid', `${urlName} is not the address of a web inbox`, {
       hint: 'Write it like http://inbox.example.com:7243, without a user, a password or a query.',
     });
@@ -218,10 +222,7 @@ async function* textAt(
   }
 }
 
-async function* deltasIn(
-  body: ReadableStream<Uint8Array>,
-  heard: () => void,
-): AsyncGenerator<TextDelta> {
+async function* deltasIn(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<TextDelta> {
   const ready: TextDelta[] = [];
   const parser = createParser({
     onEvent: ({ event, data }) => {

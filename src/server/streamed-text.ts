@@ -181,7 +181,9 @@ export function streamRoutes({ streamToken, texts, client, closing, formatError 
       if (digest === undefined || !sameDigest(digestSecret(given), digest)) throw noToken(digest);
       await next();
     })
-    .post('/', async (c) => c.json(await texts.take((await readBody(c, piecesSchema)).map((piece) => defined(piece)))))
+    .post('/', async (c) =>
+      c.json(await texts.take((await readBody(c, piecesSchema)).map((piece) => defined(piece)))),
+    )
     .get('/', (c) => {
       const { turn, namespace } = checkInput(watchSchema, c.req.query());
       if (namespace !== client.namespace)

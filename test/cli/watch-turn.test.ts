@@ -1,7 +1,9 @@
 import type { Countersign } from '../../src/client/types';
-import { followTurn } from '../../src/cli/watch-turn';
+import type { Context } from '../../src/cli/context';
+import { followTurn, watchTurn } from '../../src/cli/watch-turn';
+import type { TextDelta } from '../../src/contract/streamed-text';
 import type { TurnEvent } from '../../src/history/events';
-import { AT, request } from './support';
+import { AT, request, testScreen } from './support';
 
 const head = { eventId: 1, at: AT };
 const START: TurnEvent = {
@@ -40,14 +42,17 @@ const follow = async (
   plan: { waitMs?: number; signal?: AbortSignal; isServed?: () => Promise<boolean> } = {},
 ) => {
   const seen: string[] = [];
-  const { end, view } = await followTurn({ ...from, followWithText: (turn, options) => from.follow(turn, options) }, {
-    turn: 't',
-    signal: new AbortController().signal,
-    isServed: () => Promise.resolve(true),
-    onSilence: () => Promise.resolve(),
-    onEvent: (event) => seen.push(event.type),
-    ...plan,
-  });
+  const { end, view } = await followTurn(
+    { ...from, followWithText: (turn, options) => from.follow(turn, options) },
+    {
+      turn: 't',
+      signal: new AbortController().signal,
+      isServed: () => Promise.resolve(true),
+      onSilence: () => Promise.resolve(),
+      onEvent: (event) => seen.push(event.type),
+      ...plan,
+    },
+  );
   return { end, seen, status: view.status };
 };
 
@@ -113,5 +118,70 @@ describe('following a turn', () => {
       },
     };
     await expect(follow(broken)).rejects.toThrow('gone');
+  });
+});
+
+describe('the text that a model writes', () => {
+  const THINKING: TurnEvent = { ...head, type: 'thinking', step: 1 };
+  const text = (more: Partial<TextDelta>): TextDelta => ({
+    ...{ type: 'text', runId: 'r', step: 1, attempt: 1, at: 0, text: '' },
+    ...more,
+  });
+  const FOLLOWED = [
+    ...[START, THINKING, text({ text: 'one ' }), text({ at: 4, text: 'two\n\u001b[2Jthree' })],
+    ...[text({ attempt: 2, text: 'other' }), STEP, END],
+  ];
+
+  /** What is printed and drawn of a turn with these texts. */
+  const watch = async (isTerminal: boolean, events: (TurnEvent | TextDelta)[] = FOLLOWED, json = false) => {
+    const screen = { ...testScreen(40), isTerminal };
+    const source: Pick<Countersign, 'follow' | 'followWithText' | 'timeline' | 'pendingActivities'> = {
+      timeline: async () => [],
+      pendingActivities: async () => ({ activities: [], idleQueues: [] }),
+      async *follow() {
+        yield* events.filter((event) => event.type !== 'text');
+      },
+      async *followWithText() {
+        yield* events;
+      },
+    };
+    const client = new Proxy<Countersign>(Object.create(null), {
+      get: (_, name) => Reflect.get(source, name),
+    });
+    const context = { screen, command: (args: string) => args, typed: (sentence: string) => sentence };
+    await watchTurn(
+      client,
+      { turn: 't', json },
+      new Proxy<Context>(Object.create(null), {
+        get: (_, name) => Reflect.get(context, name),
+      }),
+    );
+    return screen;
+  };
+
+  it('is drawn while it grows, and begins anew with each attempt', async () => {
+    const { drawn, printed } = await watch(true);
+    expect(drawn).toEqual([
+      ['the model writes …', '  one'],
+      ['the model writes …', '  one two', '  \\x1b[2Jthree'],
+      ['the model writes again, from the beginning (attempt 2) …', '  other'],
+    ]);
+    expect(printed.join('\n')).toContain('done');
+    expect(printed.join('\n')).not.toContain('other');
+  });
+
+  it('is drawn by its last lines', async () => {
+    const long = text({ text: Array.from({ length: 5_000 }, (_, word) => `word${word}`).join(' ') });
+    const { drawn } = await watch(true, [START, THINKING, long, END]);
+    expect(drawn[0]).toHaveLength(9);
+    expect(drawn[0]?.at(-1)).toContain('word4999');
+    expect(drawn[0]?.every((line) => line.length < 40)).toBe(true);
+  });
+
+  it.each([
+    ['where nobody reads along', false],
+    ['with --json', true],
+  ])('is not drawn %s', async (_case, json) => {
+    expect((await watch(json, FOLLOWED, json)).drawn).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Countersign, type TextDelta, type TurnEvent } from '../../src/client';
 import { openaiCompatible } from '../../src/models/openai-compatible';
+import { scriptedModel } from '../../src/models/scripted';
 import { type RunningWeb, startWeb } from '../../src/server';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
@@ -216,6 +217,34 @@ test('without a web inbox the heartbeat has the head of the text', async () => {
   finish(response);
   await watcher.ended;
   expect(watcher.kinds()).toEqual(['turn_started', 'thinking', 'text', 'step', 'turn_ended']);
+  await fixture.stop();
+});
+
+test('two workers that write six replies at once: each watcher reads its own', async () => {
+  const text = (turn: number): string => Array.from({ length: 60 }, (_, word) => `${turn}-${word}`).join(' ');
+  const fixture = await startFixture({
+    agents: [
+      defineAgent({
+        ...{ name: 'writer', instructions: 'write', tools: [] },
+        model: scriptedModel([({ messages }) => ({ text: text(Number(messages[0]?.content)) })], {
+          wordMs: 10,
+        }),
+      }),
+    ],
+    ...{ workers: 2, worker: { stream: place() } },
+  });
+  const turns = [1, 2, 3, 4, 5, 6];
+  const watchers = await Promise.all(
+    turns.map(async (prompt) => {
+      const request = { agent: 'writer', prompt: String(prompt), taskQueue: fixture.taskQueue };
+      return follow(client, (await client.start(request)).turn);
+    }),
+  );
+  await Promise.all(watchers.map(({ ended }) => ended));
+  for (const [index, watcher] of watchers.entries()) {
+    expect(watcher.deltas().length).toBeGreaterThan(1);
+    expect(text(index + 1).startsWith(watcher.text())).toBe(true);
+  }
   await fixture.stop();
 });
 

@@ -305,8 +305,20 @@ describe('the words of a reply', () => {
 
   test.each<[string, boolean | undefined, Answer, boolean, string[]]>([
     ['are given where somebody takes them', undefined, pieces([words]), true, ['one ', 'two']],
-    ['are asked for at once where nobody does', undefined, json(completion({ content: 'one two' })), false, []],
-    ['are asked for at once where the options say so', false, json(completion({ content: 'one two' })), true, []],
+    [
+      'are asked for at once where nobody does',
+      undefined,
+      json(completion({ content: 'one two' })),
+      false,
+      [],
+    ],
+    [
+      'are asked for at once where the options say so',
+      false,
+      json(completion({ content: 'one two' })),
+      true,
+      [],
+    ],
   ])('%s', async (_case, stream, answer, isWatched, taken) => {
     expect(await ask(stream, answer, isWatched)).toEqual({ taken, text: 'one two' });
   });

@@ -42,7 +42,13 @@ it('sends what runs once all events so far were sent, so that a page does not dr
 });
 
 it('sends each event with its place, and the end', async () => {
-  const received = await collect(turnEvents({ client: clientOf([thinking(1), thinking(2)]), texts: createTextStore('default') }, 't', never));
+  const received = await collect(
+    turnEvents(
+      { client: clientOf([thinking(1), thinking(2)]), texts: createTextStore('default') },
+      't',
+      never,
+    ),
+  );
   expect(received.filter(({ event }) => event === 'turn')).toEqual([
     { event: 'turn', id: 0, data: thinking(1) },
     { event: 'turn', id: 1, data: thinking(2) },
@@ -53,7 +59,11 @@ it('sends each event with its place, and the end', async () => {
 it('ends without an end where the reader goes', async () => {
   const gone = new AbortController();
   const received: string[] = [];
-  for await (const { event } of turnEvents({ client: clientOf([thinking(1)], { ends: false }), texts: createTextStore('default') }, 't', gone.signal)) {
+  for await (const { event } of turnEvents(
+    { client: clientOf([thinking(1)], { ends: false }), texts: createTextStore('default') },
+    't',
+    gone.signal,
+  )) {
     received.push(event);
     if (received.length === 2) gone.abort();
   }
@@ -66,7 +76,13 @@ it('stops asking what runs once the turn has ended', async () => {
     asked.push(1);
     return IDLE;
   };
-  await collect(turnEvents({ client: clientOf([thinking(1)], { pending }), texts: createTextStore('default') }, 't', never));
+  await collect(
+    turnEvents(
+      { client: clientOf([thinking(1)], { pending }), texts: createTextStore('default') },
+      't',
+      never,
+    ),
+  );
   const before = asked.length;
   await new Promise((resolve) => setImmediate(resolve));
   expect(asked).toHaveLength(before);
@@ -75,7 +91,9 @@ it('stops asking what runs once the turn has ended', async () => {
 it('throws an error, which the stream reports', async () => {
   const failed = new CountersignError('no_server', 'gone');
   const client = clientOf([thinking(1)], { ends: false, pending: () => Promise.reject(failed) });
-  await expect(collect(turnEvents({ client, texts: createTextStore('default') }, 't', never))).rejects.toBe(failed);
+  await expect(collect(turnEvents({ client, texts: createTextStore('default') }, 't', never))).rejects.toBe(
+    failed,
+  );
 });
 
 describe('decisions', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { connect, type Countersign } from '../../src/client';
+import type { SendText } from '../../src/contract/streamed-text';
 import { createUsers } from '../../src/server/auth/users';
 import { startWeb, type RunningWeb } from '../../src/server';
 import { openBrowser } from '../support/browser';
@@ -18,6 +19,8 @@ export interface WebInbox {
   tab(place?: string, options?: BrowserContextOptions): Promise<Page>;
   /** Gives somebody a token. */
   addUser(name: string): Promise<string>;
+  /** Takes what models write from workers of the test's process. */
+  takeText: SendText;
   /** Ends the server; every session ends with it. */
   stopServer(): Promise<void>;
   /** Starts it again where it was. */
@@ -50,6 +53,7 @@ export async function openWebInbox(address = testAddress(), undoMs = 0): Promise
   return {
     ...{ client, url, complaints },
     tab: (place, options) => openTab(browser, { web, place, options, complaints }),
+    takeText: (pieces) => web.takeText(pieces),
     addUser: (name) => createUsers(usersFile).add(name),
     stopServer: () => web.stop(),
     startServer: async () => {

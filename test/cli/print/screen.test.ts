@@ -57,4 +57,29 @@ describe('a screen', () => {
     expect(out.written.join('')).toBe('a\nb\n{"a":1}\n');
     expect(err.written.join('')).toBe('busy\n');
   });
+
+  it('draws on a terminal, and prints in place of what it drew', () => {
+    const out = sink({ isTTY: true });
+    const err = sink();
+    const screen = createScreen(out, err, { NO_COLOR: '1' });
+    screen.draw(['one', 'two \x1b[2J']);
+    screen.draw(['three']);
+    screen.line('four');
+    screen.draw(['five']);
+    screen.note('six');
+    screen.line('seven');
+    expect(out.written.join('')).toBe(
+      'one\ntwo \\x1b[2J\n\x1b[2A\x1b[Jthree\n\x1b[1A\x1b[Jfour\nfive\n\x1b[1A\x1b[Jseven\n',
+    );
+    expect(err.written).toEqual(['six\n']);
+  });
+
+  it.each<[string, Partial<Sink>, NodeJS.ProcessEnv]>([
+    ['a pipe', {}, {}],
+    ['a dumb terminal', { isTTY: true }, { TERM: 'dumb' }],
+  ])('draws nothing on %s', (_name, about, env) => {
+    const out = sink(about);
+    createScreen(out, sink(), env).draw(['one']);
+    expect(out.written).toEqual([]);
+  });
 });

@@ -1,0 +1,65 @@
+import { ModelError } from '../../src/models/model';
+import type { Model } from '../../src/models/model';
+import { defineAgent } from '../../src/tools/define-agent';
+import { type Fixture, startFixture } from '../support/fixture';
+import { until } from '../support/until';
+import { openWebInbox, type WebInbox } from './web-inbox';
+import { expectNoComplaints } from './page-fixture';
+
+/** One attempt to ask the model, which the test answers. */
+interface Attempt {
+  write(text: string): void;
+  answer(text: string): void;
+  fail(): void;
+}
+
+const attempts: Attempt[] = [];
+const model: Model = {
+  id: 'test/held',
+  generate: ({ onText }) =>
+    new Promise((resolve, reject) => {
+      attempts.push({
+        write: (text) => onText?.(text),
+        answer: (text) => resolve({ text, toolCalls: [], finishReason: 'stop' }),
+        fail: () => reject(new ModelError('server', 'it broke', { retryable: true })),
+      });
+    }),
+};
+
+let web: WebInbox;
+let fixture: Fixture;
+beforeAll(async () => {
+  web = await openWebInbox();
+  const agent = defineAgent({ name: 'held', instructions: 'write', model, tools: [] });
+  fixture = await startFixture({ agents: [agent], worker: { stream: (pieces) => web.takeText(pieces) } });
+}, 120_000);
+afterAll(() => web.stop());
+expectNoComplaints(() => web);
+
+const attempt = (index: number): Promise<Attempt> => until(`attempt ${index + 1}`, () => attempts.at(index));
+
+test('the page of a turn shows the text grow, begin anew with a retry, and give way to the answer', async () => {
+  const { turn } = await web.client.start({ agent: 'held', prompt: 'go', taskQueue: fixture.taskQueue });
+  const page = await web.tab(`#/turns/${turn}`);
+  const writing = page.getByRole('region', { name: 'The model writes' });
+  const first = await attempt(0);
+  first.write('Once upon');
+  await writing.getByText('Once upon', { exact: true }).waitFor();
+  first.write(' a time, \u202edeceived');
+  await writing.getByText('Once upon a time,').waitFor();
+  expect(await writing.innerText()).not.toContain('\u202e');
+  expect(await writing.locator('.mark').count()).toBe(1);
+  const late = await page.context().newPage();
+  await late.goto(`${web.url}/#/turns/${turn}`);
+  await late.getByRole('region', { name: 'The model writes' }).getByText('Once upon a time,').waitFor();
+  first.fail();
+  const second = await attempt(1);
+  second.write('There was');
+  await writing.getByText('There was', { exact: true }).waitFor();
+  await writing.getByText('Attempt 2: it begins anew.').waitFor();
+  expect(await writing.innerText()).not.toContain('Once');
+  second.answer('There was a king.');
+  await page.getByRole('region', { name: 'Answer' }).getByText('There was a king.').waitFor();
+  await writing.waitFor({ state: 'detached' });
+  await page.context().close();
+}, 90_000);
