@@ -91,7 +91,7 @@ export async function* followWithText(
   const ended = new AbortController();
   const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])]);
   const place = createPlace();
-  const events = readTurn(context.source, turn, { ...options, live: true });
+  const events = readTurn(context.source, turn, { ...options, signal, live: true });
   const texts =
     context.stream === undefined
       ? textInBeats(context, turn, { signal, isThinking: place.isThinking })

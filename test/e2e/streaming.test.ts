@@ -129,6 +129,24 @@ test('words come as they are written, all of them to a late watcher, and the las
   await fixture.stop();
 });
 
+test('who stops reading is let go at once', async () => {
+  const fixture = await workerWith(place());
+  const { turn } = await start(fixture);
+  const response = await reply(0);
+  write(response, 'one');
+  const seen: string[] = [];
+  for await (const { type } of client.followWithText(turn)) {
+    seen.push(type);
+    if (type === 'text') break;
+  }
+  expect(seen).toEqual(['turn_started', 'thinking', 'text']);
+  const gone = new AbortController();
+  for await (const { type } of client.followWithText(turn, { signal: gone.signal }))
+    if (type === 'text') gone.abort();
+  finish(response);
+  await fixture.stop();
+});
+
 test('a reply that breaks off is written anew by the next attempt', async () => {
   const fixture = await workerWith(place());
   const { turn } = await start(fixture);
