@@ -14,7 +14,7 @@ import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
-import { readStreamPlace, sendTextTo } from './client/streamed-text';
+import { textSender } from './client/streamed-text';
 import type { StreamPlace } from './client/types';
 import { defined } from './contract/defined';
 import type { SendText } from './contract/streamed-text';
@@ -166,7 +166,7 @@ export async function makeShared(
   { config, stateDir, logLevel, stream }: TurnWorkerSettings,
   encryption: Encryption,
 ): Promise<Shared> {
-  const send = senderOf(stream);
+  const send = textSender(stream);
   // All workers of a user share one folder, so that each sees what another one started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const journal = createJournal(directory, encryption.sealer());
@@ -186,12 +186,6 @@ export async function makeShared(
     encryption,
     holderQueue: ownQueue(),
   };
-}
-
-function senderOf(stream: TurnWorkerSettings['stream']): SendText | undefined {
-  if (typeof stream === 'function') return stream;
-  const place = readStreamPlace(stream);
-  return place && sendTextTo(place);
 }
 
 function ownQueue(): string {

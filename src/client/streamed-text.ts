@@ -46,6 +46,17 @@ export function requireStreamToken(token: string, tokenName: string): string {
   });
 }
 
+/**
+ * What takes the text of a worker: as given, or the web inbox that is named.
+ *
+ * @throws CountersignError `config_invalid`.
+ */
+export function textSender(given?: StreamPlace | SendText): SendText | undefined {
+  if (typeof given === 'function') return given;
+  const place = readStreamPlace(given);
+  return place && sendTextTo(place);
+}
+
 /** How long a batch may take, in milliseconds. */
 const SEND_MS = 5_000;
 
