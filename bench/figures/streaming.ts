@@ -44,7 +44,7 @@ function figureOf({ say }: Bench, delays: number[]) {
   return absolute('first streamed word → shown, 39 of 40', most, { most: 100, unit: 'ms' });
 }
 
-/** A model that begins to talk when it is told to. */
+/** A model that talks once `begin` is called. */
 function talker() {
   let begin: () => void;
   let began = 0;

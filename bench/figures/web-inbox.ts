@@ -40,7 +40,7 @@ interface WebInbox {
   close(): Promise<void>;
 }
 
-/** A web inbox on the server of the bench, and what a program of it sends. */
+/** A web inbox on the server of the bench, and the headers of somebody who is signed in. */
 export async function openWebInbox({ address, say }: Bench): Promise<WebInbox> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-bench-inbox-'));
   const client = await connect({ address });

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
+import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import {
@@ -12,7 +13,7 @@ import {
 } from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
 import { digestSecret, sameDigest } from './auth/secrets';
-import type { AppDeps } from './deps';
+import type { FormatError } from './failure';
 import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 
@@ -172,8 +173,17 @@ const piecesSchema = z
 
 const watchSchema = z.strictObject({ namespace: name, turn: name });
 
+/** What the routes of the stream work with; see AppDeps. */
+interface StreamDeps {
+  client: Pick<Countersign, 'namespace'>;
+  texts: TextStore;
+  streamToken: string | undefined;
+  closing: AbortSignal;
+  formatError: FormatError;
+}
+
 /** Takes text from workers, and gives it to programs that follow a turn; both have the token. */
-export function streamRoutes({ streamToken, texts, client, closing, formatError }: AppDeps): Hono {
+export function streamRoutes({ streamToken, texts, client, closing, formatError }: StreamDeps): Hono {
   const digest = streamToken === undefined ? undefined : digestSecret(streamToken);
   return new Hono()
     .use(async (c, next) => {

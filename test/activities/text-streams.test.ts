@@ -155,7 +155,7 @@ it('sends all of it again to a receiver that has lost it', async () => {
 });
 
 describe('a receiver that is gone', () => {
-  it('costs nothing but words, is told of once, and gets all of what is written when it is back', async () => {
+  it('costs nothing but words, is logged once, and gets the whole text when it is back', async () => {
     const there = receiver();
     there.state.broken = true;
     const { open, warnings } = streamsTo(there.send);
