@@ -72,6 +72,7 @@ const HINTS: Readonly<Record<Refused['code'], string>> = {
   stale_args:
     'The call is not what you saw any more; look at it again with `countersign show <turn>/<call>`.',
   invalid_arguments: 'Correct the arguments and decide again; the request is still open.',
+  invalid_answer: 'Correct the answer and send it again; the question is still open.',
   expired: 'Nothing ran. Ask the agent again if it is still wanted.',
   malformed: 'The request is still open; `countersign show <turn>/<call>` shows what fits.',
   cancelled: 'The turn was cancelled; nothing can be decided any more.',

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Accepted, Decision, RefusalCode, Refused, Resolution } from '../contract/decision';
+import type {
+  Accepted,
+  Decision,
+  QuestionAnswer,
+  RefusalCode,
+  Refused,
+  Resolution,
+} from '../contract/decision';
 import { CountersignError } from '../contract/errors';
 import { TIMES } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
@@ -27,7 +34,8 @@ import { is } from '../history/fold/guards';
 import { isNotFound } from './control-turn';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
-import type { DecisionMade, Resolved } from '../history/events';
+import { checkAnswer } from '../contract/question';
+import type { Answered, DecisionMade, Resolved } from '../history/events';
 import { defined } from '../contract/defined';
 
 const UNKNOWN_RETRY_MS = 200;
@@ -50,10 +58,19 @@ export function resolveCall(context: ClientContext, turn: string, resolution: Re
   return send(context, message, (view) => answerResolution(view, content));
 }
 
+/** Answers a question; as `decideCall`. */
+export function answerQuestion(
+  context: ClientContext,
+  turn: string,
+  answer: QuestionAnswer,
+): Promise<Answer> {
+  const content = identified(answer);
+  const message: Message = { turn, update: UPDATES.answer, signal: SIGNALS.answer, content };
+  return send(context, message, (view) => answerAnswer(view, content));
+}
+
 /** One id for update and signal: a message that comes twice counts once. */
-function identified<T extends Decision | Resolution>(
-  message: T,
-): T & { channel: string; decisionId: string } {
+function identified<T extends Sent>(message: T): T & { channel: string; decisionId: string } {
   const { channel = 'client', decisionId = randomUUID() } = message;
   return { ...message, channel, decisionId };
 }
@@ -134,12 +151,12 @@ async function askRecord(
   return afterwards(viewOf(await readTimeline(context.source, turn)));
 }
 
-/** A decision or resolution on its way to a turn, by update or by signal. */
+/** What a person says on its way to a turn, by update or by signal. */
 interface Message {
   turn: string;
   update: string;
   signal: string;
-  content: (Decision | Resolution) & { decisionId: string };
+  content: Sent & { decisionId: string };
 }
 
 const BUSY_MS = 10_000;
@@ -260,6 +277,28 @@ export function answerResolution(view: TurnView, resolution: Resolution): Answer
   return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
 }
 
+/** The answer to what a person says to a question of a turn that has ended; as `answerDecision`. */
+export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
+  const call = view.calls.find((one) => one.callId === answer.callId);
+  const final = call?.answers.findLast((one) => one.judgement.accepted === true);
+  if (final !== undefined) return answerRepeat(view, withDefaultsOf(call, answer), final);
+  if (call?.question === undefined)
+    return refused(answer, 'unknown_call', `no call ${answer.callId} of this turn waited for an answer`);
+  if (call.phase === 'expired') return refused(answer, 'expired', 'this question expired');
+  return refused(
+    answer,
+    'cancelled',
+    `the turn has ended (${view.status}); nothing can be answered any more`,
+  );
+}
+
+/** The record holds an answer with the defaults of its form. */
+function withDefaultsOf(call: CallView | undefined, answer: QuestionAnswer): QuestionAnswer {
+  const question = call?.question;
+  if (question === undefined || answer.answer !== 'answered') return answer;
+  return { ...answer, content: checkAnswer(question.question, answer.content ?? {}).content };
+}
+
 function isUnresolved({ phase, result }: CallView): boolean {
   return phase === 'closed' || result?.error?.code === 'in_doubt';
 }
@@ -268,11 +307,11 @@ function noRequest(callId: string): string {
   return `no call ${callId} of this turn waited for a decision`;
 }
 
-type Sent = Decision | Resolution;
+type Sent = Decision | Resolution | QuestionAnswer;
 
-function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved): Answer {
+function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved | Answered): Answer {
   const { approver, at } = final;
-  const word = (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
+  const word = wordOf(final);
   if (sent.decisionId !== undefined && sent.decisionId === final.decisionId) {
     if (digestJson(contentOf(sent)) !== digestJson(contentOf(final)))
       return refused(sent, 'malformed', 'this decisionId was used before, with other content');
@@ -288,13 +327,21 @@ function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved
   return { ...answer, verdict: { ...answer.verdict, standing: { decision: word, approver, at } } };
 }
 
-/** The content that a repeat must have, too. */
-function contentOf(said: Sent | DecisionMade | Resolved): JsonObject {
-  const { arguments: args, hunks, decision, resolution, content, reason } = { ...NOTHING, ...said };
-  return defined({ args, hunks, decision, resolution, content, reason });
+/** The word that what a person said comes to. */
+export function wordOf(final: DecisionMade | Resolved | Answered): Accepted['decision'] {
+  if (final.type === 'answered') return final.answer ?? 'answered';
+  return (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
 }
 
-const NOTHING: Partial<Omit<Decision, 'callId'> & Omit<Resolution, 'callId'>> = {};
+/** The content that a repeat must have, too. */
+function contentOf(said: Sent | DecisionMade | Resolved | Answered): JsonObject {
+  const { arguments: args, hunks, decision, resolution, answer, content, reason } = { ...NOTHING, ...said };
+  return defined({ args, hunks, decision, resolution, answer, content, reason });
+}
+
+const NOTHING: Partial<
+  Omit<Decision, 'callId'> & Omit<Resolution, 'callId' | 'content'> & Pick<QuestionAnswer, 'answer'>
+> & { content?: string | JsonObject } = {};
 
 function refused(
   { callId, decisionId }: Pick<Sent, 'callId' | 'decisionId'>,

@@ -35,6 +35,7 @@ export type {
   Abandonment,
   Accepted,
   Decision,
+  QuestionAnswer,
   Refused,
   RefusalCode,
   Resolution,

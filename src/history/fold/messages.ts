@@ -4,6 +4,8 @@ import {
   type Decision,
   DECISION,
   isDenial,
+  QUESTION_ANSWER,
+  type QuestionAnswer,
   type Resolution,
   RESOLUTION,
 } from '../../contract/decision';
@@ -11,6 +13,7 @@ import { SIGNALS, UPDATES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
 import type {
+  Answered,
   DecisionMade,
   Delivery,
   EventHeader,
@@ -27,12 +30,15 @@ import { isObject } from '../../contract/json';
 import { partReader } from '../../contract/schema/message';
 import { rootOf } from '../decode/failure';
 import { withDefaults } from '../../contract/schema/schema';
-import { denied, didNot, happened } from '../../contract/call-messages';
+import { answered, declined, denied, didNot, happened } from '../../contract/call-messages';
+import { isValidCall } from '../../contract/call';
+import type { Question } from '../../contract/question';
 
-/** A signal came in. Decisions and resolutions wait for their verdict; the others are events at once. */
+/** A signal came in. What people say waits for its verdict; the others are events at once. */
 export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
   const { name, input, identity } = event;
-  if (name === SIGNALS.approval || name === SIGNALS.resolution) return recorded(state, event, name);
+  if (name === SIGNALS.approval || name === SIGNALS.resolution || name === SIGNALS.answer)
+    return recorded(state, event, name);
   if (name === SIGNALS.outcome) return outcomeReported(state, event);
   if (name !== SIGNALS.abandon) return [];
   const approver = textAt(input, 'approver') ?? 'somebody';
@@ -123,13 +129,14 @@ function judgeSignal(
 ): TurnEvent[] {
   const { input, identity, reapplied } = signal;
   const judged = { input, identity, door: 'signal' as const, ...verdict, ...defined({ reapplied }) };
+  if (signal.signal === 'answer') return applyJudged(state, answeredEvent(state, head, judged));
   return applyJudged(
     state,
     signal.signal === 'approval' ? decisionEvent(head, judged) : resolvedEvent(head, judged),
   );
 }
 
-/** A decision or resolution with its verdict. */
+/** A decision, a resolution or an answer with its verdict. */
 interface Judged {
   input: unknown;
   identity: string;
@@ -144,6 +151,7 @@ interface Judged {
 
 const readDecision = partReader(DECISION);
 const readResolution = partReader(RESOLUTION);
+const readAnswer = partReader(QUESTION_ANSWER);
 
 /** The event of a judged decision. Its payload may be anything: what cannot be read is left out. */
 function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
@@ -174,6 +182,28 @@ function resolvedEvent(head: EventHeader, judged: Judged): Resolved {
     judgement: judged.judgement,
     ...defined({ resolution, content }),
   };
+}
+
+/** The event of a judged answer, with the defaults that the workflow fills in. */
+function answeredEvent(state: FoldState, head: EventHeader, judged: Judged): Answered {
+  const { judgement } = judged;
+  const said = readAnswer(judged.input);
+  const { callId = '', answer } = said;
+  const form = questionOf(state.calls.get(callId))?.form;
+  const isTaken = judgement.accepted === true && answer === 'answered';
+  const content = isTaken ? withDefaults(form, said.content ?? {}) : said.content;
+  return {
+    type: 'answered',
+    ...eventHeader(head),
+    ...attributionOf(judged, said),
+    callId,
+    judgement,
+    ...defined({ answer, content }),
+  };
+}
+
+function questionOf(held: CallFold | undefined): Question | undefined {
+  return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
 }
 
 /** The claimed approver, channel and reason, with the defaults the workflow uses. */
@@ -228,6 +258,7 @@ export function updateCompleted(state: FoldState, event: EventOf<'update_complet
   const details = defined({ verdict, asksAgain, reapplied });
   const judged = { input, identity, door: 'update' as const, judgement, ...details };
   if (name === UPDATES.decide) return applyJudged(state, decisionEvent(event, judged));
+  if (name === UPDATES.answer) return applyJudged(state, answeredEvent(state, event, judged));
   return name === UPDATES.resolve ? applyJudged(state, resolvedEvent(event, judged)) : [];
 }
 
@@ -240,16 +271,20 @@ function refusal(failure: DecodedFailure | undefined): Judgement {
 }
 
 /**
- * The event of a judged decision or resolution, and what it does to its call. If no worker answered the update, the same
+ * The event of what was judged, and what it does to its call. If no worker answered the update, the same
  * decision comes again by signal: that is one event.
  */
-function applyJudged(state: FoldState, event: DecisionMade | Resolved): TurnEvent[] {
+function applyJudged(state: FoldState, event: DecisionMade | Resolved | Answered): TurnEvent[] {
   if (event.judgement.accepted === true && event.decisionId !== undefined) {
     if (state.acceptedIds.has(event.decisionId)) return [];
     state.acceptedIds.add(event.decisionId);
   }
   if (event.type === 'decision') {
     applyDecision(state, event);
+    return [event];
+  }
+  if (event.type === 'answered') {
+    applyAnswer(state, event);
     return [event];
   }
   applyResolution(state, event);
@@ -282,6 +317,16 @@ function askAgain(held: CallFold, { approver, reason }: DecisionMade): void {
 function deny(held: CallFold, { approver, reason }: DecisionMade): void {
   held.phase = 'closed';
   held.closing = denied({ approver, reason });
+}
+
+/** Its result, in the words that the model reads, comes with the next step. */
+function applyAnswer(state: FoldState, event: Answered): void {
+  const held = state.calls.get(event.callId);
+  if (event.judgement.accepted !== true || held?.phase !== 'requested' || questionOf(held) === undefined)
+    return;
+  held.phase = 'closed';
+  held.closing =
+    event.answer === 'declined' ? declined(event) : { content: answered(event, event.content ?? {}) };
 }
 
 function applyResolution(state: FoldState, event: Resolved): void {
