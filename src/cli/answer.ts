@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 /**
- * Prints what became of a decision or resolution.
+ * Prints what became of a decision, a resolution or an answer to a question.
  *
  * @throws CountersignError `decision_refused` for a refusal.
  */
@@ -38,7 +38,8 @@ export function assertTaken(
 
 function acceptedLines(id: string, { decision, approver, asksAgain }: Accepted, { style }: Screen): string[] {
   const line = `${escapeText(id)} ${decision} by ${escapeText(approver)}`;
-  if (asksAgain !== true) return [decision === 'denied' ? style.bad(line) : style.good(line)];
+  if (asksAgain !== true)
+    return [decision === 'denied' || decision === 'declined' ? style.bad(line) : style.good(line)];
   return [
     style.warn(line),
     'A new preview is made from your arguments. It waits for a decision of its own, because nobody saw it yet.',

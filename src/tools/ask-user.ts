@@ -54,7 +54,7 @@ const FORM_HELP =
   'or boolean.';
 
 const ownForm = z
-  .record(z.string(), z.json())
+  .record(z.string(), z.unknown())
   .superRefine((schema, context) => {
     const made = toForm(schema);
     if (made.ok) return;
