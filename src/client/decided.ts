@@ -4,7 +4,7 @@ import { kindOfResult, type ResultKind } from '../contract/result';
 import { callSummary } from '../contract/text/call-summary';
 import type { Answered, DecisionMade, Resolved } from '../history/events';
 import { type CallPhase, type CallView, type TurnView, viewOf } from '../history/view';
-import { wordOf } from './decide';
+import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
 import type { Countersign, ListQuery, TurnSummary } from './types';
 

@@ -204,8 +204,8 @@ function otherDecision(
   call: PreparedCall,
   change: Extract<ForkChange, { what: 'decision' }>,
 ): RecordedCall {
-  if (call.kind !== 'ask') throw refused(`nobody is asked to decide on ${call.callId}`);
-  if (call.question !== undefined) throw refused(`${call.callId} is a question: it is answered, not decided`);
+  if (call.kind !== 'ask' || call.question !== undefined)
+    throw refused(`nobody is asked to decide on ${call.callId}`);
   if (change.decision === 'denied') return deniedCall(call, change, now);
   if (request.world === 'live')
     throw refused(
@@ -292,7 +292,7 @@ function callFromRecord(record: TurnRecord, call: PreparedCall, now: number): Re
   if (result !== undefined) return recordedCall(call, result);
   const last = record.events.findLast((event) => 'callId' in event && event.callId === callId);
   if (last?.type === 'request_expired')
-    return failedCall(call, last.question === true ? ENDINGS.unanswered : ENDINGS.expired, now);
+    return failedCall(call, ENDINGS[last.question === true ? 'unanswered' : 'expired'], now);
   if (last?.type === 'answered') return answeredCall(call, last, now);
   if (last?.type === 'decision') return deniedCall(call, last, now);
   throw stillRunning(record, callId);
@@ -310,13 +310,10 @@ function deniedCall(
 /** A question that a person answered, or declined to. */
 function answeredCall(call: PreparedCall, said: Answered, now: number): RecordedCall {
   if (said.answer === 'declined') return failedCall(call, declined(said), now);
-  const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
-  const facts = {
-    timestamp: new Date(now).toISOString(),
-    safety: isValidCall(call) ? call.settings.safety : null,
-  };
-  const content = answered(said, said.content ?? {});
-  return recordedCall(call, makeSuccess(head, { content, contentType: 'text' }, facts));
+  const { id, callId, tool } = call;
+  const output = { content: answered(said, said.content ?? {}), contentType: 'text' as const };
+  const facts = { timestamp: new Date(now).toISOString(), safety: 'safe' as const };
+  return recordedCall(call, makeSuccess({ id, callId, tool, arguments: argumentsOf(call) }, output, facts));
 }
 
 /** The refusal of a fork whose record is not complete yet. */

@@ -164,3 +164,25 @@ export interface LiveView {
   /** The turn now. The same object is changed by the next push. */
   current(): TurnView;
 }
+
+/** A turn of which nothing is known yet. */
+export function makeView(): TurnView {
+  return {
+    turn: '',
+    runId: '',
+    agent: '',
+    prompt: '',
+    taskQueue: '',
+    status: 'running',
+    startedAt: '',
+    endedAt: null,
+    steps: [],
+    calls: [],
+    requests: [],
+    questions: [],
+    inDoubt: [],
+    cancelRequested: false,
+    abandoned: false,
+    unjudged: 0,
+  };
+}

@@ -15,7 +15,7 @@ import {
   type TurnStarted,
   withoutUndone,
 } from './events';
-import type { CallView, LiveView, TurnView } from './view-types';
+import { type CallView, type LiveView, makeView, type TurnView } from './view-types';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';
@@ -80,28 +80,6 @@ function isOpen({ phase }: CallView): boolean {
 function statusOf(view: TurnView): TurnView['status'] {
   if (view.inDoubt.length > 0) return 'in_doubt';
   return view.requests.length + view.questions.length > 0 ? 'waiting' : 'running';
-}
-
-/** A turn of which nothing is known yet. */
-function makeView(): TurnView {
-  return {
-    turn: '',
-    runId: '',
-    agent: '',
-    prompt: '',
-    taskQueue: '',
-    status: 'running',
-    startedAt: '',
-    endedAt: null,
-    steps: [],
-    calls: [],
-    requests: [],
-    questions: [],
-    inDoubt: [],
-    cancelRequested: false,
-    abandoned: false,
-    unjudged: 0,
-  };
 }
 
 /** Takes what concerns the turn as a whole. */

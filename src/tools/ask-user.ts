@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from '../contract/limits';
 import { PLAIN_FORM, toForm } from '../contract/question';
 import type { JsonSchema } from '../contract/tool';
-import { isJsonObject } from '../contract/json';
+import { isObject } from '../contract/json';
 import { defineTool } from './define-tool';
 import { ToolError } from './errors';
 import { describeIssues, invalidDefinition } from './options';
@@ -110,10 +110,8 @@ function formOf(form: Parameters, name: string): JsonSchema {
   }
 }
 
-const asked = z.object({ question: z.string(), schema: z.unknown() });
-
 function toQuestion(value: unknown, usual: JsonSchema): { text: string; form: JsonSchema } {
-  const { question: text, schema } = asked.parse(value);
-  const made = isJsonObject(schema) ? toForm(schema) : undefined;
-  return { text, form: made?.ok === true ? made.form : usual };
+  const { question: text, schema } = isObject(value) ? value : {};
+  const made = schema === undefined ? undefined : toForm(schema);
+  return { text: typeof text === 'string' ? text : '', form: made?.ok === true ? made.form : usual };
 }
