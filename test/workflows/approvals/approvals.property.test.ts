@@ -201,8 +201,13 @@ function doAskAgain(approvals: Approvals, witness: Witness, state: CallState): v
     expect(['in_doubt', 'done']).toContain(state.phase);
     return;
   }
-  expect(state).toMatchObject({ phase: 'request', note: 'outdated' });
-  expect(state.effectiveDigest).toBe(state.call.argsDigest);
+  // Nobody is asked again in a turn that was cancelled.
+  if (witness.cancelled)
+    expect(state).toMatchObject({ phase: 'done', result: { error: { code: 'cancelled' } } });
+  else {
+    expect(state).toMatchObject({ phase: 'request', note: 'outdated' });
+    expect(state.effectiveDigest).toBe(state.call.argsDigest);
+  }
   const last = witness.starts.findLast((one) => one.callId === state.call.callId);
   witness.starts = witness.starts.filter((one) => one !== last);
   witness.allowed.delete(last?.decisionId ?? '');
