@@ -2,7 +2,7 @@ import type { Accepted, Decision, QuestionAnswer, RefusalCode, Resolution } from
 import { defined } from '../contract/defined';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
-import { checkAnswer } from '../contract/question';
+import { completeAnswer } from '../contract/question';
 import type { Answered, DecisionMade, Resolved } from '../history/events';
 import type { CallView, TurnView } from '../history/view';
 import type { Answer } from './types';
@@ -56,7 +56,7 @@ export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
 function withDefaultsOf(call: CallView | undefined, answer: QuestionAnswer): QuestionAnswer {
   const question = call?.question;
   if (question === undefined || answer.answer !== 'answered') return answer;
-  return { ...answer, content: checkAnswer(question.question, answer.content ?? {}).content };
+  return { ...answer, content: completeAnswer(question.question, answer.content ?? {}) };
 }
 
 function isUnresolved({ phase, result }: CallView): boolean {

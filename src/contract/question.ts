@@ -159,12 +159,20 @@ function isLength(value: Json): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LIMITS.answerTextChars;
 }
 
+/** What a person filled in, in the order of the form, with the defaults of what they left out. */
+export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonObject): JsonObject {
+  const filled = Object.entries(withDefaults(form, content));
+  const names = Object.keys(isObject(form['properties']) ? form['properties'] : {});
+  const placeOf = ([name]: [string, Json]): number => (names.indexOf(name) + names.length + 1) % (names.length + 1);
+  return Object.fromEntries(filled.sort((one, other) => placeOf(one) - placeOf(other)));
+}
+
 /** What a person filled in, with the defaults of what they left out; and what is wrong with it. Never throws. */
 export function checkAnswer(
   { form }: Question,
   content: JsonObject,
 ): { content: JsonObject; issues: Issue[]; work: number } {
-  const whole = withDefaults(form, content);
+  const whole = completeAnswer({ form }, content);
   return { content: whole, ...countedCheck(form, whole) };
 }
 

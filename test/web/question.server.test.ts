@@ -101,7 +101,7 @@ test('the first answer wins: who comes second reads that', async () => {
   );
   const page = await web().tab(callPlace(handle.workflowId));
   await page.locator('#approve[aria-disabled=false]').waitFor();
-  await page.getByLabel('Answer').fill('the second');
+  await page.getByRole('textbox', { name: 'Answer' }).fill('the second');
   await web().client.answer(handle.workflowId, {
     ...{ callId: '1.1', answer: 'answered', content: { answer: 'the first' }, approver: 'ann' },
   });

@@ -11,7 +11,7 @@ import {
 } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
-import type { Question } from '../../contract/question';
+import { completeAnswer, type Question } from '../../contract/question';
 import { partReader } from '../../contract/schema/message';
 import { withDefaults } from '../../contract/schema/schema';
 import type {
@@ -81,9 +81,10 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   const { judgement } = judged;
   const said = readAnswer(judged.input);
   const { callId = '', answer } = said;
-  const form = questionOf(state.calls.get(callId))?.form;
+  const question = questionOf(state.calls.get(callId));
   const isTaken = judgement.accepted === true && answer === 'answered';
-  const content = isTaken ? withDefaults(form, said.content ?? {}) : said.content;
+  const content =
+    isTaken && question !== undefined ? completeAnswer(question, said.content ?? {}) : said.content;
   return {
     type: 'answered',
     ...eventHeader(head),
