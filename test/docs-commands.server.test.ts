@@ -25,6 +25,8 @@ const BENCH = 'it measures for minutes and wants the machine for itself';
 const TERMINAL = 'it asks at a terminal; the tests of the terminal type into one';
 const OTHERS = 'it tells another machine; the tests of notifying have one of their own';
 
+const QUESTION = 'the agents of this place ask nothing; the tests of answers and of questions do';
+
 const PACKAGE = 'the tests of the package pack it and install it';
 
 const LISP = 'it needs SBCL; the test of the example asks the same';
@@ -48,6 +50,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign approve <turn>/<call> --edit': TERMINAL,
   'npx countersign approve <turn>/<call> --patch': TERMINAL,
   "npx countersign approve --all --tool refund_order --where 'args.cents < 5000'": TERMINAL,
+  'npx countersign answer <turn>/<call>': QUESTION,
+  'npx countersign answer <turn>/<call> --set city=Rome --set nights=3': QUESTION,
+  'npx countersign answer <turn>/<call> --decline --reason "I do not know"': QUESTION,
   'npx countersign review': TERMINAL,
   'npx countersign review --tool refund_order --older-than 1h': TERMINAL,
   'npx countersign watch --notify https://example.org/hook --secret-file hook.secret': OTHERS,

@@ -51,6 +51,7 @@ it('has one of each kind of turn', () => {
       'step-limit',
       'failed',
       'reapplied',
+      'asked',
       'stateful',
       'state-lost',
       // Two things in one workflow task: the order of what follows is what a replay may get wrong.

@@ -114,6 +114,9 @@ async function applyPolicy(verdict: PolicyVerdict, ready: Ready, call: ValidCall
   if (verdict.decision === 'refuse') return invalidAsked(call, policyRefusal(verdict, NOTHING_RAN));
   const { decision, reason } = verdict;
   const judged = reason === undefined ? call : { ...call, policyReason: reason };
+  // Nothing of it runs, so there is nothing to decide: its answer is its result.
+  if (ready.tool.asks !== undefined)
+    return { ...judged, kind: 'ask', question: ready.tool.asks(ready.value) };
   return decision === 'run' ? judged : withPreview(ready, judged);
 }
 
@@ -237,7 +240,7 @@ const TOO_LONG_TOGETHER = 'the arguments of this step are too large together';
 
 function excessOf(call: PreparedCall, used: Used): string | undefined {
   const args = argumentBytes(call);
-  const preview = call.kind === 'ask' ? jsonBytes(call.preview ?? null) : 0;
+  const preview = call.kind === 'ask' ? jsonBytes(call.preview ?? call.question ?? null) : 0;
   if (args > LIMITS.argumentsBytes) return `the arguments are over ${LIMITS.argumentsBytes} bytes`;
   if (used.arguments + args > LIMITS.argumentsBytesPerStep) return TOO_LONG_TOGETHER;
   if (used.previews + preview > LIMITS.previewBytesPerStep)

@@ -108,7 +108,8 @@ function askedCalls(step: number, reply: ModelReply): AskedCall[] {
 function schemasOf(agent: Agent, calls: readonly PreparedCall[]): Record<string, JsonSchema> {
   const schemas: Record<string, JsonSchema> = {};
   for (const call of calls) {
-    const tool = call.kind === 'ask' ? agent.registry.get(call.tool) : undefined;
+    const isRequest = call.kind === 'ask' && call.question === undefined;
+    const tool = isRequest ? agent.registry.get(call.tool) : undefined;
     if (tool !== undefined) schemas[tool.digest] = tool.schema;
   }
   return schemas;

@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 /**
- * Prints what became of a decision or resolution.
+ * Prints what became of a decision, a resolution or an answer to a question.
  *
  * @throws CountersignError `decision_refused` for a refusal.
  */
@@ -38,7 +38,8 @@ export function assertTaken(
 
 function acceptedLines(id: string, { decision, approver, asksAgain }: Accepted, { style }: Screen): string[] {
   const line = `${escapeText(id)} ${decision} by ${escapeText(approver)}`;
-  if (asksAgain !== true) return [decision === 'denied' ? style.bad(line) : style.good(line)];
+  if (asksAgain !== true)
+    return [decision === 'denied' || decision === 'declined' ? style.bad(line) : style.good(line)];
   return [
     style.warn(line),
     'A new preview is made from your arguments. It waits for a decision of its own, because nobody saw it yet.',
@@ -72,6 +73,7 @@ const HINTS: Readonly<Record<Refused['code'], string>> = {
   stale_args:
     'The call is not what you saw any more; look at it again with `countersign show <turn>/<call>`.',
   invalid_arguments: 'Correct the arguments and decide again; the request is still open.',
+  invalid_answer: 'Correct the answer and send it again; the question is still open.',
   expired: 'Nothing ran. Ask the agent again if it is still wanted.',
   malformed: 'The request is still open; `countersign show <turn>/<call>` shows what fits.',
   cancelled: 'The turn was cancelled; nothing can be decided any more.',

@@ -30,6 +30,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   already_decided: EXIT.refused,
   stale_args: EXIT.refused,
   invalid_arguments: EXIT.refused,
+  invalid_answer: EXIT.refused,
   expired: EXIT.refused,
   malformed: EXIT.refused,
   cancelled: EXIT.refused,

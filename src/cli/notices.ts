@@ -8,8 +8,8 @@ import { CountersignError, errorMessage } from '../contract/errors';
 import { parseJson } from '../contract/json';
 import { readIfThere, replaceFile } from '../files';
 
-/** `request.opened` and `call.in_doubt`: something waits; `deadline.near`: a request expires soon. */
-export type NoticeType = 'request.opened' | 'call.in_doubt' | 'deadline.near';
+/** `request.opened`, `question.opened` and `call.in_doubt`: something waits; `deadline.near`: a request expires soon. */
+export type NoticeType = 'request.opened' | 'question.opened' | 'call.in_doubt' | 'deadline.near';
 
 /** One message to a receiver. The same notice keeps its id and its content, however often it is sent. */
 export interface Notice {
@@ -31,11 +31,17 @@ export interface NoticeRules {
 /** The notices that an inbox gives rise to. */
 export function noticesOf(items: readonly InboxItem[], { now, beforeMs }: NoticeRules): Notice[] {
   return items.flatMap((item) => {
-    const opened = noticeOf(item, item.kind === 'in_doubt' ? 'call.in_doubt' : 'request.opened');
+    const opened = noticeOf(item, OPENED[item.kind]);
     const isNear = item.deadline !== null && Date.parse(item.deadline) - now <= beforeMs;
     return isNear ? [opened, noticeOf(item, 'deadline.near')] : [opened];
   });
 }
+
+const OPENED: Readonly<Record<InboxItem['kind'], NoticeType>> = {
+  request: 'request.opened',
+  question: 'question.opened',
+  in_doubt: 'call.in_doubt',
+};
 
 function noticeOf(item: InboxItem, type: NoticeType): Notice {
   const { callKey: _, ...data } = item;

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addAnswer } from './commands/answer';
 import { addApprove } from './commands/approve';
 import { addAudit } from './commands/audit';
 import { addCancel } from './commands/cancel';
@@ -62,6 +63,7 @@ const COMMANDS = [
   addDeny,
   addReview,
   addResolve,
+  addAnswer,
   addDecided,
   addList,
   addCancel,

@@ -39,7 +39,7 @@ export function findCall(view: TurnView, named: string | undefined): CallView {
 
 /** The calls of a turn that wait for a person, as `<turn>/<call>`. */
 export function openCalls(view: TurnView): string[] {
-  return [...view.requests, ...view.inDoubt].map(({ callId }) => `${view.turn}/${callId}`);
+  return [...view.requests, ...view.questions, ...view.inDoubt].map(({ callId }) => `${view.turn}/${callId}`);
 }
 
 function noCallNamed(view: TurnView): CountersignError {

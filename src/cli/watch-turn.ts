@@ -134,7 +134,13 @@ function printEvent(
   // Requests that were open before are printed once, then each new one.
   const isNew = ({ eventId, callId }: { eventId: number; callId: string }): boolean =>
     part === 'last' || (eventId === event.eventId && 'callId' in event && event.callId === callId);
-  const opened = { ...view, requests: view.requests.filter(isNew), inDoubt: view.inDoubt.filter(isNew) };
+  const { requests, questions, inDoubt } = view;
+  const opened = {
+    ...view,
+    requests: requests.filter(isNew),
+    questions: questions.filter(isNew),
+    inDoubt: inDoubt.filter(isNew),
+  };
   const lines = openLines(opened, { screen, command, now: Date.now() });
   if (lines.length > 0) screen.lines([...lines, '']);
 }

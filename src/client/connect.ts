@@ -22,7 +22,7 @@ import { viewOf } from '../history/view';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { countWaiting, readInbox } from './inbox';
 import { WaitingReader } from './inbox-reader';
-import { decideCall, resolveCall } from './decide';
+import { answerQuestion, decideCall, resolveCall } from './decide';
 import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
 import { listRuns, listTurns, listTurnsPage } from './list';
@@ -192,6 +192,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     decide: (turn, decision) => decideCall(context, turn, decision),
     decideOrThrow: async (turn, decision) => takenOrThrow(await decideCall(context, turn, decision)),
     resolve: (turn, resolution) => resolveCall(context, turn, resolution),
+    answer: (turn, answer) => answerQuestion(context, turn, answer),
     cancel: (turn, reason) => cancelTurn(context, turn, reason),
     abandon: (turn, abandonment) => abandonTurn(context, turn, abandonment),
     follow: (turn, options = {}) => readTurn(context.source, turn, { ...options, live: true }),

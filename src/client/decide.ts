@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Accepted, Decision, RefusalCode, Refused, Resolution } from '../contract/decision';
+import type { Decision, QuestionAnswer, Refused, Resolution } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
 import { TIMES } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
@@ -18,17 +18,14 @@ import {
   toCountersignError,
   turnNotFound,
 } from '../history/server-errors';
-import { type TurnView, viewOf, type CallView } from '../history/view';
+import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
 import { isServed } from './pending';
 import type { Answer } from './types';
 import { is } from '../history/fold/guards';
 import { isNotFound } from './control-turn';
-import { digestJson } from '../contract/digest';
-import type { JsonObject } from '../contract/json';
-import type { DecisionMade, Resolved } from '../history/events';
-import { defined } from '../contract/defined';
+import { answerAnswer, answerDecision, answerResolution, type Sent } from './ended-turn';
 
 const UNKNOWN_RETRY_MS = 200;
 
@@ -50,10 +47,19 @@ export function resolveCall(context: ClientContext, turn: string, resolution: Re
   return send(context, message, (view) => answerResolution(view, content));
 }
 
+/** Answers a question; as `decideCall`. */
+export function answerQuestion(
+  context: ClientContext,
+  turn: string,
+  answer: QuestionAnswer,
+): Promise<Answer> {
+  const content = identified(answer);
+  const message: Message = { turn, update: UPDATES.answer, signal: SIGNALS.answer, content };
+  return send(context, message, (view) => answerAnswer(view, content));
+}
+
 /** One id for update and signal: a message that comes twice counts once. */
-function identified<T extends Decision | Resolution>(
-  message: T,
-): T & { channel: string; decisionId: string } {
+function identified<T extends Sent>(message: T): T & { channel: string; decisionId: string } {
   const { channel = 'client', decisionId = randomUUID() } = message;
   return { ...message, channel, decisionId };
 }
@@ -134,12 +140,12 @@ async function askRecord(
   return afterwards(viewOf(await readTimeline(context.source, turn)));
 }
 
-/** A decision or resolution on its way to a turn, by update or by signal. */
+/** What a person says on its way to a turn, by update or by signal. */
 interface Message {
   turn: string;
   update: string;
   signal: string;
-  content: (Decision | Resolution) & { decisionId: string };
+  content: Sent & { decisionId: string };
 }
 
 const BUSY_MS = 10_000;
@@ -229,82 +235,3 @@ function whileBusy<T>(act: () => Promise<T>): Promise<T> {
 function whileFull<T>(act: () => Promise<T>, forMs: number): Promise<T> {
   return retry({ passes: (error) => isUpdateLimit(detailsOf(error)), forMs }, act);
 }
-
-/**
- * The answer to a decision on a turn that has ended: no workflow can judge it, so history does.
- * The same `decisionId` as the one that stands is a repeat and accepted, with other content it is `malformed`;
- * `already_decided` if somebody decided,
- * `expired` if its time was over, `unknown_call` if it never was a request, otherwise `cancelled`.
- */
-export function answerDecision(view: TurnView, decision: Decision): Answer {
-  const call = view.calls.find((one) => one.callId === decision.callId);
-  const final = call?.decisions.findLast((one) => one.judgement.accepted === true);
-  if (final !== undefined) return answerRepeat(view, decision, final);
-  if (call?.request === undefined) return refused(decision, 'unknown_call', noRequest(decision.callId));
-  if (call.phase === 'expired') return refused(decision, 'expired', 'this request expired; nothing ran');
-  return refused(
-    decision,
-    'cancelled',
-    `the turn has ended (${view.status}); nothing can be decided any more`,
-  );
-}
-
-/** The answer to a resolution on a turn that has ended; as `answerDecision`, with `not_in_doubt`. */
-export function answerResolution(view: TurnView, resolution: Resolution): Answer {
-  const call = view.calls.find((one) => one.callId === resolution.callId);
-  const final = call?.resolutions.findLast((one) => one.judgement.accepted === true);
-  if (final !== undefined) return answerRepeat(view, resolution, final);
-  if (call === undefined)
-    return refused(resolution, 'unknown_call', `there is no call ${resolution.callId} in this turn`);
-  if (!isUnresolved(call)) return refused(resolution, 'not_in_doubt', `call ${call.callId} is not in doubt`);
-  return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
-}
-
-function isUnresolved({ phase, result }: CallView): boolean {
-  return phase === 'closed' || result?.error?.code === 'in_doubt';
-}
-
-function noRequest(callId: string): string {
-  return `no call ${callId} of this turn waited for a decision`;
-}
-
-type Sent = Decision | Resolution;
-
-function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved): Answer {
-  const { approver, at } = final;
-  const word = (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
-  if (sent.decisionId !== undefined && sent.decisionId === final.decisionId) {
-    if (digestJson(contentOf(sent)) !== digestJson(contentOf(final)))
-      return refused(sent, 'malformed', 'this decisionId was used before, with other content');
-    const { callId, decisionId } = sent;
-    const verdict: Accepted = { accepted: true, decisionId, callId, decision: word, approver, at };
-    return { status: 'accepted', verdict };
-  }
-  const answer = refused(
-    sent,
-    'already_decided',
-    `already ${word} by ${approver} at ${at}; the turn is ${view.status}`,
-  );
-  return { ...answer, verdict: { ...answer.verdict, standing: { decision: word, approver, at } } };
-}
-
-/** The content that a repeat must have, too. */
-function contentOf(said: Sent | DecisionMade | Resolved): JsonObject {
-  const { arguments: args, hunks, decision, resolution, content, reason } = { ...NOTHING, ...said };
-  return defined({ args, hunks, decision, resolution, content, reason });
-}
-
-const NOTHING: Partial<Omit<Decision, 'callId'> & Omit<Resolution, 'callId'>> = {};
-
-function refused(
-  { callId, decisionId }: Pick<Sent, 'callId' | 'decisionId'>,
-  code: RefusalCode,
-  message: string,
-): RefusedAnswer {
-  return {
-    status: 'refused',
-    verdict: { accepted: false, code, message, callId, ...defined({ decisionId }) },
-  };
-}
-
-type RefusedAnswer = Extract<Answer, { status: 'refused' }>;

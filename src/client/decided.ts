@@ -1,13 +1,14 @@
-import type { DecisionKind, ResolutionKind } from '../contract/decision';
+import type { AnswerKind, DecisionKind, ResolutionKind } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { kindOfResult, type ResultKind } from '../contract/result';
 import { callSummary } from '../contract/text/call-summary';
-import type { DecisionMade, Resolved } from '../history/events';
+import type { Answered, DecisionMade, Resolved } from '../history/events';
 import { type CallPhase, type CallView, type TurnView, viewOf } from '../history/view';
+import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
 import type { Countersign, ListQuery, TurnSummary } from './types';
 
-/** What a person decided, and what became of the call. */
+/** What a person decided or answered, and what became of the call. */
 export interface DecidedCall {
   turn: string;
   agent: string;
@@ -15,7 +16,7 @@ export interface DecidedCall {
   tool: string;
   /** One line: tool and arguments. */
   summary: string;
-  what: DecisionKind | ResolutionKind;
+  what: DecisionKind | ResolutionKind | AnswerKind;
   approver: string;
   /** The channel says that the approver was signed in there. */
   authenticated?: true;
@@ -37,7 +38,7 @@ export interface DecidedCall {
 /** The last decision of each person on each call of a turn, as far as it was taken. */
 export function decidedIn(view: TurnView): DecidedCall[] {
   return view.calls.flatMap((call) => {
-    const taken = [...call.decisions, ...call.resolutions].filter(
+    const taken = [...call.decisions, ...call.resolutions, ...call.answers].filter(
       ({ judgement }) => judgement.accepted === true,
     );
     const last = new Map(taken.map((event) => [event.approver, event]));
@@ -45,11 +46,15 @@ export function decidedIn(view: TurnView): DecidedCall[] {
   });
 }
 
-function decidedCall({ turn, agent }: TurnView, call: CallView, event: DecisionMade | Resolved): DecidedCall {
+function decidedCall(
+  { turn, agent }: TurnView,
+  call: CallView,
+  event: DecisionMade | Resolved | Answered,
+): DecidedCall {
   const { callId, tool, effective, phase, result } = call;
   const { approver, authenticated, reason, at } = event;
   const summary = callSummary({ callId, tool, arguments: effective }).slice(callId.length + 1);
-  const what = (event.type === 'decision' ? event.decision : event.resolution) ?? 'approved';
+  const what = wordOf(event);
   const over =
     result === undefined
       ? {}

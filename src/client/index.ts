@@ -36,6 +36,7 @@ export type {
   Abandonment,
   Accepted,
   Decision,
+  QuestionAnswer,
   Refused,
   RefusalCode,
   Resolution,

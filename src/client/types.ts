@@ -3,7 +3,14 @@ import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { CallProgress } from '../contract/call';
 import type { TextDelta } from '../contract/streamed-text';
-import type { Abandonment, Accepted, Decision, Refused, Resolution } from '../contract/decision';
+import type {
+  Abandonment,
+  Accepted,
+  Decision,
+  QuestionAnswer,
+  Refused,
+  Resolution,
+} from '../contract/decision';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { OpenItem, TurnState } from '../contract/turn';
 import type { ForkRequest } from '../history/fork';
@@ -100,7 +107,7 @@ export interface StartedFork extends StartedTurn {
 }
 
 /**
- * What became of a decision or resolution.
+ * What became of a decision, a resolution or an answer to a question.
  * `recorded`: no worker answered in time; it is durable and takes effect when a worker returns.
  */
 export type Answer =
@@ -111,7 +118,7 @@ export type Answer =
 /** An answer that is not a refusal. */
 export type TakenAnswer = Exclude<Answer, { status: 'refused' }>;
 
-/** One line of the inbox: a request or a call in doubt. Everything that visibility knows of it; details come from `view`. */
+/** One line of the inbox: a request, a question or a call in doubt. Everything that visibility knows of it; details come from `view`. */
 export interface InboxItem extends OpenItem {
   turn: string;
   agent: string;
@@ -159,7 +166,7 @@ export interface TurnSummary {
   agent: string;
   /** `terminated` and `timed_out` are done from outside. */
   state: TurnState | 'terminated' | 'timed_out';
-  /** Requests and calls in doubt. */
+  /** Requests, questions and calls in doubt. */
   pending: number;
   /** The turn that it is a fork of; absent where it is not one. */
   forkOf?: string;
@@ -339,6 +346,8 @@ export interface Countersign {
   decideOrThrow(turn: string, decision: Decision): Promise<TakenAnswer>;
   /** Resolves a call in doubt. As `decide`. */
   resolve(turn: string, resolution: Resolution): Promise<Answer>;
+  /** Answers a question, or declines to. It lets nothing run. As `decide`. */
+  answer(turn: string, answer: QuestionAnswer): Promise<Answer>;
   /**
    * Asks a turn to end: requests are closed, running calls cancelled and waited for.
    *
@@ -371,9 +380,9 @@ export interface Countersign {
   changedTools(turn: string): Promise<readonly ChangedTool[] | undefined>;
   /** What runs right now. @throws CountersignError `turn_not_found`. */
   pendingActivities(turn: string): Promise<Pending>;
-  /** Requests and calls in doubt of all turns, calls in doubt first, then the earliest deadline. Needs no worker. */
+  /** Requests, questions and calls in doubt of all turns, calls in doubt first, then the earliest deadline. Needs no worker. */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
-  /** How many requests and calls in doubt wait in all turns, or how many of them match. */
+  /** How many requests, questions and calls in doubt wait in all turns, or how many of them match. */
   countWaiting(filter?: Omit<InboxQuery, 'limit'>): Promise<number>;
   /** For a program that watches the inbox, or a part of it. Needs no worker. */
   inboxReader(filter?: Omit<InboxQuery, 'limit'>): InboxReader;

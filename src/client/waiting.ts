@@ -84,10 +84,13 @@ async function allOpen(context: ClientContext, turn: string, open: OpenMemo): Pr
 }
 
 /** The open items of a turn, from its history. */
-export function openItems({ requests, inDoubt }: TurnView): OpenItem[] {
+export function openItems({ requests, questions, inDoubt }: TurnView): OpenItem[] {
   return [
     ...requests.map(({ callId, tool, summary, at, deadline }) => {
       return { callId, kind: 'request' as const, tool, summary, since: at, deadline };
+    }),
+    ...questions.map(({ callId, tool, summary, at, deadline }) => {
+      return { callId, kind: 'question' as const, tool, summary, since: at, deadline };
     }),
     ...inDoubt.map(({ callId, tool, summary, at }) => {
       return { callId, kind: 'in_doubt' as const, tool, summary, since: at, deadline: null };

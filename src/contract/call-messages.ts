@@ -22,6 +22,11 @@ export const ENDINGS = {
     code: 'expired',
     message: 'Nobody decided on this call in time. It expired and counts as denied; nothing ran.',
   },
+  /** It was a question that ran out of time. */
+  unanswered: {
+    code: 'expired',
+    message: 'Nobody answered this question in time. Go on without an answer, or ask again.',
+  },
   /** Its request was taken back. */
   withdrawn: {
     code: 'cancelled',
@@ -43,6 +48,7 @@ export const ENDINGS = {
  */
 export const CLOSING_CAUSES = [
   'expired',
+  'unanswered',
   'withdrawn',
   'neverStarted',
   'cancelled',
@@ -70,6 +76,18 @@ interface Said {
 export function denied({ approver, reason }: Said): ToolFailure {
   const why = reason === undefined || reason === '' ? 'no reason was given' : reason;
   return { code: 'denied', message: `${approver} denied this call: ${why}. Nothing ran.` };
+}
+
+/** A person did not want to answer a question. */
+export function declined({ approver, reason }: Said): ToolFailure {
+  const why = reason === undefined || reason === '' ? 'no reason was given' : reason;
+  return { code: 'denied', message: `${approver} declined to answer: ${why}.` };
+}
+
+/** What a person answered, as the model reads it: first who, then the content as JSON. An answer allows nothing. */
+export function answered({ approver, reason }: Said, content: JsonObject): string {
+  const remark = reason === undefined || reason === '' ? '' : ` Remark: ${reason}`;
+  return `${approver} answered.${remark}\n\n${JSON.stringify(content)}`;
 }
 
 /** A person found that an interrupted call did not take effect. */

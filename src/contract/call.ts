@@ -1,6 +1,7 @@
 import type { Decision } from './decision';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
+import type { Question } from './question';
 import type { ToolResult } from './result';
 import type { Effect, RetryOptions, Safety, StateScope } from './tool';
 
@@ -88,6 +89,8 @@ export interface ValidCall extends CallHead {
   planDigest?: string;
   /** What the policy said, where it said more than safety does. */
   policyReason?: string;
+  /** Only where `kind` is `ask`: it asks a person for an answer, which is its result. It never runs. */
+  question?: Question;
 }
 
 /** A call whose tool lives on another queue: a `countersign.prepare` activity there makes it valid or invalid. */

@@ -70,18 +70,41 @@ export const RESOLUTION = {
 /** What a person says to a call in doubt. */
 export interface Resolution extends MessageOf<typeof RESOLUTION> {}
 
+export const ANSWERS = ['answered', 'declined'] as const;
+export type AnswerKind = (typeof ANSWERS)[number];
+
+/**
+ * What a person says to a question; payload of signal `answer` and update `answer`. The one schema, as above. It is no
+ * decision: nothing runs by it.
+ */
+export const QUESTION_ANSWER = {
+  type: 'object',
+  properties: {
+    ...COMMON,
+    answer: { enum: ANSWERS },
+    /** Only with `answered`: what was filled in. Defaults of the form take the place of what is left out. */
+    content: { type: 'object' },
+  },
+  required: ['callId', 'answer'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
+/** What a person says to a question. */
+export interface QuestionAnswer extends MessageOf<typeof QUESTION_ANSWER> {}
+
 /** Payload of the `abandon` signal: end a cancelled turn although calls are in doubt. */
 export interface Abandonment {
   reason?: string;
   approver?: string;
 }
 
-/** Why a decision or resolution was refused. Nothing changed then, and the request is as open as it was. */
+/** Why a decision, a resolution or an answer was refused. Nothing changed then, and the request is as open as it was. */
 export const REFUSAL_CODES = [
   'unknown_call',
   'already_decided',
   'stale_args',
   'invalid_arguments',
+  'invalid_answer',
   'expired',
   'malformed',
   'cancelled',
@@ -89,14 +112,14 @@ export const REFUSAL_CODES = [
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** The answer to a decision or resolution. */
+/** What becomes of a decision, a resolution or an answer. */
 export type Verdict = Accepted | Refused;
 
 export interface Accepted {
   accepted: true;
   decisionId: string;
   callId: string;
-  decision: DecisionKind | ResolutionKind;
+  decision: DecisionKind | ResolutionKind | AnswerKind;
   approver: string;
   /** Workflow time, ISO 8601. */
   at: string;
@@ -112,7 +135,7 @@ export interface Refused {
   message: string;
   callId: string;
   decisionId?: string;
-  /** `invalid_arguments`: what is wrong, and where. */
+  /** `invalid_arguments`, `invalid_answer`: what is wrong, and where. */
   issues?: Issue[];
   /** `already_decided`: the decision that stands. */
   standing?: { decision: string; approver: string; at: string };

@@ -70,11 +70,17 @@ const TEXTS: Readonly<Record<DryKind, string>> = {
   would_ask: `[Not executed: ${WHY}. A person would have been asked to decide on it. Take it as approved and done as asked; what it would have returned is not known.]`,
 };
 
+const UNASKED = `[Not asked: ${WHY}. A person would have been asked. What they would have answered is not known; go on without it.]`;
+
 /** The result of a call that was recorded instead of run; `timestamp` is ISO 8601. */
 export function dryResult(call: ValidCall, dry: DryKind, timestamp: string): ToolResult {
-  const { id, callId, tool, arguments: args, settings } = call;
+  const { id, callId, tool, arguments: args, settings, question } = call;
   const head = { id, callId, tool, arguments: args };
   const facts = { timestamp, safety: settings.safety };
-  const result = makeSuccess(head, { content: TEXTS[dry], contentType: 'text' }, facts);
+  const result = makeSuccess(
+    head,
+    { content: question === undefined ? TEXTS[dry] : UNASKED, contentType: 'text' },
+    facts,
+  );
   return { ...result, metadata: { ...result.metadata, dry } };
 }

@@ -56,6 +56,15 @@ export const LIMITS = {
   memoRequests: 20,
   /** Verdicts on signals that the memo keeps. */
   memoVerdicts: 20,
+  /** Characters of a question. */
+  questionChars: 4_000,
+  /** The form of a question, as JSON: a person reads all of it. */
+  formBytes: 16 * KIB,
+  /** Fields of a form, and choices of one field. */
+  formFields: 20,
+  formOptions: 100,
+  /** Characters of one text in an answer: 20 of them fit a result that the model reads. */
+  answerTextChars: 2_000,
   /** Stack traces inside error details. */
   stackBytes: 4 * KIB,
 } as const;

@@ -27,18 +27,19 @@ export const ACTIVITIES = {
 
 /**
  * Signals: they are durable as soon as the server took them, with no worker up, and cannot be refused to the sender.
- * `approval` carries a Decision, `resolution` a Resolution, `outcome` an OutcomeReport (from a late call),
+ * `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an OutcomeReport (from a late call),
  * `abandon` an Abandonment.
  */
 export const SIGNALS = {
   approval: 'approval',
   resolution: 'resolution',
+  answer: 'answer',
   outcome: 'outcome',
   abandon: 'abandon',
 } as const;
 
 /** Updates: answered by a live worker, refused without a trace in history. */
-export const UPDATES = { decide: 'decide', resolve: 'resolve' } as const;
+export const UPDATES = { decide: 'decide', resolve: 'resolve', answer: 'answer' } as const;
 
 /** Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool. */
 export const QUERIES = { transcript: 'transcript', tools: 'tools' } as const;

@@ -87,9 +87,15 @@ const SETTINGS = object(
 );
 // Temporal's own limit for a type; a name of ours is an activity of ours, which a reply must not call.
 const TOOL: JsonSchema = { ...NAME, pattern: '^[^.]*$', not: { enum: [...RESERVED_TOOL_NAMES] } };
+const QUESTION = object({ text: TEXT, form: OBJECT });
 const VALID = object(
   { arguments: OBJECT, argsDigest: TEXT, toolDigest: TEXT, settings: SETTINGS, tool: TOOL },
-  { proposed: OBJECT, preview: object({ text: TEXT }, { plan: PLAN }), policyReason: TEXT },
+  {
+    proposed: OBJECT,
+    preview: object({ text: TEXT }, { plan: PLAN }),
+    policyReason: TEXT,
+    question: QUESTION,
+  },
 );
 const INVALID = object({ proposed: OBJECT, result: RESULT }, { raw: TEXT });
 const REMOTE = object({ taskQueue: NAME, raw: TEXT }, { askFirst: TEXT });

@@ -57,7 +57,7 @@ export interface TurnResult {
   usage: Usage;
 }
 
-/** CountersignState. `waiting`: at least one request; `in_doubt`: at least one call in doubt (it wins over waiting). */
+/** CountersignState. `waiting`: at least one request or question; `in_doubt`: at least one call in doubt (it wins over waiting). */
 export const TURN_STATES = [
   'running',
   'waiting',
@@ -86,7 +86,7 @@ export interface OpenMemo {
 
 export interface OpenItem {
   callId: string;
-  kind: 'request' | 'in_doubt';
+  kind: 'request' | 'question' | 'in_doubt';
   tool: string;
   summary: string;
   /** Of a request: what an approver sees; a decision names it. */

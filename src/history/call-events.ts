@@ -1,7 +1,8 @@
 import type { CallProgress } from '../contract/call';
-import type { DecisionKind, RefusalCode, ResolutionKind } from '../contract/decision';
+import type { AnswerKind, DecisionKind, RefusalCode, ResolutionKind } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
 import type { Preview } from '../contract/plan';
+import type { Question } from '../contract/question';
 import type { ToolResult } from '../contract/result';
 import type { Effect, Issue, JsonSchema, Safety } from '../contract/tool';
 
@@ -86,10 +87,25 @@ export interface DecisionVoid extends EventHeader {
   message: string;
 }
 
-/** Nobody decided in time; nothing ran. */
+/** A call is a question and waits for an answer. From here on, not before, one can be taken. */
+export interface QuestionOpened extends EventHeader {
+  type: 'question_opened';
+  callId: string;
+  callKey: string;
+  tool: string;
+  question: Question;
+  /** ISO 8601, workflow time; null where it never expires. */
+  deadline: string | null;
+  /** One line: tool and question. */
+  summary: string;
+}
+
+/** Nobody decided in time, or nobody answered; nothing ran. */
 export interface RequestExpired extends EventHeader {
   type: 'request_expired';
   callId: string;
+  /** It was a question. Absent: no. */
+  question?: true;
 }
 
 /** A call's activity is scheduled: it runs once a worker takes it. Comes again with a higher generation after `run-again`. */
@@ -174,10 +190,10 @@ export interface InDoubtOpened extends EventHeader {
   summary: string;
 }
 
-/** A signal with a decision or resolution is on record and waits for a worker. The `decision` or `resolved` event follows once it is judged. */
+/** A signal with a decision, a resolution or an answer is on record and waits for a worker. The `decision`, `resolved` or `answered` event follows once it is judged. */
 export interface SignalRecorded extends EventHeader {
   type: 'signal_recorded';
-  signal: 'approval' | 'resolution';
+  signal: 'approval' | 'resolution' | 'answer';
   /** Absent where the payload could not be read. */
   callId?: string;
   approver?: string;
@@ -244,6 +260,17 @@ export interface Resolved extends EventHeader, Attribution {
   resolution?: ResolutionKind;
   /** With `happened`: what the call returned, as far as the person knows. */
   content?: string;
+  judgement: Judgement;
+}
+
+/** An answer to a question was judged. If accepted, call_ended follows with what the model reads. */
+export interface Answered extends EventHeader, Attribution {
+  type: 'answered';
+  /** Empty where the payload could not be read. */
+  callId: string;
+  answer?: AnswerKind;
+  /** With `answered`: what was filled in; once accepted with the defaults of what was left out. */
+  content?: JsonObject;
   judgement: Judgement;
 }
 

@@ -101,6 +101,10 @@ function describeCall(event: CallEvent): Described {
   switch (event.type) {
     case 'request_opened':
       return { text: `waits for a decision: ${requestText(event)}`, tone: 'ask' };
+    case 'question_opened':
+      return { text: `asks a person: ${truncate(event.question.text)}`, tone: 'ask' };
+    case 'answered':
+      return describeAnswer(event);
     case 'signal_recorded':
       return { text: `${signalText(event)} is on record and waits for a worker` };
     case 'decision':
@@ -108,7 +112,10 @@ function describeCall(event: CallEvent): Described {
     case 'decision_void':
       return { text: `does not run: ${event.message}`, tone: 'ask' };
     case 'request_expired':
-      return { text: 'expired: nobody decided in time, nothing ran', tone: 'bad' };
+      return {
+        text: `expired: nobody ${event.question === true ? 'answered in time' : 'decided in time, nothing ran'}`,
+        tone: 'bad',
+      };
     case 'call_started':
       return { text: startText(event) };
     case 'call_waits':
@@ -151,8 +158,10 @@ function requestText({ summary, callId }: TurnEventOf<'request_opened'>): string
   return summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : summary;
 }
 
+const SAID = { approval: 'a decision', resolution: 'a resolution', answer: 'an answer' } as const;
+
 function signalText({ signal, approver = 'somebody' }: TurnEventOf<'signal_recorded'>): string {
-  return `a ${signal === 'approval' ? 'decision' : 'resolution'} of ${approver}`;
+  return `${SAID[signal]} of ${approver}`;
 }
 
 /** What was approved as proposed was shown a moment ago. */
@@ -185,6 +194,16 @@ function outcomeText(result: ToolResult, note?: string): string {
 function describeDecision(event: TurnEventOf<'decision'>): Described {
   const line = decisionLine(event.decision ?? 'a decision', event, decisionDetails(event));
   return isDenial(event) ? { ...line, tone: 'bad' } : line;
+}
+
+function describeAnswer(event: TurnEventOf<'answered'>): Described {
+  const { answer = 'an answer', content } = event;
+  const line = decisionLine(
+    answer,
+    event,
+    content === undefined ? '' : ` ${truncate(JSON.stringify(content))}`,
+  );
+  return answer === 'declined' ? { ...line, tone: 'bad' } : line;
 }
 
 /** What a decision says beside its word: the hunks, and what is unusual about it. */

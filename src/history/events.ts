@@ -4,6 +4,7 @@ import type { Usage } from '../contract/think';
 import type { TurnResult } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import type {
+  Answered,
   CallEnded,
   CallLost,
   CallPrepared,
@@ -15,6 +16,7 @@ import type {
   InDoubtOpened,
   OutcomeReported,
   ProposedCall,
+  QuestionOpened,
   RequestExpired,
   RequestOpened,
   Resolved,
@@ -155,6 +157,7 @@ export interface TurnEnded extends EventHeader {
  * turn_started, (forked,) then for each step thinking → (think_retried) → step, its calls, and at last turn_ended.
  * One call's life: (call_prepared) → (request_opened → decision | request_expired) → call_started →
  * call_ended | decision_void → request_opened | call_lost → (verifying → verified) → (in_doubt → resolved) → call_ended.
+ * A question's life: question_opened → answered | request_expired → call_ended.
  * The screens, replay and audit read this and nothing else.
  */
 export type TurnEvent =
@@ -170,6 +173,8 @@ export type TurnEvent =
   | DecisionMade
   | DecisionVoid
   | RequestExpired
+  | QuestionOpened
+  | Answered
   | CallStarted
   | CallEnded
   | CallWaits

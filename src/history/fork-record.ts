@@ -212,6 +212,8 @@ function settlesCall(event: TurnEvent): boolean {
   switch (event.type) {
     case 'decision':
       return event.judgement.accepted === true && isDenial(event);
+    case 'answered':
+      return event.judgement.accepted === true;
     case 'request_expired':
     case 'call_started':
     case 'call_ended':

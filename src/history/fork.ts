@@ -17,10 +17,10 @@ import {
   statesLost,
   type TurnRecord,
 } from './fork-record';
-import { denied as denial, ENDINGS } from '../contract/call-messages';
-import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
+import { answered, declined, denied as denial, ENDINGS } from '../contract/call-messages';
+import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../contract/result';
 import { argumentsOf } from './fold/think';
-import type { DecisionMade } from './events';
+import type { Answered, DecisionMade } from './events';
 import type { TurnInput } from '../contract/turn';
 import { transcriptOf } from './transcript';
 
@@ -204,7 +204,8 @@ function otherDecision(
   call: PreparedCall,
   change: Extract<ForkChange, { what: 'decision' }>,
 ): RecordedCall {
-  if (call.kind !== 'ask') throw refused(`nobody is asked to decide on ${call.callId}`);
+  if (call.kind !== 'ask' || call.question !== undefined)
+    throw refused(`nobody is asked to decide on ${call.callId}`);
   if (change.decision === 'denied') return deniedCall(call, change, now);
   if (request.world === 'live')
     throw refused(
@@ -290,7 +291,9 @@ function callFromRecord(record: TurnRecord, call: PreparedCall, now: number): Re
   const result = record.results.get(callId);
   if (result !== undefined) return recordedCall(call, result);
   const last = record.events.findLast((event) => 'callId' in event && event.callId === callId);
-  if (last?.type === 'request_expired') return failedCall(call, ENDINGS.expired, now);
+  if (last?.type === 'request_expired')
+    return failedCall(call, ENDINGS[last.question === true ? 'unanswered' : 'expired'], now);
+  if (last?.type === 'answered') return answeredCall(call, last, now);
   if (last?.type === 'decision') return deniedCall(call, last, now);
   throw stillRunning(record, callId);
 }
@@ -302,6 +305,15 @@ function deniedCall(
   now: number,
 ): RecordedCall {
   return failedCall(call, denial(said), now);
+}
+
+/** A question that a person answered, or declined to. */
+function answeredCall(call: PreparedCall, said: Answered, now: number): RecordedCall {
+  if (said.answer === 'declined') return failedCall(call, declined(said), now);
+  const { id, callId, tool } = call;
+  const output = { content: answered(said, said.content ?? {}), contentType: 'text' as const };
+  const facts = { timestamp: new Date(now).toISOString(), safety: 'safe' as const };
+  return recordedCall(call, makeSuccess({ id, callId, tool, arguments: argumentsOf(call) }, output, facts));
 }
 
 /** The refusal of a fork whose record is not complete yet. */

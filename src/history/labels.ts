@@ -32,6 +32,9 @@ export function describeState(state: TurnView['status']): Label {
 const PHASES: Readonly<Record<CallPhase, Label>> = {
   proposed: ['proposed', 'quiet'],
   requested: ['waits for a decision', 'ask'],
+  asked: ['waits for an answer', 'ask'],
+  answered: ['answered', 'good'],
+  declined: ['declined', 'bad'],
   replanning: ['about to be asked again', 'busy'],
   approved: ['approved', 'good'],
   denied: ['denied', 'bad'],

@@ -75,7 +75,13 @@ function indexOf(events: readonly TurnEvent[], point: Point): number {
   return indexOfCall(events, point.callId);
 }
 
-const BEGINNINGS = ['request_opened', 'call_started', 'call_prepared', 'call_ended'] as const;
+const BEGINNINGS = [
+  'request_opened',
+  'question_opened',
+  'call_started',
+  'call_prepared',
+  'call_ended',
+] as const;
 
 function indexOfCall(events: readonly TurnEvent[], callId: string): number {
   for (const type of BEGINNINGS) {

@@ -2,7 +2,14 @@ import { CountersignError } from '../contract/errors';
 import { shellWord } from '../contract/text/shell-word';
 import type { Effect } from '../contract/tool';
 import type { DecodedEvent } from './decode/events';
-import type { CallEnded, CallStarted, ProposedCall, RequestOpened, TurnEvent } from './events';
+import type {
+  CallEnded,
+  CallStarted,
+  ProposedCall,
+  QuestionOpened,
+  RequestOpened,
+  TurnEvent,
+} from './events';
 import { createFold } from './fold/fold';
 import type { Runs } from './read';
 import { isDenial } from '../contract/decision';
@@ -132,7 +139,7 @@ export type ResetOutcome = 'asked_again' | 'in_doubt' | 'runs_again' | 'starts' 
 /** Everything on record about one call. */
 interface CallRecord {
   effect?: Effect;
-  asked?: RequestOpened;
+  asked?: RequestOpened | QuestionOpened;
   started?: CallStarted;
   ended?: CallEnded;
   /** The event by which a person approved it. */
@@ -157,10 +164,11 @@ function proposalIn(event: TurnEvent, callId: string): ProposedCall | undefined 
 }
 
 function addEvent(record: CallRecord, event: TurnEvent): void {
-  if (event.type === 'request_opened') record.asked ??= event;
+  if (event.type === 'request_opened' || event.type === 'question_opened') record.asked ??= event;
   if (event.type === 'call_started') record.started ??= event;
   if (event.type === 'call_ended') record.ended = event;
   if (event.type === 'request_expired') record.closedAt = event.eventId;
+  if (event.type === 'answered' && event.judgement.accepted === true) record.closedAt = event.eventId;
   if (event.type === 'decision_void') {
     delete record.started;
     delete record.approvedAt;
@@ -171,7 +179,7 @@ function addEvent(record: CallRecord, event: TurnEvent): void {
 }
 
 /** Where a call began to be more than a proposal: it was asked about, or, if nobody was asked, it started. */
-function anchorOf(events: readonly TurnEvent[], callId: string): RequestOpened | CallStarted | undefined {
+function anchorOf(events: readonly TurnEvent[], callId: string): CallRecord['asked'] | CallStarted {
   const { asked, started } = recordOf(events, callId);
   return asked ?? started;
 }

@@ -137,11 +137,12 @@ function waitOf(events: readonly TurnEvent[]): { waitedMs?: number } {
 }
 
 function opens({ type }: TurnEvent): boolean {
-  return type === 'request_opened' || type === 'in_doubt';
+  return type === 'request_opened' || type === 'question_opened' || type === 'in_doubt';
 }
 
 function closes(event: TurnEvent): boolean {
-  if (event.type === 'decision' || event.type === 'resolved') return event.judgement.accepted === true;
+  if (event.type === 'decision' || event.type === 'resolved' || event.type === 'answered')
+    return event.judgement.accepted === true;
   return ['request_expired', 'call_started', 'call_ended'].includes(event.type);
 }
 

@@ -8,10 +8,12 @@ import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import type {
+  Answered,
   DecisionMade,
   TurnEvent,
   InDoubtOpened,
   OutcomeReported,
+  QuestionOpened,
   RequestOpened,
   Resolved,
   TurnEnd,
@@ -20,11 +22,15 @@ import type {
 /**
  * Where a call is. `proposed`: no request yet and not started; `approved`: decided, waits for its place;
  * `replanning`: it becomes a request once more (edited, a new plan is being made; or its decision did not hold); `lost`: its outcome is unknown and being looked into;
+ * `asked`: a question that waits for an answer; `answered`, `declined`: how a person ended it;
  * `closed`: the turn ended before it had a result.
  */
 export type CallPhase =
   | 'proposed'
   | 'requested'
+  | 'asked'
+  | 'answered'
+  | 'declined'
   | 'replanning'
   | 'approved'
   | 'denied'
@@ -54,6 +60,10 @@ export interface CallView {
   generation: number;
   /** The last one; stays when it is decided. */
   request?: RequestOpened;
+  /** What it asks a person; stays when it is answered. Only of a question. */
+  question?: QuestionOpened;
+  /** Answers to it, refused ones too, in order. */
+  answers: Answered[];
   /** Decisions on it, refused ones too, in order. */
   decisions: DecisionMade[];
   doubt?: InDoubtOpened;
@@ -119,6 +129,8 @@ export interface TurnView {
   calls: CallView[];
   /** Requests that wait for a decision, in order. */
   requests: RequestOpened[];
+  /** Questions that wait for an answer, in order. */
+  questions: QuestionOpened[];
   /** Calls that wait for a resolution, in order. */
   inDoubt: InDoubtOpened[];
   cancelRequested: boolean;
@@ -151,4 +163,26 @@ export interface LiveView {
   push(event: TurnEvent): void;
   /** The turn now. The same object is changed by the next push. */
   current(): TurnView;
+}
+
+/** A turn of which nothing is known yet. */
+export function makeView(): TurnView {
+  return {
+    turn: '',
+    runId: '',
+    agent: '',
+    prompt: '',
+    taskQueue: '',
+    status: 'running',
+    startedAt: '',
+    endedAt: null,
+    steps: [],
+    calls: [],
+    requests: [],
+    questions: [],
+    inDoubt: [],
+    cancelRequested: false,
+    abandoned: false,
+    unjudged: 0,
+  };
 }

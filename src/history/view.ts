@@ -1,4 +1,5 @@
 import {
+  type Answered,
   type CallEnded,
   type CallStarted,
   type DecisionMade,
@@ -14,7 +15,7 @@ import {
   type TurnStarted,
   withoutUndone,
 } from './events';
-import type { CallView, LiveView, TurnView } from './view-types';
+import { type CallView, type LiveView, makeView, type TurnView } from './view-types';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';
@@ -52,46 +53,33 @@ function apply(view: TurnView, event: TurnEvent): void {
   viewCall(view, event);
   viewDecision(view, event);
   // Only these open something; looking through every call after every event would take the square of a long turn.
-  const opens = event.type === 'request_opened' || event.type === 'in_doubt';
-  if (opens || view.requests.length + view.inDoubt.length > 0) findOpen(view);
+  const opens = ['request_opened', 'question_opened', 'in_doubt'].includes(event.type);
+  if (opens || view.requests.length + view.questions.length + view.inDoubt.length > 0) findOpen(view);
   if (view.endedAt === null) view.status = statusOf(view);
 }
 
 function findOpen(view: TurnView): void {
   for (const call of view.calls) {
-    if (call.phase === 'requested' || call.phase === 'in_doubt') call.runId = view.runId;
+    if (isOpen(call)) call.runId = view.runId;
     else delete call.runId;
   }
   view.requests = view.calls.flatMap(({ phase, request }) =>
     phase === 'requested' && request ? [request] : [],
   );
+  view.questions = view.calls.flatMap(({ phase, question }) =>
+    phase === 'asked' && question ? [question] : [],
+  );
   view.inDoubt = view.calls.flatMap(({ phase, doubt }) => (phase === 'in_doubt' && doubt ? [doubt] : []));
+}
+
+/** Whether a call waits for a person. */
+function isOpen({ phase }: CallView): boolean {
+  return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
 }
 
 function statusOf(view: TurnView): TurnView['status'] {
   if (view.inDoubt.length > 0) return 'in_doubt';
-  return view.requests.length > 0 ? 'waiting' : 'running';
-}
-
-/** A turn of which nothing is known yet. */
-function makeView(): TurnView {
-  return {
-    turn: '',
-    runId: '',
-    agent: '',
-    prompt: '',
-    taskQueue: '',
-    status: 'running',
-    startedAt: '',
-    endedAt: null,
-    steps: [],
-    calls: [],
-    requests: [],
-    inDoubt: [],
-    cancelRequested: false,
-    abandoned: false,
-    unjudged: 0,
-  };
+  return view.requests.length + view.questions.length > 0 ? 'waiting' : 'running';
 }
 
 /** Takes what concerns the turn as a whole. */
@@ -157,8 +145,7 @@ function ended(view: TurnView, event: TurnEnded): void {
   view.endedAt = event.at;
   view.unjudged = 0;
   Object.assign(view, defined({ answer: event.answer, error: event.error }));
-  for (const call of view.calls)
-    if (['requested', 'in_doubt', 'lost'].includes(call.phase)) call.phase = 'closed';
+  for (const call of view.calls) if (isOpen(call) || call.phase === 'lost') call.phase = 'closed';
 }
 
 /** Takes what happens to calls, apart from what people say. */
@@ -171,6 +158,8 @@ function viewCall(view: TurnView, event: TurnEvent): void {
       return prepared(view, event.call);
     case 'request_opened':
       return withCall(view, event, (call) => requested(call, event));
+    case 'question_opened':
+      return withCall(view, event, (call) => void Object.assign(call, { phase: 'asked', question: event }));
     case 'decision_void':
       return withCall(view, event, (call) => callReopened(call));
     case 'request_expired':
@@ -202,7 +191,7 @@ function withCall(
 
 function callView(call: ProposedCall, step: number): CallView {
   const { callId, tool, arguments: args, proposed } = call;
-  const lists = { decisions: [], resolutions: [], late: [] };
+  const lists = { answers: [], decisions: [], resolutions: [], late: [] };
   const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
   return { ...made, phase: 'proposed', ...defined({ proposed }) };
 }
@@ -239,8 +228,11 @@ function callStarted(call: CallView, event: CallStarted): void {
   call.startedAt = event.at;
 }
 
+/** What a person made of a call, which says more than that it is done. */
+const PERSONAL_ENDS: readonly CallView['phase'][] = ['denied', 'expired', 'answered', 'declined'];
+
 function callEnded(call: CallView, event: CallEnded): void {
-  if (call.phase !== 'denied' && call.phase !== 'expired') call.phase = 'done';
+  if (!PERSONAL_ENDS.includes(call.phase)) call.phase = 'done';
   call.result = event.result;
   if (event.origin === 'record') call.given = true;
   if (event.note !== undefined) call.note = event.note;
@@ -257,6 +249,9 @@ function viewDecision(view: TurnView, event: TurnEvent): void {
     case 'resolved':
       judged(view, event);
       return onKnown(view, event.callId, (call) => resolved(call, event));
+    case 'answered':
+      judged(view, event);
+      return onKnown(view, event.callId, (call) => answered(call, event));
     case 'outcome_reported':
       return onKnown(view, event.callId, (call) => void (event.settles || call.late.push(event)));
   }
@@ -267,7 +262,7 @@ function onKnown(view: TurnView, callId: string, change: (call: CallView) => voi
   if (view.calls.some((call) => call.callId === callId)) withCall(view, { callId }, change);
 }
 
-function judged(view: TurnView, event: DecisionMade | Resolved): void {
+function judged(view: TurnView, event: DecisionMade | Resolved | Answered): void {
   if (event.door === 'signal') view.unjudged = Math.max(0, view.unjudged - 1);
 }
 
@@ -278,6 +273,12 @@ function decided(call: CallView, event: DecisionMade): void {
   if (isDenial(event)) return void (call.phase = 'denied');
   call.approved = call.effective;
   call.phase = event.asksAgain === true ? 'replanning' : 'approved';
+}
+
+function answered(call: CallView, event: Answered): void {
+  call.answers.push(event);
+  if (event.judgement.accepted !== true || call.phase !== 'asked') return;
+  call.phase = event.answer === 'declined' ? 'declined' : 'answered';
 }
 
 function resolved(call: CallView, event: Resolved): void {

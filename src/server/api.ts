@@ -3,7 +3,7 @@ import type { Stats } from '../history/stats';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import type { Refusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
-import type { Decision, Resolution } from '../contract/decision';
+import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
 import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TurnEvent } from '../history/events';
@@ -25,6 +25,7 @@ import type { TurnView } from '../history/view-types';
  * | `GET /api/turns/:turn/calls/:callId` | `CallDetails` |
  * | `POST /api/turns/:turn/decisions` `DecisionBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/resolutions` `ResolutionBody` | `Answer`; 409 with it when refused |
+ * | `POST /api/turns/:turn/answers` `AnswerBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
  * | `POST /api/turns/:turn/forks` `ForkBody` | 201 `StartedForkAnswer` |
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
@@ -151,6 +152,9 @@ export interface CallDetails {
 export type DecisionBody = BodyOf<Decision, 'seenDigest' | 'callKey'>;
 
 export type ResolutionBody = BodyOf<Resolution, 'callKey'>;
+
+/** What a person says to a question. */
+export type AnswerBody = BodyOf<QuestionAnswer, 'callKey'>;
 
 /** A fork to start at a call (`2.1`) or a step (`2`). It has no effects unless `live` is set. */
 export interface ForkBody {

@@ -7,7 +7,7 @@ import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { readIfThere, unlessMissing } from '../files';
 
-/** A refused decision or resolution. Its arguments and its reason are not kept. */
+/** A refused decision, resolution or answer. Its arguments and its reason are not kept. */
 export interface Refusal {
   /** When it was refused; ISO 8601. */
   at: string;
@@ -16,7 +16,7 @@ export interface Refusal {
   user: string;
   turn: string;
   callId: string;
-  what: 'decision' | 'resolution';
+  what: 'decision' | 'resolution' | 'answer';
   code: RefusalCode;
   /** `already_decided`: the decision that stands. */
   standing?: { decision: string; approver: string; at: string };
@@ -103,7 +103,7 @@ const refusalSchema = z.object({
   user: z.string(),
   turn: z.string(),
   callId: z.string(),
-  what: z.enum(['decision', 'resolution']),
+  what: z.enum(['decision', 'resolution', 'answer']),
   code: z.enum(REFUSAL_CODES),
   standing: z.object({ decision: z.string(), approver: z.string(), at: z.string() }).optional(),
 });

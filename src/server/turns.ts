@@ -12,7 +12,7 @@ import type { AppDeps } from './deps';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, messageBody, readBody, reason } from './request-body';
-import { DECISION, RESOLUTION } from '../contract/decision';
+import { DECISION, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
 import { type Env, senderOf } from './session';
 import type { Refusal } from './refusal-log';
 import type { ForkChange } from '../history/fork';
@@ -194,9 +194,10 @@ async function* untilFirstEnds<T>(first: AsyncGenerator<T>, other: AsyncGenerato
 /** The session says who decides. A body that says it is refused. */
 const decisionSchema = messageBody(DECISION, ['seenDigest', 'callKey']);
 const resolutionSchema = messageBody(RESOLUTION, ['callKey']);
+const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
 const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
 
-/** Decisions, resolutions, and cancelling a turn. */
+/** Decisions, resolutions, answers, and cancelling a turn. */
 export function decisionRoutes({ client, feed, refusals, decided }: AppDeps): Hono<Env> {
   type Attempt = Pick<Refusal, 'turn' | 'callId' | 'what'>;
   const respond = async (c: Context<Env>, answer: Answer, attempt: Attempt): Promise<Response> => {
@@ -223,6 +224,12 @@ export function decisionRoutes({ client, feed, refusals, decided }: AppDeps): Ho
       const turn = await findExactly(client, c.req.param('turn'));
       const answer = await client.resolve(turn, { ...body, ...senderOf(c) });
       return respond(c, answer, { turn, callId: body.callId, what: 'resolution' });
+    })
+    .post('/:turn/answers', async (c) => {
+      const body = await readBody(c, answerSchema);
+      const turn = await findExactly(client, c.req.param('turn'));
+      const answer = await client.answer(turn, { ...body, ...senderOf(c) });
+      return respond(c, answer, { turn, callId: body.callId, what: 'answer' });
     })
     .post('/:turn/cancel', async (c) => {
       const { reason, abandon = false } = await readBody(c, cancelSchema);

@@ -146,7 +146,7 @@ function toVerification(answer: unknown): Verification {
 /** Everything of a tool but its parameters and its functions. */
 type ToolSettings = Omit<
   Tool,
-  'schema' | 'digest' | 'server' | 'parse' | 'preview' | 'verify' | 'handle' | 'forCall'
+  'schema' | 'digest' | 'server' | 'parse' | 'preview' | 'verify' | 'handle' | 'forCall' | 'asks'
 >;
 
 /** Characters of a group's name: it is in the settings of every call. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { FilePlan, Preview } from '../contract/plan';
 import type { Json, JsonObject } from '../contract/json';
+import type { Question } from '../contract/question';
 import type { Effect, Issue, JsonSchema, RetryOptions, Safety, StateScope } from '../contract/tool';
 
 /** Milliseconds, or text such as `'30s'`, `'2 minutes'`. */
@@ -205,6 +206,8 @@ export interface Tool {
   readonly preview: ((value: unknown, context: CallContext) => Promise<Preview>) | undefined;
   readonly verify: ((value: unknown, context: CallContext) => Promise<Verification>) | undefined;
   handle(value: unknown, context: CallContext): Promise<unknown>;
+  /** What a call asks a person, by what `parse` returned: its answer is the result, and no handler runs. Only of `askUser`. */
+  readonly asks?: (value: unknown) => Question;
 }
 
 /** What the policy says to one valid call; it can only tighten what safety says. */

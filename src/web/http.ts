@@ -3,6 +3,7 @@ import { queryOf } from './model/route';
 import { takeServerTime } from './stream';
 import type {
   Answer,
+  AnswerBody,
   ApiError,
   CallDetails,
   DecidedAnswer,
@@ -104,6 +105,10 @@ export const sendResolution = (
   body: ResolutionBody,
   signal?: AbortSignal,
 ): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/resolutions`, defined({ body, signal }));
+
+/** As `sendDecision`. */
+export const sendAnswer = (turn: string, body: AnswerBody, signal?: AbortSignal): Promise<Reply<Answer>> =>
+  send('POST', `${turnPath(turn)}/answers`, defined({ body, signal }));
 
 export const cancelTurn = (
   turn: string,

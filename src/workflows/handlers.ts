@@ -1,8 +1,9 @@
 import { ApplicationFailure, setHandler, type SignalDefinition, uuid4 } from '@temporalio/workflow';
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
-import type { Accepted, Decision, Refused, Resolution, Verdict } from '../contract/decision';
+import type { Accepted, Decision, QuestionAnswer, Refused, Resolution, Verdict } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
 import { MOST_WORK } from '../contract/schema/check';
+import { judgeAnswer, takeAnswer } from './approvals/answer';
 import { judgeDecision, takeDecision } from './approvals/decide';
 import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } from './approvals/messages';
 import { judgeResolution, report, takeResolution } from './approvals/resolve';
@@ -18,6 +19,7 @@ import type { Turn } from './turn';
 export function setHandlers(turn: Turn, queue: MessageQueue): void {
   setVerdictHandlers(turn, queue, DECISIONS);
   setVerdictHandlers(turn, queue, RESOLUTIONS);
+  setVerdictHandlers(turn, queue, ANSWERS);
   setHandler(messages.outcomeSignal, (message) =>
     queue.add({ weight: messages.weightOf(message), judge: () => applyLateOutcome(turn, message) }),
   );
@@ -73,6 +75,17 @@ export const RESOLUTIONS: VerdictMessage<Resolution> = {
   take: takeResolution,
   description: 'Resolve a call in doubt: happened, did-not or run-again',
   signalDescription: 'Resolve a call in doubt when no worker is up; the verdict is in the memo',
+};
+
+/** What a person says to a question. */
+const ANSWERS: VerdictMessage<QuestionAnswer> = {
+  update: messages.answerUpdate,
+  signal: messages.answerSignal,
+  bounds: messages.ANSWER_BOUNDS,
+  judge: judgeAnswer,
+  take: takeAnswer,
+  description: 'Answer a question: answered (with content) or declined',
+  signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
 
 /** How much work of a check makes one unit of weight: what it does in 0.1 ms. */

@@ -1,7 +1,7 @@
 import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo } from '@temporalio/common';
 import { decode } from '@temporalio/common/lib/encoding';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import { DECISION, RESOLUTION, type Accepted } from '../contract/decision';
+import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { QUERIES, SIGNALS, UPDATES } from '../contract/names';
@@ -23,10 +23,12 @@ function everyOne(item: TypeInfo): TypeInfo[] {
 
 export const approvalSignal = defineSignal<[RawValue]>(SIGNALS.approval, raw);
 export const resolutionSignal = defineSignal<[RawValue]>(SIGNALS.resolution, raw);
+export const answerSignal = defineSignal<[RawValue]>(SIGNALS.answer, raw);
 export const outcomeSignal = defineSignal<[RawValue]>(SIGNALS.outcome, raw);
 export const abandonSignal = defineSignal<[RawValue]>(SIGNALS.abandon, raw);
 export const decideUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.decide, raw);
 export const resolveUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.resolve, raw);
+export const answerUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.answer, raw);
 export const toolsQuery = defineQuery<ChangedTool[]>(QUERIES.tools);
 export const transcriptQuery = defineQuery<TranscriptPage, [RawValue]>(QUERIES.transcript, raw);
 
@@ -46,6 +48,11 @@ export const RESOLUTION_BOUNDS: Bounds = {
   what: 'resolution',
   bytes: LIMITS.messageBytes,
   fields: Object.keys(RESOLUTION.properties),
+};
+export const ANSWER_BOUNDS: Bounds = {
+  what: 'answer',
+  bytes: LIMITS.messageBytes,
+  fields: Object.keys(QUESTION_ANSWER.properties),
 };
 export const OUTCOME_BOUNDS: Bounds = {
   what: 'outcome',

@@ -18,13 +18,15 @@ export function summaryOf({ call, effective, note }: CallState): string {
 
 /** What waits, in the words of its preview: that is what a person decides about. */
 function shownSummary({ call, effective, note }: CallState): string {
-  const { callId, tool, preview } = call;
+  const { callId, tool, question, preview = question && { text: question.text } } = call;
   return callSummary({ callId, tool, arguments: effective, ...defined({ note, preview }) });
 }
 
 /** What waits for a person, in the model's order. */
 export function openCalls(calls: Iterable<CallState>): CallState[] {
-  return [...calls].filter((state) => state.phase === 'request' || state.phase === 'in_doubt');
+  return [...calls].filter(
+    ({ phase }) => phase === 'request' || phase === 'question' || phase === 'in_doubt',
+  );
 }
 
 /** The memo that lists what waits, cut to its limits; null where nothing does. */
@@ -39,10 +41,10 @@ export function openMemo(open: readonly CallState[], key: string): OpenMemo | nu
 function openItem(state: CallState): OpenItem {
   return {
     callId: state.call.callId,
-    kind: state.phase === 'in_doubt' ? 'in_doubt' : 'request',
+    kind: state.phase === 'in_doubt' || state.phase === 'question' ? state.phase : 'request',
     tool: state.call.tool,
     summary: shownSummary(state),
-    ...(state.phase === 'in_doubt' ? {} : { seenDigest: state.seenDigest }),
+    ...(state.phase === 'request' ? { seenDigest: state.seenDigest } : {}),
     ...defined({ note: state.note?.slice(0, NOTE_CHARS) }),
     since: new Date(state.since).toISOString(),
     deadline: state.deadline === null ? null : new Date(state.deadline).toISOString(),
@@ -77,5 +79,6 @@ function detailLine(state: CallState): string {
     return `- **in doubt**: \`${callId}\` ${tool}: ${state.doubt?.message ?? ''}`;
   const until =
     state.deadline === null ? 'never expires' : `expires ${new Date(state.deadline).toISOString()}`;
-  return `- **waits for a decision**: \`${callId}\` ${tool}, ${until}`;
+  const what = state.phase === 'question' ? 'an answer' : 'a decision';
+  return `- **waits for ${what}**: \`${callId}\` ${tool}, ${until}`;
 }

@@ -128,7 +128,7 @@ function count(turn: Turn, { call, result }: FinishedCall): void {
   if (call.kind === 'recorded') return;
   counts.calls += 1;
   if (!result.success) counts.failed += 1;
-  if (call.kind === 'ask') counts.requests += 1;
+  if (call.kind === 'ask' && call.question === undefined) counts.requests += 1;
   if (result.error?.code === 'denied') counts.denied += 1;
   if (result.error?.code === 'expired') counts.expired += 1;
   if (approvals.calls.get(call.callId)?.edit !== undefined) counts.modified += 1;

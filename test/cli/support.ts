@@ -1,5 +1,5 @@
 import type { InboxItem } from '../../src/client/types';
-import type { RequestOpened } from '../../src/history/events';
+import type { QuestionOpened, RequestOpened } from '../../src/history/events';
 import type { CallView, TurnView } from '../../src/history/view';
 import { createStyle, type Screen } from '../../src/cli/print/screen';
 import { PLAN } from '../support/calls';
@@ -69,6 +69,7 @@ export function call(extra: Partial<CallView> = {}): CallView {
     effective: opened.arguments,
     generation: 0,
     request: opened,
+    answers: [],
     decisions: [],
     resolutions: [],
     late: [],
@@ -93,6 +94,7 @@ export function turn(calls: CallView[] = [], extra: Partial<TurnView> = {}): Tur
     steps: [],
     calls,
     requests,
+    questions: calls.flatMap(({ phase, question: asked }) => (phase === 'asked' && asked ? [asked] : [])),
     inDoubt: [],
     cancelRequested: false,
     abandoned: false,
@@ -116,4 +118,25 @@ export function inboxItem(extra: Partial<InboxItem> = {}): InboxItem {
     prompt: 'pay ann',
     ...extra,
   };
+}
+
+/** A call that asks where to go. */
+export function question(extra: Partial<CallView> = {}): CallView {
+  const form = {
+    type: 'object',
+    properties: {
+      city: { type: 'string', title: 'City', minLength: 2 },
+      nights: { type: 'integer', minimum: 1, default: 3 },
+      room: { type: 'string', enum: ['single', 'double'] },
+      late: { type: 'boolean' },
+    },
+    required: ['city'],
+    additionalProperties: false,
+  };
+  const opened: QuestionOpened = {
+    ...{ type: 'question_opened', eventId: 10, at: AT, callId: '1.1', callKey: 'key:1.1', tool: 'ask_user' },
+    ...{ question: { text: 'Where to?', form }, deadline: null, summary: '1.1 ask_user Where to?' },
+  };
+  const { request: _, ...made } = call({ tool: 'ask_user', arguments: {}, effective: {} });
+  return { ...made, phase: 'asked', question: opened, ...extra };
 }

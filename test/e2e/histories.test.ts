@@ -7,9 +7,11 @@ import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { connect } from '../../src/client';
 import type { CallInput } from '../../src/contract/call';
+import type { JsonObject } from '../../src/contract/json';
 import { makeSuccess } from '../../src/contract/result';
 import { ModelError } from '../../src/models/model';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
+import { askUser } from '../../src/tools/ask-user';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { ToolError, TransportError } from '../../src/tools/errors';
@@ -48,6 +50,8 @@ const tools = [
       throw new TransportError('cut');
     },
   }),
+  askUser(),
+  askUser({ name: 'ask_soon', expires: '1s' }),
   tool('edit', { safety: 'dangerous', preview: ({ n }) => Promise.resolve({ text: `plan ${String(n)}` }) }),
 ];
 
@@ -56,6 +60,15 @@ const stateful = [
   tool('commit', { state: 'turn', stateGroup: 'memory', safety: 'dangerous' }),
 ];
 const call = (name: string, n = 1) => ({ name, arguments: { n } });
+const AGE = {
+  type: 'object',
+  properties: { age: { type: 'integer' }, unit: { type: 'string', default: 'years' } },
+  required: ['age', 'unit'],
+};
+const asks = (name: string, schema?: JsonObject) => ({
+  name,
+  arguments: { question: 'How old?', ...(schema && { schema }) },
+});
 const end: ScriptedStep = { text: 'done' };
 const scripts: Record<string, ScriptedStep[]> = {
   plain: [{ toolCalls: [call('look'), call('glance'), call('fail'), { name: 'nothing' }] }, end],
@@ -84,6 +97,11 @@ const scripts: Record<string, ScriptedStep[]> = {
   terminated: [{ toolCalls: [call('pay')] }, end],
   'step-limit': [{ toolCalls: [call('look')] }, end],
   failed: [{ toolCalls: [call('look')] }, new ModelError('auth', 'no key', { retryable: false })],
+  asked: [
+    { toolCalls: [asks('ask_user', AGE), asks('ask_user', AGE), asks('ask_soon'), call('look')] },
+    { toolCalls: [asks('ask_user')] },
+    end,
+  ],
   reapplied: [{ toolCalls: [call('pay'), call('pay', 2)] }, { toolCalls: [call('pay')] }, end],
 };
 
@@ -225,6 +243,16 @@ const acts: Record<string, (handle: TurnHandle) => Promise<unknown>> = {
   terminated: async (handle) => {
     await waiting(handle, 'waiting');
     await handle.terminate('by the test');
+  },
+  asked: async (handle) => {
+    await waitFor(handle, '1.1', 'question');
+    await handle.signal('answer', { callId: '1.1', answer: 'answered', content: { age: 'old' } });
+    await handle.signal('answer', { callId: '1.2', answer: 'declined', approver: 'bob', reason: 'mine' });
+    await handle.executeUpdate('answer', {
+      args: [{ callId: '1.1', answer: 'answered', content: { age: 7 }, approver: 'ann', reason: 'soon 8' }],
+    });
+    await waitFor(handle, '2.1', 'question');
+    await handle.signal('answer', { callId: '2.1', answer: 'answered', content: { answer: 'old' } });
   },
   reapplied: resetDecided,
 };

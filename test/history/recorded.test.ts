@@ -114,6 +114,22 @@ test('many: calls of each kind, an edit, signals good and bad, a decision with n
   });
 });
 
+test('asked: answers by update and by signal, a bad one, one declined and one question that expires', async () => {
+  const view = viewOf(await turnEventsOfJson(textOf('asked')));
+  expect(view).toMatchObject({ status: 'answered', questions: [], requests: [], unjudged: 0 });
+  expect(view.calls.map(({ callId, phase, result }) => [callId, phase, result?.content])).toEqual([
+    ['1.1', 'answered', 'ann answered. Remark: soon 8\n\n{"age":7,"unit":"years"}'],
+    ['1.2', 'declined', expect.stringContaining('bob declined to answer: mine.')],
+    ['1.3', 'expired', expect.stringContaining('Nobody answered this question in time.')],
+    ['1.4', 'done', 'look 1'],
+    ['2.1', 'answered', 'somebody answered.\n\n{"answer":"old"}'],
+  ]);
+  expect(view.calls[0]?.answers).toMatchObject([
+    { door: 'signal', judgement: { accepted: false, code: 'invalid_answer' } },
+    { door: 'update', judgement: { accepted: true }, content: { age: 7, unit: 'years' } },
+  ]);
+});
+
 test('expired-cancelled: one request runs out of time, the other is closed by cancelling', async () => {
   expect(await typesOf('expired-cancelled', ['thinking', 'step'])).toEqual([
     'turn_started',

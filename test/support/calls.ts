@@ -2,6 +2,7 @@ import type { ValidCall } from '../../src/contract/call';
 import { digestJson } from '../../src/contract/digest';
 import type { JsonObject } from '../../src/contract/json';
 import { type FilePlan, type Preview, previewDigests } from '../../src/contract/plan';
+import type { Question } from '../../src/contract/question';
 import type { Effect } from '../../src/contract/tool';
 import { makeApprovals, type Approvals } from '../../src/workflows/approvals/state';
 import { register } from '../../src/workflows/approvals/transitions';
@@ -24,6 +25,8 @@ export interface CallShape {
   preview?: string;
   expiresMs?: number | null;
   local?: boolean;
+  /** It asks for a person's age. */
+  question?: boolean;
 }
 
 /** A prepared call, as `think` would have made it. */
@@ -49,8 +52,20 @@ export function validCall(shape: CallShape = {}): ValidCall {
       ...(shape.local === undefined ? {} : { local: shape.local }),
     },
     ...(preview === undefined ? {} : { preview, ...previewDigests(preview) }),
+    ...(shape.question === true ? { kind: 'ask', question: AGE } : {}),
   };
 }
+
+/** A question with one field that has a default, and one that has not. */
+export const AGE: Question = {
+  text: 'How old are you?',
+  form: {
+    type: 'object',
+    properties: { age: { type: 'integer', minimum: 0 }, unit: { type: 'string', default: 'years' } },
+    required: ['age', 'unit'],
+    additionalProperties: false,
+  },
+};
 
 function previewOf({ plan, preview }: CallShape): Preview | undefined {
   if (plan !== undefined) return { text: 'diff', plan };

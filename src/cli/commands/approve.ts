@@ -165,7 +165,12 @@ async function approveCall(
   const { client } = given;
   const subject: Subject = {
     ...given,
-    client: { decide: decideAndNote, resolve: client.resolve.bind(client), view: client.view.bind(client) },
+    client: {
+      answer: client.answer.bind(client),
+      decide: decideAndNote,
+      resolve: client.resolve.bind(client),
+      view: client.view.bind(client),
+    },
   };
   const answer = await showAndApprove(subject, approval, keyboard);
   return { answer, what: callSummary({ callId, tool, arguments: args }) };

@@ -38,7 +38,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
 
 /** What a review goes through, and with what. */
 interface Review {
-  client: Pick<Countersign, 'inbox' | 'view' | 'decide' | 'resolve' | 'changedTools'>;
+  client: Pick<Countersign, 'inbox' | 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
   query: InboxQuery;
   approver: string;
   context: Context;
@@ -126,10 +126,17 @@ async function look(review: Review, item: InboxItem, { at, items }: Queue): Prom
   return call;
 }
 
-function waits({ phase, request, doubt }: CallView, { kind, callKey }: InboxItem): boolean {
+function waits({ phase, request, question, doubt }: CallView, { kind, callKey }: InboxItem): boolean {
+  if (kind === 'question') return phase === 'asked' && question?.callKey === callKey;
   if (kind === 'in_doubt') return phase === 'in_doubt' && doubt?.callKey === callKey;
   return phase === 'requested' && request?.callKey === callKey;
 }
+
+const PROMPTS: Readonly<Record<InboxItem['kind'], string>> = {
+  request: 'Your decision',
+  question: 'Your answer',
+  in_doubt: 'How it ended',
+};
 
 function askAct(
   { terminal, context: { screen } }: Review,
@@ -137,8 +144,7 @@ function askAct(
   call: CallView,
 ): Promise<ReviewAct> {
   const choices = choicesFor(item.kind, call.request?.preview?.plan?.hunks ?? []);
-  const question = item.kind === 'in_doubt' ? 'How it ended' : 'Your decision';
-  return choose(terminal, question, choices, screen);
+  return choose(terminal, PROMPTS[item.kind], choices, screen);
 }
 
 /** Does what was asked for. `stays` where the person gave it up, or the turn refused it: it is looked at again. */
@@ -174,6 +180,7 @@ const PASSING: readonly CountersignError['code'][] = [
 function patient(review: Review): Subject['client'] {
   const { client } = review;
   return {
+    answer: (turn, answer) => ask(review, () => client.answer(turn, answer)),
     decide: (turn, decision) => ask(review, () => client.decide(turn, decision)),
     resolve: (turn, resolution) => ask(review, () => client.resolve(turn, resolution)),
     view: (turn) => ask(review, () => client.view(turn)),

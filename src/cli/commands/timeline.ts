@@ -17,6 +17,7 @@ import { describePhase } from '../../history/labels';
 import { escapeText, escapeLines } from '../print/escape';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { callSummary } from '../../contract/text/call-summary';
+import { questionLines } from '../print/question';
 import { proposalLines } from '../print/request';
 
 interface TimelineOptions {
@@ -204,6 +205,7 @@ function waitingLines({ view, at }: TurnMoment, { screen }: TurnPlace): string[]
   const place = { screen, turn: view.turn, now: Date.parse(at) };
   return [
     ...view.requests.flatMap((request) => ['', ...proposalLines(request, place)]),
+    ...view.questions.flatMap((question) => ['', ...questionLines(question, place)]),
     ...view.inDoubt.flatMap(({ callId, tool, message }) => [
       '',
       `${screen.style.warn(`${escapeText(`${callId} ${tool}`)} in doubt`)}: ${escapeText(message)}`,

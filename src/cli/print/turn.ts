@@ -1,4 +1,4 @@
-import type { DecisionMade, Resolved, TurnEvent } from '../../history/events';
+import type { Answered, DecisionMade, Resolved, TurnEvent } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
 import { recordLines } from './arguments';
@@ -13,6 +13,7 @@ import {
   storyFacts,
   type WaitingPlace,
 } from './request';
+import { questionLines } from './question';
 import { type Fact, factLines, labelCell, section, stateCell } from './table';
 import { relative, span } from '../../contract/text/times';
 import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
@@ -45,6 +46,7 @@ export function openLines(view: TurnView, place: TurnPlace): string[] {
   const at = { ...place, turn: view.turn };
   return [
     ...view.requests.flatMap((request) => ['', ...requestLines(request, at)]),
+    ...view.questions.flatMap((question) => ['', ...questionLines(question, at)]),
     ...view.calls
       .filter(({ phase }) => phase === 'in_doubt')
       .flatMap((call) => ['', ...doubtLines(call, at)]),
@@ -60,8 +62,11 @@ export function storyOf({ agent, prompt, origin, steps }: TurnView, { step }: Ca
 /** One call: what waits, or how it ended. */
 export function callLines(call: CallView, place: WaitingPlace): string[] {
   if (call.phase === 'requested' && call.request !== undefined) return requestLines(call.request, place);
+  if (call.phase === 'asked' && call.question !== undefined) return questionLines(call.question, place);
   const { screen } = place;
-  const judged = [...judgedLines(call.decisions, screen), ...judgedLines(call.resolutions, screen)];
+  const judged = [call.decisions, call.resolutions, call.answers].flatMap((said) =>
+    judgedLines(said, screen),
+  );
   const { result, note } = call;
   const { mark } = screen.style;
   return [
@@ -88,8 +93,11 @@ function resultLines(result: ToolResult, note: string | undefined, mark: Paint):
 /** As many as a person reads: anyone can send a thousand. */
 const MOST_JUDGED = 20;
 
-/** The newest decisions or resolutions of a call and the accepted ones, and how many others there are. */
-function judgedLines(events: readonly (DecisionMade | Resolved)[], screen: TurnPlace['screen']): string[] {
+/** The newest of what people said to a call and the accepted ones, and how many others there are. */
+function judgedLines(
+  events: readonly (DecisionMade | Resolved | Answered)[],
+  screen: TurnPlace['screen'],
+): string[] {
   const newest = events.length - MOST_JUDGED;
   const chosen = events.filter(({ judgement }, at) => at >= newest || judgement.accepted === true);
   const shown = chosen.slice(-2 * MOST_JUDGED);

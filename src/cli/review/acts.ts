@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer, InboxItem } from '../../client';
 import type { ResolutionKind } from '../../contract/decision';
+import { answerByForm, declineAnswer } from './answer';
 import { decideByEditor } from './changed';
 import { confirmDeceptiveText } from './seen';
 import { decide, givenUp, idOf, keyOf, requestOf, type Subject } from './decision';
@@ -18,6 +19,8 @@ export type ReviewAct =
   | 'edit'
   | 'hunks'
   | 'deny'
+  | 'answer'
+  | 'decline'
   | 'happened'
   | 'did-not'
   | 'run-again'
@@ -46,6 +49,11 @@ const HUNKS: readonly Choice<ReviewAct>[] = [
   { means: 'hunks', keys: ['p', 'patch', 'hunks'], does: 'be asked about its hunks one by one' },
 ];
 
+const QUESTION: readonly Choice<ReviewAct>[] = [
+  { means: 'answer', keys: ['a', 'answer'], does: 'fill in what it asks for' },
+  { means: 'decline', keys: ['d', 'decline'], does: 'do not answer, with a reason' },
+];
+
 const DOUBT: readonly Choice<ReviewAct>[] = [
   { means: 'happened', keys: ['h', 'happened'], does: 'it happened: the turn goes on with what it returned' },
   { means: 'did-not', keys: ['x', 'did-not'], does: 'it did not happen; the model reads that' },
@@ -55,6 +63,7 @@ const DOUBT: readonly Choice<ReviewAct>[] = [
 /** The keys for one item. */
 export function choicesFor(kind: InboxItem['kind'], hunks: readonly Hunk[]): readonly Choice<ReviewAct>[] {
   if (kind === 'in_doubt') return [...DOUBT, ...MOVES];
+  if (kind === 'question') return [...QUESTION, ...MOVES];
   return [...REQUEST, ...(hunks.length > 1 ? HUNKS : []), ...MOVES];
 }
 
@@ -73,6 +82,10 @@ export function decideAs(act: DecidingAct, subject: Subject, terminal: Terminal)
       return decideByHunks(subject, terminal);
     case 'deny':
       return deny(subject, terminal);
+    case 'answer':
+      return answerByForm(subject, terminal);
+    case 'decline':
+      return declineAnswer(subject, terminal);
     default:
       return resolve(act, subject, terminal);
   }

@@ -13,7 +13,7 @@ import { type Assignment, setArgument } from '../set-argument';
 
 /** One call that a person decides, and what there is to do it with. */
 export interface Subject {
-  client: Pick<Countersign, 'decide' | 'resolve' | 'view'>;
+  client: Pick<Countersign, 'answer' | 'decide' | 'resolve' | 'view'>;
   turn: string;
   agent: string;
   call: CallView;
@@ -111,6 +111,8 @@ export function parseHunks(text: string): string[] {
 }
 
 function checkKind({ phase, callId }: CallView): void {
+  if (phase === 'asked')
+    throw usageError(`${callId} is a question; it is answered, not approved`, 'Use `countersign answer`.');
   if (phase !== 'in_doubt') return;
   throw usageError(`${callId} is in doubt; it is resolved, not approved`, 'Use `countersign resolve`.');
 }

@@ -1,4 +1,5 @@
 import type {
+  Answered,
   DecisionMade,
   Judgement,
   ProposedCall,
@@ -137,6 +138,15 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   decision_void: ({ callId: call, tool, message }) => draft('void', { call, tool }, { message }),
   request_expired: ({ callId: call }, shown) => draft('expiry', { call, ...shown.get(call) }),
   resolved: resolution,
+  question_opened: ({ callId: call, callKey, tool, question, deadline }) => {
+    const formDigest = argsDigestOf(question.form);
+    return draft(
+      'question',
+      { call, callKey, tool, formDigest, deadline: deadline ?? 'never' },
+      { message: question.text },
+    );
+  },
+  answered: answer,
 };
 
 function draftsOf<T extends TurnEvent['type']>(
@@ -191,16 +201,31 @@ function resolution(event: Resolved): Draft {
   return draft(typeOf('resolution', event.judgement), facts, { ...messageSealed(event), content });
 }
 
+/** What was filled in is sealed, as arguments are. */
+function answer(event: Answered): Draft {
+  const { callId: call, answer: said, content } = event;
+  const facts = {
+    call,
+    answer: said,
+    ...messageFacts(event),
+    contentDigest: content && argsDigestOf(content),
+  };
+  const sealed = { ...messageSealed(event), content: content && JSON.stringify(content) };
+  return draft(typeOf('answer', event.judgement), facts, sealed);
+}
+
 function typeOf(type: string, { accepted }: Judgement): string {
   return accepted === false ? 'refusal' : type;
 }
 
+const OF = { decision: 'decision', resolved: 'resolution', answered: 'answer' } as const;
+
 /** `verdict` is `unknown` where more signals came at once than the turn keeps verdicts of. */
-function messageFacts(event: DecisionMade | Resolved) {
+function messageFacts(event: DecisionMade | Resolved | Answered) {
   const { judgement, door, decisionId, reapplied } = event;
   const verdict = judgement.accepted === false ? judgement.code : judgement.accepted ? 'accepted' : 'unknown';
   return {
-    of: event.type === 'decision' ? 'decision' : 'resolution',
+    of: OF[event.type],
     verdict,
     door,
     // The word of the channel: whoever may signal can say it too.
@@ -210,7 +235,7 @@ function messageFacts(event: DecisionMade | Resolved) {
   };
 }
 
-function messageSealed(event: DecisionMade | Resolved) {
+function messageSealed(event: DecisionMade | Resolved | Answered) {
   const { approver, identity, channel, reason, judgement } = event;
   const message = judgement.accepted === false ? judgement.message : undefined;
   return { approver, identity, channel, reason, message };

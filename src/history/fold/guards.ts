@@ -46,9 +46,16 @@ const ask = head.extend({
   argsDigest: z.string(),
   settings,
 });
+const question = z.object({ text: z.string(), form: object });
 const call = z.discriminatedUnion('kind', [
   head.extend({ kind: z.enum(['invalid', 'recorded']), proposed: object, result }),
-  head.extend({ kind: z.enum(['run', 'ask']), arguments: object, argsDigest: z.string(), settings }),
+  head.extend({
+    kind: z.enum(['run', 'ask']),
+    arguments: object,
+    argsDigest: z.string(),
+    settings,
+    question: question.optional(),
+  }),
   head.extend({ kind: z.literal('remote'), raw: z.string() }),
 ]);
 const thinkOutput = z.object({
@@ -68,7 +75,7 @@ const inDoubt = z.object({
 });
 const openItem = z.object({
   callId: z.string(),
-  kind: z.enum(['request', 'in_doubt']),
+  kind: z.enum(['request', 'question', 'in_doubt']),
   tool: z.string(),
   summary: z.string(),
   seenDigest: z.string().optional(),

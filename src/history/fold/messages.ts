@@ -1,38 +1,18 @@
-import {
-  type SignalVerdict,
-  type Accepted,
-  type Decision,
-  DECISION,
-  isDenial,
-  type Resolution,
-  RESOLUTION,
-} from '../../contract/decision';
+import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
-import type {
-  DecisionMade,
-  Delivery,
-  EventHeader,
-  Judgement,
-  Reapplied,
-  Resolved,
-  Attribution,
-  TurnEvent,
-} from '../events';
+import type { EventHeader, Judgement, TurnEvent } from '../events';
 import { is } from './guards';
-import { endResolved } from './results';
+import { answeredEvent, applyJudged, decisionEvent, type Judged, resolvedEvent, textAt } from './judged';
 import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
-import { isObject } from '../../contract/json';
-import { partReader } from '../../contract/schema/message';
 import { rootOf } from '../decode/failure';
-import { withDefaults } from '../../contract/schema/schema';
-import { denied, didNot, happened } from '../../contract/call-messages';
 
-/** A signal came in. Decisions and resolutions wait for their verdict; the others are events at once. */
+/** A signal came in. What people say waits for its verdict; the others are events at once. */
 export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
   const { name, input, identity } = event;
-  if (name === SIGNALS.approval || name === SIGNALS.resolution) return recorded(state, event, name);
+  if (name === SIGNALS.approval || name === SIGNALS.resolution || name === SIGNALS.answer)
+    return recorded(state, event, name);
   if (name === SIGNALS.outcome) return outcomeReported(state, event);
   if (name !== SIGNALS.abandon) return [];
   const approver = textAt(input, 'approver') ?? 'somebody';
@@ -123,82 +103,11 @@ function judgeSignal(
 ): TurnEvent[] {
   const { input, identity, reapplied } = signal;
   const judged = { input, identity, door: 'signal' as const, ...verdict, ...defined({ reapplied }) };
+  if (signal.signal === 'answer') return applyJudged(state, answeredEvent(state, head, judged));
   return applyJudged(
     state,
     signal.signal === 'approval' ? decisionEvent(head, judged) : resolvedEvent(head, judged),
   );
-}
-
-/** A decision or resolution with its verdict. */
-interface Judged {
-  input: unknown;
-  identity: string;
-  door: Delivery;
-  judgement: Judgement;
-  /** Only where it came by update and was accepted. */
-  verdict?: Accepted;
-  /** As the verdict says, however it came. */
-  asksAgain?: true;
-  reapplied?: Reapplied;
-}
-
-const readDecision = partReader(DECISION);
-const readResolution = partReader(RESOLUTION);
-
-/** The event of a judged decision. Its payload may be anything: what cannot be read is left out. */
-function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
-  const { judgement, asksAgain } = judged;
-  const said = readDecision(judged.input);
-  const { callId = '', decision, arguments: args, hunks, seenDigest } = said;
-  const lets = judgement.accepted !== false && decision !== undefined && !isDenial(said);
-  const unbound = lets && seenDigest === undefined ? (true as const) : undefined;
-  return {
-    type: 'decision',
-    ...eventHeader(head),
-    ...attributionOf(judged, said),
-    callId,
-    judgement,
-    ...defined({ decision, arguments: args, hunks, seenDigest, unbound, asksAgain }),
-  };
-}
-
-/** The event of a judged resolution. */
-function resolvedEvent(head: EventHeader, judged: Judged): Resolved {
-  const said = readResolution(judged.input);
-  const { callId = '', resolution, content } = said;
-  return {
-    type: 'resolved',
-    ...eventHeader(head),
-    ...attributionOf(judged, said),
-    callId,
-    judgement: judged.judgement,
-    ...defined({ resolution, content }),
-  };
-}
-
-/** The claimed approver, channel and reason, with the defaults the workflow uses. */
-function attributionOf(
-  { identity, door, verdict, reapplied }: Judged,
-  said: Partial<Decision | Resolution>,
-): Attribution {
-  const { approver, channel, authenticated, reason, decisionId } = said;
-  return {
-    approver: verdict?.approver ?? approver ?? 'somebody',
-    channel: channel ?? door,
-    door,
-    identity,
-    ...defined({ authenticated, reason, decisionId: verdict?.decisionId ?? decisionId, reapplied }),
-  };
-}
-
-/** A text field of a payload that may be anything. */
-function textAt(input: unknown, key: string): string | undefined {
-  const value = valueAt(input, key);
-  return typeof value === 'string' ? value : undefined;
-}
-
-function valueAt(input: unknown, key: string): unknown {
-  return isObject(input) ? input[key] : undefined;
 }
 
 /** The server keeps an update for the workflow; after a reset those that came since the point it goes back to. */
@@ -228,6 +137,7 @@ export function updateCompleted(state: FoldState, event: EventOf<'update_complet
   const details = defined({ verdict, asksAgain, reapplied });
   const judged = { input, identity, door: 'update' as const, judgement, ...details };
   if (name === UPDATES.decide) return applyJudged(state, decisionEvent(event, judged));
+  if (name === UPDATES.answer) return applyJudged(state, answeredEvent(state, event, judged));
   return name === UPDATES.resolve ? applyJudged(state, resolvedEvent(event, judged)) : [];
 }
 
@@ -237,62 +147,4 @@ function refusal(failure: DecodedFailure | undefined): Judgement {
   if (!is.refused(refused)) return { accepted: 'unknown' };
   const { code, message, issues } = refused;
   return { accepted: false, code, message, ...defined({ issues }) };
-}
-
-/**
- * The event of a judged decision or resolution, and what it does to its call. If no worker answered the update, the same
- * decision comes again by signal: that is one event.
- */
-function applyJudged(state: FoldState, event: DecisionMade | Resolved): TurnEvent[] {
-  if (event.judgement.accepted === true && event.decisionId !== undefined) {
-    if (state.acceptedIds.has(event.decisionId)) return [];
-    state.acceptedIds.add(event.decisionId);
-  }
-  if (event.type === 'decision') {
-    applyDecision(state, event);
-    return [event];
-  }
-  applyResolution(state, event);
-  const isTaken = event.judgement.accepted === true;
-  return isTaken ? [event, ...endResolved(event, state.calls.get(event.callId))] : [event];
-}
-
-function applyDecision(state: FoldState, event: DecisionMade): void {
-  const held = state.calls.get(event.callId);
-  if (event.judgement.accepted !== true || held?.phase !== 'requested') return;
-  if (event.arguments !== undefined) held.effective = withDefaults(held.schema, event.arguments);
-  if (isDenial(event)) deny(held, event);
-  else if (event.asksAgain === true) askAgain(held, event);
-  else {
-    held.phase = 'decided';
-    held.approved = true;
-    delete held.note;
-  }
-}
-
-function askAgain(held: CallFold, { approver, reason }: DecisionMade): void {
-  if (held.call.kind === 'ask') held.original ??= held.call.proposed ?? held.call.arguments;
-  delete held.editBefore;
-  if (held.edit !== undefined) held.editBefore = held.edit;
-  held.edit = { approver, ...defined({ reason }) };
-  held.phase = 'replanning';
-  held.planned = false;
-}
-
-function deny(held: CallFold, { approver, reason }: DecisionMade): void {
-  held.phase = 'closed';
-  held.closing = denied({ approver, reason });
-}
-
-function applyResolution(state: FoldState, event: Resolved): void {
-  const held = state.calls.get(event.callId);
-  if (event.judgement.accepted !== true || held?.phase !== 'lost') return;
-  held.phase = event.resolution === 'run-again' ? 'decided' : 'closed';
-  if (event.resolution === 'run-again') {
-    held.approved = true;
-    held.runsAgain = true;
-    return;
-  }
-  held.closing =
-    event.resolution === 'happened' ? { content: happened(event, event.content) } : didNot(event);
 }

@@ -80,6 +80,8 @@ interface CallInMemo {
 
 function openRequest(state: FoldState, head: EventHeader, { held, open }: CallInMemo): TurnEvent[] {
   const { call } = held;
+  if (!isValidCall(call)) return [];
+  if (call.question !== undefined) return openQuestion(state, head, { held, open });
   if (call.kind !== 'ask') return [];
   const item = open.items.get(call.callId);
   const unnamed = open.cut && (held.phase === 'proposed' || held.planned === true);
@@ -88,8 +90,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   held.callKey = callKey(open.key, call.callId);
   const { requestExpiresMs, timeoutMs, safety, effect, noBatch, server, gate } = call.settings;
   const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
-  const computed = requestExpiresMs === null ? null : state.taskTime + requestExpiresMs;
-  held.deadline = item === undefined ? computed : item.deadline === null ? null : Date.parse(item.deadline);
+  held.deadline = deadlineIn(state, item, requestExpiresMs);
   const proposed = held.original ?? call.proposed;
   const { callId, tool, preview, policyReason } = call;
   return [
@@ -116,6 +117,32 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
       }),
     },
   ];
+}
+
+function openQuestion(state: FoldState, head: EventHeader, { held, open }: CallInMemo): TurnEvent[] {
+  const { call } = held;
+  const item = open.items.get(call.callId);
+  if (!isValidCall(call) || call.question === undefined || (item === undefined && !open.cut)) return [];
+  held.phase = 'requested';
+  held.callKey = callKey(open.key, call.callId);
+  held.deadline = deadlineIn(state, item, call.settings.requestExpiresMs);
+  const { callId, tool, question } = call;
+  const preview = { text: question.text };
+  return [
+    {
+      type: 'question_opened',
+      ...eventHeader(head),
+      ...{ callId, callKey: held.callKey, tool, question },
+      deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
+      summary: item?.summary ?? callSummary({ callId, tool, arguments: call.arguments, preview }),
+    },
+  ];
+}
+
+/** As the memo says; where it does not name the call, by the settings. Workflow time in ms. */
+function deadlineIn(state: FoldState, item: OpenItem | undefined, expiresMs: number | null): number | null {
+  if (item !== undefined) return item.deadline === null ? null : Date.parse(item.deadline);
+  return expiresMs === null ? null : state.taskTime + expiresMs;
 }
 
 /** Made from what is shown, not from the digests beside it: a decision is bound to what a person could read. */
@@ -147,9 +174,9 @@ function callClosed(
   if (cause === 'proven') return held.proof === undefined ? [] : closeByProof(head, held, held.proof);
   held.phase = 'closed';
   held.closing = closingOf(state, held, cause);
-  if (cause === 'expired')
-    return [{ type: 'request_expired', ...eventHeader(head), callId: held.call.callId }];
-  return [];
+  if (cause !== 'expired' && cause !== 'unanswered') return [];
+  const question = cause === 'unanswered' ? { question: true as const } : {};
+  return [{ type: 'request_expired', ...eventHeader(head), callId: held.call.callId, ...question }];
 }
 
 function closingOf({ abandoned = {} }: FoldState, held: CallFold, cause: Exclude<ClosingCause, 'proven'>) {

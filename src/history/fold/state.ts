@@ -74,9 +74,9 @@ export interface UnjudgedFailure {
   event: EventOf<'activity_failed'>;
 }
 
-/** A decision or resolution by signal that no workflow task has judged yet. */
+/** A decision, a resolution or an answer by signal that no workflow task has judged yet. */
 export interface PendingSignal {
-  signal: 'approval' | 'resolution';
+  signal: 'approval' | 'resolution' | 'answer';
   input: unknown;
   identity: string;
   /** Its event exists already: the call that it allows started before the verdict was written. */
@@ -84,7 +84,7 @@ export interface PendingSignal {
   reapplied?: Reapplied;
 }
 
-/** A decision or resolution by update, between its acceptance and its verdict. */
+/** A decision, a resolution or an answer by update, between its acceptance and its verdict. */
 export interface PendingUpdate {
   name: string;
   input: unknown;

@@ -26,6 +26,7 @@ export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {
   already_decided: 'Another person decided it before you.',
   stale_args: 'It changed after you opened it. The page now shows the new version; look again.',
   invalid_arguments: 'The arguments do not fit the tool. Correct the marked fields.',
+  invalid_answer: 'The answer does not fit the question. Correct the marked fields.',
   expired: 'Its deadline has passed; nothing ran.',
   malformed: 'The decision could not be read.',
   cancelled: 'The turn was cancelled; nothing ran.',

@@ -202,9 +202,12 @@ function drawStep(event: StepEvent, line: Line): void {
 function drawCall(event: TurnEvent, line: Line): void {
   switch (event.type) {
     case 'request_opened':
+    case 'question_opened':
       return open(line, 'wait', event.at);
     case 'decision':
       return decided(event, line);
+    case 'answered':
+      return answered(event, line);
     case 'decision_void':
       close(line, event.at);
       return mark(line, 'denied', event.at, event.message);
@@ -241,6 +244,13 @@ function resolved(event: Extract<TurnEvent, { type: 'resolved' }>, line: Line): 
   mark(line, 'approved', event.at, `${event.resolution ?? 'resolved'} by ${event.approver}`);
 }
 
+function answered(event: Extract<TurnEvent, { type: 'answered' }>, line: Line): void {
+  if (event.judgement.accepted !== true) return;
+  close(line, event.at);
+  const { answer = 'answered', approver, at } = event;
+  mark(line, answer === 'declined' ? 'denied' : 'approved', at, `${answer} by ${approver}`);
+}
+
 /** Ends the open stretch, unless the next one is the same. */
 function open(line: Line, kind: StretchKind, at: string): void {
   const last = line.spans.at(-1);
@@ -261,11 +271,11 @@ export type CallFilter = 'all' | 'failed' | 'decided';
 
 /** Whether a call fits: it failed or nobody knows how it ended, or a person decided or resolved it. */
 export function callFits(call: CallView, filter: CallFilter): boolean {
-  const { phase, result, decisions, resolutions } = call;
+  const { phase, result, decisions, resolutions, answers } = call;
   if (filter === 'all') return true;
-  if (filter === 'decided') return decisions.length + resolutions.length > 0;
+  if (filter === 'decided') return decisions.length + resolutions.length + answers.length > 0;
   if (phase === 'in_doubt' || phase === 'lost' || phase === 'expired') return true;
-  return phase !== 'denied' && result?.success === false;
+  return phase !== 'denied' && phase !== 'declined' && result?.success === false;
 }
 
 function mark(line: Line, kind: Moment['kind'], at: string, label: string): void {

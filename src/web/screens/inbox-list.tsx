@@ -84,13 +84,14 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
   const isDoubt = item.kind === 'in_doubt';
   return (
     <li class={`row${isDoubt ? ' in-doubt' : ''}`} {...placed(place)}>
-      {!isDoubt && <SelectBox item={item} />}
+      {item.kind === 'request' && <SelectBox item={item} />}
       <a href={hrefOf({ at: 'call', turn, callId, query })} aria-current={isCurrent ? 'true' : undefined}>
         <span class="row-head">
           <code class="tool">
             <Text of={item.tool} />
           </code>
           {isDoubt && <span class="chip ask">in doubt</span>}
+          {item.kind === 'question' && <span class="chip ask">question</span>}
           {!isDoubt && <Deadline of={item.deadline} now={now} />}
         </span>
         <span class="row-summary">

@@ -56,7 +56,13 @@ function checkPhase(
   { state, now }: { state: CallState | undefined; now: number },
 ): Refused | undefined {
   const closed = approvals.closed.get(decision.callId);
-  if (closed?.cause === 'expired') return expired(decision);
+  if (state?.phase === 'question')
+    return refuse(
+      'malformed',
+      `call ${decision.callId} is a question: it is answered, not decided`,
+      decision,
+    );
+  if (closed?.cause === 'expired' || closed?.cause === 'unanswered') return expired(decision);
   const isTakenBack = closed?.cause === 'neverStarted' || closed?.cause === 'withdrawn';
   if (isTakenBack || (approvals.cancelled && state?.phase === 'request')) {
     return refuse('cancelled', 'the turn was cancelled before this decision came', decision);

@@ -2,6 +2,8 @@ import {
   type Abandonment,
   type Decision,
   DECISION,
+  QUESTION_ANSWER,
+  type QuestionAnswer,
   type RefusalCode,
   type Refused,
   RESOLUTION,
@@ -38,6 +40,7 @@ const OUTCOME: JsonSchema = {
 
 const decisionIssues = messageCheck(DECISION);
 const resolutionIssues = messageCheck(RESOLUTION);
+const answerIssues = messageCheck(QUESTION_ANSWER);
 const abandonmentIssues = soundCheck(ABANDONMENT);
 const outcomeIssues = soundCheck(OUTCOME);
 
@@ -71,6 +74,15 @@ export function parseResolution(value: unknown): Parsed<Resolution> {
   return { ok: true, value };
 }
 
+/** Reads an answer of any sender. Never throws. */
+export function parseAnswer(value: unknown): Parsed<QuestionAnswer> {
+  if (!isAnswer(value)) return malformed(answerIssues, value, 'answer');
+  if (value.answer !== 'answered' && value.content !== undefined) {
+    return { ok: false, message: '"content" only goes with "answered"' };
+  }
+  return { ok: true, value };
+}
+
 /** Reads the report of a late call. Never throws. */
 export function parseOutcome(value: unknown): Parsed<OutcomeReport> {
   if (!isOutcome(value)) return malformed(outcomeIssues, value, 'outcome');
@@ -90,6 +102,10 @@ function isDecision(value: unknown): value is Decision {
 
 function isResolution(value: unknown): value is Resolution {
   return resolutionIssues(value).length === 0;
+}
+
+function isAnswer(value: unknown): value is QuestionAnswer {
+  return answerIssues(value).length === 0;
 }
 
 function isOutcome(value: unknown): value is OutcomeReport {

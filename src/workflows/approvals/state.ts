@@ -11,13 +11,14 @@ import { utf8Bytes } from '../../contract/transcript';
 /**
  * Where a call is.
  * - `request`: waits for a decision.
+ * - `question`: waits for an answer, which ends it. It never becomes ready.
  * - `replanning`: a person edited a call that has a preview; a new one is being made, then it is a request again.
  * - `ready`: may start when the order of the step lets it.
  * - `running`: its activity is scheduled.
  * - `in_doubt`: it was started and nobody knows the outcome.
  * - `done`: it has its result.
  */
-export type Phase = 'request' | 'replanning' | 'ready' | 'running' | 'in_doubt' | 'done';
+export type Phase = 'request' | 'question' | 'replanning' | 'ready' | 'running' | 'in_doubt' | 'done';
 
 /** A decision that a call holds. Unspent until the call starts, then spent for good. */
 export interface HeldDecision extends SpentDecision {

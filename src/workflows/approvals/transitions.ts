@@ -30,10 +30,11 @@ export function register(
     call,
     callKey: at.callKey,
     generation: 0,
-    phase: call.kind === 'ask' ? 'request' : 'ready',
-    needsDecision: call.kind === 'ask',
+    phase: call.question !== undefined ? 'question' : call.kind === 'ask' ? 'request' : 'ready',
+    // No answer is one: if a question could start by a mistake of ours, this would still hold it.
+    needsDecision: call.kind === 'ask' || call.question !== undefined,
     since: at.now,
-    deadline: call.kind === 'ask' ? deadlineOf(call, at.now) : null,
+    deadline: call.kind === 'ask' || call.question !== undefined ? deadlineOf(call, at.now) : null,
     scheduledAt: Number.NEGATIVE_INFINITY,
     effective: call.arguments,
     effectiveDigest: call.argsDigest,
@@ -152,11 +153,13 @@ function undoEdit(state: CallState): void {
   delete state.proposed;
 }
 
-/** Closes every request whose deadline is over. */
+/** Closes every request and every question whose deadline is over. */
 export function expire(approvals: Approvals, now: number): void {
   for (const state of approvals.calls.values()) {
-    if (state.phase !== 'request' || state.deadline === null || now < state.deadline) continue;
-    closeCall(approvals, state, { cause: 'expired', result: failureOf(state, ENDINGS.expired, now) });
+    const isOpen = state.phase === 'request' || state.phase === 'question';
+    if (!isOpen || state.deadline === null || now < state.deadline) continue;
+    const cause = state.phase === 'question' ? 'unanswered' : 'expired';
+    closeCall(approvals, state, { cause, result: failureOf(state, ENDINGS[cause], now) });
   }
 }
 
@@ -164,7 +167,7 @@ export function expire(approvals: Approvals, now: number): void {
 export function cancelAll(approvals: Approvals, now: number): void {
   approvals.cancelled = true;
   for (const state of approvals.calls.values()) {
-    if (!['request', 'replanning', 'ready'].includes(state.phase)) continue;
+    if (!['request', 'question', 'replanning', 'ready'].includes(state.phase)) continue;
     closeCall(approvals, state, {
       cause: 'neverStarted',
       result: failureOf(state, ENDINGS.neverStarted, now),

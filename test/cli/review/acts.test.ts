@@ -75,7 +75,7 @@ describe('deciding by hunks', () => {
     };
     const never = () => Promise.reject(new Error('not asked'));
     const subject = {
-      ...{ client: { decide, resolve: never, view: never }, turn: 't-1', agent: 'clerk' },
+      ...{ client: { answer: never, decide, resolve: never, view: never }, turn: 't-1', agent: 'clerk' },
       ...{ call: call({ request: proposal() }), said: { approver: 'ann' }, context: { screen, env: {} } },
     };
     await decideByHunks(subject, terminal);

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { judgeAnswer, takeAnswer } from '../../../src/workflows/approvals/answer';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
 import {
   cancelAll,
@@ -44,6 +45,13 @@ const operation = fc.oneof(
     decisionId,
     digestSeen,
     keySeen: digestSeen,
+  }),
+  fc.record({
+    op: fc.constant('answer' as const),
+    callId,
+    answer: fc.constantFrom('answered', 'declined'),
+    age: fc.constantFrom(7, -1, 'seven'),
+    decisionId,
   }),
   fc.record({
     op: fc.constant('resolve' as const),
@@ -97,6 +105,7 @@ const shape: fc.Arbitrary<CallShape> = fc
       kind: fc.constantFrom('ask', 'ask', 'run'),
       effect: fc.constantFrom('pure', 'idempotent', 'unsafe'),
       expiresMs: fc.constantFrom(60_000, null, 1000),
+      question: fc.boolean(),
     },
     { requiredKeys: [] },
   )
@@ -133,6 +142,22 @@ function doDecide(approvals: Approvals, witness: Witness, op: Extract<Operation,
   const denial = op.decision === 'denied' || op.hunks?.length === 0;
   if (denial && op.decision !== 'modified') witness.refusedFor.add(op.callId);
   else if (!verdict.asksAgain) witness.allowed.set(id, { callId: op.callId, shown: shownOf(judged.state) });
+}
+
+function doAnswer(approvals: Approvals, witness: Witness, op: Extract<Operation, { op: 'answer' }>): void {
+  const { op: _, age, decisionId: given, ...rest } = op;
+  const content = op.answer === 'answered' ? { content: { age } } : {};
+  const message = { ...rest, ...content, ...(given === undefined ? {} : { decisionId: given }) };
+  const before = JSON.stringify([...approvals.calls]);
+  const judged = judgeAnswer(approvals, message, witness.now);
+  expect(JSON.stringify([...approvals.calls])).toBe(before);
+  if (judged.kind !== 'take') return;
+  expect(judged.state).toMatchObject({ phase: 'question', call: { question: {} } });
+  if (op.answer === 'answered') expect(age).toBe(7);
+  const id = given ?? `drawn-${witness.allowed.size}-${approvals.verdicts.size}`;
+  takeAnswer(approvals, judged, { now: witness.now, decisionId: id });
+  expect(judged.state).toMatchObject({ phase: 'done', result: { success: op.answer === 'answered' } });
+  expect(judged.state.held).toBeUndefined();
 }
 
 function doResolve(approvals: Approvals, witness: Witness, op: Extract<Operation, { op: 'resolve' }>): void {
@@ -176,8 +201,13 @@ function doAskAgain(approvals: Approvals, witness: Witness, state: CallState): v
     expect(['in_doubt', 'done']).toContain(state.phase);
     return;
   }
-  expect(state).toMatchObject({ phase: 'request', note: 'outdated' });
-  expect(state.effectiveDigest).toBe(state.call.argsDigest);
+  // Nobody is asked again in a turn that was cancelled.
+  if (witness.cancelled)
+    expect(state).toMatchObject({ phase: 'done', result: { error: { code: 'cancelled' } } });
+  else {
+    expect(state).toMatchObject({ phase: 'request', note: 'outdated' });
+    expect(state.effectiveDigest).toBe(state.call.argsDigest);
+  }
   const last = witness.starts.findLast((one) => one.callId === state.call.callId);
   witness.starts = witness.starts.filter((one) => one !== last);
   witness.allowed.delete(last?.decisionId ?? '');
@@ -188,6 +218,8 @@ function apply(approvals: Approvals, witness: Witness, op: Operation): void {
   switch (op.op) {
     case 'decide':
       return doDecide(approvals, witness, op);
+    case 'answer':
+      return doAnswer(approvals, witness, op);
     case 'resolve':
       return doResolve(approvals, witness, op);
     case 'start':
@@ -231,6 +263,7 @@ function apply(approvals: Approvals, witness: Witness, op: Operation): void {
       return sweepAbandoned(approvals, witness.now);
     case 'junk':
       void judgeDecision(approvals, op.message, witness.now);
+      void judgeAnswer(approvals, op.message, witness.now);
       return void judgeResolution(approvals, op.message);
   }
 }
@@ -241,6 +274,7 @@ function checkStarts(approvals: Approvals, witness: Witness): void {
   const spent = witness.starts.flatMap((one) => (one.decisionId === undefined ? [] : [one.decisionId]));
   expect(new Set(spent).size).toBe(spent.length);
   for (const one of witness.starts) {
+    expect(approvals.calls.get(one.callId)?.call.question).toBeUndefined();
     const gated = approvals.calls.get(one.callId)?.call.kind === 'ask' || one.generation > 0;
     if (!gated) continue;
     const allowed = witness.allowed.get(one.decisionId ?? '');

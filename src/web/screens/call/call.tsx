@@ -4,6 +4,7 @@ import type { CallDetails } from '../../../server/api';
 import type { CallPhase, CallView } from '../../../history/view-types';
 import { readCall, sendResolution } from '../../http';
 import { goTo, useAppContext, useKept, useKeys, useNow } from '../../ui/app';
+import { QuestionPanel } from './question';
 import { RequestPanel } from './request';
 import { type DecidingProps, type KeptTyped, type PanelProps, useSend } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
@@ -33,7 +34,7 @@ interface CallPanelProps {
   decided: () => void;
 }
 
-/** One call as it is now: a request to decide, a call in doubt to resolve, or how it ended. */
+/** One call as it is now: a request to decide, a question to answer, a call in doubt to resolve, or how it ended. */
 export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Element {
   const { details, refresh, problem } = useCall(turn, callId);
   const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED, readTyped);
@@ -53,6 +54,9 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
   if (call.phase === 'requested' && call.request !== undefined) {
     const { callKey, seenDigest, eventId } = call.request;
     return <RequestPanel key={`${callKey}/${seenDigest}/${eventId}`} request={call.request} {...shared} />;
+  }
+  if (call.phase === 'asked' && call.question !== undefined) {
+    return <QuestionPanel key={call.question.callKey} asked={call.question} {...shared} />;
   }
   if (call.phase === 'in_doubt' && call.doubt !== undefined) {
     return <DoubtPanel key={call.doubt.eventId} doubt={call.doubt} {...shared} />;

@@ -10,7 +10,7 @@ import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../
 import { decisionDetails } from '../../../history/describe';
 import { dateTime, span } from '../../../contract/text/times';
 import { PreviewView } from './diff';
-import type { DecisionMade, Resolved } from '../../../history/events';
+import type { Answered, DecisionMade, Resolved } from '../../../history/events';
 import type { CallView } from '../../../history/view-types';
 import type { FilePlan } from '../../../contract/plan';
 
@@ -129,14 +129,14 @@ function PartView({ kind, text }: Part): JSX.Element {
   return kind === 'added' ? <ins>{shown}</ins> : shown;
 }
 
-/** The decisions and resolutions of a call, what a person changed, and its result. */
+/** What people said to a call, what a person changed, and its result. */
 export function Outcome({ call }: { call: CallView }): JSX.Element {
-  const { decisions, resolutions, result } = call;
+  const { answers, decisions, resolutions, result } = call;
   const isChanged = JSON.stringify(call.arguments) !== JSON.stringify(call.effective);
   return (
     <section class="outcome" aria-label={`Outcome of ${call.callId}`}>
       <ul class="said">
-        {[...decisions, ...resolutions].map((event) => (
+        {[...decisions, ...resolutions, ...answers].map((event) => (
           <DecisionLine key={event.eventId} {...{ event }} />
         ))}
       </ul>
@@ -190,9 +190,9 @@ function resultTitle(result: ToolResult): string {
   return result.metadata.late === true ? 'Result, late' : 'Result';
 }
 
-/** One decision or resolution: when, what, by whom and why. */
-export function DecisionLine({ event }: { event: DecisionMade | Resolved }): JSX.Element {
-  const what = event.type === 'decision' ? event.decision : event.resolution;
+/** One decision, resolution or answer: when, what, by whom and why. */
+export function DecisionLine({ event }: { event: DecisionMade | Resolved | Answered }): JSX.Element {
+  const what = wordIn(event);
   const { judgement } = event;
   return (
     <li>
@@ -207,6 +207,11 @@ export function DecisionLine({ event }: { event: DecisionMade | Resolved }): JSX
       {judgement.accepted === false && <span class="chip bad">refused: {judgement.code}</span>}
     </li>
   );
+}
+
+function wordIn(event: DecisionMade | Resolved | Answered): string | undefined {
+  if (event.type === 'answered') return event.answer;
+  return event.type === 'decision' ? event.decision : event.resolution;
 }
 
 /** What a call does that was decided, with the hunks that a person approved. `level`: of its heading. */

@@ -79,7 +79,8 @@ function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, chang
 /** A second click within this time was meant for the request before. Milliseconds. */
 const SETTLE_MS = 800;
 
-function useFresh(): boolean {
+/** Whether the panel appeared a moment ago. */
+export function useFresh(): boolean {
   const [isFresh, setFresh] = useState(true);
   useEffect(() => {
     const timer = setTimeout(() => setFresh(false), SETTLE_MS);
@@ -205,7 +206,7 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
         {spokenWhy(why)}
       </p>
       <p class={`note${reason.isOver ? ' bad' : ''}`} id="reason-note" role="status">
-        {isWhyAsked && isWhyMissing ? 'Say why, or press Deny again.' : reason.text}
+        {isWhyAsked && isWhyMissing ? `Say why, or press ${deny.label} again.` : reason.text}
       </p>
       <Reason {...props} {...reason} isEdited={isEdited} deny={() => decide(deny)} />
       <Buttons

@@ -195,10 +195,14 @@ export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | nu
 }
 
 /** What became of a request while a person was typing. */
-export function whatHappened({ decisions, resolutions, phase }: CallView): string {
-  const last = [...decisions, ...resolutions].filter(({ judgement }) => judgement.accepted !== false).at(-1);
+export function whatHappened({ answers, decisions, resolutions, phase }: CallView): string {
+  const last = [...answers, ...decisions, ...resolutions]
+    .filter(({ judgement }) => judgement.accepted !== false)
+    .at(-1);
   if (phase === 'expired') return 'It expired.';
   if (last === undefined) return 'It does not wait any more.';
+  if (last.type === 'answered')
+    return `${last.approver} ${last.answer ?? 'answered'} it at ${dateTime(last.at)}.`;
   const did = last.type === 'decision' ? last.decision : `resolved (${last.resolution ?? ''})`;
   return `${last.approver} ${did ?? 'decided'} it at ${dateTime(last.at)}.`;
 }

@@ -143,7 +143,7 @@ export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>): J
   );
 }
 
-/** Whether a person has to decide or resolve it. */
+/** Whether a person has to decide, answer or resolve it. */
 export function isWaiting({ phase }: CallView): boolean {
-  return phase === 'requested' || phase === 'in_doubt';
+  return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
 }

@@ -165,7 +165,9 @@ export function YesNoInput({ path, draft, setDraft, ...rest }: InputProps): JSX.
 /** One of a few values. Any other value is shown unchanged. */
 export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const options = field.options ?? [];
-  const value = JSON.stringify(valueAt(draft.value, path) ?? null);
+  const current = valueAt(draft.value, path);
+  const value = JSON.stringify(current ?? null);
+  const isThere = current !== undefined;
   const chosen = options.findIndex((option) => JSON.stringify(option) === value);
   return (
     <select
@@ -173,7 +175,7 @@ export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProp
       value={String(chosen)}
       onChange={({ currentTarget }) => setDraft(setAt(draft, path, options[Number(currentTarget.value)]))}
     >
-      {chosen < 0 && <option value="-1">{visibleText(value)}</option>}
+      {chosen < 0 && <option value="-1">{isThere ? visibleText(value) : 'Choose one …'}</option>}
       {options.map((option, index) => (
         <option key={index} value={String(index)}>
           {visibleText(

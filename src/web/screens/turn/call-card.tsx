@@ -54,7 +54,7 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
         <WhatIf turn={turn} call={call} />
         {isWaiting(call) && (
           <a class="button primary" href={hrefOf({ at: 'call', turn, callId: call.callId })}>
-            {call.phase === 'requested' ? 'Decide' : 'Resolve'}
+            {call.phase === 'requested' ? 'Decide' : call.phase === 'asked' ? 'Answer' : 'Resolve'}
           </a>
         )}
       </div>

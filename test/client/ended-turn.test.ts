@@ -1,4 +1,4 @@
-import { answerDecision, answerResolution } from '../../src/client/decide';
+import { answerDecision, answerResolution } from '../../src/client/ended-turn';
 import { viewOf, type TurnView } from '../../src/history/view';
 import { accepted, ask, item, run, Script } from '../history/script';
 

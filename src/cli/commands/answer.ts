@@ -1,0 +1,117 @@
+import type { Command } from 'commander';
+import type { Answer } from '../../client';
+import { defined } from '../../contract/defined';
+import { isObject, type JsonObject } from '../../contract/json';
+import { fieldsOf, type Question } from '../../contract/question';
+import { reportAnswer } from '../answer';
+import { osUser, type Context } from '../context';
+import { collect, readText, readValue, usageError } from '../options';
+import { storyOf } from '../print/turn';
+import { questionLines } from '../print/question';
+import { beside } from '../print/screen';
+import { answer, answerByForm, assertFits, questionOf } from '../review/answer';
+import { idOf, type Subject } from '../review/decision';
+import { withTerminal } from '../review/terminal';
+import { findCall, parseTarget } from '../target';
+
+interface AnswerOptions {
+  set?: string[];
+  content?: string;
+  decline?: boolean;
+  reason?: string;
+  as?: string;
+  json?: boolean;
+}
+
+/** `answer <turn>/<call>`. */
+export function addAnswer(program: Command, context: Context): void {
+  program
+    .command('answer <turn/call>')
+    .description('answer a question of an agent; this lets nothing run')
+    .option(
+      '--set <field=value>',
+      'fill in a field; may be repeated (default: you are asked for each)',
+      collect,
+    )
+    .option('--content <json|@file>', 'the whole answer as JSON')
+    .option('--decline', 'do not answer')
+    .option('--reason <text>', 'a remark, or why not; the model reads it')
+    .option('--as <name>', 'who answers (default: your name on this machine)')
+    .option('--json', 'print what became of it as JSON')
+    .action((target: string, options: AnswerOptions) => run(target, options, context));
+}
+
+async function run(target: string, options: AnswerOptions, context: Context): Promise<void> {
+  const { set = [], content, decline = false, reason, as, json = false } = options;
+  const named = parseTarget(target);
+  if (decline && (set.length > 0 || content !== undefined))
+    throw usageError('--decline goes with no answer', 'Leave out --set and --content.');
+  const given = content === undefined ? undefined : await readContent(content);
+  const { screen } = context;
+  await context.withClient(async (client) => {
+    const turn = await client.find(named.turn);
+    const view = await client.view(turn);
+    const call = findCall(view, named.call);
+    const said = { approver: as ?? osUser(), ...defined({ reason }) };
+    const at = { ...context, screen: json ? beside(screen) : screen };
+    const subject: Subject = { client, turn, agent: view.agent, call, said, context: at };
+    const isOver = call.question !== undefined && call.phase !== 'asked';
+    const asked = isOver ? call.question : questionOf(subject);
+    const taken = decline
+      ? await answer(subject, { answer: 'declined' })
+      : given !== undefined || set.length > 0 || isOver
+        ? await send(subject, filledIn(asked?.question, given, set), isOver)
+        : await atTerminal(subject, storyOf(view, call), context);
+    reportAnswer(taken, { id: idOf(subject), json }, screen);
+  });
+}
+
+/** Of a question that does not wait any more the turn says what became of it. */
+function send(subject: Subject, content: JsonObject, isOver: boolean): Promise<Answer> {
+  const { question } = subject.call;
+  if (!isOver && question !== undefined) assertFits(question.question, content);
+  return answer(subject, { answer: 'answered', content });
+}
+
+function atTerminal(subject: Subject, story: ReturnType<typeof storyOf>, context: Context): Promise<Answer> {
+  const hint = 'Fill it in with --set field=value or --content.';
+  const { screen } = subject.context;
+  return withTerminal(context.keyboard, hint, (terminal) => {
+    const place = { turn: subject.turn, screen, now: Date.now(), story };
+    screen.lines([...questionLines(questionOf(subject), place), '']);
+    return answerByForm(subject, terminal);
+  });
+}
+
+async function readContent(content: string): Promise<JsonObject> {
+  const read = readValue(await readText(content, '--content'), '--content');
+  if (isObject(read)) return read;
+  throw usageError('--content is JSON but not an object', `Write --content '{"field":"value"}'.`);
+}
+
+/** `--set` goes on top of `--content`. A text stays the text that was typed; other fields are read as JSON. */
+function filledIn(
+  question: Question | undefined,
+  given: JsonObject = {},
+  set: readonly string[],
+): JsonObject {
+  const fields = new Map(
+    question === undefined ? [] : fieldsOf(question).map((field) => [field.name, field]),
+  );
+  const content: JsonObject = { ...given };
+  const seen = new Set<string>();
+  for (const text of set) {
+    const at = text.indexOf('=');
+    const name = text.slice(0, Math.max(0, at));
+    if (name === '') throw usageError(`--set ${text}: this is not field=value`);
+    if (seen.has(name)) throw usageError(`--set ${name} is given twice`);
+    seen.add(name);
+    const field = fields.get(name);
+    if (field === undefined)
+      throw usageError(`there is no field ${name}`, `Its fields: ${[...fields.keys()].join(', ')}.`);
+    const value = text.slice(at + 1);
+    const isText = field.kind === 'text' || field.kind === 'choice';
+    content[name] = isText ? value : readValue(value, `--set ${name}`);
+  }
+  return content;
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { Answer } from '../../client';
+import { defined } from '../../contract/defined';
+import type { QuestionAnswer } from '../../contract/decision';
+import { CountersignError } from '../../contract/errors';
+import type { Json, JsonObject } from '../../contract/json';
+import { checkAnswer, fieldsOf, type Question, type QuestionField } from '../../contract/question';
+import { describeIssues } from '../../contract/read-json';
+import type { QuestionOpened } from '../../history/events';
+import { escapeText } from '../print/escape';
+import { fieldLines } from '../print/question';
+import { usageError } from '../options';
+import type { Subject } from './decision';
+import { askUntilAnswered, type Terminal } from './terminal';
+
+/**
+ * The question of a call that waits for an answer.
+ *
+ * @throws CountersignError `usage` where it does not wait for one: a request is decided, never answered.
+ */
+export function questionOf({ call }: Pick<Subject, 'call'>): QuestionOpened {
+  if (call.phase === 'asked' && call.question !== undefined) return call.question;
+  const hint =
+    call.phase === 'requested'
+      ? 'It is a request: use `countersign approve` or `countersign deny`.'
+      : '`countersign inbox` lists what waits; `countersign show` says how it ended.';
+  throw new CountersignError('usage', `${call.callId} does not wait for an answer`, { hint });
+}
+
+/** Answers with the key of the question that the person saw, under one id: sent twice it is taken once. */
+export function answer(
+  { client, turn, call, said }: Subject,
+  given: Pick<QuestionAnswer, 'answer' | 'content' | 'reason'>,
+): Promise<Answer> {
+  const { callId, question, runId } = call;
+  const head = { callId, ...said, channel: 'cli', decisionId: randomUUID() };
+  return client.answer(turn, { ...head, ...defined({ callKey: question?.callKey, runId }), ...given });
+}
+
+/** Asks for each field of the form, then answers. */
+export async function answerByForm(subject: Subject, terminal: Terminal): Promise<Answer> {
+  const content = await fillIn(questionOf(subject).question, subject, terminal);
+  return answer(subject, { answer: 'answered', content });
+}
+
+/** Asks why not, then declines. */
+export async function declineAnswer(subject: Subject, terminal: Terminal): Promise<Answer> {
+  questionOf(subject);
+  const reason = await askUntilAnswered(terminal, 'Why not? The model reads it: ');
+  return answer(subject, { answer: 'declined', reason });
+}
+
+async function fillIn(question: Question, { context }: Subject, terminal: Terminal): Promise<JsonObject> {
+  const { screen } = context;
+  const content: JsonObject = {};
+  for (const field of fieldsOf(question)) {
+    const value = await askField(question, { field, screen, terminal });
+    if (value !== undefined) content[field.name] = value;
+  }
+  return content;
+}
+
+interface Asking {
+  field: QuestionField;
+  screen: Subject['context']['screen'];
+  terminal: Terminal;
+}
+
+/** Asks until the value fits. Enter alone takes the default, or leaves the field out where it may be. */
+async function askField(question: Question, { field, screen, terminal }: Asking): Promise<Json | undefined> {
+  screen.lines(fieldLines(field, screen));
+  const usual = field.default === undefined ? '' : ` [${escapeText(JSON.stringify(field.default))}]`;
+  for (;;) {
+    const typed = (await terminal.ask(`${escapeText(field.label)}${usual}: `)).trim();
+    if (typed === '' && (field.default !== undefined || !field.required)) return undefined;
+    const value = readField(field, typed);
+    const path = `/${field.name}`;
+    const wrong = checkAnswer(question, { [field.name]: value }).issues.filter(
+      (issue) => issue.path === path,
+    );
+    if (wrong.length === 0) return value;
+    screen.line(screen.style.bad(escapeText(wrong.map(({ message }) => message).join('; '))));
+  }
+}
+
+const YES: readonly string[] = ['y', 'yes', 'true'];
+const NO: readonly string[] = ['n', 'no', 'false'];
+
+/** What was typed, as the field wants it; text that is none of it stays text, and the check says what is wrong. */
+function readField({ kind, options = [] }: QuestionField, typed: string): Json {
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(typed) && Number.isFinite(Number(typed))
+        ? Number(typed)
+        : typed;
+    case 'boolean': {
+      const word = typed.toLowerCase();
+      return YES.includes(word) ? true : NO.includes(word) ? false : typed;
+    }
+    case 'choice':
+      // A choice that is a number itself is meant as it stands.
+      return options.includes(typed) ? typed : (options[Number(typed) - 1] ?? typed);
+    case 'text':
+      return typed;
+  }
+}
+
+/**
+ * Checks what was filled in on the command line, before it is sent.
+ *
+ * @throws CountersignError `usage`, with path and message of each.
+ */
+export function assertFits(question: Question, content: JsonObject): void {
+  const { issues } = checkAnswer(question, content);
+  if (issues.length === 0) return;
+  const hint = 'countersign show <turn>/<call> lists the fields.';
+  throw usageError(`the answer does not fit the question: ${describeIssues(issues)}`, hint);
+}

@@ -1,0 +1,118 @@
+import type { Accepted, Decision, QuestionAnswer, RefusalCode, Resolution } from '../contract/decision';
+import { defined } from '../contract/defined';
+import { digestJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
+import { completeAnswer } from '../contract/question';
+import type { Answered, DecisionMade, Resolved } from '../history/events';
+import type { CallView, TurnView } from '../history/view';
+import type { Answer } from './types';
+
+/**
+ * The answer to a decision on a turn that has ended: no workflow can judge it, so history does.
+ * The same `decisionId` as the one that stands is a repeat and accepted, with other content it is `malformed`;
+ * `already_decided` if somebody decided,
+ * `expired` if its time was over, `unknown_call` if it never was a request, otherwise `cancelled`.
+ */
+export function answerDecision(view: TurnView, decision: Decision): Answer {
+  const call = view.calls.find((one) => one.callId === decision.callId);
+  const final = call?.decisions.findLast((one) => one.judgement.accepted === true);
+  if (final !== undefined) return answerRepeat(view, decision, final);
+  if (call?.request === undefined) return refused(decision, 'unknown_call', noRequest(decision.callId));
+  if (call.phase === 'expired') return refused(decision, 'expired', 'this request expired; nothing ran');
+  return refused(
+    decision,
+    'cancelled',
+    `the turn has ended (${view.status}); nothing can be decided any more`,
+  );
+}
+
+/** The answer to a resolution on a turn that has ended; as `answerDecision`, with `not_in_doubt`. */
+export function answerResolution(view: TurnView, resolution: Resolution): Answer {
+  const call = view.calls.find((one) => one.callId === resolution.callId);
+  const final = call?.resolutions.findLast((one) => one.judgement.accepted === true);
+  if (final !== undefined) return answerRepeat(view, resolution, final);
+  if (call === undefined)
+    return refused(resolution, 'unknown_call', `there is no call ${resolution.callId} in this turn`);
+  if (!isUnresolved(call)) return refused(resolution, 'not_in_doubt', `call ${call.callId} is not in doubt`);
+  return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
+}
+
+/** The answer to what a person says to a question of a turn that has ended; as `answerDecision`. */
+export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
+  const call = view.calls.find((one) => one.callId === answer.callId);
+  const final = call?.answers.findLast((one) => one.judgement.accepted === true);
+  if (final !== undefined) return answerRepeat(view, withDefaultsOf(call, answer), final);
+  if (call?.question === undefined)
+    return refused(answer, 'unknown_call', `no call ${answer.callId} of this turn waited for an answer`);
+  if (call.phase === 'expired') return refused(answer, 'expired', 'this question expired');
+  return refused(
+    answer,
+    'cancelled',
+    `the turn has ended (${view.status}); nothing can be answered any more`,
+  );
+}
+
+/** The record holds an answer with the defaults of its form. */
+function withDefaultsOf(call: CallView | undefined, answer: QuestionAnswer): QuestionAnswer {
+  const question = call?.question;
+  if (question === undefined || answer.answer !== 'answered') return answer;
+  return { ...answer, content: completeAnswer(question.question, answer.content ?? {}) };
+}
+
+function isUnresolved({ phase, result }: CallView): boolean {
+  return phase === 'closed' || result?.error?.code === 'in_doubt';
+}
+
+function noRequest(callId: string): string {
+  return `no call ${callId} of this turn waited for a decision`;
+}
+
+/** What a person says. */
+export type Sent = Decision | Resolution | QuestionAnswer;
+
+function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved | Answered): Answer {
+  const { approver, at } = final;
+  const word = wordOf(final);
+  if (sent.decisionId !== undefined && sent.decisionId === final.decisionId) {
+    if (digestJson(contentOf(sent)) !== digestJson(contentOf(final)))
+      return refused(sent, 'malformed', 'this decisionId was used before, with other content');
+    const { callId, decisionId } = sent;
+    const verdict: Accepted = { accepted: true, decisionId, callId, decision: word, approver, at };
+    return { status: 'accepted', verdict };
+  }
+  const answer = refused(
+    sent,
+    'already_decided',
+    `already ${word} by ${approver} at ${at}; the turn is ${view.status}`,
+  );
+  return { ...answer, verdict: { ...answer.verdict, standing: { decision: word, approver, at } } };
+}
+
+/** The word that what a person said comes to. */
+export function wordOf(final: DecisionMade | Resolved | Answered): Accepted['decision'] {
+  if (final.type === 'answered') return final.answer ?? 'answered';
+  return (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
+}
+
+/** The content that a repeat must have, too. */
+function contentOf(said: Sent | DecisionMade | Resolved | Answered): JsonObject {
+  const { arguments: args, hunks, decision, resolution, answer, content, reason } = { ...NOTHING, ...said };
+  return defined({ args, hunks, decision, resolution, answer, content, reason });
+}
+
+const NOTHING: Partial<
+  Omit<Decision, 'callId'> & Omit<Resolution, 'callId' | 'content'> & Pick<QuestionAnswer, 'answer'>
+> & { content?: string | JsonObject } = {};
+
+function refused(
+  { callId, decisionId }: Pick<Sent, 'callId' | 'decisionId'>,
+  code: RefusalCode,
+  message: string,
+): RefusedAnswer {
+  return {
+    status: 'refused',
+    verdict: { accepted: false, code, message, callId, ...defined({ decisionId }) },
+  };
+}
+
+type RefusedAnswer = Extract<Answer, { status: 'refused' }>;

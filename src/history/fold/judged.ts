@@ -1,0 +1,197 @@
+import { isValidCall } from '../../contract/call';
+import { answered, declined, denied, didNot, happened } from '../../contract/call-messages';
+import {
+  type Accepted,
+  type Decision,
+  DECISION,
+  isDenial,
+  QUESTION_ANSWER,
+  type Resolution,
+  RESOLUTION,
+} from '../../contract/decision';
+import { defined } from '../../contract/defined';
+import { isObject } from '../../contract/json';
+import { completeAnswer, type Question } from '../../contract/question';
+import { partReader } from '../../contract/schema/message';
+import { withDefaults } from '../../contract/schema/schema';
+import type {
+  Answered,
+  Attribution,
+  DecisionMade,
+  Delivery,
+  EventHeader,
+  Judgement,
+  Reapplied,
+  Resolved,
+  TurnEvent,
+} from '../events';
+import { endResolved } from './results';
+import { type CallFold, eventHeader, type FoldState } from './state';
+
+/** A decision, a resolution or an answer with its verdict. */
+export interface Judged {
+  input: unknown;
+  identity: string;
+  door: Delivery;
+  judgement: Judgement;
+  /** Only where it came by update and was accepted. */
+  verdict?: Accepted;
+  /** As the verdict says, however it came. */
+  asksAgain?: true;
+  reapplied?: Reapplied;
+}
+
+const readDecision = partReader(DECISION);
+const readResolution = partReader(RESOLUTION);
+const readAnswer = partReader(QUESTION_ANSWER);
+
+/** The event of a judged decision. Its payload may be anything: what cannot be read is left out. */
+export function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
+  const { judgement, asksAgain } = judged;
+  const said = readDecision(judged.input);
+  const { callId = '', decision, arguments: args, hunks, seenDigest } = said;
+  const lets = judgement.accepted !== false && decision !== undefined && !isDenial(said);
+  const unbound = lets && seenDigest === undefined ? (true as const) : undefined;
+  return {
+    type: 'decision',
+    ...eventHeader(head),
+    ...attributionOf(judged, said),
+    callId,
+    judgement,
+    ...defined({ decision, arguments: args, hunks, seenDigest, unbound, asksAgain }),
+  };
+}
+
+/** The event of a judged resolution. */
+export function resolvedEvent(head: EventHeader, judged: Judged): Resolved {
+  const said = readResolution(judged.input);
+  const { callId = '', resolution, content } = said;
+  return {
+    type: 'resolved',
+    ...eventHeader(head),
+    ...attributionOf(judged, said),
+    callId,
+    judgement: judged.judgement,
+    ...defined({ resolution, content }),
+  };
+}
+
+/** The event of a judged answer, with the defaults that the workflow fills in. */
+export function answeredEvent(state: FoldState, head: EventHeader, judged: Judged): Answered {
+  const { judgement } = judged;
+  const said = readAnswer(judged.input);
+  const { callId = '', answer } = said;
+  const question = questionOf(state.calls.get(callId));
+  const isTaken = judgement.accepted === true && answer === 'answered';
+  const content =
+    isTaken && question !== undefined ? completeAnswer(question, said.content ?? {}) : said.content;
+  return {
+    type: 'answered',
+    ...eventHeader(head),
+    ...attributionOf(judged, said),
+    callId,
+    judgement,
+    ...defined({ answer, content }),
+  };
+}
+
+function questionOf(held: CallFold | undefined): Question | undefined {
+  return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
+}
+
+/** The claimed approver, channel and reason, with the defaults the workflow uses. */
+function attributionOf(
+  { identity, door, verdict, reapplied }: Judged,
+  said: Partial<Decision | Resolution>,
+): Attribution {
+  const { approver, channel, authenticated, reason, decisionId } = said;
+  return {
+    approver: verdict?.approver ?? approver ?? 'somebody',
+    channel: channel ?? door,
+    door,
+    identity,
+    ...defined({ authenticated, reason, decisionId: verdict?.decisionId ?? decisionId, reapplied }),
+  };
+}
+
+/** A text field of a payload that may be anything. */
+export function textAt(input: unknown, key: string): string | undefined {
+  const value = valueAt(input, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function valueAt(input: unknown, key: string): unknown {
+  return isObject(input) ? input[key] : undefined;
+}
+
+/**
+ * The event of what was judged, and what it does to its call. If no worker answered the update, the same
+ * decision comes again by signal: that is one event.
+ */
+export function applyJudged(state: FoldState, event: DecisionMade | Resolved | Answered): TurnEvent[] {
+  if (event.judgement.accepted === true && event.decisionId !== undefined) {
+    if (state.acceptedIds.has(event.decisionId)) return [];
+    state.acceptedIds.add(event.decisionId);
+  }
+  if (event.type === 'decision') {
+    applyDecision(state, event);
+    return [event];
+  }
+  if (event.type === 'answered') {
+    applyAnswer(state, event);
+    return [event];
+  }
+  applyResolution(state, event);
+  const isTaken = event.judgement.accepted === true;
+  return isTaken ? [event, ...endResolved(event, state.calls.get(event.callId))] : [event];
+}
+
+function applyDecision(state: FoldState, event: DecisionMade): void {
+  const held = state.calls.get(event.callId);
+  if (event.judgement.accepted !== true || held?.phase !== 'requested') return;
+  if (event.arguments !== undefined) held.effective = withDefaults(held.schema, event.arguments);
+  if (isDenial(event)) deny(held, event);
+  else if (event.asksAgain === true) askAgain(held, event);
+  else {
+    held.phase = 'decided';
+    held.approved = true;
+    delete held.note;
+  }
+}
+
+function askAgain(held: CallFold, { approver, reason }: DecisionMade): void {
+  if (held.call.kind === 'ask') held.original ??= held.call.proposed ?? held.call.arguments;
+  delete held.editBefore;
+  if (held.edit !== undefined) held.editBefore = held.edit;
+  held.edit = { approver, ...defined({ reason }) };
+  held.phase = 'replanning';
+  held.planned = false;
+}
+
+function deny(held: CallFold, { approver, reason }: DecisionMade): void {
+  held.phase = 'closed';
+  held.closing = denied({ approver, reason });
+}
+
+/** Its result, in the words that the model reads, comes with the next step. */
+function applyAnswer(state: FoldState, event: Answered): void {
+  const held = state.calls.get(event.callId);
+  if (event.judgement.accepted !== true || held?.phase !== 'requested' || questionOf(held) === undefined)
+    return;
+  held.phase = 'closed';
+  held.closing =
+    event.answer === 'declined' ? declined(event) : { content: answered(event, event.content ?? {}) };
+}
+
+function applyResolution(state: FoldState, event: Resolved): void {
+  const held = state.calls.get(event.callId);
+  if (event.judgement.accepted !== true || held?.phase !== 'lost') return;
+  held.phase = event.resolution === 'run-again' ? 'decided' : 'closed';
+  if (event.resolution === 'run-again') {
+    held.approved = true;
+    held.runsAgain = true;
+    return;
+  }
+  held.closing =
+    event.resolution === 'happened' ? { content: happened(event, event.content) } : didNot(event);
+}

@@ -1,0 +1,127 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { defined } from '../../../contract/defined';
+import type { JsonObject } from '../../../contract/json';
+import { checkAnswer, fieldsOf, type Question } from '../../../contract/question';
+import type { Issue } from '../../../contract/tool';
+import type { QuestionOpened } from '../../../history/events';
+import { sendAnswer } from '../../http';
+import { type ArgumentsDraft, issuesOf } from '../../model/draft';
+import { useKeys, useNow } from '../../ui/app';
+import { Text } from '../../ui/text';
+import { Deadline } from '../../ui/widgets';
+import { DecisionFooter, focusReason, useFresh } from './decide';
+import { ArgumentsForm } from './form';
+import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
+import { type DecidingProps, type KeptTyped, useSend } from './send';
+
+type QuestionProps = DecidingProps & { asked: QuestionOpened };
+
+/** What an agent asks, and the form of the answer. Nothing runs by it, so there is nothing that has to be seen first. */
+export function QuestionPanel(props: QuestionProps): JSX.Element {
+  const { details, call, asked, refusal } = props;
+  const form = useForm(asked, props);
+  const now = useNow();
+  return (
+    <article class="call" aria-label={`Question ${call.callId}`}>
+      <CallHead view={details.view} call={call}>
+        <Refusal text={refusal} />
+        <dl class="facts in-line">
+          <Fact name="Expires">
+            <Deadline of={asked.deadline} now={now} />
+          </Fact>
+          <Fact name="What it is">
+            a question <span class="quiet">your answer lets nothing run; the model reads it</span>
+          </Fact>
+        </dl>
+      </CallHead>
+      <section aria-labelledby="question-title">
+        <h2 id="question-title">The agent asks</h2>
+        <blockquote class="question">
+          <Text of={asked.question.text} layout="block" kind="prose" />
+        </blockquote>
+      </section>
+      <section aria-labelledby="answer-title" class="edit" id="edit" onKeyDown={form.onKeyDown}>
+        <h2 id="answer-title">Your answer</h2>
+        <ArgumentsForm {...form.shown} schema={asked.question.form} />
+      </section>
+      <UserAsked view={details.view} />
+      <ModelSays view={details.view} call={call} />
+      <AnswerBar {...props} form={form} />
+    </article>
+  );
+}
+
+/** What is typed so far. What is missing is said once the person tried to send it, what is wrong at once. */
+function useForm({ question, callKey }: QuestionOpened, { typed, change }: KeptTyped) {
+  const [isTried, setTried] = useState(false);
+  const [refused, setRefused] = useState<readonly Issue[]>([]);
+  const from = beginningOf(question);
+  const draft = typed.args?.seen === callKey ? typed.args.draft : { value: from, texts: {} };
+  const issues = [...issuesOf(draft, question.form), ...refused];
+  const setDraft = (next: ArgumentsDraft): void => {
+    change({ args: { draft: next, from, seen: callKey } });
+    setRefused([]);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+    event.preventDefault();
+    document.getElementById('approve')?.click();
+  };
+  return {
+    ...{ issues, onKeyDown, setRefused },
+    shown: { draft, setDraft, issues: isTried ? issues : issues.filter(({ path }) => path in draft.texts) },
+    content: checkAnswer(question, draft.value).content,
+    showIssues: () => {
+      setTried(true);
+      requestAnimationFrame(() => document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus());
+    },
+  };
+}
+
+/** The defaults; a box that is not ticked says no. */
+function beginningOf(question: Question): JsonObject {
+  const boxes = fieldsOf(question).filter(({ kind, required }) => kind === 'boolean' && required);
+  return checkAnswer(question, {
+    ...Object.fromEntries(boxes.map((field) => [field.name, field.default ?? false])),
+  }).content;
+}
+
+function AnswerBar({
+  asked,
+  form,
+  ...props
+}: QuestionProps & { form: ReturnType<typeof useForm> }): JSX.Element {
+  const { isSending, send } = useSend(props, sendAnswer);
+  const fresh = useFresh();
+  const now = useNow();
+  const isOver = asked.deadline !== null && Date.parse(asked.deadline) <= now;
+  useKeys({
+    a: () => document.getElementById('approve')?.focus(),
+    d: focusReason,
+    e: () => document.querySelector<HTMLElement>('#edit :is(input, textarea, select, button)')?.focus(),
+  });
+  const reason = props.typed.reason.trim() || undefined;
+  const head = { callId: asked.callId, callKey: asked.callKey, ...defined({ reason }) };
+  const answer = (): void => {
+    if (form.issues.length > 0) return form.showIssues();
+    send({ ...head, answer: 'answered', content: form.content }, `Answered: ${asked.summary}`, {
+      refused: form.setRefused,
+    });
+  };
+  const decline = (): void => send({ ...head, answer: 'declined' }, `Declined: ${asked.summary}`);
+  return (
+    <DecisionFooter
+      {...props}
+      isEdited
+      why={isOver ? 'It expired: nobody answered in time.' : undefined}
+      showNext={undefined}
+      deny={{ label: 'Decline', isAllowed: !isSending, isFresh: fresh, act: decline }}
+      approve={{
+        label: isSending ? 'Sending …' : 'Answer',
+        isAllowed: !isSending && !isOver && !fresh,
+        act: answer,
+      }}
+    />
+  );
+}

@@ -1,0 +1,75 @@
+import type { Accepted, QuestionAnswer, Refused } from '../../contract/decision';
+import { answered, declined } from '../../contract/call-messages';
+import { checkAnswer } from '../../contract/question';
+import { describeIssues } from '../../contract/read-json';
+import { checkMessage, type Judged, parseAnswer, readNew, refusal, refuse, type TakenAt } from './messages';
+import type { Approvals, CallState } from './state';
+import { closeCall, failureOf, successOf } from './transitions';
+
+/**
+ * Judges an answer of any sender at workflow time `now` (ms). The first valid answer wins. At or past the deadline it is
+ * `expired`, as a decision is. Only a question takes one, and a question takes nothing else.
+ */
+export function judgeAnswer(approvals: Approvals, message: unknown, now: number): Judged<QuestionAnswer> {
+  const read = readNew(approvals, parseAnswer(message), message);
+  if (read.kind !== 'new') return read;
+  const { message: answer, contentDigest } = read;
+  const state = approvals.calls.get(answer.callId);
+  const question = state?.phase === 'question' ? state.call.question : undefined;
+  if (state === undefined || question === undefined) return refusal(notAsked(approvals, answer, state));
+  if (state.deadline !== null && now >= state.deadline) return refusal(expired(answer));
+  const unfit = checkMessage(answer, state);
+  if (unfit !== undefined) return refusal(unfit);
+  if (answer.answer === 'declined') return { kind: 'take', message: answer, state, contentDigest };
+  const { content, issues, work } = checkAnswer(question, answer.content ?? {});
+  if (issues.length > 0) {
+    const message = `the answer does not fit the question: ${describeIssues(issues)}`;
+    return { ...refusal({ ...refuse('invalid_answer', message, answer), issues }), work };
+  }
+  return { kind: 'take', message: { ...answer, content }, state, contentDigest, work };
+}
+
+function notAsked(approvals: Approvals, answer: QuestionAnswer, state: CallState | undefined): Refused {
+  const closed = approvals.closed.get(answer.callId);
+  const standing = state?.standing ?? closed?.standing;
+  if (state?.phase === 'request')
+    return refuse(
+      'malformed',
+      `call ${answer.callId} waits for a decision; an answer decides nothing`,
+      answer,
+    );
+  if (closed?.cause === 'unanswered') return expired(answer);
+  if (closed?.cause === 'neverStarted')
+    return refuse('cancelled', 'the turn was cancelled before this answer came', answer);
+  if (standing !== undefined) {
+    const message = `already ${standing.decision} by ${standing.approver} at ${standing.at}`;
+    return { ...refuse('already_decided', message, answer), standing };
+  }
+  return refuse('unknown_call', `no call ${answer.callId} of this turn waits for an answer`, answer);
+}
+
+function expired(answer: QuestionAnswer): Refused {
+  return refuse('expired', 'this question expired; the model read that nobody answered', answer);
+}
+
+/** Takes a judged answer: it closes the question and becomes its result. Nothing runs by it. */
+export function takeAnswer(
+  approvals: Approvals,
+  { message: answer, state, contentDigest }: Extract<Judged<QuestionAnswer>, { kind: 'take' }>,
+  at: TakenAt,
+): Accepted {
+  const approver = answer.approver ?? 'somebody';
+  const iso = new Date(at.now).toISOString();
+  state.standing = { decision: answer.answer, approver, at: iso };
+  const { decisionId } = at;
+  const said = { approver, reason: answer.reason };
+  const result =
+    answer.answer === 'declined'
+      ? failureOf(state, declined(said), at.now)
+      : successOf(state, answered(said, answer.content ?? {}), at.now);
+  closeCall(approvals, state, { result });
+  const { callId, answer: decision } = answer;
+  const verdict: Accepted = { accepted: true, decisionId, callId, decision, approver, at: iso };
+  approvals.verdicts.set(decisionId, { digest: contentDigest, verdict });
+  return verdict;
+}
