@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { z } from 'zod';
+import { type Cost, costOf, estimatedTokens, tokensOf } from '../contract/budget';
 import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptCall, type TranscriptEntry, utf8Bytes } from '../contract/transcript';
@@ -34,7 +35,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
   try {
     const entries = await conversationOf(input, deps.memory);
     const reply = await askModel({ agent, model }, entries, { guard, timeoutMs: tries.timeoutMs });
-    const output = await prepareStep(deps, { agent, model, input, reply });
+    const output = await prepareStep(deps, { agent, model, input, reply, bytes: bytesOf(entries) });
     rememberStep(deps.memory, entries, output);
     return output;
   } catch (error) {
@@ -64,7 +65,7 @@ function modelOf(deps: ActivityDeps, { name, model, models }: Agent, named: stri
 
 async function prepareStep(
   deps: ActivityDeps,
-  { agent, model, input, reply }: Asked & { input: ThinkInput; reply: ModelReply },
+  { agent, model, input, reply, bytes }: Asked & { input: ThinkInput; reply: ModelReply; bytes: number },
 ): Promise<ThinkOutput> {
   const text = cutOutput(reply.text, TEXT_BYTES);
   const asked = askedCalls(input.step, reply);
@@ -80,8 +81,27 @@ async function prepareStep(
     finishReason: reply.finishReason,
     order: agent.order,
     maxSteps: agent.maxSteps,
-    ...defined({ usage: reply.usage }),
+    ...defined({
+      usage: reply.usage,
+      cost: costIn(agent, model, reply, bytes),
+      budget: agent.budget,
+      repeats: agent.repeats,
+    }),
   };
+}
+
+/** What a reply cost; where its provider does not count tokens, by an estimate from the size of the conversation. */
+function costIn(
+  { prices }: Agent,
+  { id }: Model,
+  { usage, text }: ModelReply,
+  bytes: number,
+): Cost | undefined {
+  const price = prices.get(id);
+  if (price === undefined) return undefined;
+  const isCounted = tokensOf(usage) !== undefined;
+  const estimate = { inputTokens: estimatedTokens(bytes), outputTokens: estimatedTokens(utf8Bytes(text)) };
+  return costOf(isCounted ? (usage ?? {}) : estimate, price);
 }
 
 /** Longer than any provider's ids; an id is repeated in every record of its call. */

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { ToolResult } from './result';
 import type { Effect, RetryOptions, Safety, StateScope } from './tool';
+import type { ChildAsked, ChildLook, ChildSettings } from './child-turn';
 
 /** What every call carries, whatever became of it. */
 export interface CallHead {
@@ -34,6 +35,8 @@ export interface CallSettings {
   state?: StateSettings;
   /** Asked about by a workflow of its own. The activity by which its gate runs it; without one that workflow runs it itself. */
   gate?: { activity?: string };
+  /** The call is a child turn. */
+  child?: ChildSettings;
 }
 
 /** Which calls share the state that a tool keeps in memory. */
@@ -154,6 +157,8 @@ export interface CallInput extends CallHead {
   mayHaveRun?: true;
   /** How often a worker gave this call back because it lacks the agent or tool, or did not take it where it held its state. Absent: never. */
   round?: number;
+  /** Only of a call that is a child turn. */
+  child?: ChildAsked;
   /** Of its turn. */
   origin?: TurnOrigin;
   /** The run that first held this workflow: another one means that an operator reset it. */
@@ -188,7 +193,13 @@ export type CallOutput =
   | ({ result: ToolResult; contentDigest: string } & UsedState)
   | ({ inDoubt: InDoubt } & UsedState)
   | AskAgain
-  | NotHere;
+  | NotHere
+  | ChildReady;
+
+/** The call is a child turn, and may start or is there. */
+export interface ChildReady {
+  child: ChildLook;
+}
 
 /** What became of the state that a call shares with others. Absent: its handler was not called, or it shares none. */
 export interface UsedState {

@@ -10,6 +10,8 @@ import { utf8Bytes } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
 import type { TurnInput } from './turn';
+import { BUDGET, SPENT as SPENDING } from './budget';
+import { CHILD_LOOKS } from './child-turn';
 
 /**
  * What activities return, read strictly: an operator may complete any of them with anything (`temporal activity
@@ -83,6 +85,7 @@ const SETTINGS = object(
     noBatch: { type: 'boolean' },
     server: TEXT,
     state: object({ scope: { enum: STATES.filter((scope) => scope !== 'call') }, group: NAME }),
+    child: object({ agent: NAME, outputBytes: { type: 'integer', minimum: 1 } }, { taskQueue: NAME }),
   },
 );
 // Temporal's own limit for a type; a name of ours is an activity of ours, which a reply must not call.
@@ -102,6 +105,7 @@ const CALL: JsonSchema = {
   allOf: [only(['run', 'ask'], VALID), only(['invalid', 'recorded'], INVALID), only(['remote'], REMOTE)],
 };
 const COUNT: JsonSchema = { type: 'number', minimum: 0 };
+const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: 1e12 };
 
 const isThinkOutput = guard<ThinkOutput>(
   object(
@@ -117,6 +121,9 @@ const isThinkOutput = guard<ThinkOutput>(
     },
     {
       usage: { type: 'object', properties: { inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT } },
+      cost: object({ amount: AMOUNT, currency: NAME }),
+      budget: BUDGET,
+      repeats: { type: 'integer', minimum: 1 },
     },
   ),
 );
@@ -130,6 +137,7 @@ const isCallOutput = guard<CallOutput>({
     object({ inDoubt: object({ message: TEXT }, { partial: TEXT, running: { const: true } }) }, USED),
     object({ askAgain: TEXT }),
     object({ notHere: TEXT }, { secret: TEXT }),
+    object({ child: { enum: [...CHILD_LOOKS] } }),
   ],
 });
 const isVerifyOutput = guard<VerifyOutput>({
@@ -214,8 +222,19 @@ const CARRIED = object(
     usage: OBJECT,
     signalVerdicts: { ...LIST, items: object({ callId: TEXT, verdict: TEXT, decisionId: TEXT, at: TEXT }) },
   },
-  { states: { type: 'array', items: CARRIED_STATE } },
+  {
+    states: { type: 'array', items: CARRIED_STATE },
+    spending: object({ budget: BUDGET, isSet: { type: 'boolean' }, spent: SPENDING }),
+    children: WHOLE,
+    repeated: object({ calls: TEXT, results: TEXT, times: WHOLE, refused: WHOLE }),
+  },
 );
+const LINEAGE: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 100,
+  items: object({ turn: NAME, callId: CALL_ID, agent: NAME }),
+};
 const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } });
 
 /** Neither control characters nor other invisible ones. */
@@ -235,6 +254,9 @@ const ORIGIN: JsonSchema = {
   additionalProperties: false,
 };
 
+/** What is wrong with a budget that a turn is started with; empty: it fits. */
+export const budgetIssues = soundCheck(BUDGET);
+
 /** What is wrong with what is said of a turn's origin; empty: it fits. Whoever starts a turn asks, and so does the turn. */
 export const originIssues = soundCheck(ORIGIN);
 
@@ -246,6 +268,9 @@ const issuesOf = soundCheck({
     origin: ORIGIN,
     carried: CARRIED,
     fork: FORK,
+    lineage: LINEAGE,
+    budget: BUDGET,
+    cap: BUDGET,
   },
   required: ['agent', 'prompt'],
 });

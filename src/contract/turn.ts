@@ -4,6 +4,8 @@ import type { KnownState, TurnOrigin } from './call';
 import type { ForkInput } from './fork';
 import type { ResultRef, Usage } from './think';
 import type { TranscriptEntry } from './transcript';
+import type { Budget, Spent } from './budget';
+import type { Ancestor } from './child-turn';
 
 /** Input of `agentTurn`. */
 export interface TurnInput {
@@ -14,6 +16,12 @@ export interface TurnInput {
   carried?: CarriedTurn;
   /** Only in a fork, in all its runs. */
   fork?: ForkInput;
+  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  lineage?: Ancestor[];
+  /** What it may spend at most, if its agent allows more. */
+  budget?: Budget;
+  /** Only of a child turn: what is left for it of its parent's budget. Nobody can raise that here. */
+  cap?: Budget;
 }
 
 /** What a turn takes along when it continues as new. */
@@ -35,6 +43,33 @@ export interface CarriedTurn {
   signalVerdicts: SignalVerdict[];
   /** What is known of the state that calls share, by `stateKeyOf`. Absent: none used any. */
   states?: [string, KnownState][];
+  /** Absent: nothing of it is limited, and nothing was spent. */
+  spending?: CarriedSpending;
+  /** Child turns that were started. Absent: none. */
+  children?: number;
+  /** The last steps that were alike. Absent: none were. */
+  repeated?: Repeated;
+}
+
+/** What a turn may spend and has spent. */
+export interface CarriedSpending {
+  /** The budget as it is by now, where people raised it. */
+  budget: Budget;
+  /** The agent has said what it allows. */
+  isSet: boolean;
+  spent: Spent;
+}
+
+/** Steps in a row that asked for the same calls and got the same results. */
+export interface Repeated {
+  /** Digest of the calls of the last step. */
+  calls: string;
+  /** Digest of its results. */
+  results: string;
+  /** How many in a row. */
+  times: number;
+  /** How many in a row did not run for that. */
+  refused: number;
 }
 
 /** What happened in a turn, in numbers. */
@@ -50,8 +85,13 @@ export interface TurnCounts {
 
 /** Result of `agentTurn`. A cancelled turn and one whose model failed for good have none: they close as Cancelled and Failed. */
 export interface TurnResult {
-  status: 'answered' | 'step_limit';
+  status: 'answered' | 'step_limit' | 'budget' | 'loop';
+  /** Of a turn that did not answer: what the model said last. */
   answer: string;
+  /** Why it did not answer, in words; with `budget` and `loop`. */
+  why?: string;
+  /** Its child turns included. */
+  spent?: Spent;
   steps: number;
   counts: TurnCounts;
   usage: Usage;
@@ -64,6 +104,8 @@ export const TURN_STATES = [
   'in_doubt',
   'answered',
   'step_limit',
+  'budget',
+  'loop',
   'failed',
   'cancelled',
 ] as const;

@@ -107,6 +107,8 @@ function describeCall(event: CallEvent): Described {
       return describeDecision(event);
     case 'decision_void':
       return { text: `does not run: ${event.message}`, tone: 'ask' };
+    case 'child_started':
+      return { text: `is the turn ${event.child}` };
     case 'request_expired':
       return { text: 'expired: nobody decided in time, nothing ran', tone: 'bad' };
     case 'call_started':

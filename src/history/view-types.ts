@@ -1,5 +1,7 @@
 import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
+import type { Budget, Cost, Spent } from '../contract/budget';
+import type { Ancestor } from '../contract/child-turn';
 import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
@@ -58,6 +60,8 @@ export interface CallView {
   decisions: DecisionMade[];
   doubt?: InDoubtOpened;
   resolutions: Resolved[];
+  /** The id of the child turn that the call is. */
+  child?: string;
   result?: ToolResult;
   /** What the model reads before the result, which begins with it: what a person changed or said. */
   note?: string;
@@ -77,6 +81,7 @@ export interface StepView {
   model: string;
   finishReason: string;
   usage?: Usage;
+  cost?: Cost;
   /** Only in a fork: it begins with this step. */
   given?: true;
   callIds: string[];
@@ -106,6 +111,12 @@ export interface TurnView {
   agent: string;
   prompt: string;
   origin?: TurnOrigin;
+  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  lineage?: Ancestor[];
+  /** What it may spend, as far as the record says; where people raised it, with that. Absent: no limit. */
+  budget?: Budget;
+  /** What it has spent, its child turns included as far as they have ended. Time only of a turn that has ended. */
+  spent: Spent;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };

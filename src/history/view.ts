@@ -15,6 +15,17 @@ import {
   withoutUndone,
 } from './events';
 import type { CallView, LiveView, TurnView } from './view-types';
+import {
+  addSpent,
+  type Budget,
+  BUDGET_KINDS,
+  noSpending,
+  RAISE_BUDGET,
+  raiseIn,
+  smallerOf,
+  tokensOf,
+} from '../contract/budget';
+import type { JsonObject } from '../contract/json';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';
@@ -80,6 +91,7 @@ function makeView(): TurnView {
     runId: '',
     agent: '',
     prompt: '',
+    spent: noSpending(),
     taskQueue: '',
     status: 'running',
     startedAt: '',
@@ -122,8 +134,9 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 
 /** A run that continues the one before changes nothing but the run. */
 function started(view: TurnView, event: TurnStarted): void {
-  const { turn, runId, agent, prompt, origin, taskQueue } = event;
-  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin }) });
+  const { turn, runId, agent, prompt, origin, taskQueue, lineage, budget } = event;
+  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin, lineage }) });
+  if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;
 }
 
@@ -145,17 +158,34 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 }
 
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, finishReason, usage, calls, at, given } = event;
+  const { step, text, model, finishReason, usage, cost, calls, at, given } = event;
+  if (given === undefined) countStep(view, event);
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
   const reply = { step, text, model, finishReason, callIds: calls.map(({ callId }) => callId) };
-  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure, given }) });
+  view.steps.push({
+    ...reply,
+    askedAt,
+    repliedAt: at,
+    attempts,
+    ...defined({ usage, cost, lastFailure, given }),
+  });
   delete view.thinking;
+}
+
+/** As the workflow counts, but for what no provider counted: that is in the result. */
+function countStep(view: TurnView, { usage, cost, budget }: Step): void {
+  view.spent = addSpent(view.spent, {
+    ...{ ...noSpending(), tokens: tokensOf(usage) ?? 0, steps: 1 },
+    ...(cost === undefined ? {} : { money: { [cost.currency]: cost.amount } }),
+  });
+  if (budget !== undefined && view.steps.length === 0) view.budget = smallerOf(budget, view.budget);
 }
 
 function ended(view: TurnView, event: TurnEnded): void {
   view.status = event.status;
   view.endedAt = event.at;
   view.unjudged = 0;
+  if (event.result?.spent !== undefined) view.spent = event.result.spent;
   Object.assign(view, defined({ answer: event.answer, error: event.error }));
   for (const call of view.calls)
     if (['requested', 'in_doubt', 'lost'].includes(call.phase)) call.phase = 'closed';
@@ -181,7 +211,10 @@ function viewCall(view: TurnView, event: TurnEvent): void {
       return withCall(view, event, (call) => void (call.phase = 'lost'));
     case 'in_doubt':
       return withCall(view, event, (call) => doubted(call, event));
+    case 'child_started':
+      return withCall(view, event, (call) => void (call.child = event.child));
     case 'call_ended':
+      if (event.tool === RAISE_BUDGET && event.result.success) raise(view, event.result.arguments);
       return withCall(view, event, (call) => callEnded(call, event));
   }
 }
@@ -225,6 +258,16 @@ function requested(call: CallView, event: RequestOpened): void {
   call.phase = 'requested';
   call.request = event;
   call.effective = event.arguments;
+}
+
+/** A person allowed more. */
+function raise(view: TurnView, args: JsonObject): void {
+  const budget: Budget = { ...view.budget };
+  for (const kind of BUDGET_KINDS) {
+    const more = raiseIn(kind, args);
+    if (more > 0) budget[kind] = (budget[kind] ?? 0) + more;
+  }
+  view.budget = budget;
 }
 
 function doubted(call: CallView, event: InDoubtOpened): void {

@@ -195,6 +195,8 @@ export interface Tool {
   readonly outputLimit: number;
   /** `local`, or the name of an MCP server. */
   readonly server: string;
+  /** Set by `agentTool`: a call is a turn of this agent. Absent: the handler does the work. */
+  readonly child?: SubAgent;
   /** See toolDigest in the contract. */
   readonly digest: string;
   /** JSON Schema first, zod refinements after; never throws. */
@@ -205,6 +207,17 @@ export interface Tool {
   readonly preview: ((value: unknown, context: CallContext) => Promise<Preview>) | undefined;
   readonly verify: ((value: unknown, context: CallContext) => Promise<Verification>) | undefined;
   handle(value: unknown, context: CallContext): Promise<unknown>;
+}
+
+/** The agent that works on the calls of a tool. */
+export interface SubAgent {
+  readonly agent: string;
+  /** Queue of the workers that have the agent. Undefined: that of the turn that calls. */
+  readonly taskQueue: string | undefined;
+  /** Child turns below one another. */
+  readonly depth: number;
+  /** Child turns that one turn starts. */
+  readonly most: number;
 }
 
 /** What the policy says to one valid call; it can only tighten what safety says. */

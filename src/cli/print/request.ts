@@ -1,3 +1,4 @@
+import type { Ancestor } from '../../contract/child-turn';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/plan';
@@ -5,7 +6,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import type { RequestOpened } from '../../history/events';
 import { allowedBy, type CallView, keyOfStart } from '../../history/view';
 import type { TurnOrigin } from '../../contract/call';
-import { describeEffect, describeFacts, describeProgress } from '../../history/labels';
+import { describeEffect, describeFacts, describeLineage, describeProgress } from '../../history/labels';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
@@ -35,6 +36,8 @@ export interface Story {
   asked: string;
   /** Who asked, and what the turn was started with. */
   origin?: TurnOrigin;
+  /** Only in a child turn: the calls that led to it. */
+  lineage?: readonly Ancestor[];
   /** What the model said in the step that proposed the call; may be empty. */
   says: string;
 }
@@ -93,6 +96,7 @@ export function storyFacts({ story }: WaitingPlace): Fact[] {
   if (story === undefined) return [];
   return [
     ['agent', escapeText(story.agent)],
+    ['part of', story.lineage && escapeText(describeLineage(story.lineage))],
     ['asked', escapeProse(story.asked)],
     ...originFacts(story.origin),
   ];

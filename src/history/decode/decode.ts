@@ -7,6 +7,7 @@ import { temporal } from '@temporalio/proto';
 import { isObject } from '../../contract/json';
 import { defined } from '../../contract/defined';
 import type { DecodedEvent, Decoding } from './events';
+import type { ChildEnd } from '../../contract/child-turn';
 import { decodeFailure } from './failure';
 import { Payloads } from './payloads';
 import { toIso, toNumber } from './proto';
@@ -40,7 +41,8 @@ export function makeDecode(converter: LoadedDataConverter = defaultDataConverter
     return (
       decodeRun(raw, head, payloads) ??
       decodeActivity(raw, head, payloads) ??
-      decodeMessage(raw, head, payloads) ?? { kind: 'other', ...head }
+      decodeMessage(raw, head, payloads) ??
+      decodeChild(raw, head, { converter, owner }) ?? { kind: 'other', ...head }
     );
   };
 }
@@ -167,6 +169,43 @@ async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): P
     result: await payloads.first(details?.['result']),
     failure: failure ? await decodeFailure(failure, payloads) : undefined,
   });
+}
+
+/** Decodes what becomes of child workflows. What one returned is bound to itself, not to its parent. */
+function decodeChild(
+  raw: HistoryEvent,
+  head: Head,
+  { converter, owner }: { converter: LoadedDataConverter; owner: SerializationContext | undefined },
+): Decoding {
+  const started = raw.childWorkflowExecutionStartedEventAttributes;
+  if (started) return { kind: 'child_started', ...head, child: started.workflowExecution?.workflowId ?? '' };
+  const end = childEndOf(raw);
+  if (!end) return undefined;
+  const child = end.workflowExecution?.workflowId ?? '';
+  const payloads = new Payloads(converter, owner && { ...owner, type: 'workflow', workflowId: child });
+  return endOfChild(raw, payloads).then((how) => ({ kind: 'child_ended', ...head, child, end: how }));
+}
+
+function childEndOf(raw: HistoryEvent) {
+  return (
+    raw.childWorkflowExecutionCompletedEventAttributes ??
+    raw.childWorkflowExecutionFailedEventAttributes ??
+    raw.childWorkflowExecutionCanceledEventAttributes ??
+    raw.childWorkflowExecutionTimedOutEventAttributes ??
+    raw.childWorkflowExecutionTerminatedEventAttributes
+  );
+}
+
+async function endOfChild(raw: HistoryEvent, payloads: Payloads): Promise<ChildEnd> {
+  const completed = raw.childWorkflowExecutionCompletedEventAttributes;
+  if (completed) return { kind: 'completed', result: await payloads.first(completed.result) };
+  const failed = raw.childWorkflowExecutionFailedEventAttributes;
+  if (failed) {
+    const { message } = await decodeFailure(failed.failure, payloads);
+    return { kind: 'failed', message };
+  }
+  if (raw.childWorkflowExecutionCanceledEventAttributes) return { kind: 'cancelled' };
+  return { kind: raw.childWorkflowExecutionTimedOutEventAttributes ? 'timed_out' : 'terminated' };
 }
 
 /** Decodes what comes from outside (signals, updates, cancellation) and what goes outside (the memo). */

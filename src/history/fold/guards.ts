@@ -13,6 +13,8 @@ import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
 import type { TranscriptEntry } from '../../contract/transcript';
+import type { Budget } from '../../contract/budget';
+import { type Ancestor, CHILD_LOOKS } from '../../contract/child-turn';
 import { CLOSING_CAUSES } from '../../contract/call-messages';
 import type { ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';
@@ -38,6 +40,7 @@ const settings = z.object({
   server: z.string().optional(),
   timeoutMs: z.number().optional(),
   gate: z.object({ activity: z.string().optional() }).optional(),
+  child: z.object({ agent: z.string(), outputBytes: z.number() }).optional(),
   retry: z.object({ maximumAttempts: z.number() }),
 });
 const ask = head.extend({
@@ -51,12 +54,26 @@ const call = z.discriminatedUnion('kind', [
   head.extend({ kind: z.enum(['run', 'ask']), arguments: object, argsDigest: z.string(), settings }),
   head.extend({ kind: z.literal('remote'), raw: z.string() }),
 ]);
+const lineage = z.array(z.object({ turn: z.string(), callId: z.string(), agent: z.string() }));
+const amounts = { tokens: z.number(), money: z.number(), steps: z.number(), time: z.number() };
+const budget = z.object({
+  ...z.object(amounts).partial().shape,
+  currency: z.string().optional(),
+  then: z.enum(['end', 'ask']).optional(),
+});
+const spent = z.object({
+  ...{ tokens: z.number(), steps: z.number(), time: z.number() },
+  estimated: z.number().optional(),
+  money: z.record(z.string(), z.number()).optional(),
+});
 const thinkOutput = z.object({
   text: z.string(),
   calls: z.array(call),
   model: z.string(),
   finishReason: z.string(),
   schemas: z.record(z.string(), object).optional(),
+  cost: z.object({ amount: z.number(), currency: z.string() }).optional(),
+  budget: budget.optional(),
 });
 const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
 const progress = z.object({ fraction: z.number().optional(), text: z.string().optional() });
@@ -99,8 +116,17 @@ export const is = {
     z.object({ requester: z.string().optional(), metadata: z.record(z.string(), z.string()).optional() }),
   ),
   beat: guard<Beat>(z.object({ progress: progress.optional(), partial: z.string().optional() })),
+  lineage: guard<Ancestor[]>(lineage),
+  budget: guard<Budget>(budget),
   turnInput: guard<TurnInput>(z.object({ agent: z.string(), prompt: z.string() })),
-  turnResult: guard<TurnResult>(z.object({ status: z.enum(['answered', 'step_limit']), answer: z.string() })),
+  turnResult: guard<TurnResult>(
+    z.object({
+      status: z.enum(['answered', 'step_limit', 'budget', 'loop']),
+      answer: z.string(),
+      why: z.string().optional(),
+      spent: spent.optional(),
+    }),
+  ),
   gatedCall: guard<ValidCall>(ask),
   thinkInput: guard<ThinkInput>(
     z.object({
@@ -136,6 +162,7 @@ export const is = {
       z.object({ inDoubt }),
       z.object({ askAgain: z.string() }),
       z.object({ notHere: z.string() }),
+      z.object({ child: z.enum(CHILD_LOOKS) }),
     ]),
   ),
   verifyOutput: guard<VerifyOutput>(

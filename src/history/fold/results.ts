@@ -28,7 +28,7 @@ export function failureResult(held: CallFold, failure: ToolFailure, at: string):
 }
 
 /** A success that a person vouches for, with the words the model reads. */
-function successResult(held: CallFold, content: string, at: string): ToolResult {
+export function successResult(held: CallFold, content: string, at: string): ToolResult {
   return makeSuccess(resultHead(held), { content, contentType: 'text' }, factsOf(held, at));
 }
 

@@ -1,4 +1,5 @@
 import type { AskAgain, InDoubt, KnownState, SpentDecision, UsedState, ValidCall } from '../../contract/call';
+import type { Amounts } from '../../contract/budget';
 import type { ClosingCause } from '../../contract/call-messages';
 import type { Abandonment, SignalVerdict, Verdict } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
@@ -68,6 +69,8 @@ export interface CallState {
   /** It waited for a worker that is gone, and a lost attempt there may have run. Never of an unsafe call. */
   mayHaveRun?: true;
   standing?: FinalDecision;
+  /** What was put aside for its child turn of what the turn may spend. */
+  given?: Amounts;
   /** Secret of the execution that runs or is in doubt: only a sender who knows it can report a late outcome. */
   secret?: string;
   doubt?: InDoubt;
