@@ -88,7 +88,7 @@ export function agentTool(agent: Agent | string, options: AgentToolOptions = {})
     parameters,
     safety: options.safety ?? 'safe',
     effect: options.effect ?? 'idempotent',
-    preview: ({ task }) => `Starts a turn of the agent ${named} with this task:\n\n${task}`,
+    preview: ({ task }) => `The agent ${named} gets this task: ${task}`,
     handler: () => {
       throw new ToolError('A sub-agent works in a turn only; nothing ran.');
     },

@@ -9,7 +9,6 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import { type BudgetKind, emptyKind } from '../contract/budget';
 import { defined } from '../contract/defined';
 import type {
   CallInput,
@@ -30,7 +29,7 @@ import type { CallState, Settlement } from './approvals/state';
 import { rawResult, valueOf } from './messages';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
-import { childOf, giveBudget } from './child-turn';
+import { askedChild, reserveChild } from './child-turn';
 import { askFirst } from '../contract/fork';
 import { makeFailure } from '../contract/result';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
@@ -44,7 +43,7 @@ export function runCall(
 ): Promise<RawValue> {
   const known = turn.states.place(state.call);
   if (known !== undefined) state.placed = known;
-  giveBudget(turn, state);
+  reserveChild(turn, state);
   const input = inputOf(turn, state, decision);
   state.scheduledAt = Date.now();
   const { tool, settings } = state.call;
@@ -107,15 +106,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     originalRunId: turn.originalRunId,
     ...(turn.fork?.world === 'dry' ? { dry: true as const } : {}),
     ...defined({
-      child:
-        call.settings.child === undefined
-          ? undefined
-          : {
-              turn: childOf(turn, state),
-              depth: turn.lineage.length,
-              started: turn.children,
-              ...noneLeft(state),
-            },
+      child: askedChild(turn, state),
       ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
       plan: state.plan,
       state: state.placed,
@@ -123,11 +114,6 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
       proposed: state.edit === undefined ? undefined : state.proposed,
     }),
   };
-}
-
-/** Of what the child turn of a call is given, what there is none of. */
-function noneLeft({ given }: CallState): { none?: BudgetKind } {
-  return defined({ none: emptyKind(given) });
 }
 
 function activityOptions(state: CallState): ActivityOptions {

@@ -19,8 +19,9 @@ import {
   SearchAttributeType,
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
-import { addSpent, leftOf, noSpending, type Spent, tokensOf } from '../contract/budget';
+import { addSpent, emptyKind, leftOf, noSpending, smallerOf, type Spent, tokensOf } from '../contract/budget';
 import {
+  type ChildAsked,
   type ChildEnd,
   type ChildLook,
   childResult,
@@ -94,18 +95,35 @@ function attributesOf({ agent, origin }: TurnInput): SearchAttributePair[] {
 }
 
 /** The id of the child turn of a call. */
-export function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
+function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
   return childTurnId(workflowInfo().workflowId, { callId: call.callId, replyId: turn.stepKey });
 }
 
-/** Puts aside what a child turn may spend, before a worker looks whether it may start. */
-export function giveBudget(turn: Turn, state: CallState): void {
-  if (state.call.settings.child === undefined || state.given !== undefined) return;
-  const calls = [...turn.approvals.calls.values()].filter(({ call }) => call.settings.child !== undefined);
-  const given = calls.flatMap((one) => (one.phase === 'done' ? [] : (one.given ?? [])));
-  const among = calls.filter((one) => one.phase !== 'done' && one.given === undefined).length;
+/** Counts a child turn and puts aside what it may spend, before a worker looks whether it may start. */
+export function reserveChild(turn: Turn, state: CallState): void {
+  if (state.call.settings.child === undefined || state.child !== undefined) return;
+  const calls = [...turn.approvals.calls.values()].filter(
+    ({ call, phase }) => call.settings.child !== undefined && phase !== 'done',
+  );
+  const given = calls.flatMap(({ child }) => child?.given ?? []);
+  const among = calls.filter(({ child }) => child === undefined).length;
   const { budget, spent } = turn.spending;
-  state.given = leftOf(budget, { spent, given, among: Math.max(1, among) }) ?? {};
+  const mine = smallerOf(budget, turn.cap);
+  state.child = { given: leftOf(mine, { spent, given, among }) ?? {}, before: turn.children };
+  turn.children += 1;
+}
+
+/** What a worker is told of a child turn that is about to start; undefined for any other call. */
+export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined {
+  if (state.child === undefined) return undefined;
+  const { given, before } = state.child;
+  const none = emptyKind(given);
+  return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, ...defined({ none }) };
+}
+
+/** A worker did not let it start. */
+export function releaseChild(turn: Turn, state: CallState): void {
+  if (state.child !== undefined) turn.children -= 1;
 }
 
 /**
@@ -140,7 +158,6 @@ interface ChildPlan {
 async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<ChildEnd> {
   try {
     if (plan.look === 'there') return await waitFor(turn, state, plan.child);
-    turn.children += 1;
     const options = childTurnOptions({
       turn: plan.child,
       input: inputOf(turn, state, plan.settings),
@@ -177,7 +194,7 @@ function failedEnd(error: unknown): ChildEnd {
 function inputOf(turn: Turn, state: CallState, { agent }: ChildSettings): TurnInput {
   const { workflowId } = workflowInfo();
   const { task } = state.effective;
-  const cap = state.given;
+  const cap = state.child?.given;
   return {
     agent,
     prompt: typeof task === 'string' ? task : JSON.stringify(state.effective),

@@ -23,7 +23,7 @@ import {
   start,
   successOf,
 } from './approvals/transitions';
-import { runChild } from './child-turn';
+import { releaseChild, runChild } from './child-turn';
 import { sweepAbandoned } from './approvals/resolve';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import type { Turn, TurnRuntime } from './turn';
@@ -238,7 +238,10 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
   const apply = (settlement: Settlement | NotHere | ChildReady): void => {
     if ('child' in settlement) void runChild(turn, state, settlement.child).then((result) => end({ result }));
     else if ('notHere' in settlement) void untilNextRound(turn, state, settlement).then(next);
-    else end(settlement);
+    else {
+      releaseChild(turn, state);
+      end(settlement);
+    }
   };
   const next = (over: Settlement | undefined): void => (over === undefined ? run() : end(over));
   delete state.absent;

@@ -69,8 +69,8 @@ export interface CallState {
   /** It waited for a worker that is gone, and a lost attempt there may have run. Never of an unsafe call. */
   mayHaveRun?: true;
   standing?: FinalDecision;
-  /** What was put aside for its child turn of what the turn may spend. */
-  given?: Amounts;
+  /** Of a call that is a child turn, once it starts: what was put aside for it, and how many child turns came before. */
+  child?: { given: Amounts; before: number };
   /** Secret of the execution that runs or is in doubt: only a sender who knows it can report a late outcome. */
   secret?: string;
   doubt?: InDoubt;
