@@ -17,6 +17,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['hooks of defineConfig', 'tools/hooks', 'Hooks'],
   ['defineAgent', 'tools/define-agent', 'AgentOptions'],
   ['findTools of defineAgent', 'tools/find-tools', 'FindToolsOptions'],
+  ['agentTool', 'tools/agent-tool', 'AgentToolOptions'],
   ['defineTool', 'tools/types', 'ToolOptions'],
   ['createWorkspaceTools', 'tools/workspace/index', 'WorkspaceOptions'],
   ['createShellTools', 'tools/shell-tools', 'ShellOptions'],

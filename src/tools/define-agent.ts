@@ -220,7 +220,9 @@ function budgetOf(options: z.output<typeof optionsSchema>): Budget | undefined {
   const [currency] = currencies;
   const unpriced = [model, ...Object.values(models)].find(({ id }) => !Object.hasOwn(prices, id));
   if (budget.money !== undefined && unpriced !== undefined)
-    throw new Error(`\`budget.money\` needs a price of the model ${JSON.stringify(unpriced.id)} in \`prices\``);
+    throw new Error(
+      `\`budget.money\` needs a price of the model ${JSON.stringify(unpriced.id)} in \`prices\``,
+    );
   return Object.freeze({ ...defined(budget), ...(budget.money === undefined ? {} : defined({ currency })) });
 }
 

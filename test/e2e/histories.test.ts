@@ -10,6 +10,7 @@ import type { CallInput } from '../../src/contract/call';
 import { makeSuccess } from '../../src/contract/result';
 import { ModelError } from '../../src/models/model';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
+import { agentTool } from '../../src/tools/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { ToolError, TransportError } from '../../src/tools/errors';
@@ -263,6 +264,38 @@ test('a fork of a turn replays', async () => {
   const fork: TurnHandle = fixture.client.workflow.getHandle(turn);
   expect(await fork.result()).toMatchObject({ status: 'answered' });
   await keepAndReplay('forked', await fork.fetchHistory());
+});
+
+test('a turn with child turns that a reset finds again, and a budget that was raised, replays', async () => {
+  const task = 'look once';
+  const helper = defineAgent({
+    ...{
+      name: 'helper',
+      instructions: 'x',
+      model: scriptedModel([{ toolCalls: [call('look')] }, end]),
+      tools,
+    },
+  });
+  const used = { totalTokens: 100 };
+  const give = { name: 'helper', arguments: { task } };
+  const agent = defineAgent({
+    ...{ name: 'child', instructions: 'x', tools: [...tools, agentTool(helper)] },
+    model: scriptedModel([{ toolCalls: [give, give], usage: used }, end]),
+    budget: { tokens: 100, then: 'ask' },
+  });
+  const own = await startFixture({ agents: [agent] });
+  const handle = await own.start('child', 'turn child');
+  await waitFor(handle, '1.budget');
+  const asked = (await eventsOf(handle)).find(
+    (event) => event.startChildWorkflowExecutionInitiatedEventAttributes,
+  );
+  const { workflowTaskCompletedEventId } = asked?.startChildWorkflowExecutionInitiatedEventAttributes ?? {};
+  await resetTurn(handle, '--event-id', String(workflowTaskCompletedEventId));
+  const turn: TurnHandle = own.client.workflow.getHandle(handle.workflowId);
+  await waitFor(turn, '1.budget');
+  await decide(turn, { callId: '1.budget', decision: 'modified', arguments: { tokens: 5000 } });
+  expect((await turn.result()).status).toBe('answered');
+  await keepAndReplay('child', await turn.fetchHistory());
 });
 
 test('a turn that continued as new replays, both its runs', async () => {

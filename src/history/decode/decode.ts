@@ -171,29 +171,37 @@ async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): P
   });
 }
 
-/** Decodes what becomes of child workflows. What one returned is bound to itself, not to its parent. */
+/** Decodes what becomes of child workflows. */
 function decodeChild(
   raw: HistoryEvent,
   head: Head,
   { converter, owner }: { converter: LoadedDataConverter; owner: SerializationContext | undefined },
 ): Decoding {
-  const started = raw.childWorkflowExecutionStartedEventAttributes;
-  if (started) return { kind: 'child_started', ...head, child: started.workflowExecution?.workflowId ?? '' };
-  const end = childEndOf(raw);
-  if (!end) return undefined;
-  const child = end.workflowExecution?.workflowId ?? '';
-  const payloads = new Payloads(converter, owner && { ...owner, type: 'workflow', workflowId: child });
-  return endOfChild(raw, payloads).then((how) => ({ kind: 'child_ended', ...head, child, end: how }));
+  const child = childIn(raw);
+  if (child === undefined || raw.startChildWorkflowExecutionInitiatedEventAttributes) return undefined;
+  if (raw.childWorkflowExecutionStartedEventAttributes) return { kind: 'child_started', ...head, child };
+  const payloads = new Payloads(converter, owner && ownerIn(raw, owner));
+  return endOfChild(raw, payloads).then((end) => ({ kind: 'child_ended', ...head, child, end }));
 }
 
-function childEndOf(raw: HistoryEvent) {
-  return (
+/** The child workflow that an event is about, once it is there. */
+function childIn(raw: HistoryEvent): string | undefined {
+  const asked = raw.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (asked) return asked.workflowId ?? '';
+  const there =
+    raw.childWorkflowExecutionStartedEventAttributes ??
     raw.childWorkflowExecutionCompletedEventAttributes ??
     raw.childWorkflowExecutionFailedEventAttributes ??
     raw.childWorkflowExecutionCanceledEventAttributes ??
     raw.childWorkflowExecutionTimedOutEventAttributes ??
-    raw.childWorkflowExecutionTerminatedEventAttributes
-  );
+    raw.childWorkflowExecutionTerminatedEventAttributes;
+  return there ? (there.workflowExecution?.workflowId ?? '') : undefined;
+}
+
+/** The workflow that the payloads of an event are bound to: what a child is given, and what it returned, to the child. */
+export function ownerIn(raw: HistoryEvent, owner: SerializationContext): SerializationContext {
+  const child = childIn(raw);
+  return child === undefined ? owner : { type: 'workflow', namespace: owner.namespace, workflowId: child };
 }
 
 async function endOfChild(raw: HistoryEvent, payloads: Payloads): Promise<ChildEnd> {
