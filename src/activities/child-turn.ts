@@ -14,6 +14,7 @@ import type { ToolFailure } from '../contract/result';
 import { amountText } from '../contract/budget';
 import type { SubAgent } from '../tools/types';
 import { cachedOutput, type Execution, notRunResult } from './execution';
+import { isResetRun, readResetHistory } from './reset-history';
 
 /**
  * Looks whether the child turn of a call may start, right before it does. Nothing starts here: one command of the workflow
@@ -24,8 +25,25 @@ export async function lookForChild(execution: Execution, child: SubAgent): Promi
   const asked = execution.input.child;
   if (failure !== undefined || asked === undefined)
     return cachedOutput(execution.deps, notRunResult(execution, failure ?? NO_TURN));
-  return { child: (await describe(asked.turn)) === undefined ? 'absent' : 'there' };
+  if ((await describe(asked.turn)) !== undefined) return { child: 'there' };
+  if (isResetRun(execution.input) && (await mayHaveStarted(asked.turn)))
+    return cachedOutput(execution.deps, notRunResult(execution, GONE));
+  return { child: 'absent' };
 }
+
+/** Whether a run that this one was reset from asked for the child turn, or is no longer there to tell. */
+async function mayHaveStarted(child: string): Promise<boolean> {
+  const { bases, isCut } = await readResetHistory();
+  const isIt = (event: (typeof bases)[number][number]): boolean =>
+    event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId === child;
+  return isCut || bases.some((events) => events.some(isIt));
+}
+
+const GONE: ToolFailure = {
+  code: 'in_doubt',
+  message:
+    'The sub-agent may have worked on this before the turn was reset, and the record of it is gone. It was not started again.',
+};
 
 const NO_TURN: ToolFailure = {
   code: 'refused',

@@ -8,7 +8,7 @@ import { calls, startFixture, type Fixture, type TurnHandle } from '../support/f
 import { resetRun } from '../support/operator';
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
-import { attemptsOf, decide, eventsOf, resolve, seenOf, waitFor } from '../support/turns';
+import { attemptsOf, decide, eventsOf, type HistoryEvent, resolve, seenOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
 jest.setTimeout(120_000);
@@ -214,15 +214,15 @@ test('sixteen at once, and no more than the tool lets a turn start; long answers
 });
 
 /** The workflow task that an event came of, by the event that completed it. */
-const taskOf = async (
-  handle: TurnHandle,
-  isIt: (event: Awaited<ReturnType<typeof eventsOf>>[number]) => boolean,
-) => {
+const taskOf = async (handle: TurnHandle, isIt: (event: HistoryEvent) => boolean) => {
   const events = await eventsOf(handle);
   const at = events.findIndex(isIt);
   const task = events.slice(0, at).findLast((event) => event.workflowTaskCompletedEventAttributes);
   return Number(task?.eventId);
 };
+
+const isCallScheduled = ({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean =>
+  scheduled?.activityType?.name === 'helper';
 
 const childrenOf = async (handle: TurnHandle): Promise<string[]> => {
   const found: string[] = [];
@@ -244,13 +244,39 @@ test.each([
     parent,
     (event) => event[attribute] !== undefined && event[attribute] !== null && Number(event.eventId) > 10,
   );
-  const { runId } = (await parent.describe()) as { runId: string };
+  const { runId } = await parent.describe();
   await resetRun(fixture.client, { workflowId: parent.workflowId, runId, eventId });
   const again = fixture.client.workflow.getHandle(parent.workflowId);
   expect((await again.result()).answer).toBe(first.answer);
   expect((await attemptsOf(again, 'countersign.child')).scheduled).toBe(1);
   expect(await effects.lines(`reset ${attribute}`)).toHaveLength(1);
   expect(new Set(await childrenOf(parent)).size).toBe(1);
+});
+
+test('reset, and the record of the child turn is deleted: it is not started again, and nobody says that nothing ran', async () => {
+  const parent = await start(give(book.add(call('look', 'deleted'), readBack)));
+  await parent.result();
+  const eventId = await taskOf(parent, isCallScheduled);
+  const { workflowId } = await childOf(parent);
+  const { namespace } = fixture.client.options;
+  await fixture.client.workflowService.deleteWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId },
+  });
+  await until('the end of the record', () =>
+    fixture.client.workflow
+      .getHandle(workflowId)
+      .describe()
+      .then(
+        () => false,
+        () => true,
+      ),
+  );
+  const { runId } = await parent.describe();
+  await resetRun(fixture.client, { workflowId: parent.workflowId, runId, eventId });
+  await fixture.client.workflow.getHandle(parent.workflowId).result();
+  expect(await resultsOf(parent)).toMatchObject([{ error: { code: 'in_doubt' } }]);
+  expect(await effects.lines('deleted')).toHaveLength(1);
 });
 
 test.each([

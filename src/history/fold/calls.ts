@@ -125,7 +125,7 @@ export function callCompleted(
   if (output !== undefined && 'notHere' in output) return givenBack(event, held, output.notHere);
   delete held.absent;
   // It runs as a turn of its own from here on; that brings the result.
-  if (output !== undefined && 'child' in output) return [];
+  if (output !== undefined && 'child' in output && isChild(held)) return [];
   // One that this reader has no key for is another matter: the workflow may have read it.
   const wasRead = event.result !== undefined;
   if (output === undefined && wasRead && effectOf(held) === 'unsafe')
@@ -142,6 +142,10 @@ function givenBack(head: EventHeader, held: CallFold, message: string): TurnEven
   held.absent = message;
   const { callId, tool } = held.call;
   return isFirst ? [{ type: 'call_waits', ...eventHeader(head), callId, tool, message }] : [];
+}
+
+function isChild({ call }: CallFold): boolean {
+  return isValidCall(call) && call.settings.child !== undefined;
 }
 
 /** The child turn of a call started or ended. */
