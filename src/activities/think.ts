@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { z } from 'zod';
-import { type Cost, costOf, estimatedTokens, tokensOf } from '../contract/budget';
+import { costOfReply } from '../contract/budget';
 import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptCall, type TranscriptEntry, utf8Bytes } from '../contract/transcript';
@@ -68,6 +68,7 @@ async function prepareStep(
   { agent, model, input, reply, bytes }: Asked & { input: ThinkInput; reply: ModelReply; bytes: number },
 ): Promise<ThinkOutput> {
   const text = cutOutput(reply.text, TEXT_BYTES);
+  const price = agent.prices.get(model.id);
   const asked = askedCalls(input.step, reply);
   const about = aboutTurn(input);
   const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, { ...deps, about }));
@@ -83,25 +84,11 @@ async function prepareStep(
     maxSteps: agent.maxSteps,
     ...defined({
       usage: reply.usage,
-      cost: costIn(agent, model, reply, bytes),
+      cost: price && costOfReply(reply.usage, price, { read: bytes, wrote: utf8Bytes(text) }),
       budget: agent.budget,
       repeats: agent.repeats,
     }),
   };
-}
-
-/** What a reply cost; where its provider does not count tokens, by an estimate from the size of the conversation. */
-function costIn(
-  { prices }: Agent,
-  { id }: Model,
-  { usage, text }: ModelReply,
-  bytes: number,
-): Cost | undefined {
-  const price = prices.get(id);
-  if (price === undefined) return undefined;
-  const isCounted = tokensOf(usage) !== undefined;
-  const estimate = { inputTokens: estimatedTokens(bytes), outputTokens: estimatedTokens(utf8Bytes(text)) };
-  return costOf(isCounted ? (usage ?? {}) : estimate, price);
 }
 
 /** Longer than any provider's ids; an id is repeated in every record of its call. */

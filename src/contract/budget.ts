@@ -1,6 +1,6 @@
 import type { JsonObject } from './json';
 import type { JsonSchema } from './tool';
-import type { Usage } from './think';
+import { soundCheck } from './schema/message';
 import { span } from './text/times';
 
 /** What a turn can be limited by. */
@@ -36,6 +36,13 @@ export interface Price {
   outputPerMillion: number;
   /** Such as `EUR`. */
   currency: string;
+}
+
+/** Tokens as a provider counts them. */
+interface Usage {
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
 }
 
 /** What one reply cost. */
@@ -91,6 +98,14 @@ export function addSpent(one: Spent, more: Spent): Spent {
     time: one.time + more.time,
     ...(Object.keys(money).length === 0 ? {} : { money }),
     ...(estimated === 0 ? {} : { estimated }),
+  };
+}
+
+/** What one reply has used, as far as its provider counts. */
+export function spentInReply({ usage, cost }: { usage?: Usage | undefined; cost?: Cost | undefined }): Spent {
+  return {
+    ...{ ...noSpending(), tokens: tokensOf(usage) ?? 0, steps: 1 },
+    ...(cost === undefined ? {} : { money: { [cost.currency]: cost.amount } }),
   };
 }
 
@@ -216,10 +231,29 @@ export function raiseIn(kind: BudgetKind, args: JsonObject): number {
   return typeof more === 'number' && more > 0 && more <= MOST ? more : 0;
 }
 
+/** A budget with what approved arguments add. */
+export function raised(budget: Budget = {}, args: JsonObject): Budget {
+  const more = { ...budget };
+  for (const kind of BUDGET_KINDS)
+    if (raiseIn(kind, args) > 0) more[kind] = (more[kind] ?? 0) + raiseIn(kind, args);
+  return more;
+}
+
 /** What the record says of a budget that was raised. */
 export function raisedText(args: JsonObject): string {
   const kind = BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
   return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;
+}
+
+/** What a reply cost by the price of its model; where its provider does not count, by an estimate from what it read and wrote. */
+export function costOfReply(
+  usage: Usage | undefined,
+  price: Price,
+  bytes: { read: number; wrote: number },
+): Cost {
+  if (usage !== undefined && tokensOf(usage) !== undefined) return costOf(usage, price);
+  const inputTokens = estimatedTokens(bytes.read);
+  return costOf({ inputTokens, outputTokens: estimatedTokens(bytes.wrote) }, price);
 }
 
 const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST };
@@ -236,7 +270,7 @@ export const BUDGET: JsonSchema = {
 };
 
 /** What a turn has spent, as it comes from outside. */
-export const SPENT: JsonSchema = {
+const SPENT: JsonSchema = {
   type: 'object',
   properties: {
     tokens: AMOUNT,
@@ -247,3 +281,32 @@ export const SPENT: JsonSchema = {
   },
   required: ['tokens', 'steps', 'time'],
 };
+
+/** What a turn may spend and has spent, as its next run gets it. */
+const SPENDING: JsonSchema = {
+  type: 'object',
+  properties: { budget: BUDGET, isSet: { type: 'boolean' }, spent: SPENT },
+  required: ['budget', 'isSet', 'spent'],
+};
+
+/** What a reply cost, as an activity says. */
+export const COST: JsonSchema = {
+  type: 'object',
+  properties: { amount: AMOUNT, currency: { type: 'string', minLength: 1, maxLength: 10 } },
+  required: ['amount', 'currency'],
+};
+
+const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };
+
+/** The last steps that were alike, as the next run gets them. */
+const REPEATED: JsonSchema = {
+  type: 'object',
+  properties: { calls: { type: 'string' }, results: { type: 'string' }, times: WHOLE, refused: WHOLE },
+  required: ['calls', 'results', 'times', 'refused'],
+};
+
+/** What is wrong with a budget that a turn is started with; empty: it fits. */
+export const budgetIssues = soundCheck(BUDGET);
+
+/** What a turn takes along of all this when it continues as new. */
+export const CARRIED_SPENDING = { spending: SPENDING, repeated: REPEATED, children: WHOLE };

@@ -3,7 +3,40 @@ import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { ToolResult } from './result';
 import type { Effect, RetryOptions, Safety, StateScope } from './tool';
-import type { ChildAsked, ChildLook, ChildSettings } from './child-turn';
+import type { BudgetKind } from './budget';
+
+/** What a call needs that starts a child turn; part of what is prepared. */
+export interface ChildSettings {
+  agent: string;
+  /** Queue of the workers that have the agent. Absent: the turn's own. */
+  taskQueue?: string;
+  /** The most bytes of its answer that are kept. */
+  outputBytes: number;
+}
+
+/** The call that started a turn. */
+export interface Ancestor {
+  turn: string;
+  callId: string;
+  /** The agent of that turn. */
+  agent: string;
+}
+
+/** What a worker is told of a call that starts a child turn. */
+export interface ChildAsked {
+  /** The id that the child turn has, if it is there. */
+  turn: string;
+  /** How deep the turn is that calls: 0 where nobody called it. */
+  depth: number;
+  /** Child turns that this turn has started before. */
+  started: number;
+  /** Of what the turn may spend nothing of this kind is left. Absent: some of each is. */
+  none?: BudgetKind;
+}
+
+/** What a worker found before a child turn starts. `there`: an earlier run of this turn has started it. */
+export const CHILD_LOOKS = ['absent', 'there'] as const;
+export type ChildLook = (typeof CHILD_LOOKS)[number];
 
 /** What every call carries, whatever became of it. */
 export interface CallHead {

@@ -1,5 +1,6 @@
-import type { BudgetKind, Spent } from './budget';
+import { BUDGET, type Spent } from './budget';
 import { isObject } from './json';
+import type { JsonSchema } from './tool';
 import {
   makeFailure,
   makeSuccess,
@@ -11,38 +12,21 @@ import {
 import { cutContent } from './transcript';
 import type { TurnResult } from './turn';
 
-/** What a call needs that starts a child turn; part of what is prepared. */
-export interface ChildSettings {
-  agent: string;
-  /** Queue of the workers that have the agent. Absent: the turn's own. */
-  taskQueue?: string;
-  /** The most bytes of its answer that are kept. */
-  outputBytes: number;
-}
+const NAME = { type: 'string', minLength: 1, maxLength: 1000 };
 
-/** The call that started a turn. */
-export interface Ancestor {
-  turn: string;
-  callId: string;
-  /** The agent of that turn. */
-  agent: string;
-}
+const LINEAGE: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 100,
+  items: {
+    type: 'object',
+    properties: { turn: NAME, callId: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' }, agent: NAME },
+    required: ['turn', 'callId', 'agent'],
+  },
+};
 
-/** What a worker is told of a call that starts a child turn. */
-export interface ChildAsked {
-  /** The id that the child turn has, if it is there. */
-  turn: string;
-  /** How deep the turn is that calls: 0 where nobody called it. */
-  depth: number;
-  /** Child turns that this turn has started before. */
-  started: number;
-  /** Of what the turn may spend nothing of this kind is left. Absent: some of each is. */
-  none?: BudgetKind;
-}
-
-/** What a worker found before a child turn starts. `there`: an earlier run of this turn has started it. */
-export const CHILD_LOOKS = ['absent', 'there'] as const;
-export type ChildLook = (typeof CHILD_LOOKS)[number];
+/** What a turn may be started with beside its agent and prompt, as it comes from outside. */
+export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET };
 
 /**
  * The id of the child turn of a call. It comes from the reply that asked for the call and not from a run: after a reset

@@ -1,4 +1,4 @@
-import type { CallOutput, VerifyOutput } from './call';
+import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS } from './limits';
 import { HOLDER_QUEUE, RESERVED_TOOL_NAMES } from './names';
@@ -10,8 +10,8 @@ import { utf8Bytes } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
 import type { TurnInput } from './turn';
-import { BUDGET, SPENT as SPENDING } from './budget';
-import { CHILD_LOOKS } from './child-turn';
+import { BUDGET, CARRIED_SPENDING, COST } from './budget';
+import { CHILD_INPUT } from './child-turn';
 
 /**
  * What activities return, read strictly: an operator may complete any of them with anything (`temporal activity
@@ -105,7 +105,6 @@ const CALL: JsonSchema = {
   allOf: [only(['run', 'ask'], VALID), only(['invalid', 'recorded'], INVALID), only(['remote'], REMOTE)],
 };
 const COUNT: JsonSchema = { type: 'number', minimum: 0 };
-const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: 1e12 };
 
 const isThinkOutput = guard<ThinkOutput>(
   object(
@@ -121,7 +120,7 @@ const isThinkOutput = guard<ThinkOutput>(
     },
     {
       usage: { type: 'object', properties: { inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT } },
-      cost: object({ amount: AMOUNT, currency: NAME }),
+      cost: COST,
       budget: BUDGET,
       repeats: { type: 'integer', minimum: 1 },
     },
@@ -224,17 +223,9 @@ const CARRIED = object(
   },
   {
     states: { type: 'array', items: CARRIED_STATE },
-    spending: object({ budget: BUDGET, isSet: { type: 'boolean' }, spent: SPENDING }),
-    children: WHOLE,
-    repeated: object({ calls: TEXT, results: TEXT, times: WHOLE, refused: WHOLE }),
+    ...CARRIED_SPENDING,
   },
 );
-const LINEAGE: JsonSchema = {
-  type: 'array',
-  minItems: 1,
-  maxItems: 100,
-  items: object({ turn: NAME, callId: CALL_ID, agent: NAME }),
-};
 const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } });
 
 /** Neither control characters nor other invisible ones. */
@@ -254,9 +245,6 @@ const ORIGIN: JsonSchema = {
   additionalProperties: false,
 };
 
-/** What is wrong with a budget that a turn is started with; empty: it fits. */
-export const budgetIssues = soundCheck(BUDGET);
-
 /** What is wrong with what is said of a turn's origin; empty: it fits. Whoever starts a turn asks, and so does the turn. */
 export const originIssues = soundCheck(ORIGIN);
 
@@ -268,9 +256,7 @@ const issuesOf = soundCheck({
     origin: ORIGIN,
     carried: CARRIED,
     fork: FORK,
-    lineage: LINEAGE,
-    budget: BUDGET,
-    cap: BUDGET,
+    ...CHILD_INPUT,
   },
   required: ['agent', 'prompt'],
 });

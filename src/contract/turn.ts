@@ -1,11 +1,10 @@
 import type { ClosingCause } from './call-messages';
 import type { SignalVerdict, Verdict } from './decision';
-import type { KnownState, TurnOrigin } from './call';
+import type { KnownState, TurnOrigin, Ancestor } from './call';
 import type { ForkInput } from './fork';
 import type { ResultRef, Usage } from './think';
 import type { TranscriptEntry } from './transcript';
 import type { Budget, Spent } from './budget';
-import type { Ancestor } from './child-turn';
 
 /** Input of `agentTurn`. */
 export interface TurnInput {

@@ -2,9 +2,8 @@ import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { Usage } from '../contract/think';
 import type { TurnResult } from '../contract/turn';
-import type { TurnOrigin } from '../contract/call';
+import type { TurnOrigin, Ancestor } from '../contract/call';
 import type { Budget, Cost } from '../contract/budget';
-import type { Ancestor } from '../contract/child-turn';
 import type {
   CallEnded,
   CallLost,

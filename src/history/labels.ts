@@ -1,6 +1,5 @@
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
-import type { CallProgress } from '../contract/call';
-import type { Ancestor } from '../contract/child-turn';
+import type { CallProgress, Ancestor } from '../contract/call';
 import type { Effect } from '../contract/tool';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';

@@ -1,14 +1,13 @@
 import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
-import type { Budget, Cost, Spent } from '../contract/budget';
-import type { Ancestor } from '../contract/child-turn';
+import { type Budget, type Cost, noSpending, type Spent } from '../contract/budget';
 import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Usage } from '../contract/think';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
-import type { TurnOrigin } from '../contract/call';
+import type { TurnOrigin, Ancestor } from '../contract/call';
 import type {
   DecisionMade,
   TurnEvent,
@@ -116,7 +115,7 @@ export interface TurnView {
   /** What it may spend, as far as the record says; where people raised it, with that. Absent: no limit. */
   budget?: Budget;
   /** What it has spent, its child turns included as far as they have ended. Time only of a turn that has ended. */
-  spent: Spent;
+  spent?: Spent;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };
@@ -138,6 +137,28 @@ export interface TurnView {
   unjudged: number;
   answer?: string;
   error?: { message: string; type?: string };
+}
+
+/** A turn of which nothing is known yet. */
+export function makeView(): TurnView {
+  return {
+    turn: '',
+    runId: '',
+    agent: '',
+    prompt: '',
+    spent: noSpending(),
+    taskQueue: '',
+    status: 'running',
+    startedAt: '',
+    endedAt: null,
+    steps: [],
+    calls: [],
+    requests: [],
+    inDoubt: [],
+    cancelRequested: false,
+    abandoned: false,
+    unjudged: 0,
+  };
 }
 
 /** What let a call run last: the decision, or the resolution that ran it again. Undefined where it needed none. */

@@ -15,20 +15,12 @@ import {
   withoutUndone,
 } from './events';
 import type { CallView, LiveView, TurnView } from './view-types';
-import {
-  addSpent,
-  type Budget,
-  BUDGET_KINDS,
-  noSpending,
-  RAISE_BUDGET,
-  raiseIn,
-  smallerOf,
-  tokensOf,
-} from '../contract/budget';
-import type { JsonObject } from '../contract/json';
+import { addSpent, noSpending, RAISE_BUDGET, raised, smallerOf, spentInReply } from '../contract/budget';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';
+
+import { makeView } from './view-types';
 
 export { allowedBy, keyOfStart } from './view-types';
 export type { CallPhase, CallView, LiveView, StepView, ThinkingView, TurnView } from './view-types';
@@ -84,28 +76,6 @@ function statusOf(view: TurnView): TurnView['status'] {
   return view.requests.length > 0 ? 'waiting' : 'running';
 }
 
-/** A turn of which nothing is known yet. */
-function makeView(): TurnView {
-  return {
-    turn: '',
-    runId: '',
-    agent: '',
-    prompt: '',
-    spent: noSpending(),
-    taskQueue: '',
-    status: 'running',
-    startedAt: '',
-    endedAt: null,
-    steps: [],
-    calls: [],
-    requests: [],
-    inDoubt: [],
-    cancelRequested: false,
-    abandoned: false,
-    unjudged: 0,
-  };
-}
-
 /** Takes what concerns the turn as a whole. */
 function viewRun(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
@@ -159,7 +129,9 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 
 function stepped(view: TurnView, event: Step): void {
   const { step, text, model, finishReason, usage, cost, calls, at, given } = event;
-  if (given === undefined) countStep(view, event);
+  if (given === undefined) view.spent = addSpent(view.spent ?? noSpending(), spentInReply(event));
+  if (event.budget !== undefined && view.steps.length === 0)
+    view.budget = smallerOf(event.budget, view.budget);
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
   const reply = { step, text, model, finishReason, callIds: calls.map(({ callId }) => callId) };
   view.steps.push({
@@ -170,15 +142,6 @@ function stepped(view: TurnView, event: Step): void {
     ...defined({ usage, cost, lastFailure, given }),
   });
   delete view.thinking;
-}
-
-/** As the workflow counts, but for what no provider counted: that is in the result. */
-function countStep(view: TurnView, { usage, cost, budget }: Step): void {
-  view.spent = addSpent(view.spent, {
-    ...{ ...noSpending(), tokens: tokensOf(usage) ?? 0, steps: 1 },
-    ...(cost === undefined ? {} : { money: { [cost.currency]: cost.amount } }),
-  });
-  if (budget !== undefined && view.steps.length === 0) view.budget = smallerOf(budget, view.budget);
 }
 
 function ended(view: TurnView, event: TurnEnded): void {
@@ -214,7 +177,8 @@ function viewCall(view: TurnView, event: TurnEvent): void {
     case 'child_started':
       return withCall(view, event, (call) => void (call.child = event.child));
     case 'call_ended':
-      if (event.tool === RAISE_BUDGET && event.result.success) raise(view, event.result.arguments);
+      if (event.tool === RAISE_BUDGET && event.result.success)
+        view.budget = raised(view.budget, event.result.arguments);
       return withCall(view, event, (call) => callEnded(call, event));
   }
 }
@@ -258,16 +222,6 @@ function requested(call: CallView, event: RequestOpened): void {
   call.phase = 'requested';
   call.request = event;
   call.effective = event.arguments;
-}
-
-/** A person allowed more. */
-function raise(view: TurnView, args: JsonObject): void {
-  const budget: Budget = { ...view.budget };
-  for (const kind of BUDGET_KINDS) {
-    const more = raiseIn(kind, args);
-    if (more > 0) budget[kind] = (budget[kind] ?? 0) + more;
-  }
-  view.budget = budget;
 }
 
 function doubted(call: CallView, event: InDoubtOpened): void {

@@ -3,16 +3,15 @@ import {
   addSpent,
   amountText,
   budgetText,
-  type BudgetKind,
   type Crossing,
   crossingOf,
   crossingText,
   estimatedTokens,
-  noSpending,
   RAISE_BUDGET,
-  raiseIn,
+  raised,
   raiseSchema,
   smallerOf,
+  spentInReply,
   spentText,
   tokensOf,
 } from '../contract/budget';
@@ -31,12 +30,9 @@ export function countReply(turn: Turn, output: ThinkOutput, thoughtMs: number): 
   const counted = tokensOf(output.usage);
   const tokens = counted ?? estimatedTokens(turn.transcript.size);
   spending.spent = addSpent(spending.spent, {
-    ...noSpending(),
-    tokens,
-    steps: 1,
-    time: thoughtMs,
+    ...spentInReply(output),
+    ...{ tokens, time: thoughtMs },
     ...(counted === undefined ? { estimated: tokens } : {}),
-    ...(output.cost === undefined ? {} : { money: { [output.cost.currency]: output.cost.amount } }),
   });
   if (spending.isSet) return;
   spending.isSet = true;
@@ -72,13 +68,8 @@ export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<stri
       if (turn.approvals.cancelled) return undefined;
       return `${crossingText(crossing)}; ${state.result?.error?.message ?? 'nobody allowed more'}`;
     }
-    raise(turn, crossing.kind, raiseIn(crossing.kind, state.effective));
+    turn.spending.budget = raised(turn.spending.budget, state.effective);
   }
-}
-
-function raise({ spending }: Turn, kind: BudgetKind, more: number): void {
-  const { budget } = spending;
-  spending.budget = { ...budget, [kind]: (budget[kind] ?? 0) + more };
 }
 
 /** The request waits as those of calls do: same inbox, same decisions, same expiry. */

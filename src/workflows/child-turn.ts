@@ -1,3 +1,4 @@
+import type { ChildAsked, ChildLook, ChildSettings } from '../contract/call';
 import {
   ActivityCancellationType,
   ApplicationFailure,
@@ -21,11 +22,8 @@ import {
 } from '@temporalio/common';
 import { addSpent, emptyKind, leftOf, noSpending, smallerOf, type Spent, tokensOf } from '../contract/budget';
 import {
-  type ChildAsked,
   type ChildEnd,
-  type ChildLook,
   childResult,
-  type ChildSettings,
   childTurnId,
   type ChildWaitInput,
   isTurnResult,

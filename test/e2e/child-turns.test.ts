@@ -1,5 +1,6 @@
 import { connect, type Countersign } from '../../src/client';
 import { callOfChild } from '../../src/contract/child-turn';
+import { ModelError } from '../../src/models/model';
 import type { ScriptedReply } from '../../src/models/scripted';
 import { agentTool } from '../../src/tools/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -125,7 +126,6 @@ test.each([
     'without an answer',
   ],
 ])('a child turn that %s is a result', async (_name, step, code, words) => {
-  const { ModelError } = await import('../../src/models/model');
   const last = step instanceof Error ? new ModelError('auth', 'no key', { retryable: false }) : step;
   const parent = await start(give(book.add(last, last, last, last)));
   expect((await parent.result()).status).toBe('answered');

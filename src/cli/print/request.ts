@@ -1,11 +1,10 @@
-import type { Ancestor } from '../../contract/child-turn';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/plan';
 import { shellWord } from '../../contract/text/shell-word';
 import type { RequestOpened } from '../../history/events';
 import { allowedBy, type CallView, keyOfStart } from '../../history/view';
-import type { TurnOrigin } from '../../contract/call';
+import type { TurnOrigin, Ancestor } from '../../contract/call';
 import { describeEffect, describeFacts, describeLineage, describeProgress } from '../../history/labels';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';

@@ -129,7 +129,7 @@ function lineageText(lineage: TurnView['lineage']): string | undefined {
 
 function limitsText({ budget, spent }: TurnView): string | undefined {
   const limits = budget === undefined ? '' : budgetText(budget);
-  if (limits === '' && spent.money === undefined) return undefined;
+  if (spent === undefined || (limits === '' && spent.money === undefined)) return undefined;
   return escapeText(`${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`);
 }
 

@@ -1,7 +1,8 @@
 import { ACTIVITIES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
-import { callCompleted, callFailed, callScheduled, childAwaited, childWaitEnded, ensureCall } from './calls';
+import { callCompleted, callFailed, callScheduled, ensureCall } from './calls';
+import { childAwaited, childWaitEnded } from './child-turns';
 import { prepareCompleted, prepareFailed } from './requests';
 import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './state';
 import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './think';

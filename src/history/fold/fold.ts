@@ -8,7 +8,8 @@ import {
   activityScheduled,
   activityStarted,
 } from './activities';
-import { childChanged, judgeFailures, localActivity } from './calls';
+import { judgeFailures, localActivity } from './calls';
+import { childChanged } from './child-turns';
 import { memoChanged } from './requests';
 import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './messages';
 import { type FoldState, eventHeader, makeState } from './state';

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import type {
-  Beat,
-  CallInput,
-  CallOutput,
-  OutcomeReport,
-  ValidCall,
-  VerifyOutput,
+import {
+  type Beat,
+  type CallInput,
+  type CallOutput,
+  type OutcomeReport,
+  type ValidCall,
+  type VerifyOutput,
+  type Ancestor,
+  CHILD_LOOKS,
 } from '../../contract/call';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
@@ -14,7 +16,6 @@ import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/thin
 import { EFFECTS } from '../../contract/tool';
 import type { TranscriptEntry } from '../../contract/transcript';
 import type { Budget } from '../../contract/budget';
-import { type Ancestor, CHILD_LOOKS } from '../../contract/child-turn';
 import { CLOSING_CAUSES } from '../../contract/call-messages';
 import type { ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';

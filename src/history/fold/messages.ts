@@ -21,9 +21,8 @@ import type {
   TurnEvent,
 } from '../events';
 import { is } from './guards';
-import { endResolved, successResult } from './results';
-import { RAISE_BUDGET, raisedText } from '../../contract/budget';
-import { type CallFold, endCall, type FoldState, eventHeader, type PendingSignal } from './state';
+import { endRaised, endResolved } from './results';
+import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
 import { isObject } from '../../contract/json';
 import { partReader } from '../../contract/schema/message';
 import { rootOf } from '../decode/failure';
@@ -251,7 +250,7 @@ function applyJudged(state: FoldState, event: DecisionMade | Resolved): TurnEven
   }
   if (event.type === 'decision') {
     applyDecision(state, event);
-    return [event, ...endRaised(state, event)];
+    return [event, ...endRaised(event, state.calls.get(event.callId))];
   }
   applyResolution(state, event);
   const isTaken = event.judgement.accepted === true;
@@ -269,15 +268,6 @@ function applyDecision(state: FoldState, event: DecisionMade): void {
     held.approved = true;
     delete held.note;
   }
-}
-
-/** A turn does by itself what a person allowed it to spend: no activity tells. */
-function endRaised(state: FoldState, event: DecisionMade): TurnEvent[] {
-  const held = state.calls.get(event.callId);
-  if (held?.phase !== 'decided' || held.call.tool !== RAISE_BUDGET) return [];
-  const content = raisedText(held.effective);
-  const result = successResult(held, content, event.at);
-  return endCall(event, held, { result, durationMs: null, attempts: 0, origin: 'turn' });
 }
 
 function askAgain(held: CallFold, { approver, reason }: DecisionMade): void {

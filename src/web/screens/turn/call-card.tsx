@@ -65,14 +65,6 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
             of={call.effective}
             plan={isWaiting(call) ? undefined : call.request?.preview?.plan}
           />
-          {call.child !== undefined && (
-            <p>
-              It is the turn{' '}
-              <a href={hrefOf({ at: 'turn', turn: call.child })}>
-                <Text of={call.child} />
-              </a>
-            </p>
-          )}
           <Outcome call={call} />
         </div>
       )}

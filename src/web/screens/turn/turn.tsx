@@ -139,7 +139,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
 /** What a turn has spent, where that is limited or has a price. */
 function Spending({ view: { budget, spent } }: { view: TurnView }): JSX.Element | null {
   const limits = budget === undefined ? '' : budgetText(budget);
-  if (limits === '' && spent.money === undefined) return null;
+  if (spent === undefined || (limits === '' && spent.money === undefined)) return null;
   return <> · {`spent ${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`}</>;
 }
 
