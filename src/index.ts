@@ -11,8 +11,7 @@ export type { FindToolsOptions } from './tools/find-tools';
 export { createRegistry, type Registry, type ToolFilter } from './tools/registry';
 export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
-export type { Hooks } from './tools/hooks';
-export type { Runner } from './tools/run-handler';
+export type { Hooks, Runner } from './tools/run-handler';
 export type { SecretProvider } from './tools/secrets';
 export type {
   Approval,

@@ -14,7 +14,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['mcpServers of defineConfig: a program', 'tools/mcp/declare', 'McpCommand'],
   ['mcpServers of defineConfig: an address', 'tools/mcp/declare', 'McpAddress'],
   ['oauth of mcpServers', 'tools/mcp/declare', 'McpOAuth'],
-  ['hooks of defineConfig', 'tools/hooks', 'Hooks'],
+  ['hooks of defineConfig', 'tools/run-handler', 'Hooks'],
   ['defineAgent', 'tools/define-agent', 'AgentOptions'],
   ['findTools of defineAgent', 'tools/find-tools', 'FindToolsOptions'],
   ['agentTool', 'tools/agent-tool', 'AgentToolOptions'],

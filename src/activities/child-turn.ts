@@ -8,7 +8,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/common';
 import type { CallOutput } from '../contract/call';
-import type { ChildEnd, ChildWaitInput } from '../contract/child-turn';
+import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { errorMessage } from '../contract/errors';
 import type { ToolFailure } from '../contract/result';
 import { amountText } from '../contract/budget';

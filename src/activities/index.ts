@@ -6,7 +6,7 @@ import { ACTIVITIES, FAILURES } from '../contract/names';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
 import type { ActivityDeps } from './deps';
-import type { ChildEnd, ChildWaitInput } from '../contract/child-turn';
+import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { waitForChild } from './child-turn';
 import { aboutTurn } from './execution';
 import { prepareCall } from './prepare-call';

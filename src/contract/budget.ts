@@ -56,7 +56,7 @@ function round(amount: number): number {
   return Math.round(amount * 1e6) / 1e6;
 }
 
-/** What a reply cost by the price of its model. Tokens that were not told apart count as output, the dearer kind. */
+/** What a reply cost by the price of its model. Where input and output are not counted apart, all of it counts as output, the dearer kind. */
 export function costOf(usage: Usage, { inputPerMillion, outputPerMillion, currency }: Price): Cost {
   const { inputTokens = 0, totalTokens = 0 } = usage;
   const outputTokens = usage.outputTokens ?? Math.max(0, totalTokens - inputTokens);

@@ -22,7 +22,7 @@ export interface Ancestor {
   agent: string;
 }
 
-/** What a worker is told of a call that starts a child turn. */
+/** What a worker has to know of a call that starts a child turn. */
 export interface ChildAsked {
   /** The id that the child turn has, if it is there. */
   turn: string;

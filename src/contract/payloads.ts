@@ -11,7 +11,7 @@ import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
 import type { TurnInput } from './turn';
 import { BUDGET, CARRIED_SPENDING, COST } from './budget';
-import { CHILD_INPUT } from './child-turn';
+import { CHILD_INPUT } from './turn';
 
 /**
  * What activities return, read strictly: an operator may complete any of them with anything (`temporal activity

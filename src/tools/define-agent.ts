@@ -66,7 +66,7 @@ export interface AgentOptions {
     modelRetryFor?: Duration;
     /**
      * Steps in a row that ask for the same calls and get the same results. The calls of the next ones do not run, and the
-     * model is told; after three of them the turn ends. False: any number may.
+     * model reads why; after three of them the turn ends. False: any number may.
      *
      * @default 8
      */

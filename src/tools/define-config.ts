@@ -7,10 +7,9 @@ import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { definitionOf } from './agent-tool';
 import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
-import type { Hooks } from './hooks';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { LOCK_FILE } from './mcp/lock';
-import { inProcess, type Runner } from './run-handler';
+import { type Hooks, inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
 

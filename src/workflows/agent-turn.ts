@@ -147,7 +147,7 @@ function nextStep(turn: Turn, asked: number): Promise<RawValue> {
   return think(turn, asked);
 }
 
-const LOOP = 'the model asked for the same calls again and again, and was told so';
+const LOOP = 'the model asked for the same calls again and again, although it read that this leads nowhere';
 
 function resultOf(
   turn: Turn,

@@ -28,7 +28,7 @@ import {
   type ChildWaitInput,
   isTurnResult,
   readChildEnd,
-} from '../contract/child-turn';
+} from '../contract/turn';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { LIMITS, TIMES } from '../contract/limits';
@@ -58,8 +58,8 @@ export interface ChildTurn {
 }
 
 /**
- * What every turn needs that is the child of a workflow: what lists show of it, as the client writes it for other turns;
- * an id that is used once; and its end with its parent.
+ * How a workflow starts a turn as its child. Lists show it as they show a turn of the client; its id is used once; when its
+ * parent closes, it is asked to end.
  */
 export function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowOptions & {
   args: [TurnInput];
@@ -111,7 +111,7 @@ export function reserveChild(turn: Turn, state: CallState): void {
   turn.children += 1;
 }
 
-/** What a worker is told of a child turn that is about to start; undefined for any other call. */
+/** What a worker has to know of a child turn that is about to start; undefined for any other call. */
 export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined {
   if (state.child === undefined) return undefined;
   const { given, before } = state.child;

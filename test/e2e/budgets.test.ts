@@ -183,7 +183,7 @@ test('of an empty budget no child turn begins', async () => {
   expect(call?.child).toBeUndefined();
 });
 
-test('the same calls with the same results: the model is told, then the turn ends', async () => {
+test('the same calls with the same results: the model reads it, then the turn ends', async () => {
   const same = Array<ScriptedReply>(9).fill(look('again'));
   const handle = await start('loops', book.add(...same));
   const result = await handle.result();
@@ -203,7 +203,7 @@ test('a model that does something else in between does not loop', async () => {
 });
 
 test.each([{ tokens: -1 }, { tokens: 'x' }, { speed: 1 }, { steps: NaN }])(
-  '%j is no budget',
+  '%j cannot be a budget',
   async (budget) => {
     const request = { agent: 'free', prompt: 'x', budget };
     await expect(client.start(request as never)).rejects.toMatchObject({ code: 'usage' });

@@ -1,5 +1,5 @@
 import { connect, type Countersign } from '../../src/client';
-import { callOfChild } from '../../src/contract/child-turn';
+import { callOfChild } from '../../src/contract/turn';
 import { ModelError } from '../../src/models/model';
 import type { ScriptedReply } from '../../src/models/scripted';
 import { agentTool } from '../../src/tools/agent-tool';

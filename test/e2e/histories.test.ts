@@ -276,12 +276,11 @@ test('a turn with child turns that a reset finds again, and a budget that was ra
       tools,
     },
   });
-  const used = { totalTokens: 100 };
   const give = { name: 'helper', arguments: { task } };
   const agent = defineAgent({
     ...{ name: 'child', instructions: 'x', tools: [...tools, agentTool(helper)] },
-    model: scriptedModel([{ toolCalls: [give, give], usage: used }, end]),
-    budget: { tokens: 100, then: 'ask' },
+    model: scriptedModel([{ toolCalls: [give, give] }, end]),
+    budget: { steps: 5, then: 'ask' },
   });
   const own = await startFixture({ agents: [agent] });
   const handle = await own.start('child', 'turn child');
@@ -293,7 +292,7 @@ test('a turn with child turns that a reset finds again, and a budget that was ra
   await resetTurn(handle, '--event-id', String(workflowTaskCompletedEventId));
   const turn: TurnHandle = own.client.workflow.getHandle(handle.workflowId);
   await waitFor(turn, '1.budget');
-  await decide(turn, { callId: '1.budget', decision: 'modified', arguments: { tokens: 5000 } });
+  await decide(turn, { callId: '1.budget', decision: 'modified', arguments: { steps: 50 } });
   expect((await turn.result()).status).toBe('answered');
   await keepAndReplay('child', await turn.fetchHistory());
 });

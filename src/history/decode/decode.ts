@@ -7,7 +7,7 @@ import { temporal } from '@temporalio/proto';
 import { isObject } from '../../contract/json';
 import { defined } from '../../contract/defined';
 import type { DecodedEvent, Decoding } from './events';
-import type { ChildEnd } from '../../contract/child-turn';
+import type { ChildEnd } from '../../contract/turn';
 import { decodeFailure } from './failure';
 import { Payloads } from './payloads';
 import { toIso, toNumber } from './proto';

@@ -1,4 +1,4 @@
-import type { ChildEnd } from '../../contract/child-turn';
+import type { ChildEnd } from '../../contract/turn';
 
 /** The part of a failure that the fold reads. */
 export interface DecodedFailure {

@@ -1,5 +1,5 @@
 import { isValidCall } from '../../contract/call';
-import { callOfChild, type ChildEnd, childResult, readChildEnd } from '../../contract/child-turn';
+import { callOfChild, type ChildEnd, childResult, readChildEnd } from '../../contract/turn';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import type { EventOf } from '../decode/events';

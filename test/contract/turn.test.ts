@@ -1,10 +1,4 @@
-import {
-  callOfChild,
-  childResult,
-  childTurnId,
-  isTurnResult,
-  readChildEnd,
-} from '../../src/contract/child-turn';
+import { callOfChild, childResult, childTurnId, isTurnResult, readChildEnd } from '../../src/contract/turn';
 import type { TurnResult } from '../../src/contract/turn';
 
 const replyId = '3f6c1d2e-aaaa-bbbb-cccc-000000000000';
@@ -22,7 +16,7 @@ it('another reply makes another child turn', () => {
 });
 
 it.each(['t', 'u.1.1.abc', 't.', 't.abc', 't.1.1.', 't.1.1.abc-def', 't.1.1.aaaaaaaaaaaaaaa'])(
-  '%j is no child turn of t',
+  '%j does not name a child turn of t',
   (id) => {
     expect(callOfChild('t', id)).toBeUndefined();
   },
@@ -92,12 +86,12 @@ it.each([
   { ...ended, why: 5 },
   { ...ended, spent: { tokens: -1, steps: 1, time: 1 } },
   { ...ended, spent: { tokens: 1, steps: 1, time: 1, money: { EUR: 'x' } } },
-])('%j is no result of a turn', (value) => {
+])('%j cannot be the result of a turn', (value) => {
   expect(isTurnResult(value)).toBe(false);
 });
 
 it.each([undefined, null, 5, {}, { kind: 'failed' }, { kind: 'other' }, { kind: 'foreign', message: 3 }])(
-  '%j is no end of a child turn',
+  '%j cannot be the end of a child turn',
   (value) => {
     expect(readChildEnd(value)).toBeUndefined();
   },
