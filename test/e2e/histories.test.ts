@@ -491,5 +491,8 @@ async function keepAndReplay(name: string, history: temporal.api.history.v1.IHis
   const file = join(folder, `${name}.json`);
   if (process.env['COUNTERSIGN_RECORD'] === '1') await writeFile(file, `${json}\n`);
   const options = { workflowBundle: { codePath: testBundle() } };
-  await expect(Worker.runReplayHistory(options, historyFromJSON(JSON.parse(json)))).resolves.toBeUndefined();
+  // The ids of child turns begin with that of their turn.
+  const turn = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '';
+  const recorded = historyFromJSON(JSON.parse(json));
+  await expect(Worker.runReplayHistory(options, recorded, turn)).resolves.toBeUndefined();
 }
