@@ -4,6 +4,7 @@
  * @module
  */
 export { defineTool } from './tools/define-tool';
+export { agentTool, type AgentToolOptions } from './tools/agent-tool';
 export { defineAgent, type Agent, type AgentOptions } from './tools/define-agent';
 export { defineConfig, type Config, type ConfigOptions } from './tools/define-config';
 export type { FindToolsOptions } from './tools/find-tools';
@@ -11,8 +12,7 @@ export { createRegistry, type Registry, type ToolFilter } from './tools/registry
 export { askUser, type AskUserOptions } from './tools/ask-user';
 export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
-export type { Hooks } from './tools/hooks';
-export type { Runner } from './tools/run-handler';
+export type { Hooks, Runner } from './tools/run-handler';
 export type { SecretProvider } from './tools/secrets';
 export type {
   Approval,
@@ -25,6 +25,7 @@ export type {
   Verification,
 } from './tools/types';
 export { CountersignError, type ErrorCode } from './contract/errors';
+export type { Budget, Price, Spent } from './contract/budget';
 export type { Preview, FilePlan } from './contract/plan';
 export type { ToolFailure, ToolResult } from './contract/result';
 export type { Model, ModelReply, ModelRequest } from './models/model';

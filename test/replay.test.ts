@@ -19,7 +19,12 @@ const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
 const replay = (
   json: string,
   workflowBundle: WorkflowBundleOption = { codePath: lib('workflow-bundle.js') },
-): Promise<void> => Worker.runReplayHistory({ workflowBundle }, historyFromJSON(JSON.parse(json)));
+): Promise<void> => {
+  const history = historyFromJSON(JSON.parse(json));
+  // The ids of child turns begin with that of their turn.
+  const turn = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 'turn';
+  return Worker.runReplayHistory({ workflowBundle }, history, turn);
+};
 
 beforeAll(() => {
   ensureBuilt();
@@ -31,6 +36,7 @@ it('has one of each kind of turn', () => {
   expect(kinds).toEqual(
     new Set([
       'plain',
+      'child',
       'approved',
       'edited',
       'denied',

@@ -6,6 +6,8 @@ import { ACTIVITIES, FAILURES } from '../contract/names';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
 import type { ActivityDeps } from './deps';
+import type { ChildEnd, ChildWaitInput } from '../contract/turn';
+import { waitForChild } from './child-turn';
 import { aboutTurn } from './execution';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './failures';
@@ -24,6 +26,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     [ACTIVITIES.think]: readable((input: ThinkInput): Promise<ThinkOutput> => think(deps, input)),
     [ACTIVITIES.prepare]: readable((input: PrepareInput): Promise<PrepareOutput> => prepare(deps, input)),
     [ACTIVITIES.verify]: readable((input: VerifyInput): Promise<VerifyOutput> => verify(deps, input)),
+    [ACTIVITIES.child]: readable((input: ChildWaitInput): Promise<ChildEnd> => waitForChild(input)),
     ...Object.fromEntries(tools),
     default: readable((input: unknown) => notRegistered(deps, input)),
   };

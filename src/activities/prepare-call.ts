@@ -102,9 +102,15 @@ function settingsOf(tool: Tool): CallSettings {
       local: tool.local || undefined,
       noBatch: tool.noBatch || undefined,
       server: tool.server === 'local' ? undefined : tool.server,
+      child: childSettings(tool),
       state: tool.state === 'call' ? undefined : { scope: tool.state, group: tool.stateGroup },
     }),
   };
+}
+
+function childSettings({ child, outputLimit }: Tool): CallSettings['child'] {
+  if (child === undefined) return undefined;
+  return { agent: child.agent, outputBytes: outputLimit, ...defined({ taskQueue: child.taskQueue }) };
 }
 
 /** A call with what its preview needs. */

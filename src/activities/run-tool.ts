@@ -8,6 +8,7 @@ import type { ActivityDeps } from './deps';
 import { outdatedDecision } from './earlier-start';
 import { cachedOutput, execute, type Execution, notRunResult, withNote } from './execution';
 import { lackOf, notHere, retryFailure } from './failures';
+import { lookForChild } from './child-turn';
 import { heldState, withHolder } from './held-state';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './attempt';
 import { runUnsafe, startedBefore } from './run-unsafe';
@@ -31,6 +32,7 @@ export async function runTool(deps: ActivityDeps, input: CallInput): Promise<Cal
   const { value: ready, since } = await whileBeating(() => makeReady(deps, input));
   if ('output' in ready) return ready.output;
   const { execution } = ready;
+  if (execution.tool.child !== undefined) return lookForChild(execution, execution.tool.child);
   const run = execution.tool.effect === 'unsafe' ? runUnsafe : runRepeatable;
   return withHolder(execution.state, await run(execution, since));
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { z } from 'zod';
+import { costOfReply } from '../contract/budget';
 import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptCall, type TranscriptEntry, utf8Bytes } from '../contract/transcript';
@@ -37,7 +38,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       ...{ guard, timeoutMs: tries.timeoutMs },
       ...defined({ writer }),
     });
-    const output = await prepareStep(deps, { agent, model, input, reply });
+    const output = await prepareStep(deps, { agent, model, input, reply, bytes: bytesOf(entries) });
     writer?.finish(output.text);
     rememberStep(deps.memory, entries, output);
     return output;
@@ -69,10 +70,11 @@ function modelOf(deps: ActivityDeps, { name, model, models }: Agent, named: stri
 
 async function prepareStep(
   deps: ActivityDeps,
-  { agent, model, input, reply }: Asked & { input: ThinkInput; reply: ModelReply },
+  { agent, model, input, reply, bytes }: Asked & { input: ThinkInput; reply: ModelReply; bytes: number },
 ): Promise<ThinkOutput> {
   // Cut, so that its calls still fit the result.
   const text = cutOutput(deps.run.secrets?.hide(reply.text) ?? reply.text, STREAM.textBytes);
+  const price = agent.prices.get(model.id);
   const asked = askedCalls(input.step, reply);
   const about = aboutTurn(input);
   const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, { ...deps, about }));
@@ -86,7 +88,12 @@ async function prepareStep(
     finishReason: reply.finishReason,
     order: agent.order,
     maxSteps: agent.maxSteps,
-    ...defined({ usage: reply.usage }),
+    ...defined({
+      usage: reply.usage,
+      cost: price && costOfReply(reply.usage, price, { read: bytes, wrote: utf8Bytes(text) }),
+      budget: agent.budget,
+      repeats: agent.repeats,
+    }),
   };
 }
 

@@ -167,6 +167,8 @@ function stateFilter(state: TurnSummary['state']): string {
       return "ExecutionStatus = 'Canceled'";
     case 'answered':
     case 'step_limit':
+    case 'budget':
+    case 'loop':
       return `${own} AND ExecutionStatus = 'Completed'`;
     default:
       return `${own} AND ExecutionStatus = 'Running'`;

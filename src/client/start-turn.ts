@@ -12,6 +12,7 @@ import { LIMITS } from '../contract/limits';
 import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes } from '../contract/transcript';
 import { defined } from '../contract/defined';
+import { type Budget, budgetIssues } from '../contract/budget';
 import { originIssues } from '../contract/payloads';
 import { describeIssues } from '../contract/read-json';
 import type { TurnInput } from '../contract/turn';
@@ -42,8 +43,16 @@ const KEYS = {
 export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
   const turn = checkRequest(request);
   const { agent, prompt, taskQueue = TASK_QUEUE } = request;
-  const input = { agent, prompt, ...defined({ origin: originGiven(request) }) };
+  const input = { agent, prompt, ...defined({ origin: originGiven(request), budget: budgetGiven(request) }) };
   return startWorkflow(context, { turn, taskQueue, prompt, input });
+}
+
+function budgetGiven({ budget }: StartRequest): Budget | undefined {
+  const issues = budget === undefined ? [] : budgetIssues(budget);
+  if (issues.length === 0) return budget;
+  throw new CountersignError('usage', `the budget cannot be used: ${describeIssues(issues)}`, {
+    hint: 'give amounts of 0 or more for tokens, money, steps and time (milliseconds)',
+  });
 }
 
 function originGiven({ requester, metadata }: StartRequest): TurnOrigin | undefined {

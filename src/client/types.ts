@@ -1,7 +1,8 @@
 import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
-import type { CallProgress } from '../contract/call';
+import type { Budget } from '../contract/budget';
+import type { Ancestor, CallProgress } from '../contract/call';
 import type { TextDelta } from '../contract/streamed-text';
 import type {
   Abandonment,
@@ -70,6 +71,11 @@ export interface StartRequest {
    * them: a handler that acts on a user's rights has to prove the user by itself. @default none
    */
   metadata?: Record<string, string>;
+  /**
+   * What the turn may spend, its child turns included; `time` in milliseconds. It makes the agent's own budget smaller,
+   * never larger. @default that of the agent
+   */
+  budget?: Omit<Budget, 'currency'>;
 }
 
 /** A turn that was started. */
@@ -125,6 +131,8 @@ export interface InboxItem extends OpenItem {
   callKey: string;
   /** Head of what was asked. */
   prompt: string;
+  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  lineage?: Ancestor[];
 }
 
 export interface InboxQuery {
@@ -244,7 +252,7 @@ export interface RunSummary {
 
 /** One activity that is not closed yet. History has it only when it closes. */
 export interface PendingActivity {
-  what: 'think' | 'prepare' | 'call' | 'verify';
+  what: 'think' | 'prepare' | 'call' | 'child' | 'verify';
   /** Absent for `think`. */
   callId?: string;
   /** The tool, or the activity's type. */

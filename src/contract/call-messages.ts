@@ -37,6 +37,12 @@ export const ENDINGS = {
     code: 'cancelled',
     message: 'The turn was cancelled before this call started. Nothing ran.',
   },
+  /** The model asked for the same again and again. */
+  repeated: {
+    code: 'refused',
+    message:
+      'The last steps asked for exactly this, and it gave the same each time. Nothing ran. Do something else, or answer with what you know.',
+  },
   /** It was cancelled with its turn. */
   cancelled: { code: 'cancelled', message: 'The turn was cancelled. This call did not finish.' },
 } as const satisfies Record<string, ToolFailure>;
@@ -55,6 +61,7 @@ export const CLOSING_CAUSES = [
   'absent',
   'abandoned',
   'proven',
+  'repeated',
 ] as const;
 export type ClosingCause = (typeof CLOSING_CAUSES)[number];
 

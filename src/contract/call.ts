@@ -4,6 +4,40 @@ import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
 import type { ToolResult } from './result';
 import type { Effect, RetryOptions, Safety, StateScope } from './tool';
+import type { BudgetKind } from './budget';
+
+/** What a call needs that starts a child turn; part of what is prepared. */
+export interface ChildSettings {
+  agent: string;
+  /** Queue of the workers that have the agent. Absent: the turn's own. */
+  taskQueue?: string;
+  /** The most bytes of its answer that are kept. */
+  outputBytes: number;
+}
+
+/** The call that started a turn. */
+export interface Ancestor {
+  turn: string;
+  callId: string;
+  /** The agent of that turn. */
+  agent: string;
+}
+
+/** What a worker has to know of a call that starts a child turn. */
+export interface ChildAsked {
+  /** The id that the child turn has, if it is there. */
+  turn: string;
+  /** How deep the turn is that calls: 0 where nobody called it. */
+  depth: number;
+  /** Child turns that this turn has started before. */
+  started: number;
+  /** Of what the turn may spend nothing of this kind is left. Absent: some of each is. */
+  none?: BudgetKind;
+}
+
+/** What a worker found before a child turn starts. `there`: an earlier run of this turn has started it. */
+export const CHILD_LOOKS = ['absent', 'there'] as const;
+export type ChildLook = (typeof CHILD_LOOKS)[number];
 
 /** What every call carries, whatever became of it. */
 export interface CallHead {
@@ -35,6 +69,8 @@ export interface CallSettings {
   state?: StateSettings;
   /** Asked about by a workflow of its own. The activity by which its gate runs it; without one that workflow runs it itself. */
   gate?: { activity?: string };
+  /** The call is a child turn. */
+  child?: ChildSettings;
 }
 
 /** Which calls share the state that a tool keeps in memory. */
@@ -157,6 +193,8 @@ export interface CallInput extends CallHead {
   mayHaveRun?: true;
   /** How often a worker gave this call back because it lacks the agent or tool, or did not take it where it held its state. Absent: never. */
   round?: number;
+  /** Only of a call that is a child turn. */
+  child?: ChildAsked;
   /** Of its turn. */
   origin?: TurnOrigin;
   /** The run that first held this workflow: another one means that an operator reset it. */
@@ -191,7 +229,13 @@ export type CallOutput =
   | ({ result: ToolResult; contentDigest: string } & UsedState)
   | ({ inDoubt: InDoubt } & UsedState)
   | AskAgain
-  | NotHere;
+  | NotHere
+  | ChildReady;
+
+/** The call is a child turn, and may start or is there. */
+export interface ChildReady {
+  child: ChildLook;
+}
 
 /** What became of the state that a call shares with others. Absent: its handler was not called, or it shares none. */
 export interface UsedState {

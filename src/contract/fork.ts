@@ -59,7 +59,9 @@ export function resultWithoutRun(
   timestamp: string,
 ): ToolResult | undefined {
   if (fork?.world !== 'dry') return undefined;
-  const dry = dryKindOf(call.settings.effect, call.kind === 'ask');
+  // A child turn is a turn of its own, and would not know of the dry world.
+  const effect = call.settings.child === undefined ? call.settings.effect : 'unsafe';
+  const dry = dryKindOf(effect, call.kind === 'ask');
   return dry === undefined ? undefined : dryResult(call, dry, timestamp);
 }
 

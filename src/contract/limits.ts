@@ -65,6 +65,16 @@ export const LIMITS = {
   formOptions: 100,
   /** Characters of one text in an answer: 20 of them fit a result that the model reads. */
   answerTextChars: 2_000,
+  /** Child turns below one another unless the tool sets it: an agent may call itself by name. */
+  childDepth: 3,
+  /** The most levels that a tool may set: each has a line in the memo of those below it. */
+  childDepthMost: 6,
+  /** Child turns that one turn starts unless the tool sets it. */
+  childrenPerTurn: 50,
+  /** Steps in a row with the same calls and the same results, unless the agent sets it. */
+  repeatedSteps: 8,
+  /** Further such steps, whose calls do not run, before the turn ends. */
+  refusedSteps: 3,
   /** Stack traces inside error details. */
   stackBytes: 4 * KIB,
 } as const;

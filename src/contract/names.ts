@@ -23,6 +23,7 @@ export const ACTIVITIES = {
   think: 'countersign.think',
   prepare: 'countersign.prepare',
   verify: 'countersign.verify',
+  child: 'countersign.child',
 } as const;
 
 /**
@@ -62,10 +63,11 @@ export const SEARCH_ATTRIBUTES = {
 export const ASKED = 'asked:';
 export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 
-/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]. */
+/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]. */
 export const MEMO = {
   prompt: 'prompt',
   fork: 'fork',
+  lineage: 'lineage',
   open: 'open',
   closed: 'closed',
   verdicts: 'verdicts',
@@ -80,8 +82,8 @@ export const NEVER = '9999-12-31T00:00:00.000Z';
 /** A tool's name: snake_case, and none of the names Temporal or we use ourselves. */
 export const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** Names a tool cannot have: Temporal's catch-all activity. */
-export const RESERVED_TOOL_NAMES: readonly string[] = ['default'];
+/** Names a tool cannot have: Temporal's catch-all activity, and the request for more budget. */
+export const RESERVED_TOOL_NAMES: readonly string[] = ['default', 'raise_budget'];
 
 /** Types of the failures that cross from activities to workflows. */
 export const FAILURES = {
@@ -120,6 +122,7 @@ export const activityIds = {
   think: (step: number, asked = 1) => `think-${step}${again(asked)}`,
   prepare: (callId: string, asked = 1) => `prepare-${callId}${again(asked)}`,
   call: (callId: string, generation: number) => `call-${callId}-${generation}`,
+  child: (callId: string, asked = 1) => `child-${callId}${again(asked)}`,
   verify: (callId: string, generation: number, asked = 1) => `verify-${callId}-${generation}${again(asked)}`,
 } as const;
 

@@ -1,4 +1,4 @@
-import type { CallOutput, VerifyOutput } from './call';
+import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS } from './limits';
 import { HOLDER_QUEUE, RESERVED_TOOL_NAMES } from './names';
@@ -10,6 +10,8 @@ import { utf8Bytes } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
 import type { TurnInput } from './turn';
+import { BUDGET, CARRIED_SPENDING, COST } from './budget';
+import { CHILD_INPUT } from './turn';
 
 /**
  * What activities return, read strictly: an operator may complete any of them with anything (`temporal activity
@@ -83,6 +85,7 @@ const SETTINGS = object(
     noBatch: { type: 'boolean' },
     server: TEXT,
     state: object({ scope: { enum: STATES.filter((scope) => scope !== 'call') }, group: NAME }),
+    child: object({ agent: NAME, outputBytes: { type: 'integer', minimum: 1 } }, { taskQueue: NAME }),
   },
 );
 // Temporal's own limit for a type; a name of ours is an activity of ours, which a reply must not call.
@@ -123,6 +126,9 @@ const isThinkOutput = guard<ThinkOutput>(
     },
     {
       usage: { type: 'object', properties: { inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT } },
+      cost: COST,
+      budget: BUDGET,
+      repeats: { type: 'integer', minimum: 1 },
     },
   ),
 );
@@ -136,6 +142,7 @@ const isCallOutput = guard<CallOutput>({
     object({ inDoubt: object({ message: TEXT }, { partial: TEXT, running: { const: true } }) }, USED),
     object({ askAgain: TEXT }),
     object({ notHere: TEXT }, { secret: TEXT }),
+    object({ child: { enum: [...CHILD_LOOKS] } }),
   ],
 });
 const isVerifyOutput = guard<VerifyOutput>({
@@ -220,7 +227,10 @@ const CARRIED = object(
     usage: OBJECT,
     signalVerdicts: { ...LIST, items: object({ callId: TEXT, verdict: TEXT, decisionId: TEXT, at: TEXT }) },
   },
-  { states: { type: 'array', items: CARRIED_STATE } },
+  {
+    states: { type: 'array', items: CARRIED_STATE },
+    ...CARRIED_SPENDING,
+  },
 );
 const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } });
 
@@ -252,6 +262,7 @@ const issuesOf = soundCheck({
     origin: ORIGIN,
     carried: CARRIED,
     fork: FORK,
+    ...CHILD_INPUT,
   },
   required: ['agent', 'prompt'],
 });

@@ -54,6 +54,8 @@ export interface ResultMetadata {
   dry?: DryKind;
   /** Set if it succeeded after its time was over, after it was aborted, or after it was given up. */
   late?: true;
+  /** The child turn that the call was. */
+  child?: string;
   /** When it ended; ISO 8601. */
   timestamp: string;
 }

@@ -1,5 +1,6 @@
 import type { PreparedCall, TurnOrigin } from './call';
 import type { JsonSchema, Order } from './tool';
+import type { Budget, Cost } from './budget';
 
 /** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
 export interface ThinkInput {
@@ -51,6 +52,12 @@ export interface ThinkOutput {
   usage?: Usage;
   order: Order;
   maxSteps: number;
+  /** What it cost, where the agent has a price for the model. */
+  cost?: Cost;
+  /** What the agent lets a turn spend. Absent: it sets no limit. */
+  budget?: Budget;
+  /** After how many steps that are alike the calls of the next one do not run. Absent: any number may. */
+  repeats?: number;
 }
 
 /** Input of `countersign.prepare`: one call, for the worker that has its tool, or a file proposal with new arguments. */

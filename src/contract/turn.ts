@@ -1,6 +1,18 @@
+import { BUDGET, type Budget, type Spent } from './budget';
+import { isObject } from './json';
+import type { JsonSchema } from './tool';
+import { cutContent } from './transcript';
+import {
+  makeFailure,
+  makeSuccess,
+  type ResultFacts,
+  type ResultHead,
+  type ToolFailure,
+  type ToolResult,
+} from './result';
 import type { ClosingCause } from './call-messages';
 import type { SignalVerdict, Verdict } from './decision';
-import type { KnownState, TurnOrigin } from './call';
+import type { KnownState, TurnOrigin, Ancestor } from './call';
 import type { ForkInput } from './fork';
 import type { ResultRef, Usage } from './think';
 import type { TranscriptEntry } from './transcript';
@@ -14,6 +26,12 @@ export interface TurnInput {
   carried?: CarriedTurn;
   /** Only in a fork, in all its runs. */
   fork?: ForkInput;
+  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  lineage?: Ancestor[];
+  /** What it may spend at most, if its agent allows more. */
+  budget?: Budget;
+  /** Only of a child turn: what is left for it of its parent's budget. Nobody can raise that here. */
+  cap?: Budget;
 }
 
 /** What a turn takes along when it continues as new. */
@@ -35,6 +53,33 @@ export interface CarriedTurn {
   signalVerdicts: SignalVerdict[];
   /** What is known of the state that calls share, by `stateKeyOf`. Absent: none used any. */
   states?: [string, KnownState][];
+  /** Absent: nothing of it is limited, and nothing was spent. */
+  spending?: CarriedSpending;
+  /** Child turns that were started. Absent: none. */
+  children?: number;
+  /** The last steps that were alike. Absent: none were. */
+  repeated?: Repeated;
+}
+
+/** What a turn may spend and has spent. */
+export interface CarriedSpending {
+  /** The budget as it is by now, where people raised it. */
+  budget: Budget;
+  /** The agent has said what it allows. */
+  isSet: boolean;
+  spent: Spent;
+}
+
+/** Steps in a row that asked for the same calls and got the same results. */
+export interface Repeated {
+  /** Digest of the calls of the last step. */
+  calls: string;
+  /** Digest of its results. */
+  results: string;
+  /** How many in a row. */
+  times: number;
+  /** How many in a row did not run for that. */
+  refused: number;
 }
 
 /** What happened in a turn, in numbers. */
@@ -50,8 +95,13 @@ export interface TurnCounts {
 
 /** Result of `agentTurn`. A cancelled turn and one whose model failed for good have none: they close as Cancelled and Failed. */
 export interface TurnResult {
-  status: 'answered' | 'step_limit';
+  status: 'answered' | 'step_limit' | 'budget' | 'loop';
+  /** Of a turn that did not answer: what the model said last. */
   answer: string;
+  /** Why it did not answer, in words; with `budget` and `loop`. */
+  why?: string;
+  /** Its child turns included. */
+  spent?: Spent;
   steps: number;
   counts: TurnCounts;
   usage: Usage;
@@ -64,6 +114,8 @@ export const TURN_STATES = [
   'in_doubt',
   'answered',
   'step_limit',
+  'budget',
+  'loop',
   'failed',
   'cancelled',
 ] as const;
@@ -97,4 +149,132 @@ export interface OpenItem {
   since: string;
   /** ISO 8601; null where it never expires. */
   deadline: string | null;
+}
+
+const NAME = { type: 'string', minLength: 1, maxLength: 1000 };
+
+const LINEAGE: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 100,
+  items: {
+    type: 'object',
+    properties: { turn: NAME, callId: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' }, agent: NAME },
+    required: ['turn', 'callId', 'agent'],
+  },
+};
+
+/** What a turn may be started with beside its agent and prompt, as it comes from outside. */
+export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET };
+
+/**
+ * The id of the child turn of a call. It comes from the reply that asked for the call and not from a run: after a reset
+ * that keeps the reply it names the turn that was started before, so a call never starts two.
+ */
+export function childTurnId(turn: string, { callId, replyId }: { callId: string; replyId: string }): string {
+  return `${turn}.${callId}.${replyId.replace(/[^A-Za-z0-9]/g, '').slice(0, KEY_CHARACTERS)}`;
+}
+
+const KEY_CHARACTERS = 12;
+
+/** The call that a child turn belongs to, by its id; undefined: it belongs to another turn. */
+export function callOfChild(turn: string, child: string): string | undefined {
+  if (!child.startsWith(`${turn}.`)) return undefined;
+  return /^(.+)\.[A-Za-z0-9]{1,12}$/.exec(child.slice(turn.length + 1))?.[1];
+}
+
+/** How a child turn ended. `result` may be anything that its workflow returned. */
+export type ChildEnd =
+  | { kind: 'completed'; result: unknown }
+  | { kind: 'failed' | 'foreign'; message: string }
+  | { kind: 'cancelled' | 'terminated' | 'timed_out' };
+
+export const CHILD_ENDS = ['completed', 'failed', 'foreign', 'cancelled', 'terminated', 'timed_out'] as const;
+
+/** Its id, and the facts of its call, as a result has them. */
+export interface ChildOf {
+  child: string;
+  head: ResultHead;
+  facts: ResultFacts;
+  outputBytes: number;
+}
+
+/** The result of a call whose child turn has ended: its answer, or in words why there is none. */
+export function childResult(end: ChildEnd, { child, head, facts, outputBytes }: ChildOf): ToolResult {
+  const answer = answerOf(end);
+  const result =
+    typeof answer === 'string'
+      ? makeSuccess(head, { content: cutContent(answer, outputBytes), contentType: 'text' }, facts)
+      : makeFailure(head, { ...answer, message: cutContent(answer.message, outputBytes) }, facts);
+  return { ...result, metadata: { ...result.metadata, child } };
+}
+
+const STAYS = 'What it had done until then stays done.';
+
+function answerOf(end: ChildEnd): string | ToolFailure {
+  switch (end.kind) {
+    case 'completed':
+      return isTurnResult(end.result) ? answerIn(end.result) : { code: 'unknown', message: UNREADABLE };
+    case 'cancelled':
+      return { code: 'cancelled', message: `The turn of this sub-agent was cancelled. ${STAYS}` };
+    case 'foreign':
+      return { code: 'refused', message: end.message };
+    case 'failed':
+      return { code: 'tool', message: `The sub-agent failed: ${end.message}. ${STAYS}` };
+    default:
+      return { code: 'tool', message: `The turn of this sub-agent was ${ENDED[end.kind]}. ${STAYS}` };
+  }
+}
+
+const ENDED = { terminated: 'terminated by an operator', timed_out: 'ended because its time was over' };
+const UNREADABLE = 'The sub-agent ended, and what it returned cannot be read.';
+
+function answerIn({ status, answer, why, steps }: TurnResult): string | ToolFailure {
+  if (status === 'answered') return answer;
+  const because = why ?? `it has made ${steps} steps, and that is its limit`;
+  const last = answer === '' ? '' : `\n\nWhat it said last:\n${answer}`;
+  return { code: 'tool', message: `The sub-agent ended without an answer: ${because}. ${STAYS}${last}` };
+}
+
+/** Whether a workflow returned what a turn returns, as far as anybody looks at it. */
+export function isTurnResult(value: unknown): value is TurnResult {
+  if (!isObject(value)) return false;
+  const { status, answer, steps, why } = value;
+  const isKnown = typeof status === 'string' && ['answered', 'step_limit', 'budget', 'loop'].includes(status);
+  const isWhy = why === undefined || typeof why === 'string';
+  return isKnown && isWhy && typeof answer === 'string' && Number.isSafeInteger(steps) && areUsual(value);
+}
+
+function areUsual({ usage, counts, spent }: Record<string, unknown>): boolean {
+  return isObject(usage) && isObject(counts) && (spent === undefined || isSpent(spent));
+}
+
+function isSpent(value: unknown): value is Spent {
+  if (!isObject(value)) return false;
+  const { money = {}, estimated = 0, tokens, steps, time } = value;
+  const areAmounts = [tokens, steps, time, estimated].every(isAmount);
+  return areAmounts && isObject(money) && Object.values(money).every(isAmount);
+}
+
+function isAmount(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value <= 1e12;
+}
+
+/** Input of `countersign.child`. */
+export interface ChildWaitInput {
+  /** The turn that calls, and its call. */
+  callId: string;
+  tool: string;
+  agent: string;
+  child: string;
+}
+
+/** How a child turn ended, as an activity returns it; undefined: it cannot be read. */
+export function readChildEnd(value: unknown): ChildEnd | undefined {
+  if (!isObject(value)) return undefined;
+  const { kind, message, result } = value;
+  if (kind === 'completed') return { kind, result };
+  if (kind === 'failed' || kind === 'foreign')
+    return typeof message === 'string' ? { kind, message } : undefined;
+  return kind === 'cancelled' || kind === 'terminated' || kind === 'timed_out' ? { kind } : undefined;
 }

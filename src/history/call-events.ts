@@ -131,6 +131,15 @@ export interface CallWaits extends EventHeader {
   message: string;
 }
 
+/** The child turn of a call runs. Comes again after a reset, where it was there. */
+export interface ChildStarted extends EventHeader {
+  type: 'child_started';
+  callId: string;
+  tool: string;
+  /** The id of the child turn. */
+  child: string;
+}
+
 /** A call has its result. The last event of a call, but for a late outcome_reported. */
 export interface CallEnded extends EventHeader {
   type: 'call_ended';

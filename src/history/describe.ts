@@ -111,6 +111,8 @@ function describeCall(event: CallEvent): Described {
       return describeDecision(event);
     case 'decision_void':
       return { text: `does not run: ${event.message}`, tone: 'ask' };
+    case 'child_started':
+      return { text: `is the turn ${event.child}` };
     case 'request_expired':
       return {
         text: `expired: nobody ${event.question === true ? 'answered in time' : 'decided in time, nothing ran'}`,

@@ -2,7 +2,8 @@ import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { Usage } from '../contract/think';
 import type { TurnResult } from '../contract/turn';
-import type { TurnOrigin } from '../contract/call';
+import type { TurnOrigin, Ancestor } from '../contract/call';
+import type { Budget, Cost } from '../contract/budget';
 import type {
   Answered,
   CallEnded,
@@ -10,6 +11,7 @@ import type {
   CallPrepared,
   CallStarted,
   CallWaits,
+  ChildStarted,
   DecisionMade,
   DecisionVoid,
   EventHeader,
@@ -36,6 +38,10 @@ export interface TurnStarted extends EventHeader {
   prompt: string;
   taskQueue: string;
   origin?: TurnOrigin;
+  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  lineage?: Ancestor[];
+  /** What it was started to spend at most; of a child turn, what its parent had left. */
+  budget?: Budget;
   continuedFrom?: string;
   /** The messages so far, only where the runs that said them are not among these events. */
   carried?: TranscriptEntry[];
@@ -90,6 +96,10 @@ export interface Step extends EventHeader {
   /** Names this reply in the transcript; absent where the reply could not be read. */
   replyId?: string;
   usage?: Usage;
+  /** What it cost, where the agent had a price for the model. */
+  cost?: Cost;
+  /** What the agent lets a turn spend. */
+  budget?: Budget;
   calls: ProposedCall[];
   /** Only in a fork: the step it begins with; no model of this turn said it. */
   given?: true;
@@ -134,6 +144,8 @@ export interface TaskFailed extends EventHeader {
 export const TURN_ENDS = [
   'answered',
   'step_limit',
+  'budget',
+  'loop',
   'failed',
   'cancelled',
   'terminated',
@@ -145,7 +157,7 @@ export type TurnEnd = (typeof TURN_ENDS)[number];
 export interface TurnEnded extends EventHeader {
   type: 'turn_ended';
   status: TurnEnd;
-  /** With `answered` and `step_limit`. */
+  /** With `answered`, `step_limit`, `budget` and `loop`. */
   answer?: string;
   /** With all other ends: why. */
   error?: { message: string; type?: string };
@@ -178,6 +190,7 @@ export type TurnEvent =
   | CallStarted
   | CallEnded
   | CallWaits
+  | ChildStarted
   | CallLost
   | Verifying
   | Verified

@@ -6,7 +6,7 @@ import { CountersignError, errorMessage } from '../contract/errors';
 import { isObject, parseJson } from '../contract/json';
 import { patchOf, toNumber } from './decode/proto';
 import { PATCHES, WORKFLOWS } from '../contract/names';
-import { type Decode, type History, type HistoryEvent, makeDecode } from './decode/decode';
+import { type Decode, type History, type HistoryEvent, makeDecode, ownerIn } from './decode/decode';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { throughCodecs } from './decode/payloads';
@@ -211,7 +211,8 @@ const AS_IT_IS = 'searchAttributes';
 
 /** One event with its payloads opened and rewritten; what it is and the ids in it stay. */
 export async function rewriteEvent(event: HistoryEvent, context: RewriteContext): Promise<HistoryEvent> {
-  return rewriteFields(event, { ...context, fromOutside: isFromOutside(event) });
+  const owner = ownerIn(event, context.owner);
+  return rewriteFields(event, { ...context, owner, fromOutside: isFromOutside(event) });
 }
 
 type RewriteState = RewriteContext & { fromOutside: boolean };

@@ -1,5 +1,5 @@
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
-import type { CallProgress } from '../contract/call';
+import type { CallProgress, Ancestor } from '../contract/call';
 import type { Effect } from '../contract/tool';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
@@ -18,6 +18,8 @@ const STATES: Readonly<Record<TurnView['status'], Label>> = {
   in_doubt: ['in doubt', 'ask'],
   answered: ['answered', 'good'],
   step_limit: ['step limit', 'bad'],
+  budget: ['budget spent', 'bad'],
+  loop: ['went round in circles', 'bad'],
   failed: ['failed', 'bad'],
   cancelled: ['cancelled', 'quiet'],
   terminated: ['terminated', 'bad'],
@@ -125,6 +127,11 @@ export function describeActivity(activity: OpenActivity, now: number): string {
 /** How far a call is: `40 %, page 4 of 10`. */
 export function describeProgress({ fraction, text = '' }: CallProgress): string {
   return [fraction === undefined ? '' : percentText(fraction), text].filter((part) => part !== '').join(', ');
+}
+
+/** The calls that led to a child turn: `turn-a/1.2 of clerk → turn-a.1.2.k3/2.1 of researcher`. */
+export function describeLineage(lineage: readonly Ancestor[]): string {
+  return lineage.map(({ turn, callId, agent }) => `${turn}/${callId} of ${agent}`).join(' → ');
 }
 
 /** What a turn was started with: `tenant=acme, user=u1`. */

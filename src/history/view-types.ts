@@ -1,12 +1,13 @@
 import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
+import { type Budget, type Cost, noSpending, type Spent } from '../contract/budget';
 import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Usage } from '../contract/think';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
-import type { TurnOrigin } from '../contract/call';
+import type { TurnOrigin, Ancestor } from '../contract/call';
 import type {
   Answered,
   DecisionMade,
@@ -68,6 +69,8 @@ export interface CallView {
   decisions: DecisionMade[];
   doubt?: InDoubtOpened;
   resolutions: Resolved[];
+  /** The id of the child turn that the call is. */
+  child?: string;
   result?: ToolResult;
   /** What the model reads before the result, which begins with it: what a person changed or said. */
   note?: string;
@@ -87,6 +90,7 @@ export interface StepView {
   model: string;
   finishReason: string;
   usage?: Usage;
+  cost?: Cost;
   /** Only in a fork: it begins with this step. */
   given?: true;
   callIds: string[];
@@ -116,6 +120,12 @@ export interface TurnView {
   agent: string;
   prompt: string;
   origin?: TurnOrigin;
+  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  lineage?: Ancestor[];
+  /** What it may spend, as far as the record says; where people raised it, with that. Absent: no limit. */
+  budget?: Budget;
+  /** What it has spent, its child turns included as far as they have ended. Time only of a turn that has ended. */
+  spent?: Spent;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };
@@ -141,6 +151,29 @@ export interface TurnView {
   error?: { message: string; type?: string };
 }
 
+/** A turn of which nothing is known yet. */
+export function makeView(): TurnView {
+  return {
+    turn: '',
+    runId: '',
+    agent: '',
+    prompt: '',
+    spent: noSpending(),
+    taskQueue: '',
+    status: 'running',
+    startedAt: '',
+    endedAt: null,
+    steps: [],
+    calls: [],
+    requests: [],
+    questions: [],
+    inDoubt: [],
+    cancelRequested: false,
+    abandoned: false,
+    unjudged: 0,
+  };
+}
+
 /** What let a call run last: the decision, or the resolution that ran it again. Undefined where it needed none. */
 export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | Resolved | undefined {
   const accepted = ({ judgement }: DecisionMade | Resolved): boolean => judgement.accepted === true;
@@ -163,26 +196,4 @@ export interface LiveView {
   push(event: TurnEvent): void;
   /** The turn now. The same object is changed by the next push. */
   current(): TurnView;
-}
-
-/** A turn of which nothing is known yet. */
-export function makeView(): TurnView {
-  return {
-    turn: '',
-    runId: '',
-    agent: '',
-    prompt: '',
-    taskQueue: '',
-    status: 'running',
-    startedAt: '',
-    endedAt: null,
-    steps: [],
-    calls: [],
-    requests: [],
-    questions: [],
-    inDoubt: [],
-    cancelRequested: false,
-    abandoned: false,
-    unjudged: 0,
-  };
 }

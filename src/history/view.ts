@@ -16,6 +16,7 @@ import {
   withoutUndone,
 } from './events';
 import { type CallView, type LiveView, makeView, type TurnView } from './view-types';
+import { addSpent, noSpending, RAISE_BUDGET, raised, smallerOf, spentInReply } from '../contract/budget';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';
@@ -110,8 +111,9 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 
 /** A run that continues the one before changes nothing but the run. */
 function started(view: TurnView, event: TurnStarted): void {
-  const { turn, runId, agent, prompt, origin, taskQueue } = event;
-  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin }) });
+  const { turn, runId, agent, prompt, origin, taskQueue, lineage, budget } = event;
+  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin, lineage }) });
+  if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;
 }
 
@@ -133,10 +135,19 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 }
 
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, finishReason, usage, calls, at, given } = event;
+  const { step, text, model, finishReason, usage, cost, calls, at, given } = event;
+  if (given === undefined) view.spent = addSpent(view.spent ?? noSpending(), spentInReply(event));
+  if (event.budget !== undefined && view.steps.length === 0)
+    view.budget = smallerOf(event.budget, view.budget);
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
   const reply = { step, text, model, finishReason, callIds: calls.map(({ callId }) => callId) };
-  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure, given }) });
+  view.steps.push({
+    ...reply,
+    askedAt,
+    repliedAt: at,
+    attempts,
+    ...defined({ usage, cost, lastFailure, given }),
+  });
   delete view.thinking;
 }
 
@@ -144,6 +155,7 @@ function ended(view: TurnView, event: TurnEnded): void {
   view.status = event.status;
   view.endedAt = event.at;
   view.unjudged = 0;
+  if (event.result?.spent !== undefined) view.spent = event.result.spent;
   Object.assign(view, defined({ answer: event.answer, error: event.error }));
   for (const call of view.calls) if (isOpen(call) || call.phase === 'lost') call.phase = 'closed';
 }
@@ -170,7 +182,11 @@ function viewCall(view: TurnView, event: TurnEvent): void {
       return withCall(view, event, (call) => void (call.phase = 'lost'));
     case 'in_doubt':
       return withCall(view, event, (call) => doubted(call, event));
+    case 'child_started':
+      return withCall(view, event, (call) => void (call.child = event.child));
     case 'call_ended':
+      if (event.tool === RAISE_BUDGET && event.result.success)
+        view.budget = raised(view.budget, event.result.arguments);
       return withCall(view, event, (call) => callEnded(call, event));
   }
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
+import type { Budget, Price } from '../contract/budget';
+import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import { ORDERS, type Order } from '../contract/tool';
 import type { Model } from '../models/model';
@@ -62,7 +64,24 @@ export interface AgentOptions {
      * @default 10 minutes
      */
     modelRetryFor?: Duration;
+    /**
+     * Steps in a row that ask for the same calls and get the same results. The calls of the next ones do not run, and the
+     * model reads why; after three of them the turn ends. False: any number may.
+     *
+     * @default 8
+     */
+    repeats?: number | false;
   };
+  /**
+   * What one turn may spend, its child turns included; looked at before each step. `money` is in the currency of
+   * `prices`; `time` is time at work, without waiting for people. `then`: at a crossing the turn ends with words, or a
+   * request in the inbox asks for as much again.
+   *
+   * @default no limit; then: 'end'
+   */
+  budget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
+  /** Prices by the id of the model, all in one currency. A budget of money needs one for each model. @default none */
+  prices?: Readonly<Record<string, Price>>;
 }
 
 /** An agent, checked and with every default filled in. Made by `defineAgent` only; immutable. */
@@ -83,9 +102,17 @@ export interface Agent {
   readonly maxSteps: number;
   readonly modelTimeoutMs: number;
   readonly modelRetryForMs: number;
+  /** What a turn may spend; time in milliseconds. Undefined: no limit. */
+  readonly budget: Budget | undefined;
+  readonly prices: ReadonlyMap<string, Price>;
+  /** See `limits.repeats`. Undefined: any number. */
+  readonly repeats: number | undefined;
 }
 
 const NO_MODEL = 'must be a model: { id, generate }';
+
+/** The most of anything that a budget counts. */
+const MOST_AMOUNT = 1e12;
 
 const optionsSchema = z.strictObject({
   name: z
@@ -106,7 +133,27 @@ const optionsSchema = z.strictObject({
       steps: z.int().min(1).max(10_000).optional(),
       modelTimeout: duration().optional(),
       modelRetryFor: duration().optional(),
+      repeats: z.union([z.literal(false), z.int().min(1).max(10_000)]).optional(),
     })
+    .optional(),
+  budget: z
+    .strictObject({
+      tokens: z.int().min(1).max(MOST_AMOUNT).optional(),
+      money: z.number().positive().max(MOST_AMOUNT).optional(),
+      steps: z.int().min(1).max(MOST_AMOUNT).optional(),
+      time: duration().optional(),
+      then: z.enum(['end', 'ask']).optional(),
+    })
+    .optional(),
+  prices: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        inputPerMillion: z.number().min(0).max(MOST_AMOUNT),
+        outputPerMillion: z.number().min(0).max(MOST_AMOUNT),
+        currency: z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR'),
+      }),
+    )
     .optional(),
 });
 
@@ -157,8 +204,26 @@ function makeAgent(options: AgentOptions): Agent {
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
+    budget: budgetOf(parsed.data),
+    prices: new Map(Object.entries(parsed.data.prices ?? {})),
+    repeats: limits.repeats === false ? undefined : (limits.repeats ?? LIMITS.repeatedSteps),
   };
   return asAgent(agent);
+}
+
+/** @throws Error where money could not be counted. */
+function budgetOf(options: z.output<typeof optionsSchema>): Budget | undefined {
+  const { budget, prices = {}, model, models = {} } = options;
+  const currencies = new Set(Object.values(prices).map(({ currency }) => currency));
+  if (currencies.size > 1) throw new Error('`prices`: all have to be in one currency');
+  if (budget === undefined) return undefined;
+  const [currency] = currencies;
+  const unpriced = [model, ...Object.values(models)].find(({ id }) => !Object.hasOwn(prices, id));
+  if (budget.money !== undefined && unpriced !== undefined)
+    throw new Error(
+      `\`budget.money\` needs a price of the model ${JSON.stringify(unpriced.id)} in \`prices\``,
+    );
+  return Object.freeze({ ...defined(budget), ...(budget.money === undefined ? {} : defined({ currency })) });
 }
 
 function equipped(

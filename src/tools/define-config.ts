@@ -4,12 +4,12 @@ import { isObject } from '../contract/json';
 import { TIMES } from '../contract/limits';
 import { TASK_QUEUE } from '../contract/names';
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
+import { definitionOf } from './agent-tool';
 import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
-import type { Hooks } from './hooks';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { LOCK_FILE } from './mcp/lock';
-import { inProcess, type Runner } from './run-handler';
+import { type Hooks, inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
 
@@ -97,9 +97,10 @@ const optionsSchema = z.strictObject({
 export function defineConfig(options: ConfigOptions): Config {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
-  const { agents, taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
+  const { taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
   const { runner = inProcess, secrets, mcpLock = LOCK_FILE } = parsed.data;
   const { mcpServers, mcpTools = {} } = options;
+  const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
   const config: Config = {
@@ -117,6 +118,19 @@ export function defineConfig(options: ConfigOptions): Config {
     mcpLock,
   };
   return asConfig(config);
+}
+
+/** The agents, and those that their tools need a worker of this queue to have. */
+function withSubAgents(agents: readonly Agent[], taskQueue: string): Agent[] {
+  const all = new Set(agents);
+  // A set that grows while it is gone through is gone through to its end.
+  for (const agent of all)
+    for (const { child } of agent.registry.list()) {
+      const isHere = child !== undefined && (child.taskQueue ?? taskQueue) === taskQueue;
+      const definition = child === undefined || !isHere ? undefined : definitionOf(child);
+      if (definition !== undefined) all.add(definition);
+    }
+  return [...all];
 }
 
 function asConfig(config: Config): Config {

@@ -196,6 +196,8 @@ export interface Tool {
   readonly outputLimit: number;
   /** `local`, or the name of an MCP server. */
   readonly server: string;
+  /** Set by `agentTool`: a call is a turn of this agent. Absent: the handler does the work. */
+  readonly child?: SubAgent;
   /** See toolDigest in the contract. */
   readonly digest: string;
   /** JSON Schema first, zod refinements after; never throws. */
@@ -208,6 +210,17 @@ export interface Tool {
   handle(value: unknown, context: CallContext): Promise<unknown>;
   /** What a call asks a person, by what `parse` returned: its answer is the result, and no handler runs. Only of `askUser`. */
   readonly asks?: (value: unknown) => Question;
+}
+
+/** The agent that works on the calls of a tool. */
+export interface SubAgent {
+  readonly agent: string;
+  /** Queue of the workers that have the agent. Undefined: that of the turn that calls. */
+  readonly taskQueue: string | undefined;
+  /** Child turns below one another. */
+  readonly depth: number;
+  /** Child turns that one turn starts. */
+  readonly most: number;
 }
 
 /** What the policy says to one valid call; it can only tighten what safety says. */

@@ -22,7 +22,8 @@ import { makeTurn, type Turn, type TurnRuntime } from './turn';
 import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
 import { modelFailure } from './outcome';
-import { Step, applySeedStep } from './step';
+import { Step, applySeedStep, isRepeated, noteStep } from './step';
+import { askForMore, countReply, usedUp } from './budget';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
 import { appendResults, applyThink, think } from './think';
 
@@ -103,25 +104,36 @@ function endCancelled(publisher: Publisher): never {
 
 /** Runs steps until the model answers, the limit is reached, or the turn continues as new. */
 async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
-  for (;;) {
+  for (let text = ''; ;) {
     if (mustContinue(turn)) await continueTurn(turn, runtime);
+    if (usedUp(turn) !== undefined) {
+      const why = await askForMore(turn, runtime);
+      if (why !== undefined) return resultOf(turn, 'budget', text, why);
+      if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
+    }
     turn.step += 1;
-    let output = applySeedStep(turn);
+    const asked = Date.now();
+    const seed = applySeedStep(turn);
+    let output = seed;
     // An operator may have completed the activity with anything: the model is asked again where it cannot be read.
-    for (let asked = 1; output === undefined; asked++)
-      output = applyThink(turn, await nextStep(turn, asked), asked);
+    for (let times = 1; output === undefined; times++)
+      output = applyThink(turn, await nextStep(turn, times), times);
+    if (seed === undefined) countReply(turn, output, Date.now() - asked);
+    text = output.text;
     if (output.calls.length === 0) return resultOf(turn, 'answered', output.text);
     // The calls of a step get their keys from its reply. A reset that keeps the reply keeps the keys, so a worker recognises a
     // call that it has started before. A new reply brings new keys.
     turn.stepKey = output.replyId;
     keepSchemas(turn, output);
     const calls = hasRemote(output) ? await prepareRemote(turn, output) : output.calls;
-    const step = new Step(turn, calls, runtime);
+    const step = new Step(turn, calls, runtime, isRepeated(turn, calls));
     // Not in a function of its own: that would cost each step two promises, and the SDK keeps a stack for each.
     while (step.proceed()) await step.changed();
     appendResults(turn, step.results());
+    const loops = noteStep(turn, calls);
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', output.text);
+    if (loops) return resultOf(turn, 'loop', text, LOOP);
+    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', text);
   }
 }
 
@@ -135,8 +147,16 @@ function nextStep(turn: Turn, asked: number): Promise<RawValue> {
   return think(turn, asked);
 }
 
-function resultOf(turn: Turn, status: Extract<TurnState, TurnResult['status']>, answer: string): TurnResult {
-  return { status, answer, steps: turn.step, counts: turn.counts, usage: turn.usage };
+const LOOP = 'the model asked for the same calls again and again, although it read that this leads nowhere';
+
+function resultOf(
+  turn: Turn,
+  status: Extract<TurnState, TurnResult['status']>,
+  answer: string,
+  why?: string,
+): TurnResult {
+  const { step: steps, counts, usage, spending } = turn;
+  return { status, answer, steps, counts, usage, spent: spending.spent, ...defined({ why }) };
 }
 
 /** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */
@@ -149,8 +169,15 @@ async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> 
   // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
   await queue.emptied();
   const { agent, origin, fork } = turn;
+  const cap = Object.keys(turn.cap).length === 0 ? undefined : turn.cap;
+  const lineage = turn.lineage.length === 0 ? undefined : [...turn.lineage];
   const carried = carry(turn);
-  return continueAsNew<typeof agentTurn>({ agent, prompt: '', carried, ...defined({ origin, fork }) });
+  return continueAsNew<typeof agentTurn>({
+    agent,
+    prompt: '',
+    carried,
+    ...defined({ origin, fork, lineage, cap }),
+  });
 }
 
 function carry(turn: Turn): CarriedTurn {
@@ -166,6 +193,9 @@ function carry(turn: Turn): CarriedTurn {
     counts: turn.counts,
     usage: turn.usage,
     signalVerdicts: turn.signalVerdicts,
+    spending: turn.spending,
+    children: turn.children,
+    repeated: turn.repeated,
     ...(states.length === 0 ? {} : { states }),
   };
 }

@@ -29,6 +29,7 @@ import type { CallState, Settlement } from './approvals/state';
 import { rawResult, valueOf } from './messages';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
+import { askedChild, reserveChild } from './child-turn';
 import { askFirst } from '../contract/fork';
 import { makeFailure } from '../contract/result';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
@@ -42,6 +43,7 @@ export function runCall(
 ): Promise<RawValue> {
   const known = turn.states.place(state.call);
   if (known !== undefined) state.placed = known;
+  reserveChild(turn, state);
   const input = inputOf(turn, state, decision);
   state.scheduledAt = Date.now();
   const { tool, settings } = state.call;
@@ -104,6 +106,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     originalRunId: turn.originalRunId,
     ...(turn.fork?.world === 'dry' ? { dry: true as const } : {}),
     ...defined({
+      child: askedChild(turn, state),
       ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
       plan: state.plan,
       state: state.placed,

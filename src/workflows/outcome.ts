@@ -8,7 +8,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { AskAgain, NotHere, VerifyOutput } from '../contract/call';
+import type { AskAgain, ChildReady, NotHere, VerifyOutput } from '../contract/call';
 import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
 import { settleDoubt } from './approvals/resolve';
@@ -75,7 +75,7 @@ function ignoreCancellation(error: unknown): void {
 }
 
 /** Reads what the activity of a call returned. A result that cannot be read leaves an unsafe call in doubt. */
-export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere {
+export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere | ChildReady {
   const { callId, settings } = state.call;
   const output = readCallOutput(valueOf(result), { callId, secret: state.secret });
   // Nothing else that anybody may have written counts.
@@ -83,7 +83,7 @@ export function settlementIn(state: CallState, result: RawValue): Settlement | N
     const { contentDigest, holder } = output;
     return { result: output.result, contentDigest, ...defined({ holder }) };
   }
-  if (output !== undefined) return output;
+  if (output !== undefined && !('child' in output && settings.child === undefined)) return output;
   if (settings.effect === 'unsafe') return { inDoubt: { message: UNREADABLE } };
   return { result: failureOf(state, unreadable(), Date.now()) };
 }

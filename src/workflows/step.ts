@@ -1,9 +1,29 @@
 import { uuid4 } from '@temporalio/workflow';
 import { callKey } from '../contract/names';
-import type { NotHere, PreparedCall, UsedState } from '../contract/call';
+import { RAISE_BUDGET, raisedText } from '../contract/budget';
+import {
+  type ChildReady,
+  isValidCall,
+  type NotHere,
+  type PreparedCall,
+  type UsedState,
+  type ValidCall,
+} from '../contract/call';
+import { ENDINGS } from '../contract/call-messages';
 import type { ToolResult } from '../contract/result';
 import { DeadlineTimer } from './changes';
-import { cancelAll, closeCall, expire, register, reopen, settle, start } from './approvals/transitions';
+import {
+  cancelAll,
+  closeCall,
+  expire,
+  failureOf,
+  register,
+  reopen,
+  settle,
+  start,
+  successOf,
+} from './approvals/transitions';
+import { releaseChild, runChild } from './child-turn';
 import { sweepAbandoned } from './approvals/resolve';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import type { Turn, TurnRuntime } from './turn';
@@ -18,14 +38,18 @@ import type { Order } from '../contract/tool';
 /** The calls of one reply, until each has its result: `while (step.proceed()) await step.changed()`. */
 export class Step {
   private readonly timer: DeadlineTimer;
+  private readonly clock: WorkClock;
 
+  /** `isRefused`: its calls do not run, because the steps before were the same. */
   constructor(
     private readonly turn: Turn,
     private readonly calls: readonly PreparedCall[],
     private readonly runtime: TurnRuntime,
+    isRefused = false,
   ) {
+    this.clock = new WorkClock(turn);
     this.timer = new DeadlineTimer(runtime.nonCancellable, () => markChanged(turn));
-    open(turn, calls);
+    open(turn, calls, isRefused);
     runtime.changes.beginStep();
   }
 
@@ -35,6 +59,7 @@ export class Step {
     // A message came after the step was woken: the step waits until it is answered.
     if (runtime.changes.hasUnseen) return true;
     advance(turn, runtime);
+    this.clock.tick(turn.approvals.calls.values());
     if (isOver(turn)) return this.close();
     this.timer.set(nextDeadline(turn), 'a request expires');
     runtime.changes.publish();
@@ -58,7 +83,25 @@ export class Step {
   }
 }
 
-function open(turn: Turn, calls: readonly PreparedCall[]): void {
+/** Counts the time in which a call of this turn was at work. A child turn counts its own. */
+class WorkClock {
+  private since: number | undefined;
+
+  constructor(private readonly turn: Turn) {}
+
+  /** To be called at each change of the calls. */
+  tick(calls: Iterable<CallState>): void {
+    const now = Date.now();
+    if (this.since !== undefined) this.turn.spending.spent.time += now - this.since;
+    const isAtWork = [...calls].some(
+      ({ phase, call }) =>
+        (phase === 'running' && call.settings.child === undefined) || phase === 'replanning',
+    );
+    this.since = isAtWork ? now : undefined;
+  }
+}
+
+function open(turn: Turn, calls: readonly PreparedCall[], isRefused: boolean): void {
   const now = Date.now();
   turn.approvals.calls.clear();
   for (const call of calls) {
@@ -66,6 +109,7 @@ function open(turn: Turn, calls: readonly PreparedCall[]): void {
     register(turn.approvals, call, { callKey: callKey(turn.stepKey, call.callId), now });
   }
   closeDry(turn, now);
+  if (isRefused) refuseAll(turn, now);
   if (turn.approvals.cancelled) cancelAll(turn.approvals, now);
   markChanged(turn);
 }
@@ -86,6 +130,42 @@ function finished(turn: Turn, call: PreparedCall): FinishedCall {
   return contentDigest === undefined
     ? { call, result, ours: true }
     : { call, result, contentDigest, ours: false };
+}
+
+/** Whether a step asks for what the steps before asked for, so often that its calls do not run. */
+export function isRepeated({ repeated, repeats }: Turn, calls: readonly PreparedCall[]): boolean {
+  return repeats !== undefined && repeated.times >= repeats && repeated.calls === signatureOf(calls);
+}
+
+/** Notes a step with its results. True: it is one too many of those that are alike, and the turn ends. */
+export function noteStep(turn: Turn, calls: readonly PreparedCall[]): boolean {
+  const { repeated, repeats } = turn;
+  if (repeats === undefined) return false;
+  if (isRepeated(turn, calls)) {
+    turn.repeated = { ...repeated, refused: repeated.refused + 1 };
+    return turn.repeated.refused >= LIMITS.refusedSteps;
+  }
+  const signature = signatureOf(calls);
+  const results = turn.results.map(({ digest }) => digest).join();
+  const isAlike = repeated.calls === signature && repeated.results === results;
+  turn.repeated = { calls: signature, results, times: isAlike ? repeated.times + 1 : 1, refused: 0 };
+  return false;
+}
+
+/** Of what cannot be parsed this much is compared; what it came to is compared, too. */
+const RAW_CHARACTERS = 200;
+
+/** What a step asks for, whatever its calls are named. */
+function signatureOf(calls: readonly PreparedCall[]): string {
+  return calls
+    .map(
+      (call) => `${call.tool} ${isValidCall(call) ? call.argsDigest : rawOf(call).slice(0, RAW_CHARACTERS)}`,
+    )
+    .join('\n');
+}
+
+function rawOf(call: Exclude<PreparedCall, ValidCall>): string {
+  return call.raw ?? (call.kind === 'remote' ? '' : JSON.stringify(call.proposed));
 }
 
 /** The result of a call that never runs: it was prepared together with its result. */
@@ -114,6 +194,13 @@ function closeDry({ approvals, fork }: Turn, now: number): void {
   }
 }
 
+function refuseAll({ approvals }: Turn, now: number): void {
+  for (const state of approvals.calls.values()) {
+    if (state.phase === 'done') continue;
+    closeCall(approvals, state, { cause: 'repeated', result: failureOf(state, ENDINGS.repeated, now) });
+  }
+}
+
 /** Expires, closes, prepares and starts the calls whose time it is. */
 function advance(turn: Turn, runtime: TurnRuntime): void {
   const now = Date.now();
@@ -122,7 +209,14 @@ function advance(turn: Turn, runtime: TurnRuntime): void {
   const states = [...turn.approvals.calls.values()];
   for (const state of states) if (state.phase === 'replanning') startReplan(turn, state);
   for (const state of nextToStart(states, turn.order))
-    if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
+    if (state.call.tool === RAISE_BUDGET) allowMore(turn, state, now);
+    else if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
+}
+
+/** The turn itself does what a person allowed; the decision is spent as that of any call. */
+function allowMore({ approvals }: Turn, state: CallState, now: number): void {
+  start(state);
+  closeCall(approvals, state, { result: successOf(state, raisedText(state.effective), now) });
 }
 
 function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
@@ -141,9 +235,13 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
       (result) => apply(settlementIn(state, result)),
       (error: unknown) => apply(settlementOf(state, error, Date.now())),
     );
-  const apply = (settlement: Settlement | NotHere): void => {
-    if ('notHere' in settlement) void untilNextRound(turn, state, settlement).then(next);
-    else end(settlement);
+  const apply = (settlement: Settlement | NotHere | ChildReady): void => {
+    if ('child' in settlement) void runChild(turn, state, settlement.child).then((result) => end({ result }));
+    else if ('notHere' in settlement) void untilNextRound(turn, state, settlement).then(next);
+    else {
+      releaseChild(turn, state);
+      end(settlement);
+    }
   };
   const next = (over: Settlement | undefined): void => (over === undefined ? run() : end(over));
   delete state.absent;

@@ -56,6 +56,7 @@ export function appendReply(turn: Turn, output: ThinkOutput): void {
   turn.transcript.add(replyEntry(output));
   turn.maxSteps = output.maxSteps;
   turn.order = output.order;
+  turn.repeats = output.repeats;
 }
 
 /** Adds the prompt to the transcript, once. */

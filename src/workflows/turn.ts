@@ -4,9 +4,10 @@ import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
 import type { ResultRef, ThinkOutput, Usage } from '../contract/think';
-import type { TurnCounts, TurnInput } from '../contract/turn';
+import type { CarriedSpending, Repeated, TurnCounts, TurnInput } from '../contract/turn';
+import { type Budget, noSpending, smallerOf } from '../contract/budget';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
-import type { TurnOrigin } from '../contract/call';
+import type { TurnOrigin, Ancestor } from '../contract/call';
 import type { ChangeNotifier } from './changes';
 import type { MessageQueue } from './message-queue';
 import type { Publisher } from './publish';
@@ -43,6 +44,11 @@ export class Transcript {
 
   get entries(): readonly TranscriptEntry[] {
     return this.list;
+  }
+
+  /** Bytes of all messages. */
+  get size(): number {
+    return this.bytes;
   }
 
   /** Whether it is over its limit, even with old outputs dropped and new ones cut: then words and replies alone fill it. */
@@ -108,6 +114,18 @@ export interface Turn extends ApprovalContext {
   readonly prompt: string;
   readonly originalRunId: string;
   readonly origin?: TurnOrigin;
+  /** The calls that led to this turn, that of the first turn first. Empty where nobody called it. */
+  readonly lineage: readonly Ancestor[];
+  /** What is left for it of its parent's budget. */
+  readonly cap: Budget;
+  /** What it may spend by its own budget, and what it has spent. */
+  spending: CarriedSpending;
+  /** Child turns that it has started. */
+  children: number;
+  /** The last steps that were alike. */
+  repeated: Repeated;
+  /** After so many the calls of the next one do not run. Undefined: any number may. */
+  repeats: number | undefined;
   /** Only in a fork. */
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
@@ -135,6 +153,16 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     originalRunId,
     ...defined({ origin: input.origin }),
     ...forkOf(input),
+    lineage: input.lineage ?? [],
+    cap: input.cap ?? {},
+    spending: carried?.spending ?? {
+      budget: smallerOf(undefined, input.budget),
+      isSet: false,
+      spent: noSpending(),
+    },
+    children: carried?.children ?? 0,
+    repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
+    repeats: undefined,
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,
     order: 'lane',

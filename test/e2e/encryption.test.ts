@@ -7,6 +7,7 @@ import { Worker } from '@temporalio/worker';
 import { type Countersign, turnEventsOfJson } from '../../src/client';
 import type { RunningServer } from '../../src/engine/server-launch';
 import { ModelError } from '../../src/models/model';
+import { agentTool } from '../../src/tools/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { runCli } from '../cli/process';
 import { drawKey, ringOf } from '../encryption/ring';
@@ -14,7 +15,7 @@ import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
 import { operator, resetTurn } from '../support/operator';
 import { readBack, scriptBook } from '../support/script-book';
 import { startOwnServer, testAddress, testBundle } from '../support/server';
-import { resolve, send, verdictsOf, waitFor } from '../support/turns';
+import { eventsOf, resolve, send, verdictsOf, waitFor } from '../support/turns';
 import { clientWith, handleOf, rawBytes, rawDescription, rawHistory } from '../support/vault';
 import { approveSeen } from '../cli/saw';
 import { startFixture, type Fixture } from '../support/fixture';
@@ -43,7 +44,11 @@ const tools = [
     (tag) => new Promise<void>((release) => gates.set(tag, release)),
   ),
 ];
-const agents = [defineAgent({ name: 'sealed-payer', instructions: 'do', model: book.model, tools })];
+const payer = defineAgent({ name: 'sealed-payer', instructions: 'do', model: book.model, tools });
+const agents = [
+  payer,
+  defineAgent({ name: 'sealed-boss', instructions: 'do', model: book.model, tools: [agentTool(payer)] }),
+];
 const newFixture = (workers = 1): Promise<Fixture> =>
   startFixture({ agents, workers, worker: { encryption } });
 
@@ -113,6 +118,27 @@ test('a turn that is approved by update leaves no word of it with the server', a
   await until('the list', async () =>
     (await client.list({ limit: 20 })).find((one) => one.prompt === prompt),
   );
+});
+
+test('a child turn is as encrypted, and its answer is read by the turn above, by a reset one and by people', async () => {
+  const task = book.add({ text: `${CANARY} child` });
+  const given = { toolCalls: [{ name: 'sealed_payer', arguments: { task } }] };
+  const prompt = book.add(given, readBack);
+  const { turn } = await client.start({ agent: 'sealed-boss', prompt, taskQueue: fixture.taskQueue });
+  const handle = handleOf(client, turn);
+  const answer = { answer: expect.stringContaining(`${CANARY} child`) };
+  expect(await handle.result()).toMatchObject(answer);
+  const scheduled = (await eventsOf(handle)).find(
+    ({ activityTaskScheduledEventAttributes: one }) => one?.activityType?.name === 'sealed_payer',
+  );
+  const { workflowTaskCompletedEventId: at } = scheduled?.activityTaskScheduledEventAttributes ?? {};
+  await resetTurn(handle, '--event-id', String(at));
+  const again = handleOf(client, turn);
+  expect(await again.result()).toMatchObject(answer);
+  const [call] = (await client.view(turn)).calls;
+  expect(call?.result).toMatchObject({ success: true, content: `${CANARY} child` });
+  for (const one of [turn, call?.child ?? ''])
+    expect((await rawBytes(fixture, one)).includes(CANARY)).toBe(false);
 });
 
 test('a fork of an encrypted turn needs its keys, and is as encrypted', async () => {

@@ -12,6 +12,7 @@ import { makeSuccess } from '../../src/contract/result';
 import { ModelError } from '../../src/models/model';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
 import { askUser } from '../../src/tools/ask-user';
+import { agentTool } from '../../src/tools/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
 import { ToolError, TransportError } from '../../src/tools/errors';
@@ -293,6 +294,37 @@ test('a fork of a turn replays', async () => {
   await keepAndReplay('forked', await fork.fetchHistory());
 });
 
+test('a turn with child turns that a reset finds again, and a budget that was raised, replays', async () => {
+  const task = 'look once';
+  const helper = defineAgent({
+    ...{
+      name: 'helper',
+      instructions: 'x',
+      model: scriptedModel([{ toolCalls: [call('look')] }, end]),
+      tools,
+    },
+  });
+  const give = { name: 'helper', arguments: { task } };
+  const agent = defineAgent({
+    ...{ name: 'child', instructions: 'x', tools: [...tools, agentTool(helper)] },
+    model: scriptedModel([{ toolCalls: [give, give] }, end]),
+    budget: { steps: 5, then: 'ask' },
+  });
+  const own = await startFixture({ agents: [agent] });
+  const handle = await own.start('child', 'turn child');
+  await waitFor(handle, '1.budget');
+  const asked = (await eventsOf(handle)).find(
+    (event) => event.startChildWorkflowExecutionInitiatedEventAttributes,
+  );
+  const { workflowTaskCompletedEventId } = asked?.startChildWorkflowExecutionInitiatedEventAttributes ?? {};
+  await resetTurn(handle, '--event-id', String(workflowTaskCompletedEventId));
+  const turn: TurnHandle = own.client.workflow.getHandle(handle.workflowId);
+  await waitFor(turn, '1.budget');
+  await decide(turn, { callId: '1.budget', decision: 'modified', arguments: { steps: 50 } });
+  expect((await turn.result()).status).toBe('answered');
+  await keepAndReplay('child', await turn.fetchHistory());
+});
+
 test('a turn that continued as new replays, both its runs', async () => {
   const ownServer = { dynamicConfig: ['limit.historyCount.suggestContinueAsNew=40'] };
   const steps: ScriptedStep[] = [
@@ -487,5 +519,8 @@ async function keepAndReplay(name: string, history: temporal.api.history.v1.IHis
   const file = join(folder, `${name}.json`);
   if (process.env['COUNTERSIGN_RECORD'] === '1') await writeFile(file, `${json}\n`);
   const options = { workflowBundle: { codePath: testBundle() } };
-  await expect(Worker.runReplayHistory(options, historyFromJSON(JSON.parse(json)))).resolves.toBeUndefined();
+  // The ids of child turns begin with that of their turn.
+  const turn = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '';
+  const recorded = historyFromJSON(JSON.parse(json));
+  await expect(Worker.runReplayHistory(options, recorded, turn)).resolves.toBeUndefined();
 }

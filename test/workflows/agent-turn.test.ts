@@ -294,6 +294,7 @@ describe('a turn ends', () => {
       steps: 2,
       counts: { calls: 2, failed: 1, requests: 1, denied: 1, modified: 0, expired: 0, inDoubt: 0 },
       usage: { inputTokens: 6, outputTokens: 4, totalTokens: 10 },
+      spent: { tokens: 10, steps: 2, time: 0 },
     });
   });
 

@@ -1,9 +1,24 @@
 import type { Command } from 'commander';
+import { type Budget, BUDGET_KINDS } from '../../contract/budget';
 import { defined } from '../../contract/defined';
 import { escapeText } from '../print/escape';
 import { type Context, osUser } from '../context';
 import { collect, readFacts, readText, readTime, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
+
+/** Reads `tokens=50000`, `time=5m`. @throws CountersignError `usage`. */
+function readBudget(given: readonly string[]): Budget {
+  const budget: Budget = {};
+  for (const text of given) {
+    const [name = '', value = ''] = text.split('=', 2);
+    const kind = BUDGET_KINDS.find((one) => one === name);
+    const amount = kind === 'time' ? readTime(value, '--budget') : Number(value || NaN);
+    if (kind === undefined || !(amount >= 0))
+      throw usageError(`--budget ${text}: write tokens=50000, money=2, steps=10 or time=5m`);
+    budget[kind] = amount;
+  }
+  return budget;
+}
 
 interface RunOptions {
   detach?: boolean;
@@ -12,6 +27,7 @@ interface RunOptions {
   wait?: string;
   as?: string;
   meta?: readonly string[];
+  budget?: readonly string[];
   json?: boolean;
 }
 
@@ -27,6 +43,11 @@ export function addRun(program: Command, context: Context): void {
     .option(
       '--meta <name=value>',
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
+      collect,
+    )
+    .option(
+      '--budget <what=most>',
+      'what it may spend: tokens=50000, money=2, steps=10 or time=5m; repeatable',
       collect,
     )
     .option(
@@ -53,6 +74,7 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
       const started = await client.start({
         ...{ agent, prompt, requester: options.as ?? osUser() },
         ...defined({ id, taskQueue: queue, metadata: options.meta && readFacts(options.meta) }),
+        ...defined({ budget: options.budget && readBudget(options.budget) }),
       });
       if (detach !== true)
         return watchTurn(client, { turn: started.turn, json, ...defined({ waitMs }) }, context);

@@ -4,8 +4,8 @@ import { SAW_DIGITS } from '../../contract/plan';
 import { shellWord } from '../../contract/text/shell-word';
 import type { RequestOpened } from '../../history/events';
 import { allowedBy, type CallView, keyOfStart } from '../../history/view';
-import type { TurnOrigin } from '../../contract/call';
-import { describeEffect, describeFacts, describeProgress } from '../../history/labels';
+import type { TurnOrigin, Ancestor } from '../../contract/call';
+import { describeEffect, describeFacts, describeLineage, describeProgress } from '../../history/labels';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
@@ -35,6 +35,8 @@ export interface Story {
   asked: string;
   /** Who asked, and what the turn was started with. */
   origin?: TurnOrigin;
+  /** Only in a child turn: the calls that led to it. */
+  lineage?: readonly Ancestor[];
   /** What the model said in the step that proposed the call; may be empty. */
   says: string;
 }
@@ -93,6 +95,7 @@ export function storyFacts({ story }: WaitingPlace): Fact[] {
   if (story === undefined) return [];
   return [
     ['agent', escapeText(story.agent)],
+    ['part of', story.lineage && escapeText(describeLineage(story.lineage))],
     ['asked', escapeProse(story.asked)],
     ...originFacts(story.origin),
   ];

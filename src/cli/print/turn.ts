@@ -20,7 +20,8 @@ import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending, PendingActivity } from '../../client';
 import { defined } from '../../contract/defined';
-import { describeActivity, describePhase, failingTaskText } from '../../history/labels';
+import { budgetText, spentText } from '../../contract/budget';
+import { describeActivity, describeLineage, describePhase, failingTaskText } from '../../history/labels';
 
 /** Where a turn is printed; the turn's id comes with it. */
 export type TurnPlace = Omit<WaitingPlace, 'turn'>;
@@ -54,9 +55,9 @@ export function openLines(view: TurnView, place: TurnPlace): string[] {
 }
 
 /** What led to a call, from the record of its turn. */
-export function storyOf({ agent, prompt, origin, steps }: TurnView, { step }: CallView): Story {
+export function storyOf({ agent, prompt, origin, steps, lineage }: TurnView, { step }: CallView): Story {
   const says = steps.findLast((one) => one.step === step)?.text ?? '';
-  return { agent, asked: prompt, says, ...defined({ origin }) };
+  return { agent, asked: prompt, says, ...defined({ origin, lineage }) };
 }
 
 /** One call: what waits, or how it ended. */
@@ -118,6 +119,8 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
     ['agent', escapeText(view.agent)],
     ['asked', escapeProse(view.prompt)],
     ...originFacts(view.origin),
+    ['part of', lineageText(view.lineage)],
+    ['spent', limitsText(view)],
     ['started', relative(view.startedAt, now)],
     [
       'ended',
@@ -125,6 +128,17 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
     ],
     ['on record', unjudged === 0 ? undefined : `${unjudged} signals that wait for a worker`],
   ];
+}
+
+/** The calls that led to a child turn, that of the first turn first. */
+function lineageText(lineage: TurnView['lineage']): string | undefined {
+  return lineage && escapeText(describeLineage(lineage));
+}
+
+function limitsText({ budget, spent }: TurnView): string | undefined {
+  const limits = budget === undefined ? '' : budgetText(budget);
+  if (spent === undefined || (limits === '' && spent.money === undefined)) return undefined;
+  return escapeText(`${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`);
 }
 
 function took(startedAt: string, endedAt: string): string {
@@ -144,6 +158,7 @@ function callFacts(call: CallView, place: WaitingPlace): Fact[] {
     ...storyFacts(place),
     ['state', labelCell(describePhase(call), place.screen.style)],
     ['error', error === undefined ? undefined : { text: escapeText(error.code), paint: bad }],
+    ['child turn', call.child === undefined ? undefined : { text: escapeText(call.child), paint: strong }],
     ['took', durationMs === undefined ? undefined : `${span(durationMs)}${tries}`],
   ];
 }

@@ -7,6 +7,7 @@ import { temporal } from '@temporalio/proto';
 import { isObject } from '../../contract/json';
 import { defined } from '../../contract/defined';
 import type { DecodedEvent, Decoding } from './events';
+import type { ChildEnd } from '../../contract/turn';
 import { decodeFailure } from './failure';
 import { Payloads } from './payloads';
 import { toIso, toNumber } from './proto';
@@ -40,7 +41,8 @@ export function makeDecode(converter: LoadedDataConverter = defaultDataConverter
     return (
       decodeRun(raw, head, payloads) ??
       decodeActivity(raw, head, payloads) ??
-      decodeMessage(raw, head, payloads) ?? { kind: 'other', ...head }
+      decodeMessage(raw, head, payloads) ??
+      decodeChild(raw, head, { converter, owner }) ?? { kind: 'other', ...head }
     );
   };
 }
@@ -167,6 +169,51 @@ async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): P
     result: await payloads.first(details?.['result']),
     failure: failure ? await decodeFailure(failure, payloads) : undefined,
   });
+}
+
+/** Decodes what becomes of child workflows. */
+function decodeChild(
+  raw: HistoryEvent,
+  head: Head,
+  { converter, owner }: { converter: LoadedDataConverter; owner: SerializationContext | undefined },
+): Decoding {
+  const child = childIn(raw);
+  if (child === undefined || raw.startChildWorkflowExecutionInitiatedEventAttributes) return undefined;
+  if (raw.childWorkflowExecutionStartedEventAttributes) return { kind: 'child_started', ...head, child };
+  const payloads = new Payloads(converter, owner && ownerIn(raw, owner));
+  return endOfChild(raw, payloads).then((end) => ({ kind: 'child_ended', ...head, child, end }));
+}
+
+/** The child workflow that an event is about, once it is there. */
+function childIn(raw: HistoryEvent): string | undefined {
+  const asked = raw.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (asked) return asked.workflowId ?? '';
+  const there =
+    raw.childWorkflowExecutionStartedEventAttributes ??
+    raw.childWorkflowExecutionCompletedEventAttributes ??
+    raw.childWorkflowExecutionFailedEventAttributes ??
+    raw.childWorkflowExecutionCanceledEventAttributes ??
+    raw.childWorkflowExecutionTimedOutEventAttributes ??
+    raw.childWorkflowExecutionTerminatedEventAttributes;
+  return there ? (there.workflowExecution?.workflowId ?? '') : undefined;
+}
+
+/** The workflow that the payloads of an event are bound to: what a child is given, and what it returned, to the child. */
+export function ownerIn(raw: HistoryEvent, owner: SerializationContext): SerializationContext {
+  const child = childIn(raw);
+  return child === undefined ? owner : { type: 'workflow', namespace: owner.namespace, workflowId: child };
+}
+
+async function endOfChild(raw: HistoryEvent, payloads: Payloads): Promise<ChildEnd> {
+  const completed = raw.childWorkflowExecutionCompletedEventAttributes;
+  if (completed) return { kind: 'completed', result: await payloads.first(completed.result) };
+  const failed = raw.childWorkflowExecutionFailedEventAttributes;
+  if (failed) {
+    const { message } = await decodeFailure(failed.failure, payloads);
+    return { kind: 'failed', message };
+  }
+  if (raw.childWorkflowExecutionCanceledEventAttributes) return { kind: 'cancelled' };
+  return { kind: raw.childWorkflowExecutionTimedOutEventAttributes ? 'timed_out' : 'terminated' };
 }
 
 /** Decodes what comes from outside (signals, updates, cancellation) and what goes outside (the memo). */

@@ -1,3 +1,5 @@
+import type { ChildEnd } from '../../contract/turn';
+
 /** The part of a failure that the fold reads. */
 export interface DecodedFailure {
   message: string;
@@ -42,6 +44,8 @@ export type DecodedEvent =
       input: unknown;
     })
   | (Head & { kind: 'task_started' })
+  | (Head & { kind: 'child_started'; child: string })
+  | (Head & { kind: 'child_ended'; child: string; end: ChildEnd })
   | (Head & { kind: 'task_completed' })
   | (Head & { kind: 'task_scheduled' })
   | (Head & { kind: 'task_failed'; message: string })

@@ -2,6 +2,7 @@ import { ACTIVITIES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
 import { callCompleted, callFailed, callScheduled, ensureCall } from './calls';
+import { childAwaited, childWaitEnded } from './child-turns';
 import { prepareCompleted, prepareFailed } from './requests';
 import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './state';
 import { thinkCompleted, thinkFailed, thinkScheduled, thinkStarted } from './think';
@@ -16,6 +17,7 @@ export function purposeOf(activity: { id: string; activityType: string }): Purpo
   const first = id.replace(/-again-\d+$/, '');
   if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(first.slice('think-'.length)) };
   if (activityType === ACTIVITIES.prepare) return { what: 'prepare', callId: first.slice('prepare-'.length) };
+  if (activityType === ACTIVITIES.child) return { what: 'child', callId: first.slice('child-'.length) };
   const [, what, callId, generation] = /^(call|verify)-(.+)-(\d+)$/.exec(first) ?? [];
   if (callId === undefined || what === undefined) return undefined;
   return { what: what === 'verify' ? 'verify' : 'call', callId, generation: Number(generation) };
@@ -29,6 +31,7 @@ export function activityScheduled(state: FoldState, event: EventOf<'activity_sch
   if (purpose.what === 'think') return thinkScheduled(state, event, purpose.step);
   if (purpose.what === 'call') return callScheduled(state, event, purpose);
   if (purpose.what === 'prepare') return [];
+  if (purpose.what === 'child') return childAwaited(state, event, purpose.callId);
   return [{ type: 'verifying', ...eventHeader(event), callId: purpose.callId }];
 }
 
@@ -46,6 +49,7 @@ export function activityCompleted(state: FoldState, event: EventOf<'activity_com
   if (purpose.what === 'think') return thinkCompleted(state, event, purpose.step);
   if (purpose.what === 'prepare') return prepareCompleted(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyCompleted(state, event, purpose);
+  if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
   return callCompleted(ensureCall(state, purpose.callId, ''), event, activity);
 }
 
@@ -56,6 +60,7 @@ export function activityFailed(state: FoldState, event: EventOf<'activity_failed
   if (purpose.what === 'think') return thinkFailed(event, purpose.step);
   if (purpose.what === 'prepare') return prepareFailed(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyFailed(event, purpose);
+  if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
   return callFailed(state, event, { held: ensureCall(state, purpose.callId, ''), activity });
 }
 

@@ -62,6 +62,7 @@ export function callScheduled(
   if (remark !== undefined) held.remark = remark;
   if (input?.secret !== undefined) held.secret = input.secret;
   held.effective = input?.arguments ?? held.effective;
+  held.startedAt = event.at;
   return isRound ? decided : [...decided, startedEvent(event, held, { input, taskQueue: event.taskQueue })];
 }
 
@@ -119,11 +120,15 @@ export function callCompleted(
   if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output.askAgain);
   if (output !== undefined && 'notHere' in output) return givenBack(event, held, output.notHere);
   delete held.absent;
+  // It runs as a turn of its own from here on; that brings the result.
+  if (output !== undefined && 'child' in output && isChild(held)) return [];
   // One that this reader has no key for is another matter: the workflow may have read it.
   const wasRead = event.result !== undefined;
   if (output === undefined && wasRead && effectOf(held) === 'unsafe')
     return lose(event, held, { message: UNREADABLE });
-  const result = output?.result ?? failureResult(held, unreadable(), event.at);
+  const result =
+    (output !== undefined && 'result' in output ? output.result : undefined) ??
+    failureResult(held, unreadable(), event.at);
   return endCall(event, held, { result, ...factsOf(activity, event.at), origin: 'handler' });
 }
 
@@ -133,6 +138,10 @@ function givenBack(head: EventHeader, held: CallFold, message: string): TurnEven
   held.absent = message;
   const { callId, tool } = held.call;
   return isFirst ? [{ type: 'call_waits', ...eventHeader(head), callId, tool, message }] : [];
+}
+
+function isChild({ call }: CallFold): boolean {
+  return isValidCall(call) && call.settings.child !== undefined;
 }
 
 /** Failed, timed out or cancelled. Whether that proves that an unsafe call never started, the next workflow task judges. */

@@ -1,6 +1,6 @@
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
-import type { TurnEnded, TurnEvent } from '../events';
+import type { TurnEnded, TurnEvent, TurnStarted } from '../events';
 import {
   activityCanceled,
   activityCompleted,
@@ -9,6 +9,7 @@ import {
   activityStarted,
 } from './activities';
 import { judgeFailures, localActivity } from './calls';
+import { childChanged } from './child-turns';
 import { memoChanged } from './requests';
 import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './messages';
 import { type FoldState, eventHeader, makeState } from './state';
@@ -72,6 +73,9 @@ function foldEvent(state: FoldState, event: DecodedEvent): TurnEvent[] {
       return updateAccepted(state, event);
     case 'update_completed':
       return updateCompleted(state, event);
+    case 'child_started':
+    case 'child_ended':
+      return childChanged(state, event);
     case 'memo':
       return memoChanged(state, event);
     default:
@@ -123,6 +127,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
     taskQueue,
     ...defined({
       origin: originGiven(event.input),
+      ...limitsGiven(event.input),
       continuedFrom,
       carried: isNext || state.fork !== undefined ? undefined : messages,
     }),
@@ -149,6 +154,16 @@ function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
 function originGiven(input: unknown): TurnOrigin | undefined {
   const origin = isObject(input) ? input['origin'] : undefined;
   return is.origin(origin) ? origin : undefined;
+}
+
+/** What led to a turn, and what it may spend. */
+function limitsGiven(input: unknown): {
+  lineage: TurnStarted['lineage'] | undefined;
+  budget: TurnStarted['budget'] | undefined;
+} {
+  const { lineage, budget, cap } = isObject(input) ? input : {};
+  const given = [cap, budget].find((one) => is.budget(one));
+  return { lineage: is.lineage(lineage) ? lineage : undefined, budget: is.budget(given) ? given : undefined };
 }
 
 /** What a run took along; nothing for the first run, except in a fork. */
@@ -191,7 +206,8 @@ function endingOf(event: DecodedEvent): Ending | undefined {
 
 function completedWith(result: unknown): Ending {
   if (!is.turnResult(result)) return { status: 'answered' };
-  return { status: result.status, answer: result.answer, result };
+  const { status, answer, why } = result;
+  return { status, answer, result, ...(why === undefined ? {} : { error: { message: why } }) };
 }
 
 function errorOf({ failure }: EventOf<'failed'>): { message: string; type?: string } {

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import type {
-  Beat,
-  CallInput,
-  CallOutput,
-  OutcomeReport,
-  ValidCall,
-  VerifyOutput,
+import {
+  type Beat,
+  type CallInput,
+  type CallOutput,
+  type OutcomeReport,
+  type ValidCall,
+  type VerifyOutput,
+  type Ancestor,
+  CHILD_LOOKS,
 } from '../../contract/call';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
@@ -13,6 +15,7 @@ import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
 import type { TranscriptEntry } from '../../contract/transcript';
+import type { Budget } from '../../contract/budget';
 import { CLOSING_CAUSES } from '../../contract/call-messages';
 import type { ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';
@@ -38,6 +41,7 @@ const settings = z.object({
   server: z.string().optional(),
   timeoutMs: z.number().optional(),
   gate: z.object({ activity: z.string().optional() }).optional(),
+  child: z.object({ agent: z.string(), outputBytes: z.number() }).optional(),
   retry: z.object({ maximumAttempts: z.number() }),
 });
 const ask = head.extend({
@@ -58,12 +62,26 @@ const call = z.discriminatedUnion('kind', [
   }),
   head.extend({ kind: z.literal('remote'), raw: z.string() }),
 ]);
+const lineage = z.array(z.object({ turn: z.string(), callId: z.string(), agent: z.string() }));
+const amounts = { tokens: z.number(), money: z.number(), steps: z.number(), time: z.number() };
+const budget = z.object({
+  ...z.object(amounts).partial().shape,
+  currency: z.string().optional(),
+  then: z.enum(['end', 'ask']).optional(),
+});
+const spent = z.object({
+  ...{ tokens: z.number(), steps: z.number(), time: z.number() },
+  estimated: z.number().optional(),
+  money: z.record(z.string(), z.number()).optional(),
+});
 const thinkOutput = z.object({
   text: z.string(),
   calls: z.array(call),
   model: z.string(),
   finishReason: z.string(),
   schemas: z.record(z.string(), object).optional(),
+  cost: z.object({ amount: z.number(), currency: z.string() }).optional(),
+  budget: budget.optional(),
 });
 const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
 const progress = z.object({ fraction: z.number().optional(), text: z.string().optional() });
@@ -112,8 +130,17 @@ export const is = {
       text: z.string().optional(),
     }),
   ),
+  lineage: guard<Ancestor[]>(lineage),
+  budget: guard<Budget>(budget),
   turnInput: guard<TurnInput>(z.object({ agent: z.string(), prompt: z.string() })),
-  turnResult: guard<TurnResult>(z.object({ status: z.enum(['answered', 'step_limit']), answer: z.string() })),
+  turnResult: guard<TurnResult>(
+    z.object({
+      status: z.enum(['answered', 'step_limit', 'budget', 'loop']),
+      answer: z.string(),
+      why: z.string().optional(),
+      spent: spent.optional(),
+    }),
+  ),
   gatedCall: guard<ValidCall>(ask),
   thinkInput: guard<ThinkInput>(
     z.object({
@@ -149,6 +176,7 @@ export const is = {
       z.object({ inDoubt }),
       z.object({ askAgain: z.string() }),
       z.object({ notHere: z.string() }),
+      z.object({ child: z.enum(CHILD_LOOKS) }),
     ]),
   ),
   verifyOutput: guard<VerifyOutput>(

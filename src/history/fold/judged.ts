@@ -25,7 +25,7 @@ import type {
   Resolved,
   TurnEvent,
 } from '../events';
-import { endResolved } from './results';
+import { endRaised, endResolved } from './results';
 import { type CallFold, eventHeader, type FoldState } from './state';
 
 /** A decision, a resolution or an answer with its verdict. */
@@ -135,7 +135,7 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
   }
   if (event.type === 'decision') {
     applyDecision(state, event);
-    return [event];
+    return [event, ...endRaised(event, state.calls.get(event.callId))];
   }
   if (event.type === 'answered') {
     applyAnswer(state, event);

@@ -1,3 +1,4 @@
+import { RAISE_BUDGET, raisedText } from '../../contract/budget';
 import { type InDoubt, isValidCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
@@ -85,6 +86,12 @@ export function gateActivity({ call }: CallFold): string | undefined {
 export function endResolved(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.closing === undefined || gateActivity(held) === undefined) return [];
   return end(head, held, resultOfClosing(held, held.closing, head.at));
+}
+
+/** Ends a request for more budget: the turn does by itself what a person allowed, so no activity tells. */
+export function endRaised(head: EventHeader, held: CallFold | undefined): CallEnded[] {
+  if (held?.phase !== 'decided' || held.call.tool !== RAISE_BUDGET) return [];
+  return end(head, held, successResult(held, raisedText(held.effective), head.at));
 }
 
 /** As the workflow does: some failures prove that the call never started, others leave an unsafe call in doubt. */

@@ -12,6 +12,7 @@ export type Purpose =
   | { what: 'think'; step: number }
   | { what: 'prepare'; callId: string }
   | { what: 'call'; callId: string; generation: number }
+  | { what: 'child'; callId: string }
   | { what: 'verify'; callId: string; generation: number };
 
 /** One activity that is not closed yet. */
@@ -61,6 +62,10 @@ export interface CallFold {
   note?: string;
   /** A late outcome that came before the loss was known. */
   reported?: ToolResult;
+  /** Its child turn, once it runs. */
+  child?: string;
+  /** When its activity was scheduled; ISO 8601. */
+  startedAt?: string;
   /** What settles the doubt if no person was first. */
   proof?: ToolResult | ToolFailure;
   /** How the turn closed it; the text that the model reads comes with the next `think`. */

@@ -102,6 +102,11 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
           <time dateTime={item.since} title={dateTime(item.since)}>
             {relative(item.since, now)}
           </time>{' '}
+          {item.lineage?.[0] !== undefined && (
+            <>
+              · for <Text of={item.lineage[0].agent} />{' '}
+            </>
+          )}
           · <Text of={item.prompt} kind="prose" />
         </span>
       </a>

@@ -1,4 +1,5 @@
 import type { AskAgain, InDoubt, KnownState, SpentDecision, UsedState, ValidCall } from '../../contract/call';
+import type { Amounts } from '../../contract/budget';
 import type { ClosingCause } from '../../contract/call-messages';
 import type { Abandonment, SignalVerdict, Verdict } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
@@ -69,6 +70,8 @@ export interface CallState {
   /** It waited for a worker that is gone, and a lost attempt there may have run. Never of an unsafe call. */
   mayHaveRun?: true;
   standing?: FinalDecision;
+  /** Of a call that is a child turn, once it starts: what was put aside for it, and how many child turns came before. */
+  child?: { given: Amounts; before: number };
   /** Secret of the execution that runs or is in doubt: only a sender who knows it can report a late outcome. */
   secret?: string;
   doubt?: InDoubt;

@@ -220,11 +220,13 @@ export function noted(state: CallState, result: ToolResult): ToolResult {
   return { ...result, content: withDecisionNote(call, result.content) };
 }
 
-function headOf({ call, effective }: CallState): ResultHead {
+/** Which call the result of a call belongs to. */
+export function headOf({ call, effective }: CallState): ResultHead {
   return { id: call.id, callId: call.callId, tool: call.tool, arguments: effective };
 }
 
-function factsOf(state: CallState, now: number): ResultFacts {
+/** What is known of how a call ran, at workflow time `now` (ms). */
+export function factsOf(state: CallState, now: number): ResultFacts {
   return {
     timestamp: new Date(now).toISOString(),
     safety: state.call.settings.safety,

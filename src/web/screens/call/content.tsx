@@ -7,6 +7,7 @@ import { SeenEnd, SeenText, Text, WatchSeen } from '../../ui/text';
 import { leavesBeside } from '../../model/diff';
 import { approvedHunks, changesOf, type Part } from '../../model/review';
 import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
+import { hrefOf } from '../../model/route';
 import { decisionDetails } from '../../../history/describe';
 import { dateTime, span } from '../../../contract/text/times';
 import { PreviewView } from './diff';
@@ -140,6 +141,14 @@ export function Outcome({ call }: { call: CallView }): JSX.Element {
           <DecisionLine key={event.eventId} {...{ event }} />
         ))}
       </ul>
+      {call.child !== undefined && (
+        <p>
+          It is the turn{' '}
+          <a href={hrefOf({ at: 'turn', turn: call.child })}>
+            <Text of={call.child} />
+          </a>
+        </p>
+      )}
       {isChanged && <Changes before={call.arguments} after={call.effective} />}
       {result !== undefined && <Result result={result} call={call} />}
     </section>

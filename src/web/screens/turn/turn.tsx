@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { counted, describeActivity, describeState, failingTaskText } from '../../../history/labels';
+import { budgetText, spentText } from '../../../contract/budget';
 import { span } from '../../../contract/text/times';
 import type { TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
@@ -104,6 +105,15 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
         <code>
           <Text of={view.turn} />
         </code>
+        {view.lineage?.map(({ turn, callId, agent }) => (
+          <span key={turn}>
+            part of{' '}
+            <a href={hrefOf({ at: 'turn', turn })}>
+              <Text of={`${turn}/${callId}`} />
+            </a>{' '}
+            of <Text of={agent} />
+          </span>
+        ))}
         {view.fork !== undefined && (
           <span>
             fork of{' '}
@@ -120,10 +130,18 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
       <p class="turn-facts">
         <Chip of={describeState(view.status)} /> {span(took)} · {counted(view.steps.length, 'step')} ·{' '}
         {counted(view.calls.length, 'call')} · {decided} decided
+        <Spending view={view} />
         {view.endedAt === null && <CancelTurn view={view} />}
       </p>
     </header>
   );
+}
+
+/** What a turn has spent, where that is limited or has a price. */
+function Spending({ view: { budget, spent } }: { view: TurnView }): JSX.Element | null {
+  const limits = budget === undefined ? '' : budgetText(budget);
+  if (spent === undefined || (limits === '' && spent.money === undefined)) return null;
+  return <> · {`spent ${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`}</>;
 }
 
 function Result({ view }: { view: TurnView }): JSX.Element | null {
@@ -133,12 +151,18 @@ function Result({ view }: { view: TurnView }): JSX.Element | null {
     <section class={`result ${error === undefined ? 'good' : 'bad'}`} aria-labelledby="result-title">
       <h2 id="result-title">{error === undefined ? 'Answer' : 'It ended without an answer'}</h2>
       <p class="prose">
-        {answer === '' ? (
+        {answer === '' && error === undefined ? (
           <span class="quiet">The model had nothing more to say.</span>
         ) : (
-          <Text of={answer ?? error?.message ?? ''} layout="block" kind="prose" />
+          <Text of={error?.message ?? answer ?? ''} layout="block" kind="prose" />
         )}
       </p>
+      {error !== undefined && answer !== undefined && answer !== '' && (
+        <p class="prose">
+          <span class="quiet">What the model said last:</span>{' '}
+          <Text of={answer} layout="block" kind="prose" />
+        </p>
+      )}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-import { runHook } from '../../src/tools/hooks';
+import { runHook } from '../../src/tools/run-handler';
 
 it('waits for a hook and says nothing of a success', async () => {
   const warn = jest.fn();

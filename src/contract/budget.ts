@@ -1,0 +1,312 @@
+import type { JsonObject } from './json';
+import type { JsonSchema } from './tool';
+import { soundCheck } from './schema/message';
+import { span } from './text/times';
+
+/** What a turn can be limited by. */
+export const BUDGET_KINDS = ['tokens', 'money', 'steps', 'time'] as const;
+export type BudgetKind = (typeof BUDGET_KINDS)[number];
+
+/** Amounts by kind: tokens, units of a currency, model replies, milliseconds of work. Absent: not limited. */
+export type Amounts = Partial<Record<BudgetKind, number>>;
+
+/** What a turn may spend, its child turns included. */
+export interface Budget extends Amounts {
+  /** Of `money`, such as `EUR`. */
+  currency?: string;
+  /** At a crossing: end the turn with words, or ask a person for more. @default 'end' */
+  then?: 'end' | 'ask';
+}
+
+/** What a turn has spent, its child turns included. */
+export interface Spent {
+  tokens: number;
+  steps: number;
+  /** Milliseconds in which a model or a call of its own was at work; waiting for a person does not count. */
+  time: number;
+  /** By currency. Absent: no price was known. */
+  money?: Record<string, number>;
+  /** The part of `tokens` that no provider counted: estimated from the size of the conversation. Absent: none. */
+  estimated?: number;
+}
+
+/** The price of a model, in units of a currency. */
+export interface Price {
+  inputPerMillion: number;
+  outputPerMillion: number;
+  /** Such as `EUR`. */
+  currency: string;
+}
+
+/** Tokens as a provider counts them. */
+interface Usage {
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+}
+
+/** What one reply cost. */
+export interface Cost {
+  amount: number;
+  currency: string;
+}
+
+/** Amounts are kept to a millionth, so that sums come out the same everywhere. */
+function round(amount: number): number {
+  return Math.round(amount * 1e6) / 1e6;
+}
+
+/** What a reply cost by the price of its model. Where input and output are not counted apart, all of it counts as output, the dearer kind. */
+export function costOf(usage: Usage, { inputPerMillion, outputPerMillion, currency }: Price): Cost {
+  const { inputTokens = 0, totalTokens = 0 } = usage;
+  const outputTokens = usage.outputTokens ?? Math.max(0, totalTokens - inputTokens);
+  return {
+    amount: round((inputTokens * inputPerMillion + outputTokens * outputPerMillion) / 1e6),
+    currency,
+  };
+}
+
+/** The tokens of a reply as its provider counts them; undefined where it does not. */
+export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): number | undefined {
+  if (totalTokens !== undefined) return totalTokens;
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  return (inputTokens ?? 0) + (outputTokens ?? 0);
+}
+
+/** What providers count as one token of English or JSON, on average. */
+const BYTES_OF_A_TOKEN = 4;
+
+/** About how many tokens a conversation of so many bytes takes, where a provider does not count. */
+export function estimatedTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_OF_A_TOKEN);
+}
+
+/** Nothing spent yet. */
+export function noSpending(): Spent {
+  return { tokens: 0, steps: 0, time: 0 };
+}
+
+/** Both together. */
+export function addSpent(one: Spent, more: Spent): Spent {
+  const estimated = (one.estimated ?? 0) + (more.estimated ?? 0);
+  const money = { ...one.money };
+  for (const [currency, amount] of Object.entries(more.money ?? {}))
+    money[currency] = round((Object.hasOwn(money, currency) ? (money[currency] ?? 0) : 0) + amount);
+  return {
+    tokens: one.tokens + more.tokens,
+    steps: one.steps + more.steps,
+    time: one.time + more.time,
+    ...(Object.keys(money).length === 0 ? {} : { money }),
+    ...(estimated === 0 ? {} : { estimated }),
+  };
+}
+
+/** What one reply has used, as far as its provider counts. */
+export function spentInReply({ usage, cost }: { usage?: Usage | undefined; cost?: Cost | undefined }): Spent {
+  return {
+    ...{ ...noSpending(), tokens: tokensOf(usage) ?? 0, steps: 1 },
+    ...(cost === undefined ? {} : { money: { [cost.currency]: cost.amount } }),
+  };
+}
+
+/** How much of one kind was spent; of money what was spent in the budget's currency. */
+export function spentOf({ currency = '' }: Pick<Budget, 'currency'>, spent: Spent, kind: BudgetKind): number {
+  if (kind !== 'money') return spent[kind];
+  return spent.money !== undefined && Object.hasOwn(spent.money, currency) ? (spent.money[currency] ?? 0) : 0;
+}
+
+/** A budget that was used up. */
+export interface Crossing {
+  kind: BudgetKind;
+  limit: number;
+  spent: number;
+  currency?: string;
+}
+
+/** The first kind of which all is spent; undefined: something is left of each. */
+export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
+  for (const kind of BUDGET_KINDS) {
+    const limit = budget[kind];
+    const used = spentOf(budget, spent, kind);
+    if (limit === undefined || used < limit) continue;
+    const { currency } = budget;
+    return { kind, limit, spent: used, ...(kind === 'money' && currency ? { currency } : {}) };
+  }
+  return undefined;
+}
+
+/**
+ * What is left of a budget for one of several child turns that share it: an equal part of what is neither spent nor given
+ * to others that run. Undefined where nothing is limited.
+ */
+export function leftOf(budget: Budget, { spent, given, among }: Sharing): Budget | undefined {
+  const left: Budget = {};
+  for (const kind of BUDGET_KINDS) {
+    const limit = budget[kind];
+    if (limit === undefined) continue;
+    const free = limit - spentOf(budget, spent, kind) - given.reduce((sum, one) => sum + (one[kind] ?? 0), 0);
+    const share = Math.max(0, free) / among;
+    left[kind] = kind === 'money' ? Math.floor(share * 1e6) / 1e6 : Math.floor(share);
+  }
+  if (left.money !== undefined && budget.currency !== undefined) left.currency = budget.currency;
+  return Object.keys(left).length === 0 ? undefined : left;
+}
+
+/** Who shares what is left. */
+interface Sharing {
+  spent: Spent;
+  /** What was given to child turns that run. */
+  given: readonly Amounts[];
+  /** How many share the rest. */
+  among: number;
+}
+
+/** Of what a child turn was given nothing is left: it could not even begin. Undefined: it can. */
+export function emptyKind(left: Amounts | undefined): BudgetKind | undefined {
+  return BUDGET_KINDS.find((kind) => left?.[kind] !== undefined && (left[kind] ?? 0) <= 0);
+}
+
+/** The smaller of two budgets in each kind. Money in another currency than the first's stays out. */
+export function smallerOf(one: Budget | undefined, other: Budget | undefined): Budget {
+  const both: Budget = { ...other, ...one };
+  const comparable =
+    one?.currency === undefined || other?.currency === undefined || one.currency === other.currency;
+  for (const kind of BUDGET_KINDS) {
+    const [a, b] = [one?.[kind], other?.[kind]];
+    if (a !== undefined && b !== undefined && (kind !== 'money' || comparable)) both[kind] = Math.min(a, b);
+  }
+  return both;
+}
+
+/** An amount in words: `100,000 tokens`, `1.25 EUR`, `20 steps`, `10 min`. */
+export function amountText(kind: BudgetKind, amount: number, currency?: string): string {
+  if (kind === 'time') return `${span(amount)} of work`;
+  if (kind === 'money') return `${round(amount)} ${currency ?? 'of money'}`;
+  return `${amount.toLocaleString('en')} ${kind}`;
+}
+
+/** Why a turn cannot go on: `it has spent 102,113 tokens, and its budget is 100,000 tokens`. */
+export function crossingText({ kind, limit, spent, currency }: Crossing): string {
+  return `it has spent ${amountText(kind, spent, currency)}, and its budget is ${amountText(kind, limit, currency)}`;
+}
+
+/** What was spent, in words: `12,000 tokens (3,000 estimated), 8 steps, 2 min of work, 0.4 EUR`. */
+export function spentText(spent: Spent): string {
+  const { estimated, money = {} } = spent;
+  const about = estimated === undefined ? '' : ` (${estimated.toLocaleString('en')} estimated)`;
+  return [
+    `${amountText('tokens', spent.tokens)}${about}`,
+    `${spent.steps} ${spent.steps === 1 ? 'step' : 'steps'}`,
+    amountText('time', spent.time),
+    ...Object.entries(money).map(([currency, amount]) => amountText('money', amount, currency)),
+  ].join(', ');
+}
+
+/** A budget in words: `100,000 tokens, 20 steps`. Empty where nothing is limited. */
+export function budgetText(budget: Budget): string {
+  return BUDGET_KINDS.flatMap((kind) => {
+    const limit = budget[kind];
+    return limit === undefined ? [] : [amountText(kind, limit, budget.currency)];
+  }).join(', ');
+}
+
+/** The name under which a turn asks for more. No tool can have it. */
+export const RAISE_BUDGET = 'raise_budget';
+
+/** The most that a person can add at once; every sum with it is exact. */
+const MOST = 1e12;
+
+/** What changed arguments of a request for more have to fit: one kind, and how much more. */
+export function raiseSchema(kind: BudgetKind): JsonSchema {
+  const amount: JsonObject =
+    kind === 'money'
+      ? { type: 'number', exclusiveMinimum: 0, maximum: MOST }
+      : { type: 'integer', minimum: 1, maximum: MOST };
+  return { type: 'object', properties: { [kind]: amount }, required: [kind], additionalProperties: false };
+}
+
+/** By how much approved arguments raise a kind; 0 where they do not say. */
+export function raiseIn(kind: BudgetKind, args: JsonObject): number {
+  const more = args[kind];
+  return typeof more === 'number' && more > 0 && more <= MOST ? more : 0;
+}
+
+/** A budget with what approved arguments add. */
+export function raised(budget: Budget = {}, args: JsonObject): Budget {
+  const more = { ...budget };
+  for (const kind of BUDGET_KINDS)
+    if (raiseIn(kind, args) > 0) more[kind] = (more[kind] ?? 0) + raiseIn(kind, args);
+  return more;
+}
+
+/** What the record says of a budget that was raised. */
+export function raisedText(args: JsonObject): string {
+  const kind = BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
+  return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;
+}
+
+/** What a reply cost by the price of its model; where its provider does not count, by an estimate from what it read and wrote. */
+export function costOfReply(
+  usage: Usage | undefined,
+  price: Price,
+  bytes: { read: number; wrote: number },
+): Cost {
+  if (usage !== undefined && tokensOf(usage) !== undefined) return costOf(usage, price);
+  const inputTokens = estimatedTokens(bytes.read);
+  return costOf({ inputTokens, outputTokens: estimatedTokens(bytes.wrote) }, price);
+}
+
+const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST };
+
+/** A budget as it comes from outside. */
+export const BUDGET: JsonSchema = {
+  type: 'object',
+  properties: {
+    ...Object.fromEntries(BUDGET_KINDS.map((kind) => [kind, AMOUNT])),
+    currency: { type: 'string', minLength: 1, maxLength: 10 },
+    then: { enum: ['end', 'ask'] },
+  },
+  additionalProperties: false,
+};
+
+/** What a turn has spent, as it comes from outside. */
+const SPENT: JsonSchema = {
+  type: 'object',
+  properties: {
+    tokens: AMOUNT,
+    steps: AMOUNT,
+    time: AMOUNT,
+    estimated: AMOUNT,
+    money: { type: 'object', maxProperties: 20, additionalProperties: AMOUNT },
+  },
+  required: ['tokens', 'steps', 'time'],
+};
+
+/** What a turn may spend and has spent, as its next run gets it. */
+const SPENDING: JsonSchema = {
+  type: 'object',
+  properties: { budget: BUDGET, isSet: { type: 'boolean' }, spent: SPENT },
+  required: ['budget', 'isSet', 'spent'],
+};
+
+/** What a reply cost, as an activity says. */
+export const COST: JsonSchema = {
+  type: 'object',
+  properties: { amount: AMOUNT, currency: { type: 'string', minLength: 1, maxLength: 10 } },
+  required: ['amount', 'currency'],
+};
+
+const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };
+
+/** The last steps that were alike, as the next run gets them. */
+const REPEATED: JsonSchema = {
+  type: 'object',
+  properties: { calls: { type: 'string' }, results: { type: 'string' }, times: WHOLE, refused: WHOLE },
+  required: ['calls', 'results', 'times', 'refused'],
+};
+
+/** What is wrong with a budget that a turn is started with; empty: it fits. */
+export const budgetIssues = soundCheck(BUDGET);
+
+/** What a turn takes along of all this when it continues as new. */
+export const CARRIED_SPENDING = { spending: SPENDING, repeated: REPEATED, children: WHOLE };

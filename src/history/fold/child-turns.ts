@@ -1,0 +1,74 @@
+import { isValidCall } from '../../contract/call';
+import { callOfChild, type ChildEnd, childResult, readChildEnd } from '../../contract/turn';
+import { isObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import type { EventOf } from '../decode/events';
+import { rootOf } from '../decode/failure';
+import type { EventHeader, TurnEvent } from '../events';
+import { ensureCall } from './calls';
+import { type CallFold, endCall, eventHeader, type FoldState } from './state';
+
+/** The child turn of a call started or ended. */
+export function childChanged(
+  state: FoldState,
+  event: EventOf<'child_started'> | EventOf<'child_ended'>,
+): TurnEvent[] {
+  const callId = callOfChild(state.turn, event.child);
+  const held = callId === undefined ? undefined : state.calls.get(callId);
+  if (held === undefined) return [];
+  return event.kind === 'child_started'
+    ? [childStarted(event, held, event.child)]
+    : endChild(event, held, event);
+}
+
+function childStarted(head: EventHeader, held: CallFold, child: string): TurnEvent {
+  const { callId, tool } = held.call;
+  held.child = child;
+  return { type: 'child_started', ...eventHeader(head), callId, tool, child };
+}
+
+/** An earlier run of the turn has started it: an activity waits for its end. */
+export function childAwaited(
+  state: FoldState,
+  event: EventOf<'activity_scheduled'>,
+  callId: string,
+): TurnEvent[] {
+  const child = isObject(event.input) ? event.input['child'] : undefined;
+  return typeof child === 'string' ? [childStarted(event, ensureCall(state, callId, ''), child)] : [];
+}
+
+export function childWaitEnded(
+  state: FoldState,
+  event: EventOf<'activity_completed'> | EventOf<'activity_failed'>,
+  callId: string,
+): TurnEvent[] {
+  const held = ensureCall(state, callId, '');
+  return endChild(event, held, { child: held.child ?? '', end: waitEnd(event) });
+}
+
+/** As the workflow reads it. */
+function waitEnd(event: EventOf<'activity_completed'> | EventOf<'activity_failed'>): ChildEnd {
+  if (event.kind === 'activity_completed')
+    return readChildEnd(event.result) ?? { kind: 'completed', result: undefined };
+  const { kind, message } = rootOf(event.failure);
+  return kind === 'canceled' ? { kind: 'cancelled' } : { kind: 'failed', message };
+}
+
+function endChild(
+  head: EventHeader,
+  held: CallFold,
+  { child, end }: { child: string; end: ChildEnd },
+): TurnEvent[] {
+  const { call, approved, effective, remark } = held;
+  const settings = isValidCall(call) ? call.settings : undefined;
+  const of = {
+    child,
+    head: { id: call.id, callId: call.callId, tool: call.tool, arguments: effective },
+    facts: { timestamp: head.at, safety: settings?.safety ?? null, approved },
+    outputBytes: settings?.child?.outputBytes ?? LIMITS.outputBytes,
+  };
+  const made = childResult(end, of);
+  const result = remark === undefined ? made : { ...made, content: `${remark}\n\n${made.content}` };
+  const durationMs = held.startedAt === undefined ? null : Date.parse(head.at) - Date.parse(held.startedAt);
+  return endCall(head, held, { result, durationMs, attempts: 1, origin: 'handler' });
+}

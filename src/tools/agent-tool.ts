@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { digestJson } from '../contract/digest';
+import { LIMITS } from '../contract/limits';
+import type { Safety } from '../contract/tool';
+import { contentDigest } from './content-digest';
+import { type Agent, isAgent } from './define-agent';
+import { defineTool } from './define-tool';
+import { ToolError } from './errors';
+import { describeIssues, invalidDefinition } from './options';
+import type { Duration, SubAgent, Tool } from './types';
+
+/** What `agentTool` takes. */
+export interface AgentToolOptions {
+  /** snake_case. @default the agent's name, with `_` for `-` */
+  name?: string;
+  /** For the model: what the agent does and when to use it. Required where the agent is given by name. @default names the agent */
+  description?: string;
+  /** `dangerous`: a person decides before the child turn starts. Its own dangerous calls ask in any case. @default 'safe' */
+  safety?: Safety;
+  /**
+   * What a second run would do, for the order of calls: with `pure` up to 16 child turns of a step run at once, otherwise
+   * one after another. Either way a call starts one child turn, never two.
+   *
+   * @default 'idempotent'
+   */
+  effect?: 'pure' | 'idempotent';
+  /** Queue of the workers that have the agent. @default the queue of the turn that calls */
+  taskQueue?: string;
+  /** How many child turns may be below one another, this one included; at most 6. @default 3 */
+  depth?: number;
+  /** How many child turns one turn may start; at most 1,000. @default 50 */
+  most?: number;
+  /** Of a dangerous one: a request without a decision expires into a denial. @default 7 days */
+  requestExpires?: Duration | 'never';
+  /** An approved call has to start within this. @default 1 hour */
+  startWithin?: Duration;
+  /** Its requests are decided one by one only. @default false */
+  noBatch?: boolean;
+  /** Bytes of the answer that are kept. @default 64 KiB */
+  outputLimit?: number;
+}
+
+const ownSchema = z.object({
+  depth: z.int().min(1).max(LIMITS.childDepthMost).optional(),
+  most: z.int().min(1).max(1000).optional(),
+  effect: z.enum(['pure', 'idempotent'], 'must be pure or idempotent').optional(),
+  taskQueue: z.string().min(1).optional(),
+});
+
+/** The agents of tools that were given one and not only its name. */
+const definitions = new WeakMap<SubAgent, Agent>();
+
+/** The agent of a tool, where the tool was made of it; undefined where only its name is known. */
+export function definitionOf(child: SubAgent): Agent | undefined {
+  return definitions.get(child);
+}
+
+const parameters = z.object({
+  task: z
+    .string()
+    .trim()
+    .min(1)
+    .describe('All that the agent has to know: it sees nothing of this conversation'),
+});
+
+/**
+ * A tool whose call is a turn of another agent: a child turn, with a conversation of its own. Its answer is the result of
+ * the call. What it wants to do that is dangerous waits in the same inbox, and it is cancelled with the turn that called it.
+ *
+ * @param agent an agent, which the worker then has, too; or the name of one that a worker of `taskQueue` has.
+ * @throws CountersignError `tool_invalid`, naming the tool and the rule, for a wrong definition.
+ * @example
+ * const clerk = defineAgent({ name: 'clerk', instructions: 'You …', model, tools: [agentTool(researcher)] });
+ */
+export function agentTool(agent: Agent | string, options: AgentToolOptions = {}): Tool {
+  const named: string = isAgent(agent) ? agent.name : agent;
+  const {
+    name = named.replaceAll('-', '_'),
+    depth: _depth,
+    most: _most,
+    taskQueue: _queue,
+    ...given
+  } = options;
+  const tool = defineTool({
+    ...given,
+    name,
+    description: descriptionOf(agent, name, options),
+    parameters,
+    safety: options.safety ?? 'safe',
+    effect: options.effect ?? 'idempotent',
+    preview: ({ task }) => `The agent ${named} gets this task: ${task}`,
+    handler: () => {
+      throw new ToolError('A sub-agent works in a turn only; nothing ran.');
+    },
+  });
+  const child = childOf(named, name, options);
+  if (isAgent(agent)) definitions.set(child, agent);
+  const { agent: runs, taskQueue = null } = child;
+  return Object.freeze({
+    ...tool,
+    child,
+    // Another agent behind the same name is another tool.
+    digest: digestJson({ tool: tool.digest, agent: runs, taskQueue }, contentDigest),
+  });
+}
+
+function descriptionOf(agent: Agent | string, name: string, { description }: AgentToolOptions): string {
+  if (description !== undefined) return description;
+  if (isAgent(agent))
+    return `Gives a task to the agent ${agent.name}, which works on it by itself and answers. Say in the task all that it has to know.`;
+  throw invalidDefinition(
+    'tool',
+    { name },
+    new Error('`description`: must say what the agent does, where it is given by name'),
+  );
+}
+
+function childOf(agent: string, name: string, options: AgentToolOptions): SubAgent {
+  const parsed = ownSchema.safeParse(options);
+  if (!parsed.success) throw invalidDefinition('tool', { name }, new Error(describeIssues(parsed.error)));
+  const { depth = LIMITS.childDepth, most = LIMITS.childrenPerTurn, taskQueue } = parsed.data;
+  return Object.freeze({ agent, taskQueue, depth, most });
+}

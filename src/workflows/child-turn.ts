@@ -1,0 +1,226 @@
+import type { ChildAsked, ChildLook, ChildSettings } from '../contract/call';
+import {
+  ActivityCancellationType,
+  ApplicationFailure,
+  type ChildWorkflowOptions,
+  ChildWorkflowCancellationType,
+  ChildWorkflowFailure,
+  isCancellation,
+  ParentClosePolicy,
+  scheduleActivity,
+  startChild,
+  TerminatedFailure,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
+import {
+  defineSearchAttributeKey,
+  type RawValue,
+  type SearchAttributePair,
+  SearchAttributeType,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import { addSpent, emptyKind, leftOf, noSpending, smallerOf, type Spent, tokensOf } from '../contract/budget';
+import {
+  type ChildEnd,
+  childResult,
+  childTurnId,
+  type ChildWaitInput,
+  isTurnResult,
+  readChildEnd,
+} from '../contract/turn';
+import { defined } from '../contract/defined';
+import { errorMessage } from '../contract/errors';
+import { LIMITS, TIMES } from '../contract/limits';
+import { ACTIVITIES, activityIds, MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
+import type { ToolResult } from '../contract/result';
+import type { TurnInput } from '../contract/turn';
+import { factsOf, headOf, noted } from './approvals/transitions';
+import type { CallState } from './approvals/state';
+import { rawResult, valueOf } from './messages';
+import type { Turn } from './turn';
+
+const KEYS = {
+  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
+  pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
+  agent: defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD),
+  metadata: defineSearchAttributeKey(SEARCH_ATTRIBUTES.metadata, SearchAttributeType.KEYWORD_LIST),
+};
+
+const SUMMARY_CHARS = 100;
+
+/** How a turn is started as the child of another workflow. */
+export interface ChildTurn {
+  turn: string;
+  input: TurnInput;
+  /** Absent: that of the parent. */
+  taskQueue?: string;
+}
+
+/**
+ * How a workflow starts a turn as its child. Lists show it as they show a turn of the client; its id is used once; when its
+ * parent closes, it is asked to end.
+ */
+export function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowOptions & {
+  args: [TurnInput];
+} {
+  const { agent, prompt, lineage } = input;
+  return {
+    args: [input],
+    workflowId: turn,
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+    // As of a call that runs: its outcome must be known, not assumed.
+    cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+    typedSearchAttributes: attributesOf(input),
+    memo: {
+      [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
+      ...(lineage === undefined ? {} : { [MEMO.lineage]: lineage }),
+    },
+    staticSummary: `${agent}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`,
+    ...defined({ taskQueue }),
+  };
+}
+
+function attributesOf({ agent, origin }: TurnInput): SearchAttributePair[] {
+  const facts = Object.entries(origin?.metadata ?? {}).map(([name, value]) => `${name}=${value}`);
+  return [
+    { key: KEYS.state, value: 'running' },
+    { key: KEYS.pending, value: 0 },
+    { key: KEYS.agent, value: agent },
+    ...(facts.length === 0 ? [] : [{ key: KEYS.metadata, value: facts }]),
+  ];
+}
+
+/** The id of the child turn of a call. */
+function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
+  return childTurnId(workflowInfo().workflowId, { callId: call.callId, replyId: turn.stepKey });
+}
+
+/** Counts a child turn and puts aside what it may spend, before a worker looks whether it may start. */
+export function reserveChild(turn: Turn, state: CallState): void {
+  if (state.call.settings.child === undefined || state.child !== undefined) return;
+  const calls = [...turn.approvals.calls.values()].filter(
+    ({ call, phase }) => call.settings.child !== undefined && phase !== 'done',
+  );
+  const given = calls.flatMap(({ child }) => child?.given ?? []);
+  const among = calls.filter(({ child }) => child === undefined).length;
+  const { budget, spent } = turn.spending;
+  const mine = smallerOf(budget, turn.cap);
+  state.child = { given: leftOf(mine, { spent, given, among }) ?? {}, before: turn.children };
+  turn.children += 1;
+}
+
+/** What a worker has to know of a child turn that is about to start; undefined for any other call. */
+export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined {
+  if (state.child === undefined) return undefined;
+  const { given, before } = state.child;
+  const none = emptyKind(given);
+  return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, ...defined({ none }) };
+}
+
+/** A worker did not let it start. */
+export function releaseChild(turn: Turn, state: CallState): void {
+  if (state.child !== undefined) turn.children -= 1;
+}
+
+/**
+ * Runs the child turn of a call that a worker has let start, until it has ended. Never throws: whatever becomes of it is a
+ * result. What it has spent counts for this turn.
+ */
+export async function runChild(turn: Turn, state: CallState, look: ChildLook): Promise<ToolResult> {
+  const { child: settings } = state.call.settings;
+  const child = childOf(turn, state);
+  const outputBytes = settings?.outputBytes ?? LIMITS.outputBytes;
+  const end =
+    settings === undefined
+      ? { kind: 'failed' as const, message: 'its call names no agent' }
+      : await endOf(turn, state, { child, settings, look });
+  if (end.kind === 'completed' && isTurnResult(end.result))
+    turn.spending.spent = addSpent(turn.spending.spent, spentBy(end.result));
+  const of = { child, head: headOf(state), facts: factsOf(state, Date.now()), outputBytes };
+  return noted(state, childResult(end, of));
+}
+
+/** A turn of older code says only what its models counted. */
+function spentBy({ spent, usage, steps }: { spent?: Spent; usage: object; steps: number }): Spent {
+  return spent ?? { ...noSpending(), tokens: tokensOf(usage) ?? 0, steps };
+}
+
+interface ChildPlan {
+  child: string;
+  settings: ChildSettings;
+  look: ChildLook;
+}
+
+async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<ChildEnd> {
+  try {
+    if (plan.look === 'there') return await waitFor(turn, state, plan.child);
+    const options = childTurnOptions({
+      turn: plan.child,
+      input: inputOf(turn, state, plan.settings),
+      ...defined({ taskQueue: plan.settings.taskQueue }),
+    });
+    const handle = await startChild(WORKFLOWS.turn, options);
+    return { kind: 'completed', result: await handle.result() };
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return lookAgain(turn, state, plan.child);
+    return failedEnd(error);
+  }
+}
+
+/** Between the look and the start another run of this turn has started it. */
+async function lookAgain(turn: Turn, state: CallState, child: string): Promise<ChildEnd> {
+  try {
+    return await waitFor(turn, state, child);
+  } catch (error) {
+    return failedEnd(error);
+  }
+}
+
+function failedEnd(error: unknown): ChildEnd {
+  if (isCancellation(error)) return { kind: 'cancelled' };
+  const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
+  if (cause instanceof TerminatedFailure) return { kind: 'terminated' };
+  if (cause instanceof TimeoutFailure) return { kind: 'timed_out' };
+  return {
+    kind: 'failed',
+    message: cause instanceof ApplicationFailure ? cause.message : errorMessage(cause),
+  };
+}
+
+function inputOf(turn: Turn, state: CallState, { agent }: ChildSettings): TurnInput {
+  const { workflowId } = workflowInfo();
+  const { task } = state.effective;
+  const cap = state.child?.given;
+  return {
+    agent,
+    prompt: typeof task === 'string' ? task : JSON.stringify(state.effective),
+    lineage: [...turn.lineage, { turn: workflowId, callId: state.call.callId, agent: turn.agent }],
+    ...defined({
+      origin: turn.origin,
+      cap: cap === undefined || Object.keys(cap).length === 0 ? undefined : cap,
+    }),
+  };
+}
+
+/** Waits for a child turn that an earlier run of this turn has started. A cancelled turn cancels it. */
+async function waitFor(turn: Turn, state: CallState, child: string): Promise<ChildEnd> {
+  const { callId, tool } = state.call;
+  const input: ChildWaitInput = { callId, tool, agent: turn.agent, child };
+  const result = await scheduleActivity<RawValue>(
+    ACTIVITIES.child,
+    [input],
+    {
+      activityId: activityIds.child(callId),
+      // It ends with the child turn, which may wait for a person for weeks. Heartbeats tell whether its worker lives.
+      startToCloseTimeout: '365 days',
+      heartbeatTimeout: TIMES.heartbeatTimeout,
+      retry: { initialInterval: 1000, backoffCoefficient: 2, maximumInterval: '1 minute' },
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      summary: `${callId} waits for ${child}`,
+    },
+    rawResult,
+  );
+  return readChildEnd(valueOf(result)) ?? { kind: 'completed', result: undefined };
+}
