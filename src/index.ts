@@ -9,7 +9,7 @@ export { defineAgent, type Agent, type AgentOptions } from './tools/define-agent
 export { defineConfig, type Config, type ConfigOptions } from './tools/define-config';
 export type { FindToolsOptions } from './tools/find-tools';
 export { createRegistry, type Registry, type ToolFilter } from './tools/registry';
-export { askUser, type AskUserOptions } from './tools/ask-user';
+export { askUser, type AskUserOptions } from './tools/builtin/ask-user';
 export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
 export type { Hooks, Runner } from './tools/run-handler';

@@ -20,7 +20,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['agentTool', 'tools/agent-tool', 'AgentToolOptions'],
   ['defineTool', 'tools/types', 'ToolOptions'],
   ['createWorkspaceTools', 'tools/workspace/index', 'WorkspaceOptions'],
-  ['askUser', 'tools/ask-user', 'AskUserOptions'],
+  ['askUser', 'tools/builtin/ask-user', 'AskUserOptions'],
   ['createShellTools', 'tools/shell-tools', 'ShellOptions'],
   ['createEvalTools', 'tools/eval/index', 'EvalOptions'],
   ['sandbox', 'tools/sandbox/index', 'SandboxOptions'],

@@ -20,7 +20,7 @@ import {
 import { answered, declined, denied as denial, ENDINGS } from '../contract/call-messages';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../contract/result';
 import { argumentsOf } from './fold/think';
-import type { Answered, DecisionMade } from './events';
+import type { Answered } from './events';
 import type { TurnInput } from '../contract/turn';
 import { transcriptOf } from './transcript';
 
@@ -299,21 +299,17 @@ function callFromRecord(record: TurnRecord, call: PreparedCall, now: number): Re
 }
 
 /** A call that a person said no to. */
-function deniedCall(
-  call: PreparedCall,
-  said: Pick<DecisionMade, 'approver' | 'reason'>,
-  now: number,
-): RecordedCall {
+function deniedCall(call: PreparedCall, said: Parameters<typeof denial>[0], now: number): RecordedCall {
   return failedCall(call, denial(said), now);
 }
 
 /** A question that a person answered, or declined to. */
 function answeredCall(call: PreparedCall, said: Answered, now: number): RecordedCall {
   if (said.answer === 'declined') return failedCall(call, declined(said), now);
-  const { id, callId, tool } = call;
-  const output = { content: answered(said, said.content ?? {}), contentType: 'text' as const };
-  const facts = { timestamp: new Date(now).toISOString(), safety: 'safe' as const };
-  return recordedCall(call, makeSuccess({ id, callId, tool, arguments: argumentsOf(call) }, output, facts));
+  const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
+  const content = answered(said, said.content ?? {});
+  const timestamp = new Date(now).toISOString();
+  return recordedCall(call, makeSuccess(head, { content, contentType: 'text' }, { timestamp, safety: 'safe' }));
 }
 
 /** The refusal of a fork whose record is not complete yet. */

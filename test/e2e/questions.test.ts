@@ -1,6 +1,6 @@
 import type { QuestionAnswer, Verdict } from '../../src/contract/decision';
 import type { JsonObject } from '../../src/contract/json';
-import { askUser } from '../../src/tools/ask-user';
+import { askUser } from '../../src/tools/builtin/ask-user';
 import { defineAgent } from '../../src/tools/define-agent';
 import type { ScriptedReply, ScriptedStep } from '../../src/models/scripted';
 import { recordTool } from '../support/effects';

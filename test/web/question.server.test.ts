@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../src/contract/json';
-import { askUser } from '../../src/tools/ask-user';
+import { askUser } from '../../src/tools/builtin/ask-user';
 import { defineTool } from '../../src/tools/define-tool';
 import type { TurnHandle } from '../support/fixture';
 import { unnamedIn } from './accessible';

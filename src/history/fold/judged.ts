@@ -95,7 +95,8 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   };
 }
 
-function questionOf(held: CallFold | undefined): Question | undefined {
+/** What a call asks a person; undefined where it is no question. */
+export function questionOf(held: CallFold | undefined): Question | undefined {
   return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
 }
 

@@ -19,7 +19,9 @@ import {
   unpreviewed,
   unresolved,
 } from '../../contract/call-messages';
+import { questionOf } from './judged';
 import { judgeSignals } from './messages';
+import type { Question } from '../../contract/question';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 import { endUnrun, newCall, proposedOf } from './think';
 import { type PreparedCall, isValidCall } from '../../contract/call';
@@ -80,8 +82,8 @@ interface CallInMemo {
 
 function openRequest(state: FoldState, head: EventHeader, { held, open }: CallInMemo): TurnEvent[] {
   const { call } = held;
-  if (!isValidCall(call)) return [];
-  if (call.question !== undefined) return openQuestion(state, head, { held, open });
+  const question = questionOf(held);
+  if (question !== undefined) return openQuestion(state, head, { held, open, question });
   if (call.kind !== 'ask') return [];
   const item = open.items.get(call.callId);
   const unnamed = open.cut && (held.phase === 'proposed' || held.planned === true);
@@ -119,14 +121,18 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   ];
 }
 
-function openQuestion(state: FoldState, head: EventHeader, { held, open }: CallInMemo): TurnEvent[] {
+function openQuestion(
+  state: FoldState,
+  head: EventHeader,
+  { held, open, question }: CallInMemo & { question: Question },
+): TurnEvent[] {
   const { call } = held;
   const item = open.items.get(call.callId);
-  if (!isValidCall(call) || call.question === undefined || (item === undefined && !open.cut)) return [];
+  if (!isValidCall(call) || (item === undefined && !open.cut)) return [];
   held.phase = 'requested';
   held.callKey = callKey(open.key, call.callId);
   held.deadline = deadlineIn(state, item, call.settings.requestExpiresMs);
-  const { callId, tool, question } = call;
+  const { callId, tool } = call;
   const preview = { text: question.text };
   return [
     {

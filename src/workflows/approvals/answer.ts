@@ -1,4 +1,4 @@
-import type { Accepted, QuestionAnswer, Refused } from '../../contract/decision';
+import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract/decision';
 import { answered, declined } from '../../contract/call-messages';
 import { checkAnswer } from '../../contract/question';
 import { describeIssues } from '../../contract/read-json';
@@ -27,6 +27,12 @@ export function judgeAnswer(approvals: Approvals, message: unknown, now: number)
     return { ...refusal({ ...refuse('invalid_answer', message, answer), issues }), work };
   }
   return { kind: 'take', message: { ...answer, content }, state, contentDigest, work };
+}
+
+/** The other side of the same rule: a question takes no decision. */
+export function refuseDecision(decision: Pick<Decision, 'callId' | 'decisionId'>): Refused {
+  const why = `call ${decision.callId} is a question: it is answered, not decided`;
+  return refuse('malformed', why, decision);
 }
 
 function notAsked(approvals: Approvals, answer: QuestionAnswer, state: CallState | undefined): Refused {

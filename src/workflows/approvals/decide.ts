@@ -14,6 +14,7 @@ import { defined } from '../../contract/defined';
 import type { Issue } from '../../contract/tool';
 import { describeIssues } from '../../contract/read-json';
 import { checkMessage, type Judged, parseDecision, readNew, refusal, refuse, type TakenAt } from './messages';
+import { refuseDecision } from './answer';
 import type { Approvals, CallState, FinalDecision } from './state';
 import type { SpentDecision } from '../../contract/call';
 import { seenDigestOf } from '../../contract/plan';
@@ -56,12 +57,7 @@ function checkPhase(
   { state, now }: { state: CallState | undefined; now: number },
 ): Refused | undefined {
   const closed = approvals.closed.get(decision.callId);
-  if (state?.phase === 'question')
-    return refuse(
-      'malformed',
-      `call ${decision.callId} is a question: it is answered, not decided`,
-      decision,
-    );
+  if (state?.phase === 'question') return refuseDecision(decision);
   if (closed?.cause === 'expired' || closed?.cause === 'unanswered') return expired(decision);
   const isTakenBack = closed?.cause === 'neverStarted' || closed?.cause === 'withdrawn';
   if (isTakenBack || (approvals.cancelled && state?.phase === 'request')) {

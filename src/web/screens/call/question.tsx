@@ -37,9 +37,7 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
       </CallHead>
       <section aria-labelledby="question-title">
         <h2 id="question-title">The agent asks</h2>
-        <blockquote class="question">
-          <Text of={asked.question.text} layout="block" kind="prose" />
-        </blockquote>
+        <QuestionText of={asked.question} />
       </section>
       <section aria-labelledby="answer-title" class="edit" id="edit" onKeyDown={form.onKeyDown}>
         <h2 id="answer-title">Your answer</h2>
@@ -49,6 +47,15 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
       <ModelSays view={details.view} call={call} />
       <AnswerBar {...props} form={form} />
     </article>
+  );
+}
+
+/** The words of a question. They are the model's. */
+export function QuestionText({ of }: { of: Question }): JSX.Element {
+  return (
+    <blockquote class="question">
+      <Text of={of.text} layout="block" kind="prose" />
+    </blockquote>
   );
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { askUser } from '../../src/tools/ask-user';
-import { createExecutor } from '../../src/tools/executor';
-import { createRegistry } from '../../src/tools/registry';
+import { askUser } from '../../../src/tools/builtin/ask-user';
+import { createExecutor } from '../../../src/tools/executor';
+import { createRegistry } from '../../../src/tools/registry';
 
 const questionOf = (tool: ReturnType<typeof askUser>, args: object): unknown => {
   const parsed = tool.parse({ ...args });

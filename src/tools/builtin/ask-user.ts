@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { LIMITS } from '../contract/limits';
-import { PLAIN_FORM, toForm } from '../contract/question';
-import type { JsonSchema } from '../contract/tool';
-import { isObject } from '../contract/json';
-import { defineTool } from './define-tool';
-import { ToolError } from './errors';
-import { describeIssues, invalidDefinition } from './options';
-import { resolveParameters } from './parameters';
-import type { Duration, Parameters, Tool } from './types';
+import { LIMITS } from '../../contract/limits';
+import { PLAIN_FORM, toForm } from '../../contract/question';
+import type { JsonSchema } from '../../contract/tool';
+import { isObject } from '../../contract/json';
+import { defineTool } from '../define-tool';
+import { ToolError } from '../errors';
+import { describeIssues, invalidDefinition } from '../options';
+import { resolveParameters } from '../parameters';
+import type { Duration, Parameters, Tool } from '../types';
 
 /** How an agent may ask. */
 export interface AskUserOptions {
