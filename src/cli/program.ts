@@ -17,6 +17,7 @@ import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
+import { addSchedule } from './commands/schedule';
 import { addSetup } from './commands/setup';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
@@ -72,6 +73,7 @@ const COMMANDS = [
   addAudit,
   addKeys,
   addMcp,
+  addSchedule,
   addSetup,
   addDoctor,
 ] as const;

@@ -32,6 +32,13 @@ export type {
   Waiting,
 } from './types';
 export type {
+  OverlapPolicy,
+  ScheduledTurns,
+  ScheduleRequest,
+  Schedules,
+  ScheduleSummary,
+} from './schedule-types';
+export type {
   Abandonment,
   Accepted,
   Decision,

@@ -10,6 +10,7 @@ import type { TurnEvent } from '../history/events';
 import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
+import type { Schedules } from './schedule-types';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {
@@ -149,6 +150,8 @@ export interface TurnSummary {
   pending: number;
   /** The turn that it is a fork of; absent where it is not one. */
   forkOf?: string;
+  /** The schedule that started it; absent where somebody did. */
+  schedule?: string;
   /** Head of what was asked. */
   prompt: string;
   /** ISO 8601. */
@@ -160,6 +163,8 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
+  /** Only turns that this schedule started, by its id. */
+  schedule?: string;
   /** Only turns that were started with these facts, all of them. */
   metadata?: Record<string, string>;
   /** Only turns that are open, or ended at that time or later; ISO 8601. */
@@ -370,6 +375,8 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`.
    */
   histories(turn: string): Promise<History[]>;
+  /** Turns that start by themselves. */
+  readonly schedules: Schedules;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;
 }

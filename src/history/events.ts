@@ -34,6 +34,8 @@ export interface TurnStarted extends EventHeader {
   prompt: string;
   taskQueue: string;
   origin?: TurnOrigin;
+  /** Id of the schedule that started the turn; absent where somebody did. */
+  schedule?: string;
   continuedFrom?: string;
   /** The messages so far, only where the runs that said them are not among these events. */
   carried?: TranscriptEntry[];

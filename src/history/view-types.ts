@@ -106,6 +106,8 @@ export interface TurnView {
   agent: string;
   prompt: string;
   origin?: TurnOrigin;
+  /** Id of the schedule that started it; absent where somebody did. */
+  schedule?: string;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };

@@ -110,6 +110,7 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
     ['agent', escapeText(view.agent)],
     ['asked', escapeProse(view.prompt)],
     ...originFacts(view.origin),
+    ['schedule', view.schedule === undefined ? undefined : escapeText(view.schedule)],
     ['started', relative(view.startedAt, now)],
     [
       'ended',

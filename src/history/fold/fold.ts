@@ -123,6 +123,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
     taskQueue,
     ...defined({
       origin: originGiven(event.input),
+      schedule: event.schedule,
       continuedFrom,
       carried: isNext || state.fork !== undefined ? undefined : messages,
     }),
