@@ -23,6 +23,8 @@ export type {
   StartedFork,
   RunQuery,
   RunSummary,
+  ScheduleRequest,
+  Schedules,
   StartedTurn,
   StartRequest,
   TakenAnswer,
@@ -33,10 +35,10 @@ export type {
 } from './types';
 export type {
   OverlapPolicy,
+  ScheduledTurn,
   ScheduledTurns,
-  ScheduleRequest,
-  Schedules,
   ScheduleSummary,
+  ScheduleTimes,
 } from './schedule-types';
 export type {
   Abandonment,

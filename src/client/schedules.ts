@@ -22,14 +22,8 @@ import { toIso } from '../history/decode/proto';
 import { ask, STATUS, statusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { checkTurnId, inputOf, shownOf } from './start-turn';
-import type {
-  OverlapPolicy,
-  ScheduledTurn,
-  ScheduledTurns,
-  ScheduleRequest,
-  Schedules,
-  ScheduleSummary,
-} from './schedule-types';
+import type { OverlapPolicy, ScheduledTurn, ScheduledTurns, ScheduleSummary } from './schedule-types';
+import type { ScheduleRequest, Schedules } from './types';
 
 const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
   skip: 'SKIP',
@@ -64,6 +58,8 @@ export function makeSchedules(context: ClientContext): Schedules {
     list: () => listSchedules(context),
     times: async (id, from, to) => {
       const { connection, namespace } = context;
+      // The server would answer for one that was removed.
+      await get(id);
       const range = { startTime: msToTs(Date.parse(from)), endTime: msToTs(Date.parse(to)) };
       const { startTime } = await on(context, checkId(id), 'reading', () =>
         connection.workflowService.listScheduleMatchingTimes({ namespace, scheduleId: id, ...range }),
@@ -186,11 +182,15 @@ async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]>
 /** How often the server is asked whether the turn has started, and for how long. */
 const RUN_EVERY_MS = 100;
 const RUN_MS = 5_000;
+const SECOND_MS = 1_000;
 
 async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise<string | undefined> {
   const recent = async (): Promise<ScheduledTurn[]> => recentOf(await schedule.describe());
   const id = schedule.scheduleId;
   const before = await on(context, id, 'reading', recent);
+  // The turns are named by the second: two of one second would be one.
+  const [{ at } = { at: '' }] = before;
+  if (Date.now() - Date.parse(at) < SECOND_MS) await delay(SECOND_MS);
   await on(context, id, 'running', () => schedule.trigger('ALLOW_ALL'));
   for (const until = Date.now() + RUN_MS; Date.now() < until; await delay(RUN_EVERY_MS)) {
     const after = await on(context, id, 'reading', recent);

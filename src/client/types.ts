@@ -10,7 +10,7 @@ import type { TurnEvent } from '../history/events';
 import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
-import type { Schedules } from './schedule-types';
+import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {
@@ -272,6 +272,33 @@ export interface FollowOptions {
   signal?: AbortSignal;
   /** Called each time all events so far were given, before it waits for more; not for a turn that has ended. */
   onCaughtUp?: () => void;
+}
+
+/** A schedule to make, and the turn that it starts each time; `requester` is who owns it. */
+export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'> {
+  /** As the id of a turn, at most 150 characters. The turns are called `<id>-<time in UTC>`. */
+  id: string;
+}
+
+/** Turns that start by themselves: Temporal Schedules that start a turn each. Each may throw `schedule_not_found`, `no_server`, `server_failed`. */
+export interface Schedules {
+  /**
+   * Makes a schedule. Whether any worker has the agent is not asked.
+   *
+   * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come; `schedule_exists`.
+   */
+  add(request: ScheduleRequest): Promise<ScheduledTurns>;
+  /** Those that start turns, by id. Schedules of other workflows are left out. */
+  list(): Promise<ScheduleSummary[]>;
+  get(id: string): Promise<ScheduledTurns>;
+  /** The times at which it starts a turn between two moments, with jitter, whether it is paused or not; ISO 8601, at most 1,000. */
+  times(id: string, from: string, to: string): Promise<string[]>;
+  /** Deletes it. Turns that it started go on. */
+  remove(id: string): Promise<void>;
+  pause(id: string, reason?: string): Promise<void>;
+  resume(id: string, reason?: string): Promise<void>;
+  /** Starts a turn now, also while it is paused or another one is open. Undefined where the server does not name the turn within 5 s. */
+  run(id: string): Promise<string | undefined>;
 }
 
 /** A connection to the turns of one namespace: what starters and approvers need. Loads nothing native. */

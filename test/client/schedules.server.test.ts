@@ -91,13 +91,19 @@ it('starts turns by the clock whose requests are in the inbox, with all that a t
   });
   expect(listed).toMatchObject({ turn: item.turn, schedule: id, prompt: 'pay the bills' });
   const history = await client.histories(item.turn);
-  const types = history.flatMap(({ events }) => (events ?? []).slice(0, 5)).map((event) => Object.keys(event));
+  const types = history
+    .flatMap(({ events }) => (events ?? []).slice(0, 5))
+    .map((event) => Object.keys(event));
   // The schedule gave it what lists show: the turn need not write it again.
   expect(types.flat()).not.toContain('workflowPropertiesModifiedEventAttributes');
 });
 
 it('skips a time while its turn waits for a person, and counts it', async () => {
-  const { id } = await client.schedules.add({ ...yearly('skips'), cron: undefined, everyMs: 1000 } as ScheduleRequest);
+  const { id } = await client.schedules.add({
+    ...yearly('skips'),
+    cron: undefined,
+    everyMs: 1000,
+  } as ScheduleRequest);
   const now = await until('a skipped time', async () => {
     const one = await client.schedules.get(id);
     return one.skipped > 0 && one.open.length > 0 && one;
@@ -109,7 +115,12 @@ it('skips a time while its turn waits for a person, and counts it', async () => 
 
 it('says what it is, pauses, resumes, runs now and is removed', async () => {
   const { schedules } = client;
-  const request = yearly('all', { timeZone: 'Europe/Berlin', jitterMs: 60_000, catchUpMs: 3_600_000, overlap: 'buffer-one' });
+  const request = yearly('all', {
+    timeZone: 'Europe/Berlin',
+    jitterMs: 60_000,
+    catchUpMs: 3_600_000,
+    overlap: 'buffer-one',
+  });
   const added = await schedules.add({ ...request, requester: 'ann', paused: true });
   expect(added).toMatchObject({
     ...{ id: request.id, agent: request.agent, prompt: request.prompt, when: '0 8 1 1 *' },
@@ -120,7 +131,8 @@ it('says what it is, pauses, resumes, runs now and is removed', async () => {
   const [first, second] = [await schedules.run(request.id), await schedules.run(request.id)];
   expect(first).toMatch(new RegExp(`^${request.id}-\\d{4}`));
   expect((await schedules.get(request.id)).recent.map(({ turn }) => turn)).toContain(first);
-  for (const turn of [first, second]) if (turn !== undefined) await client.cancel(turn);
+  expect(second).not.toBe(first);
+  for (const turn of [first, second]) await client.cancel(turn ?? '');
   await schedules.resume(request.id);
   expect(await schedules.get(request.id)).toMatchObject({ paused: false });
   await schedules.pause(request.id, 'on holiday');
@@ -131,14 +143,23 @@ it('says what it is, pauses, resumes, runs now and is removed', async () => {
   await schedules.remove(request.id);
   for (const act of [schedules.get, schedules.remove, schedules.pause, schedules.resume, schedules.run])
     expect(await refusal(act(request.id))).toBe(`schedule_not_found: there is no schedule ${request.id}`);
-  expect(await refusal(schedules.times(request.id, '2027-01-01', '2027-01-02'))).toMatch(/^schedule_not_found/);
+  expect(await refusal(schedules.times(request.id, '2027-01-01', '2027-01-02'))).toMatch(
+    /^schedule_not_found/,
+  );
 });
 
 it.each([
   ['the night that has no 02:30', '2027-03-27', '2027-03-30', ['2027-03-27T01:30', '2027-03-29T00:30']],
-  ['the night that has two', '2027-10-30', '2027-11-02', ['2027-10-30T00:30', '2027-10-31T01:30', '2027-11-01T01:30']],
+  [
+    'the night that has two',
+    '2027-10-30',
+    '2027-11-02',
+    ['2027-10-30T00:30', '2027-10-31T01:30', '2027-11-01T01:30'],
+  ],
 ])('starts at 02:30 in Berlin as the clock says: %s', async (_, from, to, expected) => {
-  const { id } = await client.schedules.add(yearly(`dst${from}`, { cron: '30 2 * * *', timeZone: 'Europe/Berlin' }));
+  const { id } = await client.schedules.add(
+    yearly(`dst${from}`, { cron: '30 2 * * *', timeZone: 'Europe/Berlin' }),
+  );
   expect(await client.schedules.times(id, from, to)).toEqual(expected.map((time) => `${time}:00.000Z`));
 });
 
@@ -162,7 +183,11 @@ it.each<[string, Partial<ScheduleRequest>, RegExp]>([
   ['an unknown zone', { timeZone: 'Europe/Nowhere' }, /unknown time zone/],
   ['both times', { everyMs: 60_000 }, /one of them/],
   ['half a second', { everyMs: 1500, cron: undefined } as Partial<ScheduleRequest>, /whole seconds/],
-  ['an interval that is no number', { everyMs: NaN, cron: undefined } as Partial<ScheduleRequest>, /whole seconds/],
+  [
+    'an interval that is no number',
+    { everyMs: NaN, cron: undefined } as Partial<ScheduleRequest>,
+    /whole seconds/,
+  ],
   ['a jitter below zero', { jitterMs: -1000 }, /whole seconds/],
   ['a catch-up window of 9 s', { catchUpMs: 9000 }, /under 10 s/],
   ['no prompt', { prompt: ' ' }, /needs a prompt/],
@@ -175,7 +200,8 @@ it.each<[string, Partial<ScheduleRequest>, RegExp]>([
   const said = await refusal(client.schedules.add(request));
   expect(said).toMatch(/^usage: /);
   expect(said).toMatch(expected);
-  if (more.id === undefined) expect(await refusal(client.schedules.get(request.id))).toMatch(/^schedule_not_found/);
+  if (more.id === undefined)
+    expect(await refusal(client.schedules.get(request.id))).toMatch(/^schedule_not_found/);
 });
 
 it('lists no schedule of other workflows', async () => {
@@ -210,7 +236,9 @@ it('starts encrypted turns, and gives nothing of a schedule to a turn of another
   const request = yearly('sealed', { taskQueue: sealed.taskQueue });
   expect(await reader.schedules.add(request)).toMatchObject({ prompt: 'pay the bills' });
   const turn = (await reader.schedules.run(request.id)) ?? '';
-  const item = await until('its request', async () => (await reader.inbox()).find((one) => one.turn === turn));
+  const item = await until('its request', async () =>
+    (await reader.inbox()).find((one) => one.turn === turn),
+  );
   expect(item.prompt).toBe('pay the bills');
   const [history] = await reader.histories(turn);
   const started = history?.events?.[0]?.workflowExecutionStartedEventAttributes;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { FIELDS } from '../../src/encryption/codec';
+import { codecOfSchedule, FIELDS } from '../../src/encryption/codec';
 import { codecOf, drawKey, ofActivity, ofTurn, opened, sealed } from './ring';
 
 const key = drawKey('2026-11');

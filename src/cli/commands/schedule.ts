@@ -75,7 +75,7 @@ function addAdd(command: (name: string, about: string) => Command, context: Cont
     .option('--time-zone <name>', 'where the clock of --cron hangs, such as Europe/Berlin (default: here)')
     .option('--jitter <time>', 'start up to so much later, at random (default: 0)')
     .addOption(
-      new Option('--overlap <policy>', 'what to do while a turn of it is open')
+      new Option('--overlap <policy>', 'what happens while one of its turns is open')
         .choices(OVERLAP_POLICIES)
         .default('skip'),
     )
@@ -118,7 +118,7 @@ async function add(
   });
 }
 
-/** A schedule may be made before its worker is started, so this is no error. */
+/** Only a note: its worker may start later. */
 async function noteLacking(
   client: Countersign,
   made: ScheduledTurns,
