@@ -11,6 +11,7 @@ export { createRegistry, type Registry, type ToolFilter } from './tools/registry
 export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
 export type { Hooks } from './tools/hooks';
+export type { TurnContext, TurnFacts } from './tools/turn-context';
 export type { Runner } from './tools/run-handler';
 export type { SecretProvider } from './tools/secrets';
 export type {

@@ -11,7 +11,7 @@ import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/find-tools';
 import { uniqueIds } from '../tools/prepare';
-import { bytesOf, conversationOf, type Memory, runOf } from './conversation';
+import { bytesOf, conversationOf, knownBefore, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
 import { lackOf, leaveToAnother, modelFailure } from './failures';
@@ -33,8 +33,10 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
   const guard = startHeartbeat(tries.details);
   try {
     const entries = await conversationOf(input, deps.memory);
-    const reply = await askModel({ agent, model }, entries, { guard, timeoutMs: tries.timeoutMs });
-    const output = await prepareStep(deps, { agent, model, input, reply });
+    const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
+    const known = await knownBefore({ agent, input, entries, ...about });
+    const reply = await askModel({ ...known, model }, entries, { guard, timeoutMs: tries.timeoutMs });
+    const output = { ...(await prepareStep(deps, { agent, model, input, reply })), ...known.recorded };
     rememberStep(deps.memory, entries, output);
     return output;
   } catch (error) {

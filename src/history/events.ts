@@ -90,6 +90,8 @@ export interface Step extends EventHeader {
   /** Names this reply in the transcript; absent where the reply could not be read. */
   replyId?: string;
   usage?: Usage;
+  /** What the model knew before the conversation, from the agent's `context`; only with the first reply of a turn. */
+  context?: string;
   calls: ProposedCall[];
   /** Only in a fork: the step it begins with; no model of this turn said it. */
   given?: true;

@@ -77,6 +77,8 @@ export interface StepView {
   model: string;
   finishReason: string;
   usage?: Usage;
+  /** What the model knew before the conversation; only of the first step. */
+  context?: string;
   /** Only in a fork: it begins with this step. */
   given?: true;
   callIds: string[];

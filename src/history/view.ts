@@ -145,10 +145,11 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 }
 
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, finishReason, usage, calls, at, given } = event;
+  const { step, text, model, finishReason, usage, context, calls, at, given } = event;
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
-  const reply = { step, text, model, finishReason, callIds: calls.map(({ callId }) => callId) };
-  view.steps.push({ ...reply, askedAt, repliedAt: at, attempts, ...defined({ usage, lastFailure, given }) });
+  const reply = { step, text, model, finishReason, askedAt, repliedAt: at, attempts };
+  const callIds = calls.map(({ callId }) => callId);
+  view.steps.push({ ...reply, callIds, ...defined({ usage, context, lastFailure, given }) });
   delete view.thinking;
 }
 

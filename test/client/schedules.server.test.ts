@@ -57,6 +57,12 @@ const yearly = (name: string, more: Partial<ScheduleRequest> = {}): ScheduleRequ
   ...more,
 });
 
+/** One that starts a turn each second. */
+const often = (name: string, more: Partial<ScheduleRequest> = {}): ScheduleRequest => {
+  const { cron: _cron, ...rest } = yearly(name, more);
+  return { ...rest, everyMs: 1000 };
+};
+
 const refusal = async (doing: Promise<unknown>): Promise<string> => {
   const error: unknown = await doing.catch((thrown: unknown) => thrown);
   if (!(error instanceof CountersignError)) throw new Error(`it was not refused: ${String(error)}`);
@@ -64,13 +70,9 @@ const refusal = async (doing: Promise<unknown>): Promise<string> => {
 };
 
 it('starts turns by the clock whose requests are in the inbox, with all that a turn has', async () => {
-  const { id } = await client.schedules.add({
-    ...yearly('morning'),
-    cron: undefined,
-    everyMs: 1000,
-    requester: 'ann',
-    metadata: { tenant: 'acme' },
-  } as ScheduleRequest);
+  const { id } = await client.schedules.add(
+    often('morning', { requester: 'ann', metadata: { tenant: 'acme' } }),
+  );
   const item = await until('its request', async () =>
     (await client.inbox({ agent: `payer-${tag}` })).find(({ turn }) => turn.startsWith(id)),
   );
@@ -79,7 +81,7 @@ it('starts turns by the clock whose requests are in the inbox, with all that a t
   expect(item.turn).toMatch(/^morning-\w+-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   await client.decideOrThrow(item.turn, {
     ...{ decisionId: randomUUID(), callId: item.callId, decision: 'approved', approver: 'bob' },
-    ...{ callKey: item.callKey, seenDigest: item.seenDigest },
+    ...{ callKey: item.callKey, seenDigest: item.seenDigest ?? '' },
   });
   await handleOf(client, item.turn).result();
   expect(origins).toEqual([{ requester: 'ann', metadata: { tenant: 'acme' } }]);
@@ -99,11 +101,7 @@ it('starts turns by the clock whose requests are in the inbox, with all that a t
 });
 
 it('skips a time while its turn waits for a person, and counts it', async () => {
-  const { id } = await client.schedules.add({
-    ...yearly('skips'),
-    cron: undefined,
-    everyMs: 1000,
-  } as ScheduleRequest);
+  const { id } = await client.schedules.add(often('skips'));
   const now = await until('a skipped time', async () => {
     const one = await client.schedules.get(id);
     return one.skipped > 0 && one.open.length > 0 && one;
@@ -181,13 +179,9 @@ it.each<[string, Partial<ScheduleRequest>, RegExp]>([
   ['two lines', { cron: '0 8 * * *\n0 9 * * *' }, /not a cron expression/],
   ['a day that never comes', { cron: '0 0 30 2 *' }, /never comes/],
   ['an unknown zone', { timeZone: 'Europe/Nowhere' }, /unknown time zone/],
-  ['both times', { everyMs: 60_000 }, /one of them/],
-  ['half a second', { everyMs: 1500, cron: undefined } as Partial<ScheduleRequest>, /whole seconds/],
-  [
-    'an interval that is no number',
-    { everyMs: NaN, cron: undefined } as Partial<ScheduleRequest>,
-    /whole seconds/,
-  ],
+  ['both times', { everyMs: 60_000, cron: '@daily' }, /one of them/],
+  ['half a second', { everyMs: 1500 }, /whole seconds/],
+  ['an interval that is no number', { everyMs: NaN }, /whole seconds/],
   ['a jitter below zero', { jitterMs: -1000 }, /whole seconds/],
   ['a catch-up window of 9 s', { catchUpMs: 9000 }, /under 10 s/],
   ['no prompt', { prompt: ' ' }, /needs a prompt/],
@@ -196,7 +190,9 @@ it.each<[string, Partial<ScheduleRequest>, RegExp]>([
   ['an id of 151 characters', { id: 'a'.repeat(151) }, /more than 150/],
   ['facts that are none', { metadata: { Tenant: 'x' } }, /cannot be used/],
 ])('refuses %s, and makes nothing', async (name, more, expected) => {
-  const request = { ...yearly(`bad-${name.replaceAll(' ', '-')}`), ...more };
+  const { cron = '0 8 * * *', ...rest } = { ...yearly(`bad-${name.replaceAll(' ', '-')}`), ...more };
+  const isTimed = more.everyMs !== undefined && more.cron === undefined;
+  const request = isTimed ? rest : { ...rest, cron };
   const said = await refusal(client.schedules.add(request));
   expect(said).toMatch(/^usage: /);
   expect(said).toMatch(expected);

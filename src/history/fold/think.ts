@@ -46,7 +46,10 @@ export function thinkCompleted(
 }
 
 /** What the fold reads of a reply. */
-type Reply = Pick<ThinkOutput, 'text' | 'model' | 'finishReason' | 'calls' | 'usage' | 'schemas'> &
+type Reply = Pick<
+  ThinkOutput,
+  'text' | 'model' | 'finishReason' | 'calls' | 'usage' | 'context' | 'schemas'
+> &
   Partial<Pick<ThinkOutput, 'replyId'>>;
 
 /** A step with its calls, by a model or, at the beginning of a fork, given. */
@@ -58,13 +61,13 @@ export function stepTaken(
   state.calls = new Map(
     output.calls.map((call) => [call.callId, newCall(call, schemaOf(call, output.schemas))]),
   );
-  const { text, model, finishReason, usage, replyId } = output;
+  const { text, model, finishReason, usage, context, replyId } = output;
   const calls = output.calls.map(proposedOf);
   const made: TurnEvent = {
     type: 'step',
     ...eventHeader(event),
     step,
-    ...defined({ text, model, finishReason, usage, given, replyId }),
+    ...defined({ text, model, finishReason, usage, context, given, replyId }),
     calls,
   };
   return [made, ...endUnrun(state, event)];

@@ -7,7 +7,7 @@ import { testAddress } from '../../support/server';
 import { until } from '../../support/until';
 import { type Ended, runCli } from '../process';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
 /** Of this run alone: other tests have schedules on the same server. */
 const tag = randomUUID().slice(0, 8);
