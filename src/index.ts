@@ -13,6 +13,7 @@ export { askUser, type AskUserOptions } from './tools/builtin/ask-user';
 export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
 export type { Hooks, Runner } from './tools/run-handler';
+export type { TurnContext, TurnFacts } from './tools/turn-context';
 export type { SecretProvider } from './tools/secrets';
 export type {
   Approval,

@@ -300,6 +300,8 @@ const RULES: readonly Rule[] = [
     fill: withReply,
     says: /give_back|ask first|from a file/,
   },
+  // One rule, so that they are run as they stand on the page: each needs what the ones before left.
+  { line: /^npx countersign schedule /, says: /morning/ },
   { line: /^npx countersign stats .*--json$/, says: /^\{/ },
   { line: /^npx countersign stats\b/, says: /give_back/ },
   {

@@ -36,6 +36,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['connect', 'client/types', 'ConnectOptions'],
   ['start of a client', 'client/types', 'StartRequest'],
   ['inbox of a client', 'client/types', 'InboxQuery'],
+  ['schedules.add of a client', 'client/types', 'ScheduleRequest'],
   ['list of a client', 'client/types', 'ListQuery'],
   ['turns of a client', 'client/types', 'TurnsQuery'],
   ['runs of a client', 'client/types', 'RunQuery'],

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { LRUCache } from 'lru-cache';
 import { QUERIES } from '../contract/names';
 import {
+  contextIn,
   cutContent,
   dropOutputs,
   entryBytes,
@@ -10,8 +11,13 @@ import {
   type TranscriptPage,
   type TranscriptQuery,
 } from '../contract/transcript';
-import type { ThinkInput } from '../contract/think';
+import type { ThinkInput, ThinkOutput } from '../contract/think';
 import { LIMITS } from '../contract/limits';
+import { defined } from '../contract/defined';
+import { ModelError } from '../models/model';
+import type { Agent } from '../tools/define-agent';
+import type { Secrets } from '../tools/secrets';
+import { readContext, type TurnFacts, withContext } from '../tools/turn-context';
 
 /** The conversation a step is about: from memory, or what is missing from the turn itself. */
 export async function conversationOf(input: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {
@@ -44,6 +50,51 @@ function resultEntries(
     results.push(resultEntry(call, { content: text, success: ref.success }));
   }
   return results;
+}
+
+/** Who asks for what is known before a conversation. */
+interface KnownQuestion {
+  agent: Agent;
+  input: ThinkInput;
+  /** The conversation so far. */
+  entries: readonly TranscriptEntry[];
+  about: Omit<TurnFacts, 'prompt' | 'signal' | 'secrets'>;
+  signal: AbortSignal;
+  secrets: Secrets | undefined;
+}
+
+/** An agent whose instructions have what it knows; and what of it is to be recorded with the reply. */
+interface Known {
+  agent: Agent;
+  recorded: Pick<ThinkOutput, 'context'>;
+}
+
+/** What the model knows before the conversation: as it is recorded, or, for the first reply of a turn, as the agent says. */
+export async function knownBefore(question: KnownQuestion): Promise<Known> {
+  const { agent, input, entries } = question;
+  const isFirst = input.after === undefined;
+  const context = isFirst ? (input.context ?? (await askContext(question))) : contextIn(entries);
+  const knowing = { ...agent, instructions: withContext(agent.instructions, context) };
+  return { agent: knowing, recorded: defined({ context: isFirst ? context : undefined }) };
+}
+
+async function askContext({
+  agent,
+  input,
+  about,
+  signal,
+  secrets,
+}: KnownQuestion): Promise<string | undefined> {
+  if (agent.context === undefined) return undefined;
+  const get = (name: string): Promise<string> =>
+    secrets === undefined ? Promise.reject(new Error('no secrets are set')) : secrets.get(name, signal);
+  const facts = { ...about, prompt: input.words.join('\n\n'), signal, secrets: { get } };
+  try {
+    return await readContext(agent.context, facts, (text) => secrets?.hide(text) ?? text);
+  } catch (error) {
+    // Asking again does not change it.
+    throw error instanceof TypeError ? new ModelError('request', error.message, { retryable: false }) : error;
+  }
 }
 
 /** The run whose conversation this is; a reset or a new run has another. */

@@ -12,7 +12,7 @@ import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/find-tools';
 import { uniqueIds } from '../tools/prepare';
-import { bytesOf, conversationOf, type Memory, runOf } from './conversation';
+import { bytesOf, conversationOf, knownBefore, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
 import type { TextWriter } from './text-streams';
 import { STREAM } from '../contract/streamed-text';
@@ -34,11 +34,14 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
   const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
   try {
     const entries = await conversationOf(input, deps.memory);
-    const reply = await askModel({ agent, model }, entries, {
+    const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
+    const known = await knownBefore({ agent, input, entries, ...about });
+    const reply = await askModel({ ...known, model }, entries, {
       ...{ guard, timeoutMs: tries.timeoutMs },
       ...defined({ writer }),
     });
-    const output = await prepareStep(deps, { agent, model, input, reply, bytes: bytesOf(entries) });
+    const step = { agent, model, input, reply, bytes: bytesOf(entries) };
+    const output = { ...(await prepareStep(deps, step)), ...known.recorded };
     writer?.finish(output.text);
     rememberStep(deps.memory, entries, output);
     return output;

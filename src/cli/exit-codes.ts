@@ -82,6 +82,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   not_json: EXIT.failed,
   too_large: EXIT.failed,
   too_many_attempts: EXIT.failed,
+  schedule_exists: EXIT.usage,
+  schedule_not_found: EXIT.notFound,
 };
 
 /** The one mapping from what was thrown to what the process ends with. */

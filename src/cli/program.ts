@@ -5,7 +5,7 @@ import { addAudit } from './commands/audit';
 import { addCancel } from './commands/cancel';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
-import { addDoctor } from './commands/doctor';
+import { addDoctor, addSetup } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
 import { addInbox } from './commands/inbox';
@@ -18,7 +18,7 @@ import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addRun } from './commands/run';
-import { addSetup } from './commands/setup';
+import { addSchedule } from './commands/schedule';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
 import { addTimeline } from './commands/timeline';
@@ -74,6 +74,7 @@ const COMMANDS = [
   addAudit,
   addKeys,
   addMcp,
+  addSchedule,
   addSetup,
   addDoctor,
 ] as const;

@@ -28,6 +28,7 @@ import { forkTurn, startTurn } from './start-turn';
 import { listRuns, listTurns, listTurnsPage } from './list';
 import { changedTools, pendingActivities } from './pending';
 import { followWithText, readStreamPlace } from './streamed-text';
+import { makeSchedules } from './schedules';
 import { limitVisibility, makeRetries, VisibilityLimit } from './visibility';
 
 const TIMEOUT_MS = 5_000;
@@ -213,6 +214,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     runEvents: (run) => readRunEvents(context.source, run),
     history: (run) => readHistory(context.source, run),
     histories: (turn) => readHistories(context.source, turn),
+    schedules: makeSchedules(context),
     close,
   };
 }

@@ -23,6 +23,8 @@ export type {
   StartedFork,
   RunQuery,
   RunSummary,
+  ScheduleRequest,
+  Schedules,
   StartedTurn,
   StartRequest,
   StreamPlace,
@@ -32,6 +34,13 @@ export type {
   TurnSummary,
   Waiting,
 } from './types';
+export type {
+  OverlapPolicy,
+  ScheduledTurn,
+  ScheduledTurns,
+  ScheduleSummary,
+  ScheduleTimes,
+} from './schedule-types';
 export type {
   Abandonment,
   Accepted,

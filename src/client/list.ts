@@ -3,7 +3,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { parseJson } from '../contract/json';
-import { askedBy, MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
+import { askedBy, MEMO, SCHEDULED_BY, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { TURN_STATES } from '../contract/turn';
 import type { ClientContext } from './context';
 
@@ -138,9 +138,10 @@ function readEdge(text: string): Edge {
 }
 
 function turnQuery(query: ListQuery & TurnsQuery): string {
-  const { state, agent, metadata, since, from, to, id, tool } = query;
+  const { state, agent, schedule, metadata, since, from, to, id, tool } = query;
   const filters = defined({
     state: state && stateFilter(state),
+    schedule: schedule && `${SCHEDULED_BY} = ${quoted(schedule)}`,
     agent: agent && `${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`,
     since: since && activeSince(since),
     from: from && `StartTime >= '${from}'`,
@@ -177,6 +178,7 @@ function stateFilter(state: TurnSummary['state']): string {
 
 function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
   const prompt = info.memo?.[MEMO.prompt];
+  const schedule = attribute(info, SCHEDULED_BY);
   const state = stateOf(info);
   const open = info.status.name === 'RUNNING';
   return {
@@ -188,7 +190,10 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
     prompt: typeof prompt === 'string' ? prompt : '',
     startedAt: info.startTime.toISOString(),
     endedAt: info.closeTime?.toISOString() ?? null,
-    ...defined({ forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of }),
+    ...defined({
+      forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of,
+      schedule: schedule === undefined ? undefined : String(schedule),
+    }),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   SearchAttributeType,
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
+import type { WorkflowStartOptions } from '@temporalio/client';
 import { randomInt, randomUUID } from 'node:crypto';
 import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
@@ -41,13 +42,19 @@ const KEYS = {
 
 /** Starts a turn. Waits while the namespace does not know our search attributes yet: a worker registers them. */
 export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
-  const turn = checkRequest(request);
-  const { agent, prompt, taskQueue = TASK_QUEUE } = request;
-  const input = { agent, prompt, ...defined({ origin: originGiven(request), budget: budgetGiven(request) }) };
-  return startWorkflow(context, { turn, taskQueue, prompt, input });
+  const turn = request.id === undefined ? drawTurnId() : checkTurnId(request.id);
+  const { prompt, taskQueue = TASK_QUEUE } = request;
+  return startWorkflow(context, { turn, taskQueue, prompt, input: inputOf(request) });
 }
 
-function budgetGiven({ budget }: StartRequest): Budget | undefined {
+/** The input of a turn that somebody asks for. @throws CountersignError `usage` for what no turn can be started with. */
+export function inputOf(request: Omit<StartRequest, 'id'>): TurnInput {
+  checkRequest(request);
+  const { agent, prompt } = request;
+  return { agent, prompt, ...defined({ origin: originGiven(request), budget: budgetGiven(request) }) };
+}
+
+function budgetGiven({ budget }: Omit<StartRequest, 'id'>): Budget | undefined {
   const issues = budget === undefined ? [] : budgetIssues(budget);
   if (issues.length === 0) return budget;
   throw new CountersignError('usage', `the budget cannot be used: ${describeIssues(issues)}`, {
@@ -55,7 +62,7 @@ function budgetGiven({ budget }: StartRequest): Budget | undefined {
   });
 }
 
-function originGiven({ requester, metadata }: StartRequest): TurnOrigin | undefined {
+function originGiven({ requester, metadata }: Omit<StartRequest, 'id'>): TurnOrigin | undefined {
   const origin = defined({ requester, metadata });
   if (Object.keys(origin).length === 0) return undefined;
   const issues = originIssues(origin);
@@ -90,7 +97,7 @@ async function startWorkflow(context: ClientContext, ready: ReadyTurn): Promise<
   }
 }
 
-function checkRequest({ agent, prompt, id }: StartRequest): string {
+function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>): void {
   if (agent.trim() === '') throw new CountersignError('usage', 'a turn needs the name of an agent');
   if (agent.length > AGENT_CHARS)
     throw new CountersignError('usage', `no agent has a name of ${agent.length} characters`);
@@ -100,31 +107,40 @@ function checkRequest({ agent, prompt, id }: StartRequest): string {
     const hint = 'put the text into a file that the agent can read';
     throw new CountersignError('usage', 'the prompt is over 1 MiB', { hint });
   }
-  return id === undefined ? drawTurnId() : checkTurnId(id);
 }
 
 async function startOnce(
   context: ClientContext,
   { turn, taskQueue, prompt, input }: ReadyTurn,
 ): Promise<string> {
-  const { fork } = input;
   const start = () =>
     context.client.workflow.start(WORKFLOWS.turn, {
       args: [input],
       workflowId: turn,
       taskQueue,
+      ...shownOf(input, prompt),
       // A turn's id names its record: it is never used for a second one.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
-      typedSearchAttributes: attributesOf(input),
-      memo: {
-        [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
-        ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
-      },
-      staticSummary: summaryOf(input.agent, prompt, fork?.of),
     });
   const handle = await context.connection.withDeadline(Date.now() + START_MS, start);
   return handle.firstExecutionRunId;
+}
+
+/** What lists and Temporal's UI show of a turn from its start. */
+export function shownOf(
+  input: TurnInput,
+  prompt: string,
+): Required<Pick<WorkflowStartOptions, 'typedSearchAttributes' | 'memo' | 'staticSummary'>> {
+  const { agent, fork } = input;
+  return {
+    typedSearchAttributes: attributesOf(input),
+    memo: {
+      [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
+      ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
+    },
+    staticSummary: summaryOf(agent, prompt, fork?.of),
+  };
 }
 
 function summaryOf(agent: string, prompt: string, forkOf: string | undefined): string {

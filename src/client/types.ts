@@ -19,6 +19,7 @@ import type { TurnEvent } from '../history/events';
 import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
+import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {
@@ -178,6 +179,8 @@ export interface TurnSummary {
   pending: number;
   /** The turn that it is a fork of; absent where it is not one. */
   forkOf?: string;
+  /** The schedule that started it; absent where somebody did. */
+  schedule?: string;
   /** Head of what was asked. */
   prompt: string;
   /** ISO 8601. */
@@ -189,6 +192,8 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
+  /** Only turns that this schedule started, by its id. */
+  schedule?: string;
   /** Only turns that were started with these facts, all of them. */
   metadata?: Record<string, string>;
   /** Only turns that are open, or ended at that time or later; ISO 8601. */
@@ -298,6 +303,33 @@ export interface FollowOptions {
   signal?: AbortSignal;
   /** Called each time all events so far were given, before it waits for more; not for a turn that has ended. */
   onCaughtUp?: () => void;
+}
+
+/** A schedule to make, and the turn that it starts each time; `requester` is who owns it. */
+export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'> {
+  /** As the id of a turn, at most 150 characters. The turns are called `<id>-<time in UTC>`. */
+  id: string;
+}
+
+/** Turns that start by themselves: Temporal Schedules that start a turn each. Each may throw `schedule_not_found`, `no_server`, `server_failed`. */
+export interface Schedules {
+  /**
+   * Makes a schedule. Whether any worker has the agent is not asked.
+   *
+   * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come; `schedule_exists`.
+   */
+  add(request: ScheduleRequest): Promise<ScheduledTurns>;
+  /** Those that start turns, by id. Schedules of other workflows are left out. */
+  list(): Promise<ScheduleSummary[]>;
+  get(id: string): Promise<ScheduledTurns>;
+  /** The times at which it starts a turn between two moments, with jitter, whether it is paused or not; ISO 8601, at most 1,000. */
+  times(id: string, from: string, to: string): Promise<string[]>;
+  /** Deletes it. Turns that it started go on. */
+  remove(id: string): Promise<void>;
+  pause(id: string, reason?: string): Promise<void>;
+  resume(id: string, reason?: string): Promise<void>;
+  /** Starts a turn now, also while it is paused or another one is open. Undefined where the server does not name the turn within 5 s. */
+  run(id: string): Promise<string | undefined>;
 }
 
 /** A connection to the turns of one namespace: what starters and approvers need. Loads nothing native. */
@@ -410,6 +442,8 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`.
    */
   histories(turn: string): Promise<History[]>;
+  /** Turns that start by themselves. */
+  readonly schedules: Schedules;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { ASK_MS, isLimited, serverBusy, STATUS } from '../history/server-errors'
  */
 const COUNTED: ReadonlySet<string> = new Set([
   ...['listWorkflowExecutions', 'countWorkflowExecutions', 'scanWorkflowExecutions'],
-  ...['listWorkers', 'describeTaskQueue'],
+  ...['listWorkers', 'describeTaskQueue', 'listSchedules'],
 ]);
 
 /** Two calls a second. */

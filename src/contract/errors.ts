@@ -62,6 +62,8 @@ export const ERROR_CODES = [
   'not_json',
   'too_large',
   'too_many_attempts',
+  'schedule_exists',
+  'schedule_not_found',
   ...REFUSAL_CODES,
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

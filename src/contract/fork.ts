@@ -18,6 +18,8 @@ export interface ForkOrigin {
   changed?: 'arguments' | 'decision' | 'reply';
   /** One of the agent's `models`, by name. Absent: the agent's own model. */
   model?: string;
+  /** What its model knows before the conversation, from the record, where the fork begins with the first reply. */
+  context?: string;
 }
 
 /** What a forked turn is started with. */

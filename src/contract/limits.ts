@@ -30,6 +30,8 @@ export const LIMITS = {
   outputBytesMost: 1 * MIB,
   /** The content of a result as JSON: control characters take six bytes there, and the result is one payload. */
   resultContentBytes: 1.25 * MIB,
+  /** What an agent's `context` gives: the model reads it in every step, and one step's result carries it. */
+  contextBytes: 32 * KIB,
   /** The transcript of a turn: it has to fit one payload when the turn continues as new. */
   transcriptBytes: 1.5 * 1000 * 1000,
   /** Decisions that a turn takes along when it continues as new, beside its transcript: the newest that fit. */

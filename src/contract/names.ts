@@ -59,6 +59,9 @@ export const SEARCH_ATTRIBUTES = {
   metadata: 'CountersignMetadata',
 } as const;
 
+/** Temporal's own search attribute of a workflow that a schedule started: the schedule's id. */
+export const SCHEDULED_BY = 'TemporalScheduledById';
+
 /** How `tools` says that a tool ever asked a person in the turn. */
 export const ASKED = 'asked:';
 export const askedBy = (tool: string): string => `${ASKED}${tool}`;

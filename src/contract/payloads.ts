@@ -125,6 +125,7 @@ const isThinkOutput = guard<ThinkOutput>(
       maxSteps: { type: 'integer', minimum: 1 },
     },
     {
+      context: TEXT,
       usage: { type: 'object', properties: { inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT } },
       cost: COST,
       budget: BUDGET,
@@ -232,7 +233,7 @@ const CARRIED = object(
     ...CARRIED_SPENDING,
   },
 );
-const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } });
+const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } }, { context: TEXT });
 
 /** Neither control characters nor other invisible ones. */
 const PLAIN: JsonSchema = { type: 'string', minLength: 1, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' };
@@ -284,6 +285,8 @@ function isEntry(entry: unknown): boolean {
   if (kind === 'words') return areText('text');
   if (kind === 'result')
     return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
+  const { context = '' } = entry;
+  if (typeof context !== 'string') return false;
   return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
 }
 

@@ -9,6 +9,8 @@ export interface ThinkInput {
   origin?: TurnOrigin;
   /** One of the agent's `models`, by name; absent: its own. */
   model?: string;
+  /** What the model is to know before the conversation, where a fork took it from its record. */
+  context?: string;
   /** Counts from 1. */
   step: number;
   /** The reply that the conversation so far ends with, and how many entries that makes. Absent in the first step. */
@@ -50,6 +52,8 @@ export interface ThinkOutput {
   model: string;
   finishReason: string;
   usage?: Usage;
+  /** What the agent's `context` gave; only with the first reply of a turn. */
+  context?: string;
   order: Order;
   maxSteps: number;
   /** What it cost, where the agent has a price for the model. */

@@ -15,7 +15,8 @@ export interface TranscriptCall {
 /** The messages of a turn, in order. */
 export type TranscriptEntry =
   | { kind: 'words'; text: string }
-  | { kind: 'reply'; replyId: string; text: string; calls: TranscriptCall[] }
+  /** `context`: what the model knew before the conversation; only in the first reply of a turn. */
+  | { kind: 'reply'; replyId: string; text: string; calls: TranscriptCall[]; context?: string }
   | { kind: 'result'; callId: string; id: string; tool: string; content: string; success: boolean };
 
 /** One page of the `transcript` query; `next` is the index to ask for, null at the end. */
@@ -140,13 +141,22 @@ export function dropOutputs(entries: readonly TranscriptEntry[], before: number)
 }
 
 /** The entry of a model's reply; worker and workflow build the same one from the same output. */
-export function replyEntry(output: Pick<ThinkOutput, 'replyId' | 'text' | 'calls'>): TranscriptEntry {
+export function replyEntry(
+  output: Pick<ThinkOutput, 'replyId' | 'text' | 'calls' | 'context'>,
+): TranscriptEntry {
   return {
     kind: 'reply',
     replyId: output.replyId,
     text: output.text,
     calls: output.calls.map(transcriptCall),
+    ...defined({ context: output.context }),
   };
+}
+
+/** What the model of a turn knows before the conversation, as its first reply recorded it. */
+export function contextIn(entries: readonly TranscriptEntry[]): string | undefined {
+  const first = entries.find((entry) => entry.kind === 'reply');
+  return first?.kind === 'reply' ? first.context : undefined;
 }
 
 function transcriptCall(call: PreparedCall): TranscriptCall {

@@ -90,9 +90,32 @@ export class EncryptionCodec implements PayloadCodec {
 
   private checkBinding(head: Head, place: Binding | undefined): void {
     if (!this.options.checksBinding || place === undefined) return;
-    if (head.namespace !== place.namespace || head.workflowId !== place.workflowId)
-      throw payloadRefused('moved');
+    const isSame = head.namespace === place.namespace && head.workflowId === place.workflowId;
+    if (!isSame && !isOfSchedule(head, place)) throw payloadRefused('moved');
   }
+}
+
+/** No namespace can have this name, so what is bound to a schedule is never valid as a payload of a workflow of its id. */
+const scheduleNamespace = (namespace: string): string => `${namespace} (schedule)`;
+
+/** Temporal adds this to the id of a schedule, for the id of the workflow that it starts. */
+const STARTED_AT = /^-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+/** Whether a payload is that of a schedule, and the place a workflow that it started. */
+function isOfSchedule(head: Head, place: Binding): boolean {
+  if (head.namespace !== scheduleNamespace(place.namespace)) return false;
+  if (!place.workflowId.startsWith(head.workflowId)) return false;
+  return STARTED_AT.test(place.workflowId.slice(head.workflowId.length));
+}
+
+/** The same codec for a schedule, which gives one payload to many workflows: binds it to the schedule. */
+export function codecOfSchedule(codec: PayloadCodec, id: string): PayloadCodec {
+  const within = (context?: SerializationContext): SerializationContext | undefined =>
+    context && { ...context, namespace: scheduleNamespace(context.namespace), workflowId: id };
+  return {
+    encode: (payloads, context) => codec.encode(payloads, within(context)),
+    decode: (payloads, context) => codec.decode(payloads, within(context)),
+  };
 }
 
 function bindingOf(context: SerializationContext | undefined): Binding | undefined {

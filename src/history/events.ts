@@ -42,6 +42,8 @@ export interface TurnStarted extends EventHeader {
   lineage?: Ancestor[];
   /** What it was started to spend at most; of a child turn, what its parent had left. */
   budget?: Budget;
+  /** Id of the schedule that started the turn; absent where somebody did. */
+  schedule?: string;
   continuedFrom?: string;
   /** The messages so far, only where the runs that said them are not among these events. */
   carried?: TranscriptEntry[];
@@ -100,6 +102,8 @@ export interface Step extends EventHeader {
   cost?: Cost;
   /** What the agent lets a turn spend. */
   budget?: Budget;
+  /** What the model knew before the conversation, from the agent's `context`; only with the first reply of a turn. */
+  context?: string;
   calls: ProposedCall[];
   /** Only in a fork: the step it begins with; no model of this turn said it. */
   given?: true;

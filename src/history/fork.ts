@@ -40,7 +40,7 @@ export function planFork(record: TurnRecord, request: ForkRequest, now: NewFork)
     prompt: carried.transcript.length === 0 ? record.prompt : '',
     carried,
     ...defined({ origin: record.origin }),
-    fork: { ...forkOriginOf(record, request), ...defined({ given }) },
+    fork: { ...forkOriginOf(record, request), ...defined({ context: contextAt(point), given }) },
   };
   return fitInput(input);
 }
@@ -52,6 +52,11 @@ function forkOriginOf({ turn }: TurnRecord, { at, world = 'dry', change, model }
     world,
     ...defined({ changed: change?.what, model }),
   };
+}
+
+/** Later steps find it in the messages that the fork takes along. */
+function contextAt({ step }: ForkPoint): string | undefined {
+  return step.step === 1 ? step.reply?.context : undefined;
 }
 
 type Carried = NonNullable<TurnInput['carried']>;
@@ -256,6 +261,7 @@ function givenReply(
     }),
     schemas: {},
     model: 'given',
+    ...defined({ context: contextAt(point) }),
     finishReason: calls.length > 0 ? 'tool-calls' : 'stop',
     order: reply?.order ?? 'lane',
     maxSteps: reply?.maxSteps ?? LIMITS.stepsPerTurn,

@@ -88,8 +88,8 @@ function cutStep({ entries }: TranscriptState, cutTo: number | undefined): Trans
   );
 }
 
-function replyOf({ replyId = '', text, calls }: Step): TranscriptEntry {
-  return { kind: 'reply', replyId, text, calls: calls.map(callOf) };
+function replyOf({ replyId = '', text, calls, context }: Step): TranscriptEntry {
+  return { kind: 'reply', replyId, text, calls: calls.map(callOf), ...defined({ context }) };
 }
 
 function callOf({ callId, id, tool, arguments: args, proposed, raw }: ProposedCall): TranscriptCall {

@@ -91,6 +91,8 @@ export interface StepView {
   finishReason: string;
   usage?: Usage;
   cost?: Cost;
+  /** What the model knew before the conversation; only of the first step. */
+  context?: string;
   /** Only in a fork: it begins with this step. */
   given?: true;
   callIds: string[];
@@ -126,6 +128,8 @@ export interface TurnView {
   budget?: Budget;
   /** What it has spent, its child turns included as far as they have ended. Time only of a turn that has ended. */
   spent?: Spent;
+  /** Id of the schedule that started it; absent where somebody did. */
+  schedule?: string;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };

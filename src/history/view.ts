@@ -111,8 +111,8 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 
 /** A run that continues the one before changes nothing but the run. */
 function started(view: TurnView, event: TurnStarted): void {
-  const { turn, runId, agent, prompt, origin, taskQueue, lineage, budget } = event;
-  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin, lineage }) });
+  const { turn, runId, agent, prompt, origin, schedule, taskQueue, lineage, budget } = event;
+  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin, schedule, lineage }) });
   if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;
 }
@@ -135,19 +135,14 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 }
 
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, finishReason, usage, cost, calls, at, given } = event;
+  const { step, text, model, finishReason, usage, cost, context, calls, at, given } = event;
   if (given === undefined) view.spent = addSpent(view.spent ?? noSpending(), spentInReply(event));
   if (event.budget !== undefined && view.steps.length === 0)
     view.budget = smallerOf(event.budget, view.budget);
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
-  const reply = { step, text, model, finishReason, callIds: calls.map(({ callId }) => callId) };
-  view.steps.push({
-    ...reply,
-    askedAt,
-    repliedAt: at,
-    attempts,
-    ...defined({ usage, cost, lastFailure, given }),
-  });
+  const reply = { step, text, model, finishReason, askedAt, repliedAt: at, attempts };
+  const callIds = calls.map(({ callId }) => callId);
+  view.steps.push({ ...reply, callIds, ...defined({ usage, cost, context, lastFailure, given }) });
   delete view.thinking;
 }
 

@@ -15,6 +15,7 @@ import {
   toToolset,
 } from './find-tools';
 import { createRegistry, type Registry } from './registry';
+import type { TurnContext } from './turn-context';
 import type { Duration, Policy, Tool } from './types';
 
 /** Tells agents from all else, also those of a second copy of this module. */
@@ -50,6 +51,8 @@ export interface AgentOptions {
   findTools?: boolean | FindToolsOptions;
   /** Absent: safety decides. */
   policy?: Policy;
+  /** What the model is to know before the conversation, from a store of your own; see docs/context.md. @default nothing */
+  context?: TurnContext;
   /** How the ready calls of a step are started. @default 'lane' */
   order?: Order;
   limits?: {
@@ -98,6 +101,7 @@ export interface Agent {
   /** Names of the tools that its model is given at each step, beside those that it found. Undefined: all. */
   readonly core: ReadonlySet<string> | undefined;
   readonly policy: Policy | undefined;
+  readonly context: TurnContext | undefined;
   readonly order: Order;
   readonly maxSteps: number;
   readonly modelTimeoutMs: number;
@@ -127,6 +131,7 @@ const optionsSchema = z.strictObject({
   tools: z.array(z.unknown(), 'must be a list of tools'),
   findTools: findToolsSchema.optional(),
   policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
+  context: z.custom<TurnContext>((value) => typeof value === 'function', 'must be a function').optional(),
   order: z.enum(ORDERS).optional(),
   limits: z
     .strictObject({
@@ -186,7 +191,16 @@ export function isAgent(value: unknown): value is Agent {
 function makeAgent(options: AgentOptions): Agent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new Error(describeIssues(parsed.error));
-  const { name, instructions, model, models = {}, policy, order = 'lane', limits = {} } = parsed.data;
+  const {
+    name,
+    instructions,
+    model,
+    models = {},
+    policy,
+    context,
+    order = 'lane',
+    limits = {},
+  } = parsed.data;
   const findTools = toFindSettings(parsed.data.findTools);
   const own = options.tools.filter((tool) => typeof tool !== 'string');
   const toolPatterns = options.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
@@ -200,6 +214,7 @@ function makeAgent(options: AgentOptions): Agent {
     toolPatterns: Object.freeze(toolPatterns),
     findTools,
     policy,
+    context,
     order,
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,

@@ -5,14 +5,13 @@ import {
 } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { LIMITS } from '../contract/limits';
-import { ASKED, askedBy, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
+import { ASKED, askedBy, MEMO, NEVER, SCHEDULED_BY, SEARCH_ATTRIBUTES } from '../contract/names';
 import { utf8Bytes } from '../contract/transcript';
 import type { TurnInput, TurnState } from '../contract/turn';
 import type { ApprovalContext, CallState } from './approvals/state';
 import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';
 
-/** Temporal sets it where a schedule started the workflow. */
-const SCHEDULE = defineSearchAttributeKey('TemporalScheduledById', SearchAttributeType.KEYWORD);
+const SCHEDULE = defineSearchAttributeKey(SCHEDULED_BY, SearchAttributeType.KEYWORD);
 
 const KEYS = {
   agent: defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD),
@@ -25,7 +24,7 @@ const KEYS = {
 /** The server takes 2 KB for each search attribute. */
 const MOST_BYTES = 2000;
 
-/** Writes what lists show of a turn that a schedule started; our client writes it with the start. */
+/** Writes what lists show of a turn that a schedule of somebody's own started; our client writes it with the start, and in the schedules that it makes. */
 export function publishScheduled({ agent, prompt }: TurnInput): void {
   const { typedSearchAttributes: set } = workflowInfo();
   if (set.get(SCHEDULE) === undefined || set.get(KEYS.agent) !== undefined) return;

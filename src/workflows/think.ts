@@ -78,6 +78,7 @@ function thinkInput(turn: Turn): ThinkInput {
     results: turn.results,
     droppedBefore: turn.transcript.droppedBefore,
     ...defined({ origin: turn.origin, model: turn.fork?.model, after, cutTo: turn.cutTo }),
+    ...defined({ context: turn.fork?.context }),
   };
 }
 

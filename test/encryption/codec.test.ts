@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { FIELDS } from '../../src/encryption/codec';
+import { codecOfSchedule, FIELDS } from '../../src/encryption/codec';
 import { codecOf, drawKey, ofActivity, ofTurn, opened, sealed } from './ring';
 
 const key = drawKey('2026-11');
@@ -120,6 +120,36 @@ it.each([
 it('reads what is bound to anything where a replay knows no place', async () => {
   const payload = await sealed(codec, plain, ofTurn('a'));
   expect(valueOf(await opened(codecOf({ keys }, 'replay'), payload, ofTurn('fake')))).toEqual(valueOf(plain));
+});
+
+describe('a schedule', () => {
+  const at = '-2026-11-23T08:00:00Z';
+  const ofSchedule = codecOfSchedule(codec, 'a');
+
+  it.each([
+    ['the schedule itself', ofSchedule, ofTurn('any')],
+    ['a turn that it started', codec, ofTurn(`a${at}`)],
+  ])('is read by %s', async (_, by, place) => {
+    const payload = await sealed(ofSchedule, plain, ofTurn('any'));
+    expect(valueOf(await opened(by, payload, place))).toEqual(valueOf(plain));
+  });
+
+  it.each([
+    ['a turn of its own name', ofTurn('a')],
+    ['a turn of another schedule', ofTurn(`b${at}`)],
+    ['a turn of a schedule whose name goes on', ofTurn(`ab${at}`)],
+    ['a turn whose name goes on after the time', ofTurn(`a${at}x`)],
+    ['another namespace', ofTurn(`a${at}`, 'staging')],
+  ])('gives nothing to %s', async (_, place) => {
+    const payload = await sealed(ofSchedule, plain, ofTurn('any'));
+    await expect(opened(codec, payload, place)).rejects.toEqual(refusedFor('moved'));
+  });
+
+  it('takes nothing of a turn that has the name of the schedule', async () => {
+    const payload = await sealed(codec, plain, ofTurn('a'));
+    await expect(opened(codec, payload, ofTurn(`a${at}`))).rejects.toEqual(refusedFor('moved'));
+    await expect(opened(ofSchedule, payload, ofTurn('any'))).rejects.toEqual(refusedFor('moved'));
+  });
 });
 
 describe('rotation', () => {

@@ -109,3 +109,23 @@ export function findingLines(findings: readonly Finding[], { width, style }: Scr
     return [head + (lines[0] ?? ''), ...lines.slice(1).map((line) => pad + line), ...todos];
   });
 }
+
+/** `setup`: registers what `doctor` misses. */
+export function addSetup(program: Command, context: Context): void {
+  program
+    .command('setup')
+    .description('register the search attributes that turns need; a worker does it too')
+    .option('--json', 'print JSON')
+    .action((options: { json?: boolean }) => setup(options, context));
+}
+
+async function setup({ json }: { json?: boolean }, { screen, withClient }: Context): Promise<void> {
+  const { ensureAttributes } = await import('../../engine/search-attributes.js');
+  await withClient(async ({ client, namespace }) => {
+    screen.note('waiting until queries take each attribute; some seconds');
+    const registered = await ensureAttributes({ connection: client.connection, namespace });
+    if (json === true) screen.json({ namespace, registered });
+    else if (registered.length === 0) screen.line(`${escapeText(namespace)} has all search attributes`);
+    else screen.line(`${escapeText(namespace)} now has ${registered.join(', ')}`);
+  });
+}

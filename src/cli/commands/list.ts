@@ -17,6 +17,7 @@ import { collect, readCount, readFacts, usageError } from '../options';
 interface ListOptions {
   state?: TurnSummary['state'];
   agent?: string;
+  schedule?: string;
   meta?: string[];
   limit?: string;
   json?: boolean;
@@ -31,6 +32,7 @@ export function addList(program: Command, context: Context): void {
     .description('list turns, newest first')
     .addOption(new Option('--state <state>', 'only turns in this state').choices(STATES))
     .option('--agent <name>', 'only turns of this agent')
+    .option('--schedule <id>', 'only turns that this schedule started')
     .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
     .option('--limit <count>', 'the most turns to list (default: 50)')
     .option('--json', 'print JSON')
@@ -38,9 +40,12 @@ export function addList(program: Command, context: Context): void {
 }
 
 async function list(options: ListOptions, { withClient, screen }: Context): Promise<void> {
-  const { state, agent, meta, limit, json } = options;
+  const { state, agent, schedule, meta, limit, json } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');
-  const query: ListQuery = defined({ state, agent, metadata: meta && readFacts(meta), limit: count });
+  const query: ListQuery = defined({
+    ...{ state, agent, schedule, limit: count },
+    metadata: meta && readFacts(meta),
+  });
   await withClient(async (client) => {
     const turns = await client.list(query);
     if (json === true) return screen.json(turns);

@@ -86,6 +86,7 @@ function headLines({ step, reply, undone, events }: TimelineStep, screen: Screen
   return [
     `${head}  ${style.quiet(`${replyFacts(reply)}${numbersOf(events.filter(isInHead))}`)}`,
     ...retried,
+    ...contextLines(reply, screen),
     ...textLines(reply, screen),
   ];
 }
@@ -95,6 +96,12 @@ function replyFacts({ askedAt, repliedAt, attempts, model, finishReason, usage }
   const tries = attempts > 1 ? `${attempts} attempts` : '';
   const named = [model, finishReason, tokensOf(usage)].map((text) => escapeText(text));
   return [took, tries, ...named].filter((text) => text !== '').join(', ');
+}
+
+function contextLines({ context }: StepView, { style }: ScreenFormat): string[] {
+  return context === undefined
+    ? []
+    : messageLines('context', escapeLines(context, style.mark, 'prose'), style);
 }
 
 /** The answer comes with the turn's end. */
@@ -182,7 +189,12 @@ function entryLines(entry: TranscriptEntry, { style }: ScreenFormat): string[] {
   if (entry.kind === 'result') return messageLines(entry.callId, contentLines(entry, style), style);
   const calls = entry.calls.flatMap((call) => escapeLines(`→ ${callSummary(call)}`, style.mark));
   const words = entry.text.trim() === '' ? [] : escapeLines(entry.text.trimEnd(), style.mark, 'prose');
-  return messageLines('model', [...words, ...calls], style);
+  const { context } = entry;
+  const known = context === undefined ? [] : escapeLines(context, style.mark, 'prose');
+  return [
+    ...(known.length === 0 ? [] : messageLines('context', known, style)),
+    ...messageLines('model', [...words, ...calls], style),
+  ];
 }
 
 function contentLines(

@@ -36,11 +36,26 @@ export function turnLines(view: TurnView, events: readonly TurnEvent[], place: T
   const { screen } = place;
   return [
     ...factLines(turnFacts(view, place), screen),
+    ...section('context', contextLines(view, screen), screen),
     '',
     ...events.flatMap((event) => eventLines(event, screen)),
     ...openLines(view, place),
   ];
 }
+
+/** What the model knew before the conversation. */
+function contextLines({ steps }: TurnView, { style }: TurnPlace['screen']): string[] {
+  const known = steps.find(({ context }) => context !== undefined)?.context;
+  if (known === undefined) return [];
+  const lines = escapeLines(known, style.mark, 'prose');
+  const more = lines.length - MOST_CONTEXT;
+  return more <= 1
+    ? lines
+    : [...lines.slice(0, MOST_CONTEXT), style.quiet(`… ${more} more lines; countersign timeline shows more`)];
+}
+
+/** As many as leave room for the timeline. */
+const MOST_CONTEXT = 10;
 
 /** Everything of a turn that waits for a person, with the commands that move it on. */
 export function openLines(view: TurnView, place: TurnPlace): string[] {
@@ -121,6 +136,7 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
     ...originFacts(view.origin),
     ['part of', lineageText(view.lineage)],
     ['spent', limitsText(view)],
+    ['schedule', view.schedule === undefined ? undefined : escapeText(view.schedule)],
     ['started', relative(view.startedAt, now)],
     [
       'ended',

@@ -4,7 +4,8 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { isObject } from '../../contract/json';
+import { isObject, parseJson } from '../../contract/json';
+import { SCHEDULED_BY } from '../../contract/names';
 import { defined } from '../../contract/defined';
 import type { DecodedEvent, Decoding } from './events';
 import type { ChildEnd } from '../../contract/turn';
@@ -62,9 +63,16 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
       continuedFrom: started.continuedExecutionRunId || undefined,
       taskQueue: started.taskQueue?.name ?? '',
       workflowType: started.workflowType?.name || undefined,
+      schedule: scheduleOf(started.searchAttributes?.indexedFields?.[SCHEDULED_BY]?.data),
       input,
     }),
   );
+}
+
+/** A search attribute is plain JSON, whatever the payloads are encoded with. */
+function scheduleOf(data: Uint8Array | null | undefined): string | undefined {
+  const value = data == null ? undefined : parseJson(Buffer.from(data).toString());
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function decodeTask(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {

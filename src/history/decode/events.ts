@@ -41,6 +41,8 @@ export type DecodedEvent =
       continuedFrom?: string;
       taskQueue: string;
       workflowType?: string;
+      /** Id of the schedule that started it. */
+      schedule?: string;
       input: unknown;
     })
   | (Head & { kind: 'task_started' })

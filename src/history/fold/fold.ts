@@ -128,6 +128,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
     ...defined({
       origin: originGiven(event.input),
       ...limitsGiven(event.input),
+      schedule: event.schedule,
       continuedFrom,
       carried: isNext || state.fork !== undefined ? undefined : messages,
     }),

@@ -93,6 +93,14 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
       <h2>
         Step {step.step} <span class="quiet">{step.model}</span>
       </h2>
+      {step.context !== undefined && (
+        <details class="model">
+          <summary>The context that the model was given</summary>
+          <blockquote>
+            <Text of={step.context} layout="block" kind="prose" />
+          </blockquote>
+        </details>
+      )}
       {step.text.trim() !== '' && step.text !== view.answer && (
         <figure class="model">
           <figcaption>The model says</figcaption>

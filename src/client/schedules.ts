@@ -1,0 +1,264 @@
+import {
+  ScheduleAlreadyRunning,
+  ScheduleClient,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  ScheduleNotFoundError,
+  type ScheduleOverlapPolicy,
+  type ScheduleSpec,
+  type ScheduleSpecDescription,
+  type ScheduleSummary as Listed,
+} from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { msToTs } from '@temporalio/common/lib/time';
+import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '../contract/defined';
+import { CountersignError, errorMessage } from '../contract/errors';
+import { LIMITS } from '../contract/limits';
+import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
+import { isTurnInput } from '../contract/payloads';
+import { codecOfSchedule } from '../encryption/codec';
+import { toIso } from '../history/decode/proto';
+import { ask, STATUS, statusOf } from '../history/server-errors';
+import type { ClientContext } from './context';
+import { checkTurnId, inputOf, shownOf } from './start-turn';
+import type { OverlapPolicy, ScheduledTurn, ScheduledTurns, ScheduleSummary } from './schedule-types';
+import type { ScheduleRequest, Schedules } from './types';
+
+const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
+  skip: 'SKIP',
+  'buffer-one': 'BUFFER_ONE',
+  'buffer-all': 'BUFFER_ALL',
+  'cancel-other': 'CANCEL_OTHER',
+  'allow-all': 'ALLOW_ALL',
+};
+
+const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
+/** Temporal adds a dash and 20 characters. */
+const ID_CHARACTERS = 150;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** The server would take more than this for less. */
+const LEAST_CATCH_UP_MS = 10_000;
+const MOST_TIMES = 1_000;
+
+/** The schedules of a namespace. */
+export function makeSchedules(context: ClientContext): Schedules {
+  const handle = (id: string): ScheduleHandle => scheduleClient(context, id).getHandle(checkId(id));
+  const get = async (id: string): Promise<ScheduledTurns> =>
+    inFull(await on(context, id, 'reading', () => handle(id).describe()));
+  return {
+    get,
+    add: async (request) => {
+      await create(context, request);
+      const made = await get(request.id);
+      if (made.next.length > 0) return made;
+      await handle(request.id).delete();
+      throw usage(`${made.when} never comes`, 'there is no such day; look at the day and the month');
+    },
+    list: () => listSchedules(context),
+    times: async (id, from, to) => {
+      const { connection, namespace } = context;
+      // The server would answer for one that was removed.
+      await get(id);
+      const range = { startTime: msToTs(Date.parse(from)), endTime: msToTs(Date.parse(to)) };
+      const { startTime } = await on(context, checkId(id), 'reading', () =>
+        connection.workflowService.listScheduleMatchingTimes({ namespace, scheduleId: id, ...range }),
+      );
+      return (startTime ?? []).slice(0, MOST_TIMES).flatMap((time) => toIso(time) ?? []);
+    },
+    remove: (id) => on(context, id, 'removing', () => handle(id).delete()),
+    pause: (id, reason) => on(context, id, 'pausing', () => handle(id).pause(reason)),
+    resume: (id, reason) => on(context, id, 'resuming', () => handle(id).unpause(reason)),
+    run: (id) => runNow(context, handle(id)),
+  };
+}
+
+async function create(context: ClientContext, request: ScheduleRequest): Promise<void> {
+  const { id, taskQueue = TASK_QUEUE, overlap = 'skip', catchUpMs = DAY_MS, paused = false } = request;
+  const input = inputOf(request);
+  const shown = shownOf(input, input.prompt);
+  if (catchUpMs < LEAST_CATCH_UP_MS) throw usage('the catch-up window is under 10 s', 'give 10 s or more');
+  const options = {
+    scheduleId: checkId(id),
+    spec: specOf(request),
+    action: {
+      type: 'startWorkflow' as const,
+      workflowType: WORKFLOWS.turn,
+      workflowId: id,
+      taskQueue,
+      args: [input],
+      ...shown,
+    },
+    policies: { overlap: OVERLAPS[overlap], catchupWindow: catchUpMs },
+    memo: { [MEMO.prompt]: input.prompt.slice(0, LIMITS.promptCharacters) },
+    typedSearchAttributes: [{ key: AGENT, value: input.agent }],
+    state: { paused },
+  };
+  await on(context, id, 'making', () => scheduleClient(context, id).create(options));
+}
+
+/** No `#`: Temporal keeps what comes after it, and there we keep the expression as it was given. */
+const CRON = /^[^\p{C}#]{1,200}$/u;
+
+function specOf({ cron, everyMs, timeZone = 'UTC', jitterMs = 0 }: ScheduleRequest): ScheduleSpec {
+  const jitter = jitterMs === 0 ? {} : { jitter: checkMs(jitterMs, 'jitter') };
+  if (cron !== undefined && everyMs === undefined) {
+    if (!CRON.test(cron)) throw usage(`${JSON.stringify(cron)} is not a cron expression`, CRON_HINT);
+    return { cronExpressions: [`${cron}#${cron}`], timezone: timeZone, ...jitter };
+  }
+  if (cron === undefined && everyMs !== undefined)
+    return { intervals: [{ every: checkMs(everyMs, 'interval') }], timezone: timeZone, ...jitter };
+  throw usage('a schedule needs a cron expression or an interval, one of them', CRON_HINT);
+}
+
+const CRON_HINT = "such as '0 8 * * 1-5': at 8:00 from Monday to Friday";
+
+function checkMs(ms: number, what: string): number {
+  if (Number.isSafeInteger(ms) && ms >= 1000 && ms % 1000 === 0) return ms;
+  throw usage(`the ${what} is not in whole seconds`, 'give one second or more');
+}
+
+function checkId(id: string): string {
+  if (id.length <= ID_CHARACTERS) return checkTurnId(id);
+  throw usage('the id of a schedule has more than 150 characters', 'take a shorter one');
+}
+
+function usage(message: string, hint: string): CountersignError {
+  return new CountersignError('usage', message, { hint });
+}
+
+/** What it writes for a schedule is bound to that schedule, because many turns will read it. */
+function scheduleClient({ client, connection, namespace }: ClientContext, id: string): ScheduleClient {
+  const { loadedDataConverter, identity } = client.options;
+  const payloadCodecs = loadedDataConverter.payloadCodecs.map((codec) => codecOfSchedule(codec, id));
+  const dataConverter = { ...loadedDataConverter, payloadCodecs };
+  return new ScheduleClient({ connection, namespace, identity, dataConverter });
+}
+
+/** Asks the server something about one schedule. */
+async function on<T>(
+  context: ClientContext,
+  id: string,
+  doing: string,
+  question: () => Promise<T>,
+): Promise<T> {
+  return ask(context, `${doing} schedule ${id}`, async () => {
+    try {
+      return await question();
+    } catch (error) {
+      throw errorOf(error, id);
+    }
+  });
+}
+
+function errorOf(error: unknown, id: string): unknown {
+  if (error instanceof ScheduleAlreadyRunning)
+    return new CountersignError('schedule_exists', `there is a schedule ${id}`, {
+      hint: `take another id, or remove it: countersign schedule remove ${id}`,
+      data: { schedule: id },
+      cause: error,
+    });
+  if (error instanceof ScheduleNotFoundError || statusOf(error) === STATUS.notFound)
+    return new CountersignError('schedule_not_found', `there is no schedule ${id}`, {
+      hint: 'countersign schedule list shows those there are',
+      data: { schedule: id },
+      cause: error,
+    });
+  // What the server says of a wrong time; the SDK makes a TypeError of it.
+  return error instanceof TypeError
+    ? usage(`the schedule is refused: ${errorMessage(error)}`, CRON_HINT)
+    : error;
+}
+
+async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]> {
+  const query = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL`;
+  return ask(context, 'listing schedules', async () => {
+    const found: ScheduleSummary[] = [];
+    for await (const one of context.lister.schedule.list({ query })) found.push(summaryOf(one));
+    return found.sort((a, b) => (a.id < b.id ? -1 : 1));
+  });
+}
+
+/** How often the server is asked whether the turn has started, and for how long. */
+const RUN_EVERY_MS = 100;
+const RUN_MS = 5_000;
+const SECOND_MS = 1_000;
+
+async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise<string | undefined> {
+  const recent = async (): Promise<ScheduledTurn[]> => recentOf(await schedule.describe());
+  const id = schedule.scheduleId;
+  const before = await on(context, id, 'reading', recent);
+  // The turns are named by the second: two of one second would be one.
+  const [{ at } = { at: '' }] = before;
+  if (Date.now() - Date.parse(at) < SECOND_MS) await delay(SECOND_MS);
+  await on(context, id, 'running', () => schedule.trigger('ALLOW_ALL'));
+  for (const until = Date.now() + RUN_MS; Date.now() < until; await delay(RUN_EVERY_MS)) {
+    const after = await on(context, id, 'reading', recent);
+    const started = after.find(({ turn }) => !before.some((one) => one.turn === turn));
+    if (started !== undefined) return started.turn;
+  }
+  return undefined;
+}
+
+/** Newest first. */
+function recentOf({ info }: Pick<Listed, 'info'>): ScheduledTurn[] {
+  const turns = info.recentActions.map(({ action, takenAt }) => ({
+    turn: action.workflow.workflowId,
+    at: takenAt.toISOString(),
+  }));
+  return turns.reverse();
+}
+
+function summaryOf(schedule: Listed): ScheduleSummary {
+  const { scheduleId: id, spec, state, memo, info, typedSearchAttributes } = schedule;
+  const prompt = memo?.[MEMO.prompt];
+  return {
+    id,
+    agent: typedSearchAttributes?.get(AGENT) ?? '',
+    prompt: typeof prompt === 'string' ? prompt : '',
+    when: spec === undefined ? '' : timesOf(spec),
+    timeZone: spec?.timezone || 'UTC',
+    paused: state.paused,
+    next: info.nextActionTimes.map((time) => time.toISOString()),
+    ...defined({ note: state.note || undefined, last: recentOf(schedule)[0] }),
+  };
+}
+
+function inFull(schedule: ScheduleDescription): ScheduledTurns {
+  const { action, policies, info, spec } = schedule;
+  const [input] = action.args ?? [];
+  const { origin } = isTurnInput(input) ? input : {};
+  const overlap = Object.entries(OVERLAPS).find(([, policy]) => policy === policies.overlap)?.[0];
+  return {
+    ...summaryOf(schedule),
+    ...defined({ requester: origin?.requester, metadata: origin?.metadata }),
+    taskQueue: action.taskQueue,
+    overlap: overlap ?? policies.overlap ?? 'skip',
+    jitterMs: spec.jitter ?? 0,
+    catchUpMs: policies.catchupWindow,
+    started: info.numActionsTaken,
+    skipped: info.numActionsSkippedOverlap,
+    missed: info.numActionsMissedCatchupWindow,
+    recent: recentOf(schedule),
+    open: info.runningActions.map((one) => one.workflow.workflowId),
+  };
+}
+
+/** A calendar's comment has the cron expression. Without one somebody made or changed it elsewhere. */
+function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): string {
+  const each = [
+    ...calendars.map(({ comment }) => comment || 'times that were set elsewhere'),
+    ...intervals.map(({ every }) => `every ${spanOf(every)}`),
+  ];
+  return each.join('; ');
+}
+
+/** As `--every` takes it: in the largest unit that fits. */
+function spanOf(ms: number): string {
+  const units = [
+    ['h', 3_600_000],
+    ['m', 60_000],
+  ] as const;
+  const [unit, size] = units.find(([, one]) => ms % one === 0) ?? ['s', 1000];
+  return `${ms / size}${unit}`;
+}
