@@ -4,10 +4,10 @@
  * @module
  */
 export { defineTool } from './tools/define-tool';
-export { agentTool, type AgentToolOptions } from './tools/agent-tool';
+export { agentTool, type AgentToolOptions } from './tools/builtin/agent-tool';
 export { defineAgent, type Agent, type AgentOptions } from './tools/define-agent';
 export { defineConfig, type Config, type ConfigOptions } from './tools/define-config';
-export type { FindToolsOptions } from './tools/find-tools';
+export type { FindToolsOptions } from './tools/builtin/find-tools';
 export { createRegistry, type Registry, type ToolFilter } from './tools/registry';
 export { askUser, type AskUserOptions } from './tools/builtin/ask-user';
 export { createExecutor, type Executor } from './tools/executor';

@@ -2,7 +2,7 @@ import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
 import { defined } from './contract/defined';
-import type { SERVER_HINTS } from './contract/server-hints';
+import type { SERVER_HINTS } from './contract/text/server-hints';
 
 /** Where a server is, and how to reach it. */
 export interface ServerAddress {

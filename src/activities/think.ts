@@ -10,7 +10,7 @@ import type { JsonSchema } from '../contract/tool';
 import { type Model, type ModelCall, ModelError, type ModelMessage, type ModelReply } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
-import { offeredTools } from '../tools/find-tools';
+import { offeredTools } from '../tools/builtin/find-tools';
 import { uniqueIds } from '../tools/prepare';
 import { bytesOf, conversationOf, knownBefore, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';

@@ -9,7 +9,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import { LENIENT_CONVERTER, loadEncryption } from '../encryption/load';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { refusedAt, SERVER_HINTS } from '../contract/server-hints';
+import { refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
 import { makeDecode } from '../history/decode/decode';
 import { defined } from '../contract/defined';
 import { reasonOfNoAnswer } from '../server-probe';

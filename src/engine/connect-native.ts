@@ -1,7 +1,7 @@
 import { NativeConnection } from '@temporalio/worker';
 import type { ConnectionLike } from '@temporalio/client';
 import { CountersignError } from '../contract/errors';
-import { refusedAt, SERVER_HINTS } from '../contract/server-hints';
+import { refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
 import type { ExistingEngine } from './engine';
 import { existingServer } from './resolve';
 import { describeError } from './run';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { SERVER_HINTS } from '../contract/server-hints';
+import { SERVER_HINTS } from '../contract/text/server-hints';
 
 /** gRPC's status codes that mean something to us. */
 export const STATUS = {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
 import { toModelError } from './openai-errors';
 import { collectReply, toPrompt, toReply, toSdkTools } from './openai-messages';
-import { isSecretName } from '../contract/redact';
+import { isSecretName } from '../contract/text/redact';
 import { CountersignError } from '../contract/errors';
 import { parseDuration } from '../tools/options';
 

@@ -5,7 +5,7 @@ import {
   JSONParseError,
   TypeValidationError,
 } from '@ai-sdk/provider';
-import { hideSecrets } from '../contract/redact';
+import { hideSecrets } from '../contract/text/redact';
 import { errorMessage } from '../contract/errors';
 import { ModelError, type ModelErrorKind } from './model';
 import { isObject, parseJson } from '../contract/json';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { InboxReader, Waiting } from '../client/types';
 import { CountersignError } from '../contract/errors';
-import { SERVER_HINTS } from '../contract/server-hints';
+import { SERVER_HINTS } from '../contract/text/server-hints';
 import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
 import type { FormatError } from './failure';
 import { InboxPages } from './inbox-page';

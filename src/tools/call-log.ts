@@ -1,7 +1,7 @@
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import type { Safety } from '../contract/tool';
-import { redactSecrets, redactText } from '../contract/redact';
+import { redactSecrets, redactText } from '../contract/text/redact';
 
 /** Levels, as Temporal's loggers name them. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CallProgress } from '../contract/call';
 import { defined } from '../contract/defined';
 import { isSoundJson, type Json } from '../contract/json';
-import { redactSecrets } from '../contract/redact';
+import { redactSecrets } from '../contract/text/redact';
 import type { CallLog } from './call-log';
 import { cutOutput } from './cut-output';
 import { messageOf, toPrettyJson } from './format-result';

@@ -13,7 +13,7 @@ import {
   type FindToolsOptions,
   toFindSettings,
   toToolset,
-} from './find-tools';
+} from './builtin/find-tools';
 import { createRegistry, type Registry } from './registry';
 import type { TurnContext } from './turn-context';
 import type { Duration, Policy, Tool } from './types';

@@ -4,7 +4,7 @@ import { isObject } from '../contract/json';
 import { TIMES } from '../contract/limits';
 import { TASK_QUEUE } from '../contract/names';
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
-import { definitionOf } from './agent-tool';
+import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';

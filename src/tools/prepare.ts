@@ -5,7 +5,7 @@ import { readJson } from '../contract/read-json';
 import { applyDefaults } from '../contract/schema/schema';
 import type { Issue } from '../contract/tool';
 import { cutOutput } from './cut-output';
-import { FIND_TOOLS } from './find-tools';
+import { FIND_TOOLS } from './builtin/find-tools';
 import type { Registry } from './registry';
 import { nearNames } from './tool-names';
 import type { Tool } from './types';

@@ -1,5 +1,5 @@
 import { errorMessage } from '../contract/errors';
-import { hideSecrets, REDACTED } from '../contract/redact';
+import { hideSecrets, REDACTED } from '../contract/text/redact';
 import { ToolError } from './errors';
 import { unlessAborted } from './within';
 

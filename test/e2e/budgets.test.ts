@@ -1,7 +1,7 @@
 import { connect, type Countersign } from '../../src/client';
 import type { Budget } from '../../src/contract/budget';
 import type { ScriptedReply } from '../../src/models/scripted';
-import { agentTool } from '../../src/tools/agent-tool';
+import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { type AgentOptions, defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';

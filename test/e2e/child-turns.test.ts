@@ -2,7 +2,7 @@ import { connect, type Countersign } from '../../src/client';
 import { callOfChild } from '../../src/contract/turn';
 import { ModelError } from '../../src/models/model';
 import type { ScriptedReply } from '../../src/models/scripted';
-import { agentTool } from '../../src/tools/agent-tool';
+import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';

@@ -7,7 +7,7 @@ import { Worker } from '@temporalio/worker';
 import { type Countersign, turnEventsOfJson } from '../../src/client';
 import type { RunningServer } from '../../src/engine/server-launch';
 import { ModelError } from '../../src/models/model';
-import { agentTool } from '../../src/tools/agent-tool';
+import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { runCli } from '../cli/process';
 import { drawKey, ringOf } from '../encryption/ring';

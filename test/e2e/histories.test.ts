@@ -11,7 +11,7 @@ import type { JsonObject } from '../../src/contract/json';
 import { makeSuccess } from '../../src/contract/result';
 import { ModelError } from '../../src/models/model';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
-import { agentTool } from '../../src/tools/agent-tool';
+import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { askUser } from '../../src/tools/builtin/ask-user';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';

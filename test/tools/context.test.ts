@@ -1,6 +1,6 @@
 import type { CallProgress } from '../../src/contract/call';
 import type { Json } from '../../src/contract/json';
-import { REDACTED } from '../../src/contract/redact';
+import { REDACTED } from '../../src/contract/text/redact';
 import { createCallLog } from '../../src/tools/call-log';
 import { type Live, makeContext } from '../../src/tools/context';
 import { createSecrets } from '../../src/tools/secrets';

@@ -1,4 +1,4 @@
-import { REDACTED } from '../../src/contract/redact';
+import { REDACTED } from '../../src/contract/text/redact';
 import { isToolError } from '../../src/tools/errors';
 import { createSecrets, type SecretProvider } from '../../src/tools/secrets';
 

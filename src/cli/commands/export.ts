@@ -10,7 +10,7 @@ import { escapeText } from '../print/escape';
 import { withProgress } from '../progress';
 import { parseTarget } from '../target';
 import { isObject } from '../../contract/json';
-import { hideSecrets, REDACTED, redactSecrets, redactText } from '../../contract/redact';
+import { hideSecrets, REDACTED, redactSecrets, redactText } from '../../contract/text/redact';
 
 interface ExportOptions {
   out?: string;

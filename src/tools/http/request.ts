@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { redactText } from '../../contract/redact';
+import { redactText } from '../../contract/text/redact';
 import { ToolError } from '../errors';
 import type { Classified } from '../types';
 import { isPrivateHost } from './address';

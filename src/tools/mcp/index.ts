@@ -2,7 +2,7 @@ import { CountersignError } from '../../contract/errors';
 import { type Agent, withTools } from '../define-agent';
 import { type Config, withAgents } from '../define-config';
 import { fitsPattern, nearHint } from '../tool-names';
-import { offeredTools } from '../find-tools';
+import { offeredTools } from '../builtin/find-tools';
 import { estimateTokens } from '../registry';
 import { declaredServers } from './declare';
 import { lockedServer, readLock } from './lock';

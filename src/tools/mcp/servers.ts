@@ -3,7 +3,7 @@ import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { digestJson } from '../../contract/digest';
-import { isSecretName } from '../../contract/redact';
+import { isSecretName } from '../../contract/text/redact';
 import { argumentsSummary } from '../../contract/text/call-summary';
 import { shellWord } from '../../contract/text/shell-word';
 import { escapeHidden } from '../../contract/text/unsafe-text';

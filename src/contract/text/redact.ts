@@ -1,4 +1,4 @@
-import { isObject } from './json';
+import { isObject } from '../json';
 
 /** What stands in place of a secret. */
 export const REDACTED = '[redacted]';

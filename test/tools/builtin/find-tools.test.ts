@@ -1,11 +1,11 @@
-import type { TranscriptEntry } from '../../src/contract/transcript';
-import { cutContent, DROPPED_OUTPUT } from '../../src/contract/transcript';
-import { scriptedModel } from '../../src/models/scripted';
-import { type Agent, type AgentOptions, defineAgent, withTools } from '../../src/tools/define-agent';
-import { createExecutor } from '../../src/tools/executor';
-import { FIND_TOOLS, offeredTools } from '../../src/tools/find-tools';
-import type { Tool } from '../../src/tools/types';
-import { makeTool } from './support';
+import type { TranscriptEntry } from '../../../src/contract/transcript';
+import { cutContent, DROPPED_OUTPUT } from '../../../src/contract/transcript';
+import { scriptedModel } from '../../../src/models/scripted';
+import { type Agent, type AgentOptions, defineAgent, withTools } from '../../../src/tools/define-agent';
+import { createExecutor } from '../../../src/tools/executor';
+import { FIND_TOOLS, offeredTools } from '../../../src/tools/builtin/find-tools';
+import type { Tool } from '../../../src/tools/types';
+import { makeTool } from '../support';
 
 const ofServer = (server: string, name: string, description: string, keys: readonly string[] = []): Tool =>
   Object.freeze({

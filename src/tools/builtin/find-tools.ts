@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { isObject, parseJson } from '../contract/json';
-import type { JsonSchema } from '../contract/tool';
-import type { TranscriptEntry } from '../contract/transcript';
-import { cutOutput } from './cut-output';
-import { defineTool } from './define-tool';
-import { type Registry, toFunctionSchema } from './registry';
-import { fitsPattern } from './tool-names';
-import type { FunctionSchema, Tool } from './types';
+import { isObject, parseJson } from '../../contract/json';
+import type { JsonSchema } from '../../contract/tool';
+import type { TranscriptEntry } from '../../contract/transcript';
+import { cutOutput } from '../cut-output';
+import { defineTool } from '../define-tool';
+import { type Registry, toFunctionSchema } from '../registry';
+import { fitsPattern } from '../tool-names';
+import type { FunctionSchema, Tool } from '../types';
 
 /** The tool by which a model looks for others. */
 export const FIND_TOOLS = 'find_tools';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { digestJson } from '../contract/digest';
-import { LIMITS } from '../contract/limits';
-import type { Safety } from '../contract/tool';
-import { contentDigest } from './content-digest';
-import { type Agent, isAgent } from './define-agent';
-import { defineTool } from './define-tool';
-import { ToolError } from './errors';
-import { describeIssues, invalidDefinition } from './options';
-import type { Duration, SubAgent, Tool } from './types';
+import { digestJson } from '../../contract/digest';
+import { LIMITS } from '../../contract/limits';
+import type { Safety } from '../../contract/tool';
+import { contentDigest } from '../content-digest';
+import { type Agent, isAgent } from '../define-agent';
+import { defineTool } from '../define-tool';
+import { ToolError } from '../errors';
+import { describeIssues, invalidDefinition } from '../options';
+import type { Duration, SubAgent, Tool } from '../types';
 
 /** What `agentTool` takes. */
 export interface AgentToolOptions {

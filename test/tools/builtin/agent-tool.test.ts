@@ -1,10 +1,10 @@
-import { scriptedModel } from '../../src/models/scripted';
-import { agentTool, type AgentToolOptions, definitionOf } from '../../src/tools/agent-tool';
-import { type Agent, defineAgent } from '../../src/tools/define-agent';
-import { defineConfig } from '../../src/tools/define-config';
-import { createExecutor } from '../../src/tools/executor';
-import { createRegistry } from '../../src/tools/registry';
-import type { Tool } from '../../src/tools/types';
+import { scriptedModel } from '../../../src/models/scripted';
+import { agentTool, type AgentToolOptions, definitionOf } from '../../../src/tools/builtin/agent-tool';
+import { type Agent, defineAgent } from '../../../src/tools/define-agent';
+import { defineConfig } from '../../../src/tools/define-config';
+import { createExecutor } from '../../../src/tools/executor';
+import { createRegistry } from '../../../src/tools/registry';
+import type { Tool } from '../../../src/tools/types';
 
 const agentOf = (name: string, tools: Tool[] = []): Agent =>
   defineAgent({ name, instructions: 'x', model: scriptedModel([]), tools });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hideSecrets, isSecretName, redactSecrets, redactText } from '../../src/contract/redact';
+import { hideSecrets, isSecretName, redactSecrets, redactText } from '../../../src/contract/text/redact';
 
 // Put together here, so that no file of the project holds anything of a secret's shape.
 const long = 'a1B2c3D4'.repeat(5);

@@ -1,13 +1,13 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
-import { connect } from '../../src/client';
-import type { ModelRequest } from '../../src/models/model';
-import type { ScriptedReply } from '../../src/models/scripted';
-import { waitForEnd } from '../../src/testing';
-import { defineAgent } from '../../src/tools/define-agent';
-import { recordTool, useEffects } from '../support/effects';
-import { type Fixture, startFixture } from '../support/fixture';
-import { scriptBook } from '../support/script-book';
-import { until } from '../support/until';
+import { connect } from '../../../src/client';
+import type { ModelRequest } from '../../../src/models/model';
+import type { ScriptedReply } from '../../../src/models/scripted';
+import { waitForEnd } from '../../../src/testing';
+import { defineAgent } from '../../../src/tools/define-agent';
+import { recordTool, useEffects } from '../../support/effects';
+import { type Fixture, startFixture } from '../../support/fixture';
+import { scriptBook } from '../../support/script-book';
+import { until } from '../../support/until';
 
 /** A server that suggests to continue as new after a few events. */
 const SUGGEST = 'limit.historyCount.suggestContinueAsNew=5';

@@ -1,4 +1,4 @@
-import { refusedAt, SERVER_HINTS } from '../../src/contract/server-hints';
+import { refusedAt, SERVER_HINTS } from '../../../src/contract/text/server-hints';
 
 it('says who refused, and in which words', () => {
   expect(refusedAt('temporal.example:7233', 'Request unauthorized.')).toBe(
