@@ -5,7 +5,7 @@ import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
 import { makeFailure, type ToolFailure } from '../contract/result';
 import { type Preview, previewDigests } from '../contract/plan';
-import { utf8Bytes } from '../contract/transcript';
+import { utf8Bytes } from '../contract/text/bytes';
 import type { Agent } from '../tools/define-agent';
 import { askPolicy, NOTHING_RAN, policyRefusal, type PolicyVerdict } from '../tools/policy';
 import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';

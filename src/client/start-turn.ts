@@ -11,7 +11,7 @@ import { CountersignError } from '../contract/errors';
 import { originOf } from '../contract/fork';
 import { LIMITS } from '../contract/limits';
 import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
-import { utf8Bytes } from '../contract/transcript';
+import { utf8Bytes } from '../contract/text/bytes';
 import { defined } from '../contract/defined';
 import { type Budget, budgetIssues } from '../contract/budget';
 import { originIssues } from '../contract/payloads';

@@ -4,7 +4,7 @@ import { LIMITS, TIMES } from './limits';
 import { FAILURES } from './names';
 import type { ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
-import { utf8Bytes } from './transcript';
+import { utf8Bytes } from './text/bytes';
 
 /** Why a text cannot be the reason of a person, which the model reads; undefined where it can. */
 export function reasonProblem(text: string): string | undefined {

@@ -6,7 +6,7 @@ import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaCheck } from './schema/schema';
 import type { PrepareOutput, ThinkOutput } from './think';
 import { EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
-import { utf8Bytes } from './transcript';
+import { utf8Bytes } from './text/bytes';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
 import type { TurnInput } from './turn';

@@ -1,7 +1,7 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from './json';
 import { LIMITS } from './limits';
 import { countedCheck, withDefaults } from './schema/schema';
-import { utf8Bytes } from './transcript';
+import { utf8Bytes } from './text/bytes';
 import type { Issue, JsonSchema } from './tool';
 
 /** What an agent asks a person. Its answer is never a permission. */

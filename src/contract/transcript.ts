@@ -1,6 +1,7 @@
 import { defined } from './defined';
 import type { PreparedCall } from './call';
 import type { JsonObject } from './json';
+import { jsonBytes, utf8Bytes } from './text/bytes';
 import type { ThinkOutput } from './think';
 
 /** One call as the transcript shows it to the model. `raw` only where the arguments could not be parsed. */
@@ -37,26 +38,6 @@ export const DROPPED_OUTPUT = '[older output dropped to keep the transcript with
 /** Bytes an entry counts for: its JSON, in UTF-8. */
 export function entryBytes(entry: TranscriptEntry): number {
   return utf8Bytes(JSON.stringify(entry));
-}
-
-/** Length of a string in UTF-8 bytes; works where neither Buffer nor TextEncoder is. */
-export function utf8Bytes(text: string): number {
-  let bytes = 0;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) bytes += 1;
-    else if (unit < 0x800) bytes += 2;
-    else if (unit >= 0xd800 && unit < 0xdc00) {
-      bytes += 4;
-      i++;
-    } else bytes += 3;
-  }
-  return bytes;
-}
-
-/** Bytes a text takes as JSON, in UTF-8. */
-export function jsonBytes(text: string): number {
-  return utf8Bytes(JSON.stringify(text));
 }
 
 /**

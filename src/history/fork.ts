@@ -6,7 +6,8 @@ import { isSoundJson, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { applyDefaults, checkSchema } from '../contract/schema/schema';
 import type { ThinkOutput } from '../contract/think';
-import { dropOutputs, DROPPED_OUTPUT, utf8Bytes } from '../contract/transcript';
+import { dropOutputs, DROPPED_OUTPUT } from '../contract/transcript';
+import { utf8Bytes } from '../contract/text/bytes';
 import {
   callsOf,
   eventsBefore,

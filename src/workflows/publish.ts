@@ -6,7 +6,7 @@ import {
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { LIMITS } from '../contract/limits';
 import { ASKED, askedBy, MEMO, NEVER, SCHEDULED_BY, SEARCH_ATTRIBUTES } from '../contract/names';
-import { utf8Bytes } from '../contract/transcript';
+import { utf8Bytes } from '../contract/text/bytes';
 import type { TurnInput, TurnState } from '../contract/turn';
 import type { ApprovalContext, CallState } from './approvals/state';
 import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';

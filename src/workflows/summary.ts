@@ -3,7 +3,7 @@ import { callSummary } from '../contract/text/call-summary';
 import { LIMITS } from '../contract/limits';
 import { MEMO } from '../contract/names';
 import type { SignalVerdict } from '../contract/decision';
-import { utf8Bytes } from '../contract/transcript';
+import { utf8Bytes } from '../contract/text/bytes';
 import type { ClosingCause } from '../contract/call-messages';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../contract/turn';
 import type { CallState } from './approvals/state';

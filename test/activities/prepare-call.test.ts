@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fitStep, prepareCall, prepareFitting } from '../../src/activities/prepare-call';
 import type { PreparedCall } from '../../src/contract/call';
-import { utf8Bytes } from '../../src/contract/transcript';
+import { utf8Bytes } from '../../src/contract/text/bytes';
 import { validCall } from '../support/calls';
 import { digestJson } from '../../src/contract/digest';
 import { LIMITS } from '../../src/contract/limits';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { contentDigest } from '../../src/tools/content-digest';
 import { digestJson, digestText } from '../../src/contract/digest';
-import { utf8Bytes } from '../../src/contract/transcript';
+import { utf8Bytes } from '../../src/contract/text/bytes';
 
 test('digests of text are SHA-256 of its UTF-8, in the sandbox and in an activity alike', () => {
   const property = fc.property(fc.string({ unit: 'binary' }), (text) => {

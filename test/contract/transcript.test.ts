@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { cutContent, fairShare, jsonBytes } from '../../src/contract/transcript';
+import { cutContent, fairShare } from '../../src/contract/transcript';
+import { jsonBytes } from '../../src/contract/text/bytes';
 
 /** A half character that has not its other half. */
 const TORN = /\p{Surrogate}/u;

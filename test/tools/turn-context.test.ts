@@ -1,6 +1,6 @@
 import { readContext, type TurnContext, withContext } from '../../src/tools/turn-context';
 import { LIMITS } from '../../src/contract/limits';
-import { utf8Bytes } from '../../src/contract/transcript';
+import { utf8Bytes } from '../../src/contract/text/bytes';
 
 const facts = (signal = new AbortController().signal) => ({
   ...{ agent: 'clerk', prompt: 'hello', metadata: {}, signal },

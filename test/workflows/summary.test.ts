@@ -1,5 +1,5 @@
 import { LIMITS } from '../../src/contract/limits';
-import { utf8Bytes } from '../../src/contract/transcript';
+import { utf8Bytes } from '../../src/contract/text/bytes';
 import type { SignalVerdict } from '../../src/contract/decision';
 import { settle, start } from '../../src/workflows/approvals/transitions';
 import { currentDetails, openCalls, openMemo, summaryOf, verdictsMemo } from '../../src/workflows/summary';

@@ -3,7 +3,7 @@ import type { Safety } from '../../contract/tool';
 import type { Answer, ApiError } from '../../server/api';
 import type { StretchKind } from './timeline';
 import { dateTime, expiry } from '../../contract/text/times';
-import { utf8Bytes } from '../../contract/transcript';
+import { utf8Bytes } from '../../contract/text/bytes';
 
 export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
   safe: 'runs without a decision',

@@ -9,7 +9,7 @@ import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { countedCheck, withDefaults } from '../../contract/schema/schema';
-import { utf8Bytes } from '../../contract/transcript';
+import { utf8Bytes } from '../../contract/text/bytes';
 import { defined } from '../../contract/defined';
 import type { Issue } from '../../contract/tool';
 import { describeIssues } from '../../contract/read-json';

@@ -19,7 +19,7 @@ import type { OutcomeReport } from '../../contract/call';
 import type { Issue, JsonSchema } from '../../contract/tool';
 import type { Approvals, CallState, SpentId } from './state';
 import { digestJson } from '../../contract/digest';
-import { utf8Bytes } from '../../contract/transcript';
+import { utf8Bytes } from '../../contract/text/bytes';
 
 const id: JsonObject = { type: 'string', minLength: 1, maxLength: 200 };
 const text: JsonObject = { type: 'string', maxLength: 1000 };

@@ -7,7 +7,7 @@ import type { FilePlan } from '../../contract/plan';
 import { LIMITS } from '../../contract/limits';
 import type { ToolResult } from '../../contract/result';
 import type { JsonSchema } from '../../contract/tool';
-import { utf8Bytes } from '../../contract/transcript';
+import { utf8Bytes } from '../../contract/text/bytes';
 
 /**
  * Where a call is.

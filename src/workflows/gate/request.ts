@@ -12,7 +12,7 @@ import { FAILURES, RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import { type Preview, previewDigests } from '../../contract/plan';
 import { checkSchema } from '../../contract/schema/schema';
 import { isFromLibrary, schemaOfLibrary, type StandardJsonSchema } from '../../contract/schema/standard';
-import { utf8Bytes } from '../../contract/transcript';
+import { utf8Bytes } from '../../contract/text/bytes';
 import { describeIssues } from '../../contract/read-json';
 import type { CallState, SpentId } from '../approvals/state';
 import type { Effect, JsonSchema } from '../../contract/tool';

@@ -1,0 +1,19 @@
+/** Length of a string in UTF-8 bytes; works where neither Buffer nor TextEncoder is. */
+export function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) bytes += 1;
+    else if (unit < 0x800) bytes += 2;
+    else if (unit >= 0xd800 && unit < 0xdc00) {
+      bytes += 4;
+      i++;
+    } else bytes += 3;
+  }
+  return bytes;
+}
+
+/** Bytes a text takes as JSON, in UTF-8. */
+export function jsonBytes(text: string): number {
+  return utf8Bytes(JSON.stringify(text));
+}
