@@ -10,8 +10,7 @@ export type { FindToolsOptions } from './tools/find-tools';
 export { createRegistry, type Registry, type ToolFilter } from './tools/registry';
 export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
-export type { Hooks } from './tools/hooks';
-export type { TurnContext, TurnFacts } from './tools/turn-context';
+export type { Hooks, TurnContext, TurnFacts } from './tools/hooks';
 export type { Runner } from './tools/run-handler';
 export type { SecretProvider } from './tools/secrets';
 export type {

@@ -56,6 +56,7 @@ const thinkOutput = z.object({
   calls: z.array(call),
   model: z.string(),
   finishReason: z.string(),
+  context: z.string().optional(),
   schemas: z.record(z.string(), object).optional(),
 });
 const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
@@ -79,7 +80,10 @@ const openItem = z.object({
 
 const message = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('words'), text: z.string() }),
-  z.object({ kind: z.literal('reply'), replyId: z.string(), text: z.string(), calls: z.array(head) }),
+  z.object({
+    ...{ kind: z.literal('reply'), replyId: z.string(), text: z.string() },
+    ...{ calls: z.array(head), context: z.string().optional() },
+  }),
   head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
 ]);
 
@@ -115,6 +119,7 @@ export const is = {
       of: z.string(),
       from: z.string(),
       world: z.enum(WORLDS),
+      context: z.string().optional(),
       given: thinkOutput.optional(),
     }),
   ),
