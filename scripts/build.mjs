@@ -76,12 +76,12 @@ const bundle = async () => {
 };
 
 /**
- * A third of the bundle is comments, most of them the SDK's. Names, structure and lines stay: an error in the sandbox prints
- * the line it is on, and a debugger stops on it. The source map is led on, its paths relative to the bundle.
+ * A third of the bundle is comments, most of them the SDK's. Names and lines stay: an error in the sandbox prints the line it
+ * is on, and a debugger stops on it. Statements become shorter ones. The source map is led on, its paths relative to the bundle.
  */
 const withoutComments = async (bundled) => {
   const { transform } = await import('esbuild');
-  const options = { legalComments: 'none', sourcemap: 'external', charset: 'utf8' };
+  const options = { legalComments: 'none', minifySyntax: true, sourcemap: 'external', charset: 'utf8' };
   const { code, map } = await transform(bundled, options);
   return `${code.trimEnd()}${SOURCE_MAP}${Buffer.from(withRelativeSources(map)).toString('base64')}`;
 };

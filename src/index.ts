@@ -12,8 +12,8 @@ export { createRegistry, type Registry, type ToolFilter } from './tools/registry
 export { askUser, type AskUserOptions } from './tools/builtin/ask-user';
 export { createExecutor, type Executor } from './tools/executor';
 export { nothingDone, stopped, ToolError, TransportError } from './tools/errors';
-export type { Hooks, Runner } from './tools/run-handler';
-export type { TurnContext, TurnFacts } from './tools/turn-context';
+export type { Hooks, TurnContext, TurnFacts } from './tools/hooks';
+export type { Runner } from './tools/run-handler';
 export type { SecretProvider } from './tools/secrets';
 export type {
   Approval,

@@ -14,7 +14,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['mcpServers of defineConfig: a program', 'tools/mcp/declare', 'McpCommand'],
   ['mcpServers of defineConfig: an address', 'tools/mcp/declare', 'McpAddress'],
   ['oauth of mcpServers', 'tools/mcp/declare', 'McpOAuth'],
-  ['hooks of defineConfig', 'tools/run-handler', 'Hooks'],
+  ['hooks of defineConfig', 'tools/hooks', 'Hooks'],
   ['defineAgent', 'tools/define-agent', 'AgentOptions'],
   ['findTools of defineAgent', 'tools/builtin/find-tools', 'FindToolsOptions'],
   ['agentTool', 'tools/builtin/agent-tool', 'AgentToolOptions'],

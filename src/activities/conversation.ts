@@ -17,7 +17,7 @@ import { defined } from '../contract/defined';
 import { ModelError } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import type { Secrets } from '../tools/secrets';
-import { readContext, type TurnFacts, withContext } from '../tools/turn-context';
+import { readContext, type TurnFacts, withContext } from '../tools/hooks';
 
 /** The conversation a step is about: from memory, or what is missing from the turn itself. */
 export async function conversationOf(input: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {

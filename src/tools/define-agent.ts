@@ -15,7 +15,7 @@ import {
   toToolset,
 } from './builtin/find-tools';
 import { createRegistry, type Registry } from './registry';
-import type { TurnContext } from './turn-context';
+import type { TurnContext } from './hooks';
 import type { Duration, Policy, Tool } from './types';
 
 /** Tells agents from all else, also those of a second copy of this module. */

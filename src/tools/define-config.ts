@@ -9,7 +9,8 @@ import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { LOCK_FILE } from './mcp/lock';
-import { type Hooks, inProcess, type Runner } from './run-handler';
+import type { Hooks } from './hooks';
+import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
 

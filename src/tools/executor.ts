@@ -7,16 +7,8 @@ import type { CallLog } from './call-log';
 import { prepare, uniqueIds } from './prepare';
 import type { Registry } from './registry';
 import { failureResult, type OutcomeFacts, type RunOutcome, toOutcome } from './outcome';
-import {
-  type Ending,
-  type HookEndEvent,
-  type HookEvent,
-  type Hooks,
-  type Interrupted,
-  runHandler,
-  runHook,
-  type Runner,
-} from './run-handler';
+import { type HookEndEvent, type HookEvent, type Hooks, runHook } from './hooks';
+import { type Ending, type Interrupted, runHandler, type Runner } from './run-handler';
 import { messageOf } from './format-result';
 import type { CallFacts, Live } from './context';
 import { createSecrets, type SecretProvider, type Secrets } from './secrets';

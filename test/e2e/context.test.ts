@@ -3,7 +3,7 @@ import { connect, type Countersign, type ForkTurnRequest } from '../../src/clien
 import type { ModelRequest } from '../../src/models/model';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
-import type { TurnFacts } from '../../src/tools/turn-context';
+import type { TurnFacts } from '../../src/tools/hooks';
 import { runCli } from '../cli/process';
 import { type Fixture, startFixture } from '../support/fixture';
 import { testAddress } from '../support/server';
@@ -138,7 +138,7 @@ it('fails the turn with its words once that was tried for long enough', async ()
   expect(requests).toEqual([]);
 });
 
-it('fails the turn at once where it is no text', async () => {
+it('fails the turn at once where it gives a number', async () => {
   // @ts-expect-error: what a program without types may return
   next.push(() => 7);
   const turn = await start();

@@ -79,6 +79,7 @@ const thinkOutput = z.object({
   calls: z.array(call),
   model: z.string(),
   finishReason: z.string(),
+  context: z.string().optional(),
   schemas: z.record(z.string(), object).optional(),
   cost: z.object({ amount: z.number(), currency: z.string() }).optional(),
   budget: budget.optional(),
@@ -104,7 +105,10 @@ const openItem = z.object({
 
 const message = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('words'), text: z.string() }),
-  z.object({ kind: z.literal('reply'), replyId: z.string(), text: z.string(), calls: z.array(head) }),
+  z.object({
+    ...{ kind: z.literal('reply'), replyId: z.string(), text: z.string() },
+    ...{ calls: z.array(head), context: z.string().optional() },
+  }),
   head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
 ]);
 
@@ -155,6 +159,7 @@ export const is = {
       of: z.string(),
       from: z.string(),
       world: z.enum(WORLDS),
+      context: z.string().optional(),
       given: thinkOutput.optional(),
     }),
   ),
