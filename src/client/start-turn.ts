@@ -14,9 +14,8 @@ import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/name
 import { utf8Bytes } from '../contract/text/bytes';
 import { defined } from '../contract/defined';
 import { type Budget, budgetIssues } from '../contract/budget';
-import { originIssues } from '../contract/payloads';
 import { describeIssues } from '../contract/read-json';
-import type { TurnInput } from '../contract/turn';
+import { originIssues, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isNotReady, retry, toCountersignError } from '../history/server-errors';
 import type { ClientContext } from './context';

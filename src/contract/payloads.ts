@@ -9,9 +9,8 @@ import { EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
 import { utf8Bytes } from './text/bytes';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
-import type { TurnInput } from './turn';
 import { BUDGET, CARRIED_SPENDING, COST } from './budget';
-import { CHILD_INPUT } from './turn';
+import { CHILD_INPUT, ORIGIN, type TurnInput } from './turn';
 
 /**
  * What activities return, read strictly: an operator may complete any of them with anything (`temporal activity
@@ -234,26 +233,6 @@ const CARRIED = object(
   },
 );
 const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } }, { context: TEXT });
-
-/** Neither control characters nor other invisible ones. */
-const PLAIN: JsonSchema = { type: 'string', minLength: 1, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' };
-
-const ORIGIN: JsonSchema = {
-  type: 'object',
-  properties: {
-    requester: { ...PLAIN, maxLength: 200 },
-    metadata: {
-      type: 'object',
-      maxProperties: 16,
-      propertyNames: { pattern: '^[a-z][a-z0-9_.-]{0,31}$' },
-      additionalProperties: { ...PLAIN, maxLength: 128 },
-    },
-  },
-  additionalProperties: false,
-};
-
-/** What is wrong with what is said of a turn's origin; empty: it fits. Whoever starts a turn asks, and so does the turn. */
-export const originIssues = soundCheck(ORIGIN);
 
 const issuesOf = soundCheck({
   type: 'object',

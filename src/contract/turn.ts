@@ -1,5 +1,6 @@
 import { BUDGET, type Budget, type Spent } from './budget';
 import { isObject } from './json';
+import { soundCheck } from './schema/message';
 import type { JsonSchema } from './tool';
 import { cutContent } from './transcript';
 import {
@@ -278,3 +279,24 @@ export function readChildEnd(value: unknown): ChildEnd | undefined {
     return typeof message === 'string' ? { kind, message } : undefined;
   return kind === 'cancelled' || kind === 'terminated' || kind === 'timed_out' ? { kind } : undefined;
 }
+
+/** Neither control characters nor other invisible ones. */
+const PLAIN: JsonSchema = { type: 'string', minLength: 1, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' };
+
+/** Where a turn comes from, as it comes from outside. */
+export const ORIGIN: JsonSchema = {
+  type: 'object',
+  properties: {
+    requester: { ...PLAIN, maxLength: 200 },
+    metadata: {
+      type: 'object',
+      maxProperties: 16,
+      propertyNames: { pattern: '^[a-z][a-z0-9_.-]{0,31}$' },
+      additionalProperties: { ...PLAIN, maxLength: 128 },
+    },
+  },
+  additionalProperties: false,
+};
+
+/** What is wrong with what is said of a turn's origin; empty: it fits. Whoever starts a turn asks, and so does the turn. */
+export const originIssues = soundCheck(ORIGIN);

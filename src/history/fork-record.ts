@@ -248,3 +248,8 @@ export function statesLost({ steps, events }: TurnRecord, { step, call }: ForkPo
     .flatMap((one) => (isValidCall(one) && started.has(one.callId) ? (stateKeyOf(one.settings) ?? []) : []));
   return [...new Set(used)].map((key) => [key, { lost: true }]);
 }
+
+/** Later steps find it in the messages that the fork takes along. */
+export function contextAt({ step }: ForkPoint): string | undefined {
+  return step.step === 1 ? step.reply?.context : undefined;
+}

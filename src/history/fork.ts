@@ -17,6 +17,7 @@ import {
   startedIn,
   statesLost,
   type TurnRecord,
+  contextAt,
 } from './fork-record';
 import { answered, declined, denied as denial, ENDINGS } from '../contract/call-messages';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../contract/result';
@@ -53,11 +54,6 @@ function forkOriginOf({ turn }: TurnRecord, { at, world = 'dry', change, model }
     world,
     ...defined({ changed: change?.what, model }),
   };
-}
-
-/** Later steps find it in the messages that the fork takes along. */
-function contextAt({ step }: ForkPoint): string | undefined {
-  return step.step === 1 ? step.reply?.context : undefined;
 }
 
 type Carried = NonNullable<TurnInput['carried']>;
@@ -212,7 +208,7 @@ function otherDecision(
 ): RecordedCall {
   if (call.kind !== 'ask' || call.question !== undefined)
     throw refused(`nobody is asked to decide on ${call.callId}`);
-  if (change.decision === 'denied') return deniedCall(call, change, now);
+  if (change.decision === 'denied') return failedCall(call, denial(change), now);
   if (request.world === 'live')
     throw refused(
       'in a live world a call needs a decision of its own',
@@ -301,13 +297,8 @@ function callFromRecord(record: TurnRecord, call: PreparedCall, now: number): Re
   if (last?.type === 'request_expired')
     return failedCall(call, ENDINGS[last.question === true ? 'unanswered' : 'expired'], now);
   if (last?.type === 'answered') return answeredCall(call, last, now);
-  if (last?.type === 'decision') return deniedCall(call, last, now);
+  if (last?.type === 'decision') return failedCall(call, denial(last), now);
   throw stillRunning(record, callId);
-}
-
-/** A call that a person said no to. */
-function deniedCall(call: PreparedCall, said: Parameters<typeof denial>[0], now: number): RecordedCall {
-  return failedCall(call, denial(said), now);
 }
 
 /** A question that a person answered, or declined to. */

@@ -201,3 +201,29 @@ export interface LiveView {
   /** The turn now. The same object is changed by the next push. */
   current(): TurnView;
 }
+
+/** Finds what waits for a person in a turn, and notes it there. */
+export function findOpen(view: TurnView): void {
+  for (const call of view.calls) {
+    if (isOpen(call)) call.runId = view.runId;
+    else delete call.runId;
+  }
+  view.requests = view.calls.flatMap(({ phase, request }) =>
+    phase === 'requested' && request ? [request] : [],
+  );
+  view.questions = view.calls.flatMap(({ phase, question }) =>
+    phase === 'asked' && question ? [question] : [],
+  );
+  view.inDoubt = view.calls.flatMap(({ phase, doubt }) => (phase === 'in_doubt' && doubt ? [doubt] : []));
+}
+
+/** Whether a call waits for a person. */
+export function isOpen({ phase }: CallView): boolean {
+  return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
+}
+
+/** The state of a turn that has not ended. */
+export function statusOf(view: TurnView): TurnView['status'] {
+  if (view.inDoubt.length > 0) return 'in_doubt';
+  return view.requests.length + view.questions.length > 0 ? 'waiting' : 'running';
+}

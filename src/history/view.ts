@@ -15,7 +15,15 @@ import {
   type TurnStarted,
   withoutUndone,
 } from './events';
-import { type CallView, type LiveView, makeView, type TurnView } from './view-types';
+import {
+  type CallView,
+  findOpen,
+  isOpen,
+  type LiveView,
+  makeView,
+  statusOf,
+  type TurnView,
+} from './view-types';
 import { addSpent, noSpending, RAISE_BUDGET, raised, smallerOf, spentInReply } from '../contract/budget';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
@@ -57,30 +65,6 @@ function apply(view: TurnView, event: TurnEvent): void {
   const opens = ['request_opened', 'question_opened', 'in_doubt'].includes(event.type);
   if (opens || view.requests.length + view.questions.length + view.inDoubt.length > 0) findOpen(view);
   if (view.endedAt === null) view.status = statusOf(view);
-}
-
-function findOpen(view: TurnView): void {
-  for (const call of view.calls) {
-    if (isOpen(call)) call.runId = view.runId;
-    else delete call.runId;
-  }
-  view.requests = view.calls.flatMap(({ phase, request }) =>
-    phase === 'requested' && request ? [request] : [],
-  );
-  view.questions = view.calls.flatMap(({ phase, question }) =>
-    phase === 'asked' && question ? [question] : [],
-  );
-  view.inDoubt = view.calls.flatMap(({ phase, doubt }) => (phase === 'in_doubt' && doubt ? [doubt] : []));
-}
-
-/** Whether a call waits for a person. */
-function isOpen({ phase }: CallView): boolean {
-  return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
-}
-
-function statusOf(view: TurnView): TurnView['status'] {
-  if (view.inDoubt.length > 0) return 'in_doubt';
-  return view.requests.length + view.questions.length > 0 ? 'waiting' : 'running';
 }
 
 /** Takes what concerns the turn as a whole. */

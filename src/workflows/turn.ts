@@ -12,7 +12,14 @@ import type { ChangeNotifier } from './changes';
 import type { MessageQueue } from './message-queue';
 import type { Publisher } from './publish';
 import { StateHolders } from './state-holders';
-import { cutContent, DROPPED_OUTPUT, entryBytes, fairShare, type TranscriptEntry, type TranscriptPage } from '../contract/transcript';
+import {
+  cutContent,
+  DROPPED_OUTPUT,
+  entryBytes,
+  fairShare,
+  type TranscriptEntry,
+  type TranscriptPage,
+} from '../contract/transcript';
 import { jsonBytes } from '../contract/text/bytes';
 
 type ResultEntry = Extract<TranscriptEntry, { kind: 'result' }>;

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { LIMITS } from '../../src/contract/limits';
-import { cutContent, DROPPED_OUTPUT, dropOutputs, entryBytes, type TranscriptEntry } from '../../src/contract/transcript';
+import {
+  cutContent,
+  DROPPED_OUTPUT,
+  dropOutputs,
+  entryBytes,
+  type TranscriptEntry,
+} from '../../src/contract/transcript';
 import { jsonBytes } from '../../src/contract/text/bytes';
 import { Transcript } from '../../src/workflows/turn';
 

@@ -10,7 +10,7 @@ import { defined } from '../../contract/defined';
 import type { DecodedEvent, Decoding } from './events';
 import type { ChildEnd } from '../../contract/turn';
 import { decodeFailure } from './failure';
-import { Payloads } from './payloads';
+import { childIn, ownerIn, Payloads } from './payloads';
 import { toIso, toNumber } from './proto';
 
 /** One event as the server or an exported history gives it. */
@@ -190,26 +190,6 @@ function decodeChild(
   if (raw.childWorkflowExecutionStartedEventAttributes) return { kind: 'child_started', ...head, child };
   const payloads = new Payloads(converter, owner && ownerIn(raw, owner));
   return endOfChild(raw, payloads).then((end) => ({ kind: 'child_ended', ...head, child, end }));
-}
-
-/** The child workflow that an event is about, once it is there. */
-function childIn(raw: HistoryEvent): string | undefined {
-  const asked = raw.startChildWorkflowExecutionInitiatedEventAttributes;
-  if (asked) return asked.workflowId ?? '';
-  const there =
-    raw.childWorkflowExecutionStartedEventAttributes ??
-    raw.childWorkflowExecutionCompletedEventAttributes ??
-    raw.childWorkflowExecutionFailedEventAttributes ??
-    raw.childWorkflowExecutionCanceledEventAttributes ??
-    raw.childWorkflowExecutionTimedOutEventAttributes ??
-    raw.childWorkflowExecutionTerminatedEventAttributes;
-  return there ? (there.workflowExecution?.workflowId ?? '') : undefined;
-}
-
-/** The workflow that the payloads of an event are bound to: what a child is given, and what it returned, to the child. */
-export function ownerIn(raw: HistoryEvent, owner: SerializationContext): SerializationContext {
-  const child = childIn(raw);
-  return child === undefined ? owner : { type: 'workflow', namespace: owner.namespace, workflowId: child };
 }
 
 async function endOfChild(raw: HistoryEvent, payloads: Payloads): Promise<ChildEnd> {

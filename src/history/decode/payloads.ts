@@ -7,6 +7,7 @@ import {
   type PayloadConverter,
   type SerializationContext,
 } from '@temporalio/common';
+import type { temporal } from '@temporalio/proto';
 import { isUtf8 } from 'node:buffer';
 import { CountersignError } from '../../contract/errors';
 
@@ -106,4 +107,27 @@ export function fromPayload(payload: Payload, converter: PayloadConverter): unkn
 
 function textOf(bytes: Uint8Array = new Uint8Array()): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}
+
+/** The child workflow that an event is about, once it is there. */
+export function childIn(raw: temporal.api.history.v1.IHistoryEvent): string | undefined {
+  const asked = raw.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (asked) return asked.workflowId ?? '';
+  const there =
+    raw.childWorkflowExecutionStartedEventAttributes ??
+    raw.childWorkflowExecutionCompletedEventAttributes ??
+    raw.childWorkflowExecutionFailedEventAttributes ??
+    raw.childWorkflowExecutionCanceledEventAttributes ??
+    raw.childWorkflowExecutionTimedOutEventAttributes ??
+    raw.childWorkflowExecutionTerminatedEventAttributes;
+  return there ? (there.workflowExecution?.workflowId ?? '') : undefined;
+}
+
+/** The workflow that the payloads of an event are bound to: what a child is given, and what it returned, to the child. */
+export function ownerIn(
+  raw: temporal.api.history.v1.IHistoryEvent,
+  owner: SerializationContext,
+): SerializationContext {
+  const child = childIn(raw);
+  return child === undefined ? owner : { type: 'workflow', namespace: owner.namespace, workflowId: child };
 }
