@@ -1,7 +1,6 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from './json';
 import { LIMITS } from './limits';
 import { countedCheck, withDefaults } from './schema/schema';
-import { utf8Bytes } from './transcript';
 import type { Issue, JsonSchema } from './tool';
 
 /** What an agent asks a person. Its answer is never a permission. */
@@ -70,8 +69,8 @@ export function toForm(schema: unknown): MadeForm {
   if (!isJsonObject(schema) || schema['type'] !== 'object' || !isObject(schema['properties'])) {
     return { ok: false, issues: [{ path: '', message: 'must be { type: "object", properties: { … } }' }] };
   }
-  if (utf8Bytes(JSON.stringify(schema)) > LIMITS.formBytes)
-    return { ok: false, issues: [{ path: '', message: `over ${LIMITS.formBytes} bytes` }] };
+  if (JSON.stringify(schema).length > LIMITS.formCharacters)
+    return { ok: false, issues: [{ path: '', message: `over ${LIMITS.formCharacters} characters` }] };
   for (const key of unknownKeys(schema, ROOT_KEYWORDS)) wrong(`/${key}`, 'is not part of a form');
   const entries = Object.entries(schema['properties']);
   if (entries.length === 0 || entries.length > LIMITS.formFields)

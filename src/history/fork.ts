@@ -309,7 +309,10 @@ function answeredCall(call: PreparedCall, said: Answered, now: number): Recorded
   const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
   const content = answered(said, said.content ?? {});
   const timestamp = new Date(now).toISOString();
-  return recordedCall(call, makeSuccess(head, { content, contentType: 'text' }, { timestamp, safety: 'safe' }));
+  return recordedCall(
+    call,
+    makeSuccess(head, { content, contentType: 'text' }, { timestamp, safety: 'safe' }),
+  );
 }
 
 /** The refusal of a fork whose record is not complete yet. */

@@ -32,7 +32,7 @@ it.each<[what: string, schema: unknown, path: string]>([
   ['no object', { type: 'string' }, ''],
   ['no fields', form({}), '/properties'],
   ['21 fields', form(many), '/properties'],
-  ['more than 16 KiB', one({ type: 'string', description: 'x'.repeat(17_000) }), ''],
+  ['more than 16,000 characters', one({ type: 'string', description: 'x'.repeat(17_000) }), ''],
   ['a root that refers elsewhere', form({ a: { type: 'string' } }, { $ref: '#' }), '/$ref'],
   ['a required field that is not there', form({ a: { type: 'string' } }, { required: ['b'] }), '/required'],
   ['a name with a blank', form({ 'a b': { type: 'string' } }), '/properties'],
