@@ -10,14 +10,13 @@ import type { TurnOrigin } from '../contract/call';
 import type {
   Answered,
   DecisionMade,
-  TurnEvent,
   InDoubtOpened,
   OutcomeReported,
   QuestionOpened,
   RequestOpened,
   Resolved,
-  TurnEnd,
-} from './events';
+} from './call-events';
+import type { TurnEvent, TurnEnd } from './events';
 
 /**
  * Where a call is. `proposed`: no request yet and not started; `approved`: decided, waits for its place;

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { checkAnswer, fieldsOf, type Question } from '../../contract/question';
+import { completeAnswer, fieldsOf, type Question } from '../../contract/question';
 import type { JsonObject } from '../../contract/json';
 import type { Issue } from '../../contract/tool';
 import type { QuestionOpened } from '../../history/events';
@@ -82,7 +82,7 @@ function useForm({ question, callKey }: QuestionOpened, { typed, change }: KeptT
   return {
     ...{ issues, onKeyDown, setRefused },
     shown: { draft, setDraft, issues: isTried ? issues : issues.filter(({ path }) => path in draft.texts) },
-    content: checkAnswer(question, draft.value).content,
+    content: completeAnswer(question, draft.value),
     showIssues: () => {
       setTried(true);
       requestAnimationFrame(() => document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus());
@@ -93,9 +93,10 @@ function useForm({ question, callKey }: QuestionOpened, { typed, change }: KeptT
 /** The defaults; a box that is not ticked says no. */
 function beginningOf(question: Question): JsonObject {
   const boxes = fieldsOf(question).filter(({ kind, required }) => kind === 'boolean' && required);
-  return checkAnswer(question, {
-    ...Object.fromEntries(boxes.map((field) => [field.name, field.default ?? false])),
-  }).content;
+  return completeAnswer(
+    question,
+    Object.fromEntries(boxes.map((field) => [field.name, field.default ?? false])),
+  );
 }
 
 function AnswerBar({
