@@ -74,8 +74,8 @@ export const ANSWERS = ['answered', 'declined'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 
 /**
- * What a person says to a question; payload of signal `answer` and update `answer`. The one schema, as above. It is not a
- * decision: nothing runs by it.
+ * What a person says to a question; payload of signal `answer` and update `answer`. The one schema, as above. It does not
+ * decide: nothing runs by it.
  */
 export const QUESTION_ANSWER = {
   type: 'object',

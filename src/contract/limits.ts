@@ -60,8 +60,8 @@ export const LIMITS = {
   memoVerdicts: 20,
   /** Characters of a question. */
   questionChars: 4_000,
-  /** The form of a question, as JSON: a person reads all of it. */
-  formBytes: 16 * KIB,
+  /** Characters of the form of a question, as JSON: a person reads all of it. */
+  formCharacters: 16_000,
   /** Fields of a form, and choices of one field. */
   formFields: 20,
   formOptions: 100,

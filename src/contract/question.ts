@@ -1,13 +1,11 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from './json';
-import { LIMITS } from './limits';
-import { countedCheck, withDefaults } from './schema/schema';
-import { utf8Bytes } from './text/bytes';
-import type { Issue, JsonSchema } from './tool';
+import { withDefaults } from './schema/schema';
+import type { JsonSchema } from './tool';
 
 /** What an agent asks a person. Its answer is never a permission. */
 export interface Question {
   text: string;
-  /** What an answer has to fit: a flat object of texts, numbers, yes or no, and choices. Made by `toForm` only. */
+  /** What an answer has to fit: a flat object of texts, numbers, yes or no, and choices. Made by `toForm` of `form.ts` only. */
   form: JsonSchema;
 }
 
@@ -26,139 +24,6 @@ export interface QuestionField {
   default?: Json;
 }
 
-/** The form of a question that comes without one: one text. */
-export const PLAIN_FORM: JsonSchema = {
-  type: 'object',
-  properties: {
-    answer: { type: 'string', title: 'Answer', minLength: 1, maxLength: LIMITS.answerTextChars },
-  },
-  required: ['answer'],
-  additionalProperties: false,
-};
-
-const FORMATS: readonly unknown[] = ['email', 'uri', 'date', 'date-time'];
-const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-
-/** Says nothing about what fits, so it is dropped without a word. */
-const ROOT_KEYWORDS = [
-  'type',
-  'properties',
-  'required',
-  'title',
-  'description',
-  'additionalProperties',
-  '$schema',
-];
-const SHARED = ['type', 'title', 'description', 'default'];
-const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
-  string: [...SHARED, 'minLength', 'maxLength', 'format', 'enum'],
-  number: [...SHARED, 'minimum', 'maximum'],
-  integer: [...SHARED, 'minimum', 'maximum'],
-  boolean: SHARED,
-};
-
-/** A form, or what is wrong with the schema: where, and what. */
-export type MadeForm = { ok: true; form: JsonSchema } | { ok: false; issues: Issue[] };
-
-/**
- * Makes the form of a question from a schema that a model wrote. What a person could not fill in, or a screen could not
- * show, is an issue. Never throws.
- */
-export function toForm(schema: unknown): MadeForm {
-  const issues: Issue[] = [];
-  const wrong = (path: string, message: string): void => void issues.push({ path, message });
-  if (!isJsonObject(schema) || schema['type'] !== 'object' || !isObject(schema['properties'])) {
-    return { ok: false, issues: [{ path: '', message: 'must be { type: "object", properties: { … } }' }] };
-  }
-  if (utf8Bytes(JSON.stringify(schema)) > LIMITS.formBytes)
-    return { ok: false, issues: [{ path: '', message: `over ${LIMITS.formBytes} bytes` }] };
-  for (const key of unknownKeys(schema, ROOT_KEYWORDS)) wrong(`/${key}`, 'is not part of a form');
-  const entries = Object.entries(schema['properties']);
-  if (entries.length === 0 || entries.length > LIMITS.formFields)
-    wrong('/properties', `must have 1 to ${LIMITS.formFields} fields`);
-  const required = schema['required'] ?? [];
-  const names = new Set(entries.map(([name]) => name));
-  if (!Array.isArray(required) || !required.every((name) => typeof name === 'string' && names.has(name)))
-    wrong('/required', 'must be a list of names of fields');
-  const properties = entries
-    .slice(0, LIMITS.formFields)
-    .map(
-      ([name, field]) =>
-        [name, toField(field, (path, message) => wrong(`/properties/${name}${path}`, message))] as const,
-    );
-  for (const [name] of properties)
-    if (!FIELD_NAME.test(name))
-      wrong(
-        '/properties',
-        `${JSON.stringify(name.slice(0, 64))}: a name has letters, digits, _ and -, and begins with a letter`,
-      );
-  if (issues.length > 0) return { ok: false, issues: issues.slice(0, MOST_ISSUES) };
-  return {
-    ok: true,
-    form: {
-      type: 'object',
-      properties: Object.fromEntries(properties),
-      required,
-      additionalProperties: false,
-    },
-  };
-}
-
-const MOST_ISSUES = 20;
-
-type Wrong = (path: string, message: string) => void;
-
-function toField(field: unknown, wrong: Wrong): JsonObject {
-  const type = isObject(field) ? field['type'] : undefined;
-  const known = typeof type === 'string' && Object.hasOwn(KEYWORDS, type) ? KEYWORDS[type] : undefined;
-  if (!isJsonObject(field) || known === undefined) {
-    wrong('', 'must have the type string, number, integer or boolean');
-    return {};
-  }
-  for (const key of unknownKeys(field, known)) wrong(`/${key}`, 'is not supported in a form');
-  for (const key of ['title', 'description'])
-    if (field[key] !== undefined && !isShortText(field[key]))
-      wrong(`/${key}`, 'must be a text of at most 1000 characters');
-  for (const key of ['minimum', 'maximum'])
-    if (field[key] !== undefined && typeof field[key] !== 'number') wrong(`/${key}`, 'must be a number');
-  if (type !== 'string') return checkDefault(field, wrong);
-  const { enum: options, format, minLength = 0, maxLength = LIMITS.answerTextChars } = field;
-  if (format !== undefined && !FORMATS.includes(format))
-    wrong('/format', `must be one of ${FORMATS.join(', ')}`);
-  if (options !== undefined && !isChoice(options))
-    wrong('/enum', `must be 1 to ${LIMITS.formOptions} different texts`);
-  if (!isLength(minLength) || !isLength(maxLength) || minLength > maxLength)
-    wrong('', `minLength and maxLength must be whole numbers, 0 to ${LIMITS.answerTextChars}`);
-  return checkDefault(options === undefined ? { ...field, maxLength } : field, wrong);
-}
-
-function checkDefault(field: JsonObject, wrong: Wrong): JsonObject {
-  const given = field['default'];
-  if (given === undefined) return field;
-  const [issue] = countedCheck(field, given).issues;
-  if (issue !== undefined) wrong('/default', `does not fit: ${issue.message}`);
-  return field;
-}
-
-function unknownKeys(value: JsonObject, known: readonly string[]): string[] {
-  return Object.keys(value)
-    .filter((key) => !known.includes(key))
-    .map((key) => key.slice(0, 64));
-}
-
-function isShortText(value: unknown): boolean {
-  return typeof value === 'string' && value.length <= 1000;
-}
-
-function isChoice(options: unknown): boolean {
-  if (!Array.isArray(options) || options.length === 0 || options.length > LIMITS.formOptions) return false;
-  return new Set(options).size === options.length && options.every((one) => isShortText(one) && one !== '');
-}
-
-function isLength(value: Json): value is number {
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LIMITS.answerTextChars;
-}
-
 /** What a person filled in, in the order of the form, with the defaults of what they left out. */
 export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonObject): JsonObject {
   const filled = Object.entries(withDefaults(form, content));
@@ -166,15 +31,6 @@ export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonOb
   const placeOf = ([name]: [string, Json]): number =>
     (names.indexOf(name) + names.length + 1) % (names.length + 1);
   return Object.fromEntries(filled.sort((one, other) => placeOf(one) - placeOf(other)));
-}
-
-/** What a person filled in, with the defaults of what they left out; and what is wrong with it. Never throws. */
-export function checkAnswer(
-  { form }: Question,
-  content: JsonObject,
-): { content: JsonObject; issues: Issue[]; work: number } {
-  const whole = completeAnswer({ form }, content);
-  return { content: whole, ...countedCheck(form, whole) };
 }
 
 /** The fields of a form, in its order. What cannot be read of a form that is not ours is left out. */

@@ -11,14 +11,13 @@ import type { TurnOrigin, Ancestor } from '../contract/call';
 import type {
   Answered,
   DecisionMade,
-  TurnEvent,
   InDoubtOpened,
   OutcomeReported,
   QuestionOpened,
   RequestOpened,
   Resolved,
-  TurnEnd,
-} from './events';
+} from './call-events';
+import type { TurnEvent, TurnEnd } from './events';
 
 /**
  * Where a call is. `proposed`: no request yet and not started; `approved`: decided, waits for its place;

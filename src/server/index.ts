@@ -144,6 +144,7 @@ const FILES = {
   '/syntax.js': ['syntax.js', 'text/javascript; charset=utf-8'],
   '/stats.js': ['stats.js', 'text/javascript; charset=utf-8'],
   '/bulk.js': ['bulk.js', 'text/javascript; charset=utf-8'],
+  '/question.js': ['question.js', 'text/javascript; charset=utf-8'],
   '/app.css': ['app.css', 'text/css; charset=utf-8'],
   '/manifest.webmanifest': ['manifest.webmanifest', 'application/manifest+json; charset=utf-8'],
   '/icon.svg': ['icon.svg', 'image/svg+xml'],

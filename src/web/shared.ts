@@ -4,17 +4,24 @@
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+export { defined } from '../contract/defined';
+export { isJsonObject, isObject } from '../contract/json';
+export { withDefaults } from '../contract/schema/schema';
 export { leavesOf } from '../contract/text/json-diff';
 export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 export { dateTime, span } from '../contract/text/times';
 export { counted, percentText, spreadText, unreadText } from '../history/labels';
-export { newDecisionId, readCall, readStats, sendDecision } from './http';
+export { newDecisionId, readCall, readStats, sendAnswer, sendDecision } from './http';
 export { keyOf, MOST_ROWS } from './model/inbox';
+export { issuesOf } from './model/draft';
 export { errorText, refusalText } from './model/labels';
 export { hunkIds, toDecision, whyNot } from './model/review';
 export { hrefOf } from './model/route';
-export { DecisionFooter, focusReason } from './screens/call/decide';
+export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
+export { ArgumentsForm } from './screens/call/form';
+export { CallHead, Fact, ModelSays, Refusal, UserAsked } from './screens/call/head';
+export { useSend } from './screens/call/send';
 export { SelectBox } from './screens/inbox-list';
 export { NOTHING_TYPED } from './typed';
 export { useAppContext, useKeys, useNow } from './ui/app';

@@ -125,8 +125,8 @@ test('asked: answers by update and by signal, a bad one, one declined and one qu
     ['2.1', 'answered', 'somebody answered.\n\n{"answer":"old"}'],
   ]);
   expect(view.calls[0]?.answers).toMatchObject([
-    { door: 'signal', judgement: { accepted: false, code: 'invalid_answer' } },
     { door: 'update', judgement: { accepted: true }, content: { age: 7, unit: 'years' } },
+    { door: 'signal', judgement: { accepted: false, code: 'invalid_answer' } },
   ]);
 });
 

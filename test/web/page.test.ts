@@ -4,7 +4,7 @@ import { ensureBuilt, lib } from '../support/build';
 
 /** What every page loads, and the screens that it loads when they are opened. */
 const FIRST = ['app.js', 'syntax.js'];
-const LATE = ['bulk.js', 'stats.js'];
+const LATE = ['bulk.js', 'question.js', 'stats.js'];
 const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
 const LATE_LIMIT = 5 * 1024;
@@ -22,6 +22,7 @@ it('is a few files, and the server has each', () => {
     'icon.svg',
     'index.html',
     'manifest.webmanifest',
+    'question.js',
     'stats.js',
     'syntax.js',
   ];

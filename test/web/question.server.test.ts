@@ -81,7 +81,7 @@ test('hostile words of a question are marks, and the list shows it as a question
   expect(await page.locator('.question b').count()).toBe(0);
   await page.goto(`${web().url}/#/`);
   await listOnly(page, 'guide');
-  const row = page.locator('.row', { hasText: 'ask_user' });
+  const row = page.locator('.row', { hasText: 'yap' });
   await row.getByText('question', { exact: true }).waitFor();
   expect(await row.getByRole('checkbox').count()).toBe(0);
   await handle.terminate();

@@ -37,7 +37,7 @@ export function addAnswer(program: Command, context: Context): void {
     .option('--decline', 'do not answer')
     .option('--reason <text>', 'a remark, or why not; the model reads it')
     .option('--as <name>', 'who answers (default: your name on this machine)')
-    .option('--json', 'print the outcome as JSON')
+    .option('--json', 'print the verdict as JSON')
     .action((target: string, options: AnswerOptions) => run(target, options, context));
 }
 
@@ -66,7 +66,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
   });
 }
 
-/** Of a question that does not wait any more, the turn says how it ended. */
+/** Where the question does not wait any more, the turn says who ended it. */
 function send(subject: Subject, content: JsonObject, isOver: boolean): Promise<Answer> {
   const { question } = subject.call;
   if (!isOver && question !== undefined) assertFits(question.question, content);

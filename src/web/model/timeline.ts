@@ -206,8 +206,6 @@ function drawCall(event: TurnEvent, line: Line): void {
       return open(line, 'wait', event.at);
     case 'decision':
       return decided(event, line);
-    case 'answered':
-      return answered(event, line);
     case 'decision_void':
       close(line, event.at);
       return mark(line, 'denied', event.at, event.message);
@@ -222,7 +220,8 @@ function drawCall(event: TurnEvent, line: Line): void {
     case 'in_doubt':
       return open(line, 'doubt', event.at);
     case 'resolved':
-      return resolved(event, line);
+    case 'answered':
+      return ended(event, line);
     case 'call_ended':
       close(line, event.at, !event.result.success);
       if (event.attempts > 1) mark(line, 'retried', event.at, `${event.attempts} attempts`);
@@ -238,17 +237,16 @@ function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): v
   mark(line, denied ? 'denied' : 'approved', event.at, `${event.decision ?? 'decided'} by ${event.approver}`);
 }
 
-function resolved(event: Extract<TurnEvent, { type: 'resolved' }>, line: Line): void {
+function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, line: Line): void {
   if (event.judgement.accepted !== true) return;
   close(line, event.at);
-  mark(line, 'approved', event.at, `${event.resolution ?? 'resolved'} by ${event.approver}`);
-}
-
-function answered(event: Extract<TurnEvent, { type: 'answered' }>, line: Line): void {
-  if (event.judgement.accepted !== true) return;
-  close(line, event.at);
-  const { answer = 'answered', approver, at } = event;
-  mark(line, answer === 'declined' ? 'denied' : 'approved', at, `${answer} by ${approver}`);
+  const word = event.type === 'answered' ? event.answer : event.resolution;
+  mark(
+    line,
+    word === 'declined' ? 'denied' : 'approved',
+    event.at,
+    `${word ?? event.type} by ${event.approver}`,
+  );
 }
 
 /** Ends the open stretch, unless the next one is the same. */

@@ -3,8 +3,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import type { CallPhase, CallView } from '../../../history/view-types';
 import { readCall, sendResolution } from '../../http';
-import { goTo, useAppContext, useKept, useKeys, useNow } from '../../ui/app';
-import { QuestionPanel } from './question';
+import { goTo, useAppContext, useKept, useKeys, useLate, useNow } from '../../ui/app';
 import { RequestPanel } from './request';
 import { type DecidingProps, type KeptTyped, type PanelProps, useSend } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
@@ -15,7 +14,7 @@ import { useInboxRows } from '../../inbox-rows';
 import { queryOf } from '../../model/route';
 import { dateTime, relative } from '../../../contract/text/times';
 import { describeProgress } from '../../../history/labels';
-import type { InDoubtOpened } from '../../../history/events';
+import type { InDoubtOpened, QuestionOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
 import { ANSWERS, Choice, LeftOver, whatHappened } from './edit';
 import { LIMITS } from '../../../contract/limits';
@@ -56,12 +55,19 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
     return <RequestPanel key={`${callKey}/${seenDigest}/${eventId}`} request={call.request} {...shared} />;
   }
   if (call.phase === 'asked' && call.question !== undefined) {
-    return <QuestionPanel key={call.question.callKey} asked={call.question} {...shared} />;
+    return <LateQuestion key={call.question.callKey} asked={call.question} {...shared} />;
   }
   if (call.phase === 'in_doubt' && call.doubt !== undefined) {
     return <DoubtPanel key={call.doubt.eventId} doubt={call.doubt} {...shared} />;
   }
   return <ClosedPanel {...shared} />;
+}
+
+const loadQuestion = () => import('../question');
+
+function LateQuestion(props: DecidingProps & { asked: QuestionOpened }): JSX.Element {
+  const late = useLate(loadQuestion, true);
+  return late === undefined ? <h1 class="empty">Opening …</h1> : <late.QuestionPanel {...props} />;
 }
 
 function useCall(

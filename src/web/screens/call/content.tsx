@@ -218,7 +218,8 @@ export function DecisionLine({ event }: { event: DecisionMade | Resolved | Answe
   );
 }
 
-function wordIn(event: DecisionMade | Resolved | Answered): string | undefined {
+/** The word that what a person said comes to. */
+export function wordIn(event: DecisionMade | Resolved | Answered): string | undefined {
   if (event.type === 'answered') return event.answer;
   return event.type === 'decision' ? event.decision : event.resolution;
 }

@@ -9,7 +9,7 @@ import { type Typed, typedParts } from '../../typed';
 import { SeenEnd, Text } from '../../ui/text';
 import { hasKeyboard } from '../../ui/app';
 import { Key } from '../../ui/widgets';
-import { Changes } from './content';
+import { Changes, wordIn } from './content';
 import { ArgumentsForm } from './form';
 import { Issues, TextArea } from './inputs';
 
@@ -201,9 +201,8 @@ export function whatHappened({ answers, decisions, resolutions, phase }: CallVie
     .at(-1);
   if (phase === 'expired') return 'It expired.';
   if (last === undefined) return 'It does not wait any more.';
-  if (last.type === 'answered')
-    return `${last.approver} ${last.answer ?? 'answered'} it at ${dateTime(last.at)}.`;
-  const did = last.type === 'decision' ? last.decision : `resolved (${last.resolution ?? ''})`;
+  const word = wordIn(last);
+  const did = last.type === 'resolved' ? `resolved (${word ?? ''})` : word;
   return `${last.approver} ${did ?? 'decided'} it at ${dateTime(last.at)}.`;
 }
 

@@ -8,7 +8,6 @@ import { hrefOf } from '../../model/route';
 import { Chip, Dialog } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { ArgumentsView, DecidedPreview, Outcome } from '../call/content';
-import { QuestionText } from '../call/question';
 import { startFork } from '../../http';
 import { errorText } from '../../model/labels';
 import {
@@ -62,7 +61,6 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
       {isOpen && (
         <div class="call-body">
           {!isWaiting(call) && <DecidedPreview call={call} level={3} />}
-          {call.question !== undefined && <QuestionText of={call.question.question} />}
           <ArgumentsView
             of={call.effective}
             plan={isWaiting(call) ? undefined : call.request?.preview?.plan}

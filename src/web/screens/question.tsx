@@ -1,19 +1,30 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { defined } from '../../../contract/defined';
-import type { JsonObject } from '../../../contract/json';
-import { checkAnswer, fieldsOf, type Question } from '../../../contract/question';
-import type { Issue } from '../../../contract/tool';
-import type { QuestionOpened } from '../../../history/events';
-import { sendAnswer } from '../../http';
-import { type ArgumentsDraft, issuesOf } from '../../model/draft';
-import { useKeys, useNow } from '../../ui/app';
-import { Text } from '../../ui/text';
-import { Deadline } from '../../ui/widgets';
-import { DecisionFooter, focusReason, useFresh } from './decide';
-import { ArgumentsForm } from './form';
-import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
-import { type DecidingProps, type KeptTyped, useSend } from './send';
+import { completeAnswer, fieldsOf, type Question } from '../../contract/question';
+import type { JsonObject } from '../../contract/json';
+import type { Issue } from '../../contract/tool';
+import type { QuestionOpened } from '../../history/events';
+import type { ArgumentsDraft } from '../model/draft';
+import type { DecidingProps, KeptTyped } from './call/send';
+import {
+  ArgumentsForm,
+  CallHead,
+  Deadline,
+  DecisionFooter,
+  defined,
+  Fact,
+  focusReason,
+  issuesOf,
+  ModelSays,
+  Refusal,
+  sendAnswer,
+  Text,
+  useFresh,
+  useKeys,
+  useNow,
+  UserAsked,
+  useSend,
+  useState,
+} from '../shared';
 
 type QuestionProps = DecidingProps & { asked: QuestionOpened };
 
@@ -37,7 +48,9 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
       </CallHead>
       <section aria-labelledby="question-title">
         <h2 id="question-title">The agent asks</h2>
-        <QuestionText of={asked.question} />
+        <blockquote class="question">
+          <Text of={asked.question.text} layout="block" kind="prose" />
+        </blockquote>
       </section>
       <section aria-labelledby="answer-title" class="edit" id="edit" onKeyDown={form.onKeyDown}>
         <h2 id="answer-title">Your answer</h2>
@@ -47,15 +60,6 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
       <ModelSays view={details.view} call={call} />
       <AnswerBar {...props} form={form} />
     </article>
-  );
-}
-
-/** The words of a question. They are the model's. */
-export function QuestionText({ of }: { of: Question }): JSX.Element {
-  return (
-    <blockquote class="question">
-      <Text of={of.text} layout="block" kind="prose" />
-    </blockquote>
   );
 }
 
@@ -78,7 +82,7 @@ function useForm({ question, callKey }: QuestionOpened, { typed, change }: KeptT
   return {
     ...{ issues, onKeyDown, setRefused },
     shown: { draft, setDraft, issues: isTried ? issues : issues.filter(({ path }) => path in draft.texts) },
-    content: checkAnswer(question, draft.value).content,
+    content: completeAnswer(question, draft.value),
     showIssues: () => {
       setTried(true);
       requestAnimationFrame(() => document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus());
@@ -89,9 +93,10 @@ function useForm({ question, callKey }: QuestionOpened, { typed, change }: KeptT
 /** The defaults; a box that is not ticked says no. */
 function beginningOf(question: Question): JsonObject {
   const boxes = fieldsOf(question).filter(({ kind, required }) => kind === 'boolean' && required);
-  return checkAnswer(question, {
-    ...Object.fromEntries(boxes.map((field) => [field.name, field.default ?? false])),
-  }).content;
+  return completeAnswer(
+    question,
+    Object.fromEntries(boxes.map((field) => [field.name, field.default ?? false])),
+  );
 }
 
 function AnswerBar({
