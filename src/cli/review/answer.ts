@@ -4,7 +4,7 @@ import { defined } from '../../contract/defined';
 import type { QuestionAnswer } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import type { Json, JsonObject } from '../../contract/json';
-import { checkAnswer } from '../../contract/form';
+import { checkAnswer } from '../../contract/schema/form';
 import { fieldsOf, type Question, type QuestionField } from '../../contract/question';
 import { describeIssues } from '../../contract/read-json';
 import type { QuestionOpened } from '../../history/events';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../../contract/limits';
-import { PLAIN_FORM, toForm } from '../../contract/form';
+import { PLAIN_FORM, toForm } from '../../contract/schema/form';
 import type { JsonSchema } from '../../contract/tool';
 import { isObject } from '../../contract/json';
 import { defineTool } from '../define-tool';

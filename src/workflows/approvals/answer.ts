@@ -1,6 +1,6 @@
 import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract/decision';
 import { answered, declined } from '../../contract/call-messages';
-import { checkAnswer } from '../../contract/form';
+import { checkAnswer } from '../../contract/schema/form';
 import { describeIssues } from '../../contract/read-json';
 import { checkMessage, type Judged, parseAnswer, readNew, refusal, refuse, type TakenAt } from './messages';
 import type { Approvals, CallState } from './state';

@@ -1,8 +1,8 @@
-import { isJsonObject, isObject, type Json, type JsonObject } from './json';
-import { LIMITS } from './limits';
-import { completeAnswer, type Question } from './question';
-import { countedCheck } from './schema/schema';
-import type { Issue, JsonSchema } from './tool';
+import { isJsonObject, isObject, type Json, type JsonObject } from '../json';
+import { LIMITS } from '../limits';
+import { completeAnswer, type Question } from '../question';
+import { countedCheck } from './schema';
+import type { Issue, JsonSchema } from '../tool';
 
 /** The form of a question that comes without one: one text. */
 export const PLAIN_FORM: JsonSchema = {

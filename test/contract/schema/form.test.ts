@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { checkAnswer, PLAIN_FORM, toForm } from '../../src/contract/form';
-import { fieldsOf } from '../../src/contract/question';
+import { checkAnswer, toForm } from '../../../src/contract/schema/form';
+import { fieldsOf } from '../../../src/contract/question';
 
 const form = (properties: unknown, more: object = {}): unknown => ({ type: 'object', properties, ...more });
 const one = (field: unknown): unknown => form({ a: field });
