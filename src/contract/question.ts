@@ -5,7 +5,7 @@ import type { JsonSchema } from './tool';
 /** What an agent asks a person. Its answer is never a permission. */
 export interface Question {
   text: string;
-  /** What an answer has to fit: a flat object of texts, numbers, yes or no, and choices. Made by `toForm` of `form.ts` only. */
+  /** What an answer has to fit: a flat object of texts, numbers, yes or no, and choices. Made by `toForm` of `schema/form` only. */
   form: JsonSchema;
 }
 
