@@ -18,10 +18,10 @@ const late = {
 };
 
 /** Screens that are loaded when they are opened. */
-const LATE = ['bulk', 'question', 'stats'];
+const LATE = ['bulk', 'decided', 'question', 'stats', 'turns', 'two-paths'];
 
 /** What they have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
-const OWN = /bulk-\w+$|model\/(alike|stats)$|history\/alone$|contract\/question$/;
+const OWN = /^canonicalize$|bulk-\w+$|model\/(alike|stats)$|history\/(alone|compare)$|contract\/question$/;
 
 /** A second copy of a module would have a state of its own. */
 const shared = {

@@ -306,7 +306,7 @@ const REPEATED: JsonSchema = {
 };
 
 /** What is wrong with a budget that a turn is started with; empty: it fits. */
-export const budgetIssues = soundCheck(BUDGET);
+export const budgetIssues = /* @__PURE__ */ soundCheck(BUDGET);
 
 /** What a turn takes along of all this when it continues as new. */
 export const CARRIED_SPENDING = { spending: SPENDING, repeated: REPEATED, children: WHOLE };

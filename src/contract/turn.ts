@@ -299,4 +299,4 @@ export const ORIGIN: JsonSchema = {
 };
 
 /** What is wrong with what is said of a turn's origin; empty: it fits. Whoever starts a turn asks, and so does the turn. */
-export const originIssues = soundCheck(ORIGIN);
+export const originIssues = /* @__PURE__ */ soundCheck(ORIGIN);

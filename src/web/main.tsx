@@ -8,10 +8,8 @@ import type { Selection } from './model/alike';
 import { grouped, titleOf } from './model/inbox';
 import { connectionStatus, errorText } from './model/labels';
 import { hrefOf, type Route, signInCode } from './model/route';
-import { DecidedScreen, News, RefusedScreen, useFollowed } from './screens/decided';
 import { InboxScreen } from './screens/inbox';
 import { TurnScreen } from './screens/turn/turn';
-import { TurnsScreen } from './screens/turns';
 import { forgetTyped } from './typed';
 import {
   type AppContext,
@@ -19,11 +17,12 @@ import {
   goTo,
   Notices,
   placeOf,
-  useLate,
   useKeys,
   useNotices,
   useRoute,
+  Late,
 } from './ui/app';
+import { News, useFollowed } from './ui/news';
 import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
 import { HelpDialog, Nowhere, ThemeSwitch } from './ui/widgets';
@@ -189,13 +188,15 @@ function Screen({ route }: { route: Route }): JSX.Element {
     case 'call':
       return <InboxScreen query={route.query} open={route} />;
     case 'turns':
-      return <TurnsScreen query={route.query} />;
+      return (
+        <Late key="turns" load={loadTurns} show={({ TurnsScreen }) => <TurnsScreen query={route.query} />} />
+      );
     case 'stats':
-      return <LateStats />;
+      return <Late key="stats" load={loadStats} show={({ StatsScreen }) => <StatsScreen />} />;
     case 'decided':
-      return <DecidedScreen />;
+      return <Late key="decided" load={loadDecided} show={({ DecidedScreen }) => <DecidedScreen />} />;
     case 'refused':
-      return <RefusedScreen />;
+      return <Late key="refused" load={loadDecided} show={({ RefusedScreen }) => <RefusedScreen />} />;
     case 'turn':
       return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
     case 'nowhere':
@@ -203,12 +204,9 @@ function Screen({ route }: { route: Route }): JSX.Element {
   }
 }
 
+const loadTurns = () => import('./screens/turns');
+const loadDecided = () => import('./screens/decided');
 const loadStats = () => import('./screens/stats');
-
-function LateStats(): JSX.Element {
-  const late = useLate(loadStats, true);
-  return late === undefined ? <p class="empty">Opening …</p> : <late.StatsScreen />;
-}
 
 interface HeaderProps {
   session: Session;

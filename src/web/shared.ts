@@ -6,24 +6,45 @@ export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export { defined } from '../contract/defined';
 export { isJsonObject, isObject } from '../contract/json';
+export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
+export { TURN_STATES } from '../contract/turn';
 export { leavesOf } from '../contract/text/json-diff';
 export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
-export { dateTime, span } from '../contract/text/times';
-export { counted, percentText, spreadText, unreadText } from '../history/labels';
-export { newDecisionId, readCall, readStats, sendAnswer, sendDecision } from './http';
-export { keyOf, MOST_ROWS } from './model/inbox';
+export { dateTime, relative, span } from '../contract/text/times';
+export {
+  counted,
+  describeOutcome,
+  describePhase,
+  describeState,
+  percentText,
+  spreadText,
+  unreadText,
+} from '../history/labels';
+export {
+  newDecisionId,
+  readCall,
+  readDecided,
+  readRefusals,
+  readStats,
+  readTurn,
+  readTurns,
+  sendAnswer,
+  sendDecision,
+} from './http';
+export { grouped, keyOf, MOST_ROWS } from './model/inbox';
 export { issuesOf } from './model/draft';
-export { errorText, refusalText } from './model/labels';
+export { errorText, REFUSAL_LABELS, refusalText } from './model/labels';
 export { hunkIds, toDecision, whyNot } from './model/review';
-export { hrefOf } from './model/route';
+export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
 export { ArgumentsForm } from './screens/call/form';
 export { CallHead, Fact, ModelSays, Refusal, UserAsked } from './screens/call/head';
 export { useSend } from './screens/call/send';
 export { SelectBox } from './screens/inbox-list';
 export { NOTHING_TYPED } from './typed';
-export { useAppContext, useKeys, useNow } from './ui/app';
+export { showInList, useAppContext, useKeys, useNow } from './ui/app';
 export { SeenEnd, SeenText, Text, WatchSeen } from './ui/text';
-export { Chip, Deadline, Select } from './ui/widgets';
+export { Chip, Deadline, SearchField, Select } from './ui/widgets';
+export { useTabVisible } from './live';

@@ -4,7 +4,7 @@ import { ensureBuilt, lib } from '../support/build';
 
 /** What every page loads, and the screens that it loads when they are opened. */
 const FIRST = ['app.js', 'syntax.js'];
-const LATE = ['bulk.js', 'question.js', 'stats.js'];
+const LATE = ['bulk.js', 'decided.js', 'question.js', 'stats.js', 'turns.js', 'two-paths.js'];
 const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
 const LATE_LIMIT = 5 * 1024;
@@ -18,6 +18,7 @@ it('is a few files, and the server has each', () => {
     'app.css',
     'app.js',
     'bulk.js',
+    'decided.js',
     'icon.png',
     'icon.svg',
     'index.html',
@@ -25,6 +26,8 @@ it('is a few files, and the server has each', () => {
     'question.js',
     'stats.js',
     'syntax.js',
+    'turns.js',
+    'two-paths.js',
   ];
   expect(readdirSync(lib('web')).sort()).toEqual(named);
 });

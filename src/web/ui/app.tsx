@@ -263,3 +263,14 @@ export function useLate<T extends object>(load: () => Promise<T>, isWanted: bool
   }, [isWanted]);
   return isWanted ? late : undefined;
 }
+
+interface LateProps<T> {
+  load: () => Promise<T>;
+  show: (late: T) => JSX.Element;
+}
+
+/** A screen that is loaded when it is opened. */
+export function Late<T extends object>({ load, show }: LateProps<T>): JSX.Element {
+  const late = useLate(load, true);
+  return late === undefined ? <p class="empty">Opening …</p> : show(late);
+}

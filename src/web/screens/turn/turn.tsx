@@ -3,12 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { counted, describeActivity, describeState, failingTaskText } from '../../../history/labels';
 import { budgetText, spentText } from '../../../contract/budget';
 import { span } from '../../../contract/text/times';
+import type { TurnEvent } from '../../../history/events';
 import type { TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
 import { Chip } from '../../ui/widgets';
 import { Text } from '../../ui/text';
-import { useAppContext, useNow } from '../../ui/app';
-import { TwoPaths } from './two-paths';
+import { Late, useAppContext, useNow } from '../../ui/app';
 import { type Place, Steps, Writing } from './steps';
 import { MomentView } from './moment';
 import { Picture, Scrubber } from './timeline';
@@ -37,7 +37,7 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
         </p>
       )}
       <TurnHead view={view} />
-      {view.fork !== undefined && count === undefined && <TwoPaths fork={view.fork} events={events} />}
+      {view.fork !== undefined && count === undefined && <Paths fork={view.fork} events={events} />}
       <Picture
         {...{ turn, events, show }}
         isOpen={view.endedAt === null}
@@ -259,4 +259,10 @@ function ActivityLine({ activity, now }: { activity: PendingActivity; now: numbe
       <Text of={describeActivity(activity, now)} />
     </li>
   );
+}
+
+const loadTwoPaths = () => import('../two-paths');
+
+function Paths(props: { fork: NonNullable<TurnView['fork']>; events: readonly TurnEvent[] }): JSX.Element {
+  return <Late load={loadTwoPaths} show={({ TwoPaths }) => <TwoPaths {...props} />} />;
 }

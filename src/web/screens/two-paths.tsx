@@ -1,13 +1,13 @@
-import { describeOutcome, describeState } from '../../../history/labels';
+import { describeOutcome, describeState } from '../../history/labels';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { TurnEvent } from '../../../history/events';
-import type { TurnView } from '../../../history/view-types';
-import { readTurn } from '../../http';
-import { hrefOf } from '../../model/route';
-import { Chip } from '../../ui/widgets';
-import { Text } from '../../ui/text';
-import { useAppContext } from '../../ui/app';
+import type { TurnEvent } from '../../history/events';
+import type { TurnView } from '../../history/view-types';
+import { readTurn } from '../http';
+import { hrefOf } from '../model/route';
+import { Chip } from '../ui/widgets';
+import { Text } from '../ui/text';
+import { useAppContext } from '../ui/app';
 import {
   type ComparedStep,
   compareFork,
@@ -15,8 +15,8 @@ import {
   type PathCall,
   type PathEnd,
   type PathStep,
-} from '../../../history/compare';
-import { callSummary } from '../../../contract/text/call-summary';
+} from '../../history/compare';
+import { callSummary } from '../../contract/text/call-summary';
 
 interface TwoPathsProps {
   fork: NonNullable<TurnView['fork']>;

@@ -1,0 +1,85 @@
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { describeOutcome } from '../../history/labels';
+import type { CallView } from '../../history/view-types';
+import { readCall } from '../http';
+import { hrefOf } from '../model/route';
+import type { Followed, Notice } from './app';
+import { Text } from './text';
+
+/** The first look comes soon, because most calls take a moment; each next one after twice the time. Milliseconds. */
+const FIRST_MS = 500;
+const LONGEST_MS = 30_000;
+/** After this time only the list tells how it ended. */
+const GIVE_UP_MS = 6 * 3_600_000;
+const MOST = 50;
+
+/**
+ * Follows the calls that the user let run here, and gives what went wrong with them: it stays until it is closed, because
+ * the user is at another request by then.
+ */
+export function useFollowed(): {
+  news: readonly Notice[];
+  follow: (one: Followed) => void;
+  clear: () => void;
+} {
+  const [news, setNews] = useState<readonly Notice[]>([]);
+  const timers = useRef(new Set<ReturnType<typeof setTimeout>>());
+  useEffect(() => () => timers.current.forEach(clearTimeout), []);
+  const follow = useCallback((one: Followed) => {
+    if (timers.current.size >= MOST) return;
+    const until = Date.now() + GIVE_UP_MS;
+    const wait = (ms: number): void => {
+      const timer = setTimeout(() => {
+        timers.current.delete(timer);
+        void look(ms);
+      }, ms);
+      timers.current.add(timer);
+    };
+    const look = async (waited: number): Promise<void> => {
+      const reply = await readCall(one.turn, one.callId);
+      const call = reply.ok ? reply.data.view.calls.find(({ callId }) => callId === one.callId) : undefined;
+      const trouble = call && troubleOf(call);
+      if (trouble !== undefined) setNews((last) => [...last, newsOf(one, trouble)]);
+      const isOver =
+        trouble !== undefined || call?.result !== undefined || (!reply.ok && reply.status === 404);
+      if (!isOver && Date.now() < until) wait(Math.min(2 * waited, LONGEST_MS));
+    };
+    wait(FIRST_MS);
+  }, []);
+  return { news, follow, clear: () => setNews([]) };
+}
+
+/** What a person who let a call run has to know; undefined where it went well, or is not over. */
+function troubleOf({ phase, result, doubt, request }: CallView): string | undefined {
+  if (phase === 'in_doubt') return `is in doubt: ${doubt?.message ?? 'nobody knows whether it happened'}`;
+  if (phase === 'requested' && request?.note !== undefined) return `waits again: ${request.note}`;
+  if (result === undefined || result.success || phase === 'denied') return undefined;
+  return `ended as ${describeOutcome(result.error?.code ?? 'unknown')[0]}: ${result.error?.message ?? ''}`;
+}
+
+function newsOf({ turn, callId, what }: Followed, trouble: string): Notice {
+  const to: Notice['to'] = { label: 'See it', route: { at: 'call', turn, callId } };
+  return { text: `${what} ${trouble}`, tone: 'bad', to };
+}
+
+/** What went wrong with calls that the user let run. */
+export function News({ of, clear }: { of: readonly Notice[]; clear: () => void }): JSX.Element {
+  return (
+    <div class="news" role="status" aria-live="polite" aria-label="What you let run">
+      {of.map(({ text, to }, index) => (
+        <p key={index} class="notice bad">
+          <span>
+            <Text of={text} />
+          </span>
+          {to !== undefined && <a href={hrefOf(to.route)}>{to.label}</a>}
+        </p>
+      ))}
+      {of.length > 0 && (
+        <button class="button" type="button" onClick={clear}>
+          Close
+        </button>
+      )}
+    </div>
+  );
+}
