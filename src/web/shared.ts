@@ -6,6 +6,7 @@ export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export { defined } from '../contract/defined';
 export { isJsonObject, isObject } from '../contract/json';
+export { viewOf } from '../history/view';
 export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
 export { TURN_STATES } from '../contract/turn';
