@@ -76,14 +76,33 @@ const bundle = async () => {
 };
 
 /**
- * A third of the bundle is comments, most of them the SDK's. Names and lines stay: an error in the sandbox prints the line it
- * is on, and a debugger stops on it. Statements become shorter ones. The source map is led on, its paths relative to the bundle.
+ * A third of the bundle is comments, most of them the SDK's. Names, structure and lines stay: an error in the sandbox prints
+ * the line it is on, and a debugger stops on it. The source map is led on, its paths relative to the bundle.
  */
 const withoutComments = async (bundled) => {
   const { transform } = await import('esbuild');
-  const options = { legalComments: 'none', minifySyntax: true, sourcemap: 'external', charset: 'utf8' };
+  const options = { legalComments: 'none', sourcemap: 'external', charset: 'utf8' };
   const { code, map } = await transform(bundled, options);
-  return `${code.trimEnd()}${SOURCE_MAP}${Buffer.from(withRelativeSources(map)).toString('base64')}`;
+  const bare = await withoutMemberComments(code.trimEnd());
+  return `${bare}${SOURCE_MAP}${Buffer.from(withRelativeSources(map)).toString('base64')}`;
+};
+
+/** esbuild keeps the comments on members of classes. Their lines stay, empty, so that the map still fits. */
+const withoutMemberComments = async (code) => {
+  const { parse } = await import('acorn');
+  const kept = [];
+  let from = 0;
+  const onComment = (_isBlock, _text, start, end) => {
+    // With code behind it on its line, the columns of that code would no longer be those of the map.
+    if (/^[^\S\n]*\S/.test(code.slice(end, end + 200))) return;
+    kept.push(
+      code.slice(from, start).replace(/[^\S\n]+$/, ''),
+      code.slice(start, end).replace(/[^\n]+/g, ''),
+    );
+    from = end;
+  };
+  parse(code, { ecmaVersion: 'latest', onComment });
+  return [...kept, code.slice(from)].join('');
 };
 
 const withRelativeSources = (text) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { judgeRuns, type Judged, type NamedRun } from '../../../src/cli/replay/judge';
-import { makeDecode } from '../../../src/history/decode/decode';
+import { type History, makeDecode } from '../../../src/history/decode/decode';
 import { parseExport } from '../../../src/history/exported';
 import type { Finding } from '../../../src/history/replay/explain';
 import { replayRuns } from '../../../src/history/replay/replayer';
@@ -19,6 +19,10 @@ beforeAll(() => {
   Runtime.install({ logger: silent, telemetryOptions: { logging } });
 }, 120_000);
 
+/** The ids of child turns begin with that of their turn. */
+const turnOf = ({ events }: History): string =>
+  events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 't';
+
 /** Replays histories with the installed code, or with a change of it. */
 const judge = async (
   jsons: unknown[],
@@ -26,7 +30,8 @@ const judge = async (
 ): Promise<Judged[]> => {
   const code = change(readFileSync(lib('workflow-bundle.js'), 'utf8'));
   const runs = async function* () {
-    for (const json of jsons) for (const history of parseExport(json)) yield { turn: 't', history };
+    for (const json of jsons)
+      for (const history of parseExport(json)) yield { turn: turnOf(history), history };
   };
   const options = { workflowBundle: { code }, dataConverter: ringOf({}).replay() };
   const judged: Judged[] = [];
