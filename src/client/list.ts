@@ -1,4 +1,5 @@
-import { factsIn, mayBeId } from './start-turn';
+import { factsIn } from '../contract/turn';
+import { mayBeId } from './start-turn';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';

@@ -14,14 +14,14 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { LIMITS } from '../contract/limits';
 import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { isTurnInput } from '../contract/payloads';
 import { codecOfSchedule } from '../encryption/codec';
 import { toIso } from '../history/decode/proto';
 import { ask, STATUS, statusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
-import { checkTurnId, inputOf, shownOf } from './start-turn';
+import { startOf } from '../contract/turn';
+import { checkTurnId, inputOf } from './start-turn';
 import type { OverlapPolicy, ScheduledTurn, ScheduledTurns, ScheduleSummary } from './schedule-types';
 import type { ScheduleRequest, Schedules } from './types';
 
@@ -76,7 +76,7 @@ export function makeSchedules(context: ClientContext): Schedules {
 async function create(context: ClientContext, request: ScheduleRequest): Promise<void> {
   const { id, taskQueue = TASK_QUEUE, overlap = 'skip', catchUpMs = DAY_MS, paused = false } = request;
   const input = inputOf(request);
-  const shown = shownOf(input, input.prompt);
+  const shown = startOf(input, input.prompt);
   if (catchUpMs < LEAST_CATCH_UP_MS) throw usage('the catch-up window is under 10 s', 'give 10 s or more');
   const options = {
     scheduleId: checkId(id),
@@ -90,7 +90,7 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
       ...shown,
     },
     policies: { overlap: OVERLAPS[overlap], catchupWindow: catchUpMs },
-    memo: { [MEMO.prompt]: input.prompt.slice(0, LIMITS.promptCharacters) },
+    memo: { [MEMO.prompt]: shown.memo[MEMO.prompt] },
     typedSearchAttributes: [{ key: AGENT, value: input.agent }],
     state: { paused },
   };

@@ -1,21 +1,13 @@
-import {
-  defineSearchAttributeKey,
-  type SearchAttributePair,
-  SearchAttributeType,
-  WorkflowExecutionAlreadyStartedError,
-} from '@temporalio/common';
-import type { WorkflowStartOptions } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomInt, randomUUID } from 'node:crypto';
 import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
-import { originOf } from '../contract/fork';
-import { LIMITS } from '../contract/limits';
-import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
+import { TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
 import { defined } from '../contract/defined';
 import { type Budget, budgetIssues } from '../contract/budget';
 import { describeIssues } from '../contract/read-json';
-import { originIssues, type TurnInput } from '../contract/turn';
+import { originIssues, startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isNotReady, retry, toCountersignError } from '../history/server-errors';
 import type { ClientContext } from './context';
@@ -28,16 +20,8 @@ import { decodeRuns, readHistories } from '../history/read';
 /** A prompt is one payload, and the transcript carries it through the whole turn. */
 const PROMPT_BYTES = 1024 * 1024;
 const AGENT_CHARS = 200;
-const SUMMARY_CHARS = 100;
 const NOT_READY_WAIT_MS = 500;
 const START_MS = 10_000;
-
-const KEYS = {
-  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
-  pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
-  agent: defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD),
-  metadata: defineSearchAttributeKey(SEARCH_ATTRIBUTES.metadata, SearchAttributeType.KEYWORD_LIST),
-};
 
 /** Starts a turn. Waits while the namespace does not know our search attributes yet: a worker registers them. */
 export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
@@ -117,49 +101,13 @@ async function startOnce(
       args: [input],
       workflowId: turn,
       taskQueue,
-      ...shownOf(input, prompt),
+      ...startOf(input, prompt),
       // A turn's id names its record: it is never used for a second one.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
     });
   const handle = await context.connection.withDeadline(Date.now() + START_MS, start);
   return handle.firstExecutionRunId;
-}
-
-/** What lists and Temporal's UI show of a turn from its start. */
-export function shownOf(
-  input: TurnInput,
-  prompt: string,
-): Required<Pick<WorkflowStartOptions, 'typedSearchAttributes' | 'memo' | 'staticSummary'>> {
-  const { agent, fork } = input;
-  return {
-    typedSearchAttributes: attributesOf(input),
-    memo: {
-      [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
-      ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
-    },
-    staticSummary: summaryOf(agent, prompt, fork?.of),
-  };
-}
-
-function summaryOf(agent: string, prompt: string, forkOf: string | undefined): string {
-  const who = forkOf === undefined ? agent : `${agent} (a fork of ${forkOf})`;
-  return `${who}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`;
-}
-
-function attributesOf({ agent, origin }: TurnInput): SearchAttributePair[] {
-  const facts = factsIn(origin?.metadata);
-  return [
-    { key: KEYS.state, value: 'running' },
-    { key: KEYS.pending, value: 0 },
-    { key: KEYS.agent, value: agent },
-    ...(facts.length === 0 ? [] : [{ key: KEYS.metadata, value: facts }]),
-  ];
-}
-
-/** Facts as visibility keeps them. */
-export function factsIn(metadata: Readonly<Record<string, string>> = {}): string[] {
-  return Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
 }
 
 function turnExists(turn: string): CountersignError {

@@ -14,7 +14,9 @@ import {
 import type { ClosingCause } from './call-messages';
 import type { SignalVerdict, Verdict } from './decision';
 import type { KnownState, TurnOrigin, Ancestor } from './call';
-import type { ForkInput } from './fork';
+import { type ForkInput, originOf } from './fork';
+import { LIMITS } from './limits';
+import { MEMO, SEARCH_ATTRIBUTES } from './names';
 import type { ResultRef, Usage } from './think';
 import type { TranscriptEntry } from './transcript';
 
@@ -300,3 +302,39 @@ export const ORIGIN: JsonSchema = {
 
 /** What is wrong with what is said of a turn's origin; empty: it fits. Whoever starts a turn asks, and so does the turn. */
 export const originIssues = /* @__PURE__ */ soundCheck(ORIGIN);
+
+/** As `defineSearchAttributeKey` makes them. */
+const KEYS = {
+  state: { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' },
+  pending: { name: SEARCH_ATTRIBUTES.pending, type: 'INT' },
+  agent: { name: SEARCH_ATTRIBUTES.agent, type: 'KEYWORD' },
+  metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
+} as const;
+
+const SUMMARY_CHARS = 100;
+
+/** What lists and Temporal's UI show of a turn from its start. Whoever starts a turn uses this, beside its input. */
+export function startOf(input: TurnInput, prompt: string) {
+  const { agent, origin, fork, lineage } = input;
+  const facts = factsIn(origin?.metadata);
+  const who = fork === undefined ? agent : `${agent} (a fork of ${fork.of})`;
+  return {
+    typedSearchAttributes: [
+      { key: KEYS.state, value: 'running' },
+      { key: KEYS.pending, value: 0 },
+      { key: KEYS.agent, value: agent },
+      ...(facts.length === 0 ? [] : [{ key: KEYS.metadata, value: facts }]),
+    ],
+    memo: {
+      [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
+      ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
+      ...(lineage === undefined ? {} : { [MEMO.lineage]: lineage }),
+    },
+    staticSummary: `${who}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`,
+  };
+}
+
+/** Facts as visibility keeps them. */
+export function factsIn(metadata: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
+}

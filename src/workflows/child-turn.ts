@@ -13,13 +13,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
-import {
-  defineSearchAttributeKey,
-  type RawValue,
-  type SearchAttributePair,
-  SearchAttributeType,
-  WorkflowExecutionAlreadyStartedError,
-} from '@temporalio/common';
+import { type RawValue, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { addSpent, emptyKind, leftOf, noSpending, smallerOf, type Spent, tokensOf } from '../contract/budget';
 import {
   type ChildEnd,
@@ -28,26 +22,18 @@ import {
   type ChildWaitInput,
   isTurnResult,
   readChildEnd,
+  startOf,
+  type TurnInput,
 } from '../contract/turn';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { LIMITS, TIMES } from '../contract/limits';
-import { ACTIVITIES, activityIds, MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
+import { ACTIVITIES, activityIds, WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
-import type { TurnInput } from '../contract/turn';
 import { factsOf, headOf, noted } from './approvals/transitions';
 import type { CallState } from './approvals/state';
 import { rawResult, valueOf } from './messages';
 import type { Turn } from './turn';
-
-const KEYS = {
-  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
-  pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
-  agent: defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD),
-  metadata: defineSearchAttributeKey(SEARCH_ATTRIBUTES.metadata, SearchAttributeType.KEYWORD_LIST),
-};
-
-const SUMMARY_CHARS = 100;
 
 /** How a turn is started as the child of another workflow. */
 export interface ChildTurn {
@@ -64,7 +50,6 @@ export interface ChildTurn {
 export function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowOptions & {
   args: [TurnInput];
 } {
-  const { agent, prompt, lineage } = input;
   return {
     args: [input],
     workflowId: turn,
@@ -72,24 +57,9 @@ export function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWo
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
     // As of a call that runs: its outcome must be known, not assumed.
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-    typedSearchAttributes: attributesOf(input),
-    memo: {
-      [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
-      ...(lineage === undefined ? {} : { [MEMO.lineage]: lineage }),
-    },
-    staticSummary: `${agent}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`,
+    ...startOf(input, input.prompt),
     ...defined({ taskQueue }),
   };
-}
-
-function attributesOf({ agent, origin }: TurnInput): SearchAttributePair[] {
-  const facts = Object.entries(origin?.metadata ?? {}).map(([name, value]) => `${name}=${value}`);
-  return [
-    { key: KEYS.state, value: 'running' },
-    { key: KEYS.pending, value: 0 },
-    { key: KEYS.agent, value: agent },
-    ...(facts.length === 0 ? [] : [{ key: KEYS.metadata, value: facts }]),
-  ];
 }
 
 /** The id of the child turn of a call. */
