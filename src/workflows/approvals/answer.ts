@@ -2,7 +2,16 @@ import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract
 import { answered, declined } from '../../contract/call-messages';
 import { checkAnswer } from '../../contract/schema/form';
 import { describeIssues } from '../../contract/read-json';
-import { checkMessage, type Judged, parseAnswer, readNew, refusal, refuse, type TakenAt } from './messages';
+import {
+  accept,
+  checkMessage,
+  type Judged,
+  parseAnswer,
+  readNew,
+  refusal,
+  refuse,
+  type TakenAt,
+} from './messages';
 import type { Approvals, CallState } from './state';
 import { closeCall, failureOf, successOf } from './transitions';
 
@@ -75,7 +84,5 @@ export function takeAnswer(
       : successOf(state, answered(said, answer.content ?? {}), at.now);
   closeCall(approvals, state, { result });
   const { callId, answer: decision } = answer;
-  const verdict: Accepted = { accepted: true, decisionId, callId, decision, approver, at: iso };
-  approvals.verdicts.set(decisionId, { digest: contentDigest, verdict });
-  return verdict;
+  return accept(approvals, { decisionId, callId, decision, approver, at: iso }, contentDigest);
 }

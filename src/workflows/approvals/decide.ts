@@ -13,7 +13,16 @@ import { utf8Bytes } from '../../contract/text/bytes';
 import { defined } from '../../contract/defined';
 import type { Issue } from '../../contract/tool';
 import { describeIssues } from '../../contract/read-json';
-import { checkMessage, type Judged, parseDecision, readNew, refusal, refuse, type TakenAt } from './messages';
+import {
+  accept,
+  checkMessage,
+  type Judged,
+  parseDecision,
+  readNew,
+  refusal,
+  refuse,
+  type TakenAt,
+} from './messages';
 import { refuseDecision } from './answer';
 import type { Approvals, CallState, FinalDecision } from './state';
 import type { SpentDecision } from '../../contract/call';
@@ -122,8 +131,7 @@ export function takeDecision(
   if (isDenial(decision)) deny(approvals, state, { decision, standing });
   else if (asksAgain) replan(state, decision, standing);
   else allow(state, decision, { ...at, standing });
-  const verdict: Accepted = {
-    accepted: true,
+  const verdict: Parameters<typeof accept>[1] = {
     decisionId: at.decisionId,
     callId: decision.callId,
     decision: decision.decision,
@@ -132,8 +140,7 @@ export function takeDecision(
     ...(asksAgain ? { asksAgain } : {}),
     ...(isUnbound(decision) ? { unbound: true } : {}),
   };
-  approvals.verdicts.set(at.decisionId, { digest: contentDigest, verdict });
-  return verdict;
+  return accept(approvals, verdict, contentDigest);
 }
 
 function standingOf(decision: Decision, now: number): FinalDecision {

@@ -1,5 +1,6 @@
 import {
   type Abandonment,
+  type Accepted,
   type Decision,
   DECISION,
   QUESTION_ANSWER,
@@ -161,6 +162,17 @@ interface Refusal {
 export interface TakenAt {
   now: number;
   decisionId: string;
+}
+
+/** Accepts a message. Its id is spent: sent again with the same content, it gets the same verdict. */
+export function accept(
+  approvals: Approvals,
+  verdict: Omit<Accepted, 'accepted'> & { decisionId: string },
+  contentDigest: string,
+): Accepted {
+  const accepted: Accepted = { accepted: true, ...verdict };
+  approvals.verdicts.set(verdict.decisionId, { digest: contentDigest, verdict: accepted });
+  return accepted;
 }
 
 /** A message that is refused. */

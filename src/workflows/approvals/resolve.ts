@@ -6,6 +6,7 @@ import { closeCall, failureOf, noted, successOf } from './transitions';
 import { defined } from '../../contract/defined';
 import { seenIn } from './decide';
 import {
+  accept,
   checkMessage,
   type Judged,
   parseResolution,
@@ -57,16 +58,8 @@ export function takeResolution(
   state.standing = { decision: resolution.resolution, approver, at: iso };
   if (resolution.resolution === 'run-again') runAgain(state, resolution, at);
   else closeCall(approvals, state, { result: resolvedResult(state, resolution, at.now) });
-  const verdict: Accepted = {
-    accepted: true,
-    decisionId: at.decisionId,
-    callId: resolution.callId,
-    decision: resolution.resolution,
-    approver,
-    at: iso,
-  };
-  approvals.verdicts.set(at.decisionId, { digest: contentDigest, verdict });
-  return verdict;
+  const { callId, resolution: decision } = resolution;
+  return accept(approvals, { decisionId: at.decisionId, callId, decision, approver, at: iso }, contentDigest);
 }
 
 function resolvedResult(state: CallState, resolution: Resolution, now: number) {
