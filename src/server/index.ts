@@ -137,22 +137,19 @@ function nobodyCouldSignIn(host: string): CountersignError {
   );
 }
 
-/** All files of the page. No other file is ever read. */
-const FILES = {
+const SCRIPTS = ['app', 'bulk', 'decided', 'question', 'stats', 'syntax', 'turns', 'two-paths'];
+
+/** All files of the page, by their paths, with their types. No other file is ever read. */
+const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
   '/': ['index.html', 'text/html; charset=utf-8'],
-  '/app.js': ['app.js', 'text/javascript; charset=utf-8'],
-  '/syntax.js': ['syntax.js', 'text/javascript; charset=utf-8'],
-  '/stats.js': ['stats.js', 'text/javascript; charset=utf-8'],
-  '/bulk.js': ['bulk.js', 'text/javascript; charset=utf-8'],
-  '/decided.js': ['decided.js', 'text/javascript; charset=utf-8'],
-  '/turns.js': ['turns.js', 'text/javascript; charset=utf-8'],
-  '/two-paths.js': ['two-paths.js', 'text/javascript; charset=utf-8'],
-  '/question.js': ['question.js', 'text/javascript; charset=utf-8'],
+  ...Object.fromEntries(
+    SCRIPTS.map((name) => [`/${name}.js`, [`${name}.js`, 'text/javascript; charset=utf-8'] as const]),
+  ),
   '/app.css': ['app.css', 'text/css; charset=utf-8'],
   '/manifest.webmanifest': ['manifest.webmanifest', 'application/manifest+json; charset=utf-8'],
   '/icon.svg': ['icon.svg', 'image/svg+xml'],
   '/icon.png': ['icon.png', 'image/png'],
-} as const;
+};
 
 /** The built page. */
 function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
