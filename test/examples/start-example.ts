@@ -18,13 +18,17 @@ export interface RunningExample {
   stop(): Promise<void>;
 }
 
-/** Starts `examples/<name>/agent.ts`; `variable` names where it keeps its data. */
-export async function startExample(name: string, variable: string): Promise<RunningExample> {
+/** Starts `examples/<name>/agent.ts`; `variable` names where it keeps its data, `more` is what else it is told. */
+export async function startExample(
+  name: string,
+  variable: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<RunningExample> {
   const scratch = await mkdtemp(join(tmpdir(), 'countersign-example-'));
   const folder = join(scratch, name);
   const [port = 0, uiPort = 0] = await freePorts(2);
   const ports = ['--port', String(port), '--ui-port', String(uiPort)];
-  const env = { [variable]: folder, XDG_STATE_HOME: scratch };
+  const env = { ...more, [variable]: folder, XDG_STATE_HOME: scratch };
   const args = ['dev', `examples/${name}/agent.ts`, ...ports, '--data-dir', join(scratch, 'server')];
   const dev = startCli(args, { env });
   await listens(dev);
