@@ -29,6 +29,8 @@ const QUESTION = 'the agents of this place ask nothing; the tests of answers and
 
 const PACKAGE = 'the tests of the package pack it and install it';
 
+const MEMORY = 'the test of the example runs it, with PostgreSQL';
+
 const LISP = 'it needs SBCL; the test of the example asks the same';
 
 const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
@@ -41,6 +43,11 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run example -- code':
     'it reads this whole repository; the test of the example asks about a small project',
   'npm run example -- lisp': LISP,
+  'npm run example -- memory': MEMORY,
+  'DATABASE_URL=postgres://localhost/countersign npx countersign dev examples/memory/agent.ts': MEMORY,
+  "npx countersign run clerk 'remember that I drink tea' --as ann": MEMORY,
+  "npx countersign run clerk 'what do you know about me?' --as ann": MEMORY,
+  "npx countersign run clerk 'forget that I drink tea' --as ann": MEMORY,
   "npx countersign run lisper 'evaluate (shop:total (list 100 200))'": LISP,
   'npm run bench': BENCH,
   'npm run bench -- --only step,decision': BENCH,
