@@ -11,7 +11,7 @@ import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/find-tools';
 import { uniqueIds } from '../tools/prepare';
-import { bytesOf, conversationOf, type Memory, runOf } from './conversation';
+import { bytesOf, conversationOf, earlierWords, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
 import { lackOf, leaveToAnother, modelFailure } from './failures';
@@ -33,7 +33,11 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
   const guard = startHeartbeat(tries.details);
   try {
     const entries = await conversationOf(input, deps.memory);
-    const reply = await askModel({ agent, model }, entries, { guard, timeoutMs: tries.timeoutMs });
+    const earlier = await earlierWords(input, deps.memory);
+    const reply = await askModel({ agent, model }, [...earlier, ...entries], {
+      guard,
+      timeoutMs: tries.timeoutMs,
+    });
     const output = await prepareStep(deps, { agent, model, input, reply });
     rememberStep(deps.memory, entries, output);
     return output;

@@ -25,6 +25,7 @@ import { WaitingReader } from './inbox-reader';
 import { decideCall, resolveCall } from './decide';
 import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
+import { listSessions, openSession } from './session';
 import { listRuns, listTurns, listTurnsPage } from './list';
 import { changedTools, pendingActivities } from './pending';
 import { limitVisibility, makeRetries, VisibilityLimit } from './visibility';
@@ -209,6 +210,8 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     runEvents: (run) => readRunEvents(context.source, run),
     history: (run) => readHistory(context.source, run),
     histories: (turn) => readHistories(context.source, turn),
+    session: (id, options = {}) => openSession(context, id, options),
+    sessions: (query = {}) => listSessions(context, query),
     close,
   };
 }

@@ -16,6 +16,15 @@ export type {
   InboxQuery,
   InboxReader,
   ListQuery,
+  SendRequest,
+  SentMessage,
+  Session,
+  SessionAct,
+  SessionNow,
+  SessionOptions,
+  SessionsQuery,
+  SessionSummary,
+  SessionTurnEvent,
   Pending,
   PendingActivity,
   FailingTask,
@@ -41,6 +50,7 @@ export type {
   Verdict,
 } from '../contract/decision';
 export type { TurnEvent } from '../history/events';
+export type { SessionEvent, SessionTurn, SessionView } from '../history/session';
 export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
 export type { ResetCall, ResetOutcome, ResetPlan } from '../history/reset';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';

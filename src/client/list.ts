@@ -1,10 +1,10 @@
-import { factsIn, mayBeId } from './start-turn';
+import { mayBeId } from './start-turn';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { parseJson } from '../contract/json';
 import { askedBy, MEMO, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
-import { TURN_STATES } from '../contract/turn';
+import { factsIn, TURN_STATES } from '../contract/turn';
 import type { ClientContext } from './context';
 
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
@@ -186,7 +186,10 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
     prompt: typeof prompt === 'string' ? prompt : '',
     startedAt: info.startTime.toISOString(),
     endedAt: info.closeTime?.toISOString() ?? null,
-    ...defined({ forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of }),
+    ...defined({
+      forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of,
+      session: z.string().safeParse(info.memo?.[MEMO.session]).data,
+    }),
   };
 }
 

@@ -1,20 +1,13 @@
-import {
-  defineSearchAttributeKey,
-  type SearchAttributePair,
-  SearchAttributeType,
-  WorkflowExecutionAlreadyStartedError,
-} from '@temporalio/common';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomInt, randomUUID } from 'node:crypto';
 import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
-import { originOf } from '../contract/fork';
-import { LIMITS } from '../contract/limits';
-import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
+import { TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes } from '../contract/transcript';
 import { defined } from '../contract/defined';
 import { originIssues } from '../contract/payloads';
 import { describeIssues } from '../contract/read-json';
-import type { TurnInput } from '../contract/turn';
+import { startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isNotReady, retry, toCountersignError } from '../history/server-errors';
 import type { ClientContext } from './context';
@@ -27,16 +20,8 @@ import { decodeRuns, readHistories } from '../history/read';
 /** A prompt is one payload, and the transcript carries it through the whole turn. */
 const PROMPT_BYTES = 1024 * 1024;
 const AGENT_CHARS = 200;
-const SUMMARY_CHARS = 100;
 const NOT_READY_WAIT_MS = 500;
 const START_MS = 10_000;
-
-const KEYS = {
-  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
-  pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
-  agent: defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD),
-  metadata: defineSearchAttributeKey(SEARCH_ATTRIBUTES.metadata, SearchAttributeType.KEYWORD_LIST),
-};
 
 /** Starts a turn. Waits while the namespace does not know our search attributes yet: a worker registers them. */
 export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
@@ -46,7 +31,11 @@ export async function startTurn(context: ClientContext, request: StartRequest): 
   return startWorkflow(context, { turn, taskQueue, prompt, input });
 }
 
-function originGiven({ requester, metadata }: StartRequest): TurnOrigin | undefined {
+/** @throws CountersignError `usage`. */
+export function originGiven({
+  requester,
+  metadata,
+}: Pick<StartRequest, 'requester' | 'metadata'>): TurnOrigin | undefined {
   const origin = defined({ requester, metadata });
   if (Object.keys(origin).length === 0) return undefined;
   const issues = originIssues(origin);
@@ -98,7 +87,6 @@ async function startOnce(
   context: ClientContext,
   { turn, taskQueue, prompt, input }: ReadyTurn,
 ): Promise<string> {
-  const { fork } = input;
   const start = () =>
     context.client.workflow.start(WORKFLOWS.turn, {
       args: [input],
@@ -107,35 +95,10 @@ async function startOnce(
       // A turn's id names its record: it is never used for a second one.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
-      typedSearchAttributes: attributesOf(input),
-      memo: {
-        [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
-        ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
-      },
-      staticSummary: summaryOf(input.agent, prompt, fork?.of),
+      ...startOf(input, prompt),
     });
   const handle = await context.connection.withDeadline(Date.now() + START_MS, start);
   return handle.firstExecutionRunId;
-}
-
-function summaryOf(agent: string, prompt: string, forkOf: string | undefined): string {
-  const who = forkOf === undefined ? agent : `${agent} (a fork of ${forkOf})`;
-  return `${who}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`;
-}
-
-function attributesOf({ agent, origin }: TurnInput): SearchAttributePair[] {
-  const facts = factsIn(origin?.metadata);
-  return [
-    { key: KEYS.state, value: 'running' },
-    { key: KEYS.pending, value: 0 },
-    { key: KEYS.agent, value: agent },
-    ...(facts.length === 0 ? [] : [{ key: KEYS.metadata, value: facts }]),
-  ];
-}
-
-/** Facts as visibility keeps them. */
-export function factsIn(metadata: Readonly<Record<string, string>> = {}): string[] {
-  return Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
 }
 
 function turnExists(turn: string): CountersignError {

@@ -6,7 +6,7 @@ import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaCheck } from './schema/schema';
 import type { PrepareOutput, ThinkOutput } from './think';
 import { EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
-import { utf8Bytes } from './transcript';
+import { isTranscriptEntry, utf8Bytes } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
 import type { TurnInput } from './turn';
@@ -201,6 +201,12 @@ const SPENT: JsonSchema = {
   minItems: 2,
   prefixItems: [TEXT, object({ digest: TEXT, verdict: VERDICT })],
 };
+const WORDS = object({
+  waiting: { type: 'array', items: object({ messageId: TEXT, text: TEXT }) },
+  took: { type: 'array', items: TEXT },
+});
+const HELD = { count: WHOLE, digest: TEXT };
+const SESSION = object({ sessionId: NAME, runId: NAME, messageId: TEXT, ...HELD }, { before: object(HELD) });
 const KNOWN = object({}, { holder: HOLDER, lost: { const: true } });
 const CARRIED_STATE: JsonSchema = { type: 'array', minItems: 2, prefixItems: [TEXT, KNOWN] };
 const CARRIED = object(
@@ -214,7 +220,7 @@ const CARRIED = object(
     usage: OBJECT,
     signalVerdicts: { ...LIST, items: object({ callId: TEXT, verdict: TEXT, decisionId: TEXT, at: TEXT }) },
   },
-  { states: { type: 'array', items: CARRIED_STATE } },
+  { states: { type: 'array', items: CARRIED_STATE }, words: WORDS },
 );
 const FORK = object({ of: TEXT, from: TEXT, world: { enum: [...WORLDS] } });
 
@@ -246,6 +252,7 @@ const issuesOf = soundCheck({
     origin: ORIGIN,
     carried: CARRIED,
     fork: FORK,
+    session: SESSION,
   },
   required: ['agent', 'prompt'],
 });
@@ -256,24 +263,5 @@ export function isTurnInput(value: unknown): value is TurnInput {
   const given = isObject(value['fork']) ? value['fork']['given'] : undefined;
   const carried = isObject(value['carried']) ? value['carried']['transcript'] : undefined;
   const isReadable = given === undefined || readThinkOutput(given) !== undefined;
-  return isReadable && (!Array.isArray(carried) || carried.every(isEntry));
-}
-
-/** By hand: there may be thousands of them. */
-function isEntry(entry: unknown): boolean {
-  if (!isObject(entry)) return false;
-  const { kind, calls } = entry;
-  const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
-  if (kind === 'words') return areText('text');
-  if (kind === 'result')
-    return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
-  return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
-}
-
-function isCall(call: unknown): boolean {
-  return (
-    isObject(call) &&
-    isObject(call['arguments']) &&
-    ['callId', 'id', 'tool'].every((name) => typeof call[name] === 'string')
-  );
+  return isReadable && (!Array.isArray(carried) || carried.every(isTranscriptEntry));
 }

@@ -1,4 +1,5 @@
 import type { PreparedCall, TurnOrigin } from './call';
+import type { SessionRef } from './session';
 import type { JsonSchema, Order } from './tool';
 
 /** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
@@ -8,6 +9,8 @@ export interface ThinkInput {
   origin?: TurnOrigin;
   /** One of the agent's `models`, by name; absent: its own. */
   model?: string;
+  /** What was said before this turn, in the session that it is of. */
+  session?: SessionRef;
   /** Counts from 1. */
   step: number;
   /** The reply that the conversation so far ends with, and how many entries that makes. Absent in the first step. */

@@ -1,8 +1,11 @@
 import type { ClosingCause } from './call-messages';
 import type { SignalVerdict, Verdict } from './decision';
 import type { KnownState, TurnOrigin } from './call';
-import type { ForkInput } from './fork';
+import { type ForkInput, originOf } from './fork';
+import { LIMITS } from './limits';
+import { MEMO, SEARCH_ATTRIBUTES } from './names';
 import type { ResultRef, Usage } from './think';
+import type { SessionRef, TurnRecord, TurnWords } from './session';
 import type { TranscriptEntry } from './transcript';
 
 /** Input of `agentTurn`. */
@@ -14,6 +17,8 @@ export interface TurnInput {
   carried?: CarriedTurn;
   /** Only in a fork, in all its runs. */
   fork?: ForkInput;
+  /** Only in a turn of a session, in all its runs. */
+  session?: SessionRef;
 }
 
 /** What a turn takes along when it continues as new. */
@@ -35,6 +40,8 @@ export interface CarriedTurn {
   signalVerdicts: SignalVerdict[];
   /** What is known of the state that calls share, by `stateKeyOf`. Absent: none used any. */
   states?: [string, KnownState][];
+  /** Words that came and were not taken up yet, and the ids of those that were. Absent: none came. */
+  words?: { waiting: TurnWords[]; took: string[] };
 }
 
 /** What happened in a turn, in numbers. */
@@ -55,6 +62,8 @@ export interface TurnResult {
   steps: number;
   counts: TurnCounts;
   usage: Usage;
+  /** Only in a turn of a session: what the session keeps of it. */
+  conversation?: TurnRecord;
 }
 
 /** CountersignState. `waiting`: at least one request; `in_doubt`: at least one call in doubt (it wins over waiting). */
@@ -97,4 +106,44 @@ export interface OpenItem {
   since: string;
   /** ISO 8601; null where it never expires. */
   deadline: string | null;
+}
+
+/** Search attributes that a turn is started with, as the SDK takes them. */
+const KEYS = {
+  state: { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' },
+  pending: { name: SEARCH_ATTRIBUTES.pending, type: 'INT' },
+  agent: { name: SEARCH_ATTRIBUTES.agent, type: 'KEYWORD' },
+  metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
+} as const;
+
+/** What a turn is started with beside its input: what lists show of it before it has run. Whoever starts a turn uses this. */
+export function startOf(input: TurnInput, prompt: string) {
+  const { agent, origin, fork, session } = input;
+  const facts = factsIn(origin?.metadata);
+  return {
+    typedSearchAttributes: [
+      { key: KEYS.state, value: 'running' },
+      { key: KEYS.pending, value: 0 },
+      { key: KEYS.agent, value: agent },
+      ...(facts.length === 0 ? [] : [{ key: KEYS.metadata, value: facts }]),
+    ],
+    memo: {
+      [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
+      ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
+      ...(session === undefined ? {} : { [MEMO.session]: session.sessionId }),
+    },
+    staticSummary: summaryOf(agent, prompt, fork?.of),
+  };
+}
+
+const SUMMARY_CHARS = 100;
+
+function summaryOf(agent: string, prompt: string, forkOf: string | undefined): string {
+  const who = forkOf === undefined ? agent : `${agent} (a fork of ${forkOf})`;
+  return `${who}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`;
+}
+
+/** Facts as visibility keeps them. */
+export function factsIn(metadata: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
 }

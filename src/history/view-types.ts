@@ -106,6 +106,8 @@ export interface TurnView {
   agent: string;
   prompt: string;
   origin?: TurnOrigin;
+  /** The session that it is of. */
+  session?: string;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };

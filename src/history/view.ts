@@ -122,8 +122,8 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 
 /** A run that continues the one before changes nothing but the run. */
 function started(view: TurnView, event: TurnStarted): void {
-  const { turn, runId, agent, prompt, origin, taskQueue } = event;
-  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin }) });
+  const { turn, runId, agent, prompt, origin, session, taskQueue } = event;
+  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin, session }) });
   if (view.startedAt === '') view.startedAt = event.at;
 }
 

@@ -10,10 +10,10 @@ import {
 import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
 import { FAILURES } from '../contract/names';
+import { checkStart } from './check-start';
 import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
 import { isTurnInput } from '../contract/payloads';
-import { whyUnreadable } from '../contract/unreadable';
 import { ChangeNotifier } from './changes';
 import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
@@ -24,15 +24,14 @@ import { currentDetails } from './summary';
 import { modelFailure } from './outcome';
 import { Step, applySeedStep } from './step';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
-import { appendResults, applyThink, think } from './think';
+import { appendResults, applyThink, recordOf, think } from './think';
 
 /**
  * Works through one user request until the model answers. No tool can fail it: every outcome is a result that the model
  * reads. It closes as Completed with a TurnResult, as Cancelled, or as Failed where the model failed for good.
  */
 export async function agentTurn(input: TurnInput): Promise<TurnResult> {
-  refuseRetryPolicy();
-  refuseOtherInput(input);
+  checkStart('turn', input, isTurnInput);
   publishScheduled(input);
   const turn = makeTurn(input, workflowInfo().originalExecutionRunId);
   const publisher = new Publisher(turn, (open) => currentDetails(open, turn.step));
@@ -47,30 +46,6 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
     // The scope is entered once for the whole turn: entering it for each activity would cost two promises.
     return work.run(() => runTurn(turn, runtime));
   });
-}
-
-/** A retried workflow would run everything again under new keys. */
-function refuseRetryPolicy(): void {
-  if (workflowInfo().retryPolicy === undefined) return;
-  throw ApplicationFailure.nonRetryable(
-    'a turn takes no workflow retry policy: it would run its calls again',
-    FAILURES.turn,
-  );
-}
-
-/**
- * Anybody may start a workflow with any input. Where the input is wrong, the workflow fails at once instead of failing its
- * tasks again and again. Where only this worker cannot read it, the workflow waits: a worker that was started without its
- * keys must not end a turn.
- */
-function refuseOtherInput(input: unknown): void {
-  const unreadable = whyUnreadable(input);
-  if (unreadable?.waits === true) throw new Error(`the input of this turn cannot be read: ${unreadable.why}`);
-  if (unreadable === undefined && isTurnInput(input)) return;
-  throw ApplicationFailure.nonRetryable(
-    'this is not the input of a turn; start turns with the client, or with { agent, prompt }',
-    FAILURES.turn,
-  );
 }
 
 function watchCancellation(turn: Turn, work: CancellationScope): void {
@@ -110,7 +85,12 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     // An operator may have completed the activity with anything: the model is asked again where it cannot be read.
     for (let asked = 1; output === undefined; asked++)
       output = applyThink(turn, await nextStep(turn, asked), asked);
-    if (output.calls.length === 0) return resultOf(turn, 'answered', output.text);
+    if (output.calls.length === 0) {
+      if (isOver(turn)) return resultOf(turn, 'answered', output.text);
+      turn.results = [];
+      turn.cutTo = undefined;
+      continue;
+    }
     // The calls of a step get their keys from its reply. A reset that keeps the reply keeps the keys, so a worker recognises a
     // call that it has started before. A new reply brings new keys.
     turn.stepKey = output.replyId;
@@ -125,6 +105,11 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
   }
 }
 
+/** After a reply without calls. New words that came in time keep the turn open, as long as it may take steps. */
+function isOver({ words, step, maxSteps }: Turn): boolean {
+  return words.waiting.length === 0 || step >= maxSteps;
+}
+
 function nextStep(turn: Turn, asked: number): Promise<RawValue> {
   if (turn.transcript.full) {
     throw ApplicationFailure.nonRetryable(
@@ -136,7 +121,9 @@ function nextStep(turn: Turn, asked: number): Promise<RawValue> {
 }
 
 function resultOf(turn: Turn, status: Extract<TurnState, TurnResult['status']>, answer: string): TurnResult {
-  return { status, answer, steps: turn.step, counts: turn.counts, usage: turn.usage };
+  const { step: steps, counts, usage, session } = turn;
+  const conversation = session && recordOf(turn);
+  return { status, answer, steps, counts, usage, ...defined({ conversation }) };
 }
 
 /** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */
@@ -148,13 +135,19 @@ function mustContinue({ step, approvals, given }: Turn): boolean {
 async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
   // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
   await queue.emptied();
-  const { agent, origin, fork } = turn;
+  const { agent, origin, fork, session } = turn;
   const carried = carry(turn);
-  return continueAsNew<typeof agentTurn>({ agent, prompt: '', carried, ...defined({ origin, fork }) });
+  return continueAsNew<typeof agentTurn>({
+    agent,
+    prompt: '',
+    carried,
+    ...defined({ origin, fork, session }),
+  });
 }
 
 function carry(turn: Turn): CarriedTurn {
   const { runId } = workflowInfo();
+  const { words } = turn;
   const states = turn.states.carried(runId === turn.originalRunId ? undefined : runId);
   return {
     step: turn.step,
@@ -167,5 +160,6 @@ function carry(turn: Turn): CarriedTurn {
     usage: turn.usage,
     signalVerdicts: turn.signalVerdicts,
     ...(states.length === 0 ? {} : { states }),
+    ...(words.waiting.length + words.took.length === 0 ? {} : { words }),
   };
 }

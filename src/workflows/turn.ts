@@ -4,6 +4,7 @@ import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
 import type { ResultRef, ThinkOutput, Usage } from '../contract/think';
+import type { SessionRef, TurnWords } from '../contract/session';
 import type { TurnCounts, TurnInput } from '../contract/turn';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
 import type { TurnOrigin } from '../contract/call';
@@ -17,6 +18,7 @@ import {
   entryBytes,
   fairShare,
   jsonBytes,
+  pageOf,
   type TranscriptEntry,
   type TranscriptPage,
 } from '../contract/transcript';
@@ -48,6 +50,11 @@ export class Transcript {
   /** Whether it is over its limit, even with old outputs dropped and new ones cut: then words and replies alone fill it. */
   get full(): boolean {
     return this.bytes > LIMITS.transcriptBytes;
+  }
+
+  /** Whether words have room beside what is there, with place left for replies. */
+  hasRoomFor(text: string): boolean {
+    return this.bytes + jsonBytes(text) <= LIMITS.transcriptBytes / 2;
   }
 
   /** Adds entries. Drops outputs of older entries as far as needed, never of these. */
@@ -87,14 +94,7 @@ export class Transcript {
 
   /** Entries from an index on, up to the page limit and at least one. */
   page(first: number): TranscriptPage {
-    const from = Math.max(0, first);
-    let end = from;
-    for (let bytes = 0; end < this.list.length; end++) {
-      const entry = this.list[end];
-      bytes += entry === undefined ? 0 : entryBytes(entry);
-      if (bytes > LIMITS.transcriptPageBytes && end > from) break;
-    }
-    return { from, entries: this.list.slice(from, end), next: end < this.list.length ? end : null };
+    return pageOf(this.list, first);
   }
 }
 
@@ -124,6 +124,10 @@ export interface Turn extends ApprovalContext {
   usage: Usage;
   /** Who holds the state that its calls share. */
   states: StateHolders;
+  /** Only in a turn of a session. */
+  readonly session?: SessionRef;
+  /** New words of a person: those that came and wait for the next `think`, and the ids of those it took up. */
+  words: { waiting: TurnWords[]; took: string[] };
 }
 
 /** A turn at its start, or as the run before left it. */
@@ -135,6 +139,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     originalRunId,
     ...defined({ origin: input.origin }),
     ...forkOf(input),
+    ...defined({ session: input.session }),
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,
     order: 'lane',
@@ -146,6 +151,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     counts: carried?.counts ?? noCounts(),
     usage: carried?.usage ?? {},
     states: new StateHolders(carried?.states),
+    words: { waiting: [...(carried?.words?.waiting ?? [])], took: [...(carried?.words?.took ?? [])] },
     signalVerdicts: carried?.signalVerdicts ?? [],
     signalCount: 0,
     signalsWaiting: 0,

@@ -40,7 +40,8 @@ export function makeDecode(converter: LoadedDataConverter = defaultDataConverter
     return (
       decodeRun(raw, head, payloads) ??
       decodeActivity(raw, head, payloads) ??
-      decodeMessage(raw, head, payloads) ?? { kind: 'other', ...head }
+      decodeMessage(raw, head, payloads) ??
+      decodeChild(raw, head, payloads) ?? { kind: 'other', ...head }
     );
   };
 }
@@ -238,6 +239,37 @@ async function decodeVerdict(
     value: await payloads.first(success),
     failure: failure ? await decodeFailure(failure, payloads) : undefined,
   });
+}
+
+/** Decodes the turns of a session. Undefined: the event is of another family. */
+function decodeChild(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
+  const initiated = raw.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (initiated) {
+    const id = initiated.workflowId ?? '';
+    return payloads.first(initiated.input).then((input) => ({ kind: 'child_initiated', ...head, id, input }));
+  }
+  const idOf = (closed: { workflowExecution?: temporal.api.common.v1.IWorkflowExecution | null }) =>
+    closed.workflowExecution?.workflowId ?? '';
+  const completed = raw.childWorkflowExecutionCompletedEventAttributes;
+  if (completed) {
+    const closed = { kind: 'child_closed', ...head, id: idOf(completed), status: 'completed' } as const;
+    return payloads.first(completed.result).then((result) => ({ ...closed, result }));
+  }
+  const failed = raw.childWorkflowExecutionFailedEventAttributes;
+  if (failed) {
+    const closed = { kind: 'child_closed', ...head, id: idOf(failed), status: 'failed' } as const;
+    return decodeFailure(failed.failure, payloads).then((failure) => ({ ...closed, failure }));
+  }
+  const refused = raw.startChildWorkflowExecutionFailedEventAttributes;
+  if (refused) return { kind: 'child_closed', ...head, id: refused.workflowId ?? '', status: 'not_started' };
+  const others = [
+    ['cancelled', raw.childWorkflowExecutionCanceledEventAttributes],
+    ['timed_out', raw.childWorkflowExecutionTimedOutEventAttributes],
+    ['terminated', raw.childWorkflowExecutionTerminatedEventAttributes],
+  ] as const;
+  for (const [status, closed] of others)
+    if (closed) return { kind: 'child_closed', ...head, id: idOf(closed), status };
+  return undefined;
 }
 
 /** A history as the server keeps it: payloads are not decoded. */

@@ -85,6 +85,15 @@ export type DecodedEvent =
   | (Head & { kind: 'terminated'; reason: string; identity: string })
   | (Head & { kind: 'timed_out' })
   | (Head & { kind: 'continued_as_new'; newRunId: string })
+  /** Of a session: a turn is started. */
+  | (Head & { kind: 'child_initiated'; id: string; input: unknown })
+  | (Head & {
+      kind: 'child_closed';
+      id: string;
+      status: 'completed' | 'failed' | 'cancelled' | 'timed_out' | 'terminated' | 'not_started';
+      result?: unknown;
+      failure?: DecodedFailure;
+    })
   | (Head & { kind: 'other' });
 
 /** What a decoder of one family of events gives. A promise only where there are payloads; undefined for another family. */

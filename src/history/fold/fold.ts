@@ -123,6 +123,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
     taskQueue,
     ...defined({
       origin: originGiven(event.input),
+      session: is.turnInput(event.input) ? event.input.session?.sessionId : undefined,
       continuedFrom,
       carried: isNext || state.fork !== undefined ? undefined : messages,
     }),

@@ -9,6 +9,14 @@ import type {
 } from '../../contract/call';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
+import {
+  type MessageTaken,
+  SESSION_STATES,
+  type SessionControl,
+  type SessionInput,
+  type SessionMemo,
+  type SessionMessage,
+} from '../../contract/session';
 import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
@@ -91,6 +99,21 @@ function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
 /** Who said something and why, as the note for the model quotes it. */
 const edit = { approver: z.string(), reason: z.string().optional() };
 
+const sessionMessage = z.object({
+  messageId: z.string(),
+  text: z.string(),
+  mode: z.string(),
+  sender: z.string().optional(),
+});
+const heldMessage = sessionMessage.extend({ at: z.string() });
+const turnMemory = z.object({
+  turn: z.string(),
+  status: z.string(),
+  messageId: z.string(),
+  took: z.array(z.string()),
+  entries: z.array(message),
+});
+
 export const is = {
   carried: guard<{ transcript: TranscriptEntry[]; step?: number }>(
     z.object({ transcript: z.array(message), step: z.number().optional() }),
@@ -99,8 +122,37 @@ export const is = {
     z.object({ requester: z.string().optional(), metadata: z.record(z.string(), z.string()).optional() }),
   ),
   beat: guard<Beat>(z.object({ progress: progress.optional(), partial: z.string().optional() })),
-  turnInput: guard<TurnInput>(z.object({ agent: z.string(), prompt: z.string() })),
+  turnInput: guard<TurnInput>(
+    z.object({
+      agent: z.string(),
+      prompt: z.string(),
+      session: z.object({ sessionId: z.string(), messageId: z.string() }).optional(),
+    }),
+  ),
   turnResult: guard<TurnResult>(z.object({ status: z.enum(['answered', 'step_limit']), answer: z.string() })),
+  sessionInput: guard<SessionInput>(
+    z.object({
+      agent: z.string(),
+      carried: z.object({ memory: z.array(turnMemory), waiting: z.array(heldMessage) }).optional(),
+    }),
+  ),
+  sessionMessage: guard<SessionMessage>(sessionMessage),
+  messageTaken: guard<MessageTaken>(
+    z.object({ accepted: z.literal(true), messageId: z.string(), outcome: z.string(), at: z.string() }),
+  ),
+  sessionMemo: guard<SessionMemo>(
+    z.object({
+      agent: z.string(),
+      state: z.enum(SESSION_STATES),
+      turns: z.number(),
+      turn: z.string().optional(),
+      waiting: z.number(),
+      text: z.string(),
+    }),
+  ),
+  sessionControl: guard<SessionControl>(
+    z.object({ action: z.string(), sender: z.string().optional(), reason: z.string().optional() }),
+  ),
   gatedCall: guard<ValidCall>(ask),
   thinkInput: guard<ThinkInput>(
     z.object({
@@ -108,6 +160,7 @@ export const is = {
       results: z.array(resultRef),
       droppedBefore: z.number(),
       cutTo: z.number().optional(),
+      words: z.array(z.string()).optional(),
     }),
   ),
   forkInput: guard<ForkInput>(

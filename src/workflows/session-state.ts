@@ -1,0 +1,323 @@
+import { digestText } from '../contract/digest';
+import { defined } from '../contract/defined';
+import { isObject } from '../contract/json';
+import { LIMITS } from '../contract/limits';
+import { originIssues } from '../contract/payloads';
+import { describeIssues } from '../contract/read-json';
+import { messageCheck } from '../contract/schema/message';
+import {
+  bytesOfEntries,
+  entriesOf,
+  SESSION_CONTROL,
+  SESSION_MESSAGE,
+  type CarriedSession,
+  type HeldMessage,
+  type MessageTaken,
+  type SessionControl,
+  type SessionInput,
+  type SessionMessage,
+  type SessionRef,
+  type SessionRefusal,
+  type SessionRefused,
+  type SessionSummary,
+  type TurnMemory,
+  type TurnRecord,
+} from '../contract/session';
+import type { TurnOrigin } from '../contract/call';
+import { DROPPED_OUTPUT, isTranscriptEntry, jsonBytes, type TranscriptEntry } from '../contract/transcript';
+
+/** The turn that runs. */
+export interface RunningTurn {
+  turn: string;
+  message: HeldMessage;
+  /** Sent to it; those that it does not take up are queued when it ends. */
+  steering: HeldMessage[];
+  cancelling: boolean;
+}
+
+/** The state of a session: a pure state machine. Message handlers and the main loop change it. */
+export interface Session {
+  readonly agent: string;
+  readonly origin?: TurnOrigin;
+  /** The number of the last turn. */
+  turns: number;
+  running: RunningTurn | undefined;
+  /** In the order in which turns will be about them. */
+  waiting: HeldMessage[];
+  /** Ids of messages, oldest first, with the beginning of the digest of the text. */
+  known: Map<string, string>;
+  paused: boolean;
+  closing: boolean;
+  memory: TurnMemory[];
+  summary: SessionSummary | undefined;
+  /** Names what the memory holds. */
+  digest: string;
+  /** What the memory held before the last turn, if that is still its beginning. */
+  before: SessionRef['before'];
+}
+
+/** A session at its start, or as the run before left it. */
+export function makeSession({ agent, origin, carried }: SessionInput): Session {
+  const session: Session = {
+    agent,
+    ...defined({ origin }),
+    turns: carried?.turns ?? 0,
+    running: undefined,
+    waiting: [...(carried?.waiting ?? [])],
+    known: new Map(carried?.known),
+    paused: carried?.paused ?? false,
+    closing: false,
+    memory: [...(carried?.memory ?? [])],
+    summary: carried?.summary,
+    digest: '',
+    before: undefined,
+  };
+  nameMemory(session);
+  return session;
+}
+
+/** What the next run has to know. Only between turns. */
+export function carriedSession(session: Session): CarriedSession {
+  const { turns, memory, summary, waiting, known, paused } = session;
+  return { turns, memory, waiting, known: [...known], paused, ...defined({ summary }) };
+}
+
+/** A message that was judged. `repeat`: it came before. */
+export type JudgedMessage =
+  | { kind: 'take'; message: SessionMessage }
+  | { kind: 'repeat'; message: SessionMessage }
+  | { kind: 'refuse'; refused: SessionRefused };
+
+const messageIssues = messageCheck(SESSION_MESSAGE);
+const controlIssues = messageCheck(SESSION_CONTROL);
+const isMessage = (value: unknown): value is SessionMessage => messageIssues(value).length === 0;
+const isControl = (value: unknown): value is SessionControl => controlIssues(value).length === 0;
+
+/** Judges what anybody may have sent. Changes nothing. */
+export function judgeMessage(session: Session, value: unknown): JudgedMessage {
+  if (!isMessage(value)) return refuse('malformed', `not a message: ${describeIssues(messageIssues(value))}`);
+  const wrong = whyUnfit(session, value);
+  if (wrong !== undefined) return refuse('malformed', wrong);
+  const digest = session.known.get(value.messageId);
+  if (digest !== undefined) {
+    if (digest === digestOf(value.text)) return { kind: 'repeat', message: value };
+    return refuse('message_changed', `message ${value.messageId} came before, with another text`);
+  }
+  if (session.closing) return refuse('session_closing', 'this session is closing and takes no more messages');
+  if (!hasRoom(session, value)) return refuse('session_full', FULL);
+  return { kind: 'take', message: value };
+}
+
+function whyUnfit({ agent }: Session, { text, sender, agent: wanted }: SessionMessage): string | undefined {
+  if (text.trim() === '') return 'a message needs words';
+  if (jsonBytes(text) > LIMITS.sessionTextBytes) return 'the text of a message is over 1 MiB';
+  if (wanted !== undefined && wanted !== agent)
+    return `this session is of agent ${JSON.stringify(agent)}, not ${JSON.stringify(wanted)}`;
+  const issues = originIssues(defined({ requester: sender }));
+  return issues.length === 0 ? undefined : `not a sender: ${describeIssues(issues)}`;
+}
+
+const FULL = `${LIMITS.sessionWaiting} messages, or 1 MiB of them, wait in this session; send again when some of them are done`;
+
+function hasRoom({ waiting, running }: Session, { text }: SessionMessage): boolean {
+  const held = [...waiting, ...(running?.steering ?? [])];
+  if (held.length === 0) return true;
+  if (held.length >= LIMITS.sessionWaiting) return false;
+  const bytes = held.reduce((sum, one) => sum + jsonBytes(one.text), jsonBytes(text));
+  return bytes <= LIMITS.sessionWaitingBytes;
+}
+
+function refuse(code: SessionRefusal, message: string): Extract<JudgedMessage, { kind: 'refuse' }> {
+  return { kind: 'refuse', refused: { accepted: false, code, message } };
+}
+
+/** Takes a message that was judged so. `at`: workflow time, ISO 8601. */
+export function takeMessage(session: Session, message: SessionMessage, at: string): MessageTaken {
+  const { messageId, text, mode, sender } = message;
+  const held = { messageId, text, mode, at, ...defined({ sender }) };
+  remember(session, messageId, digestOf(text));
+  const outcome = place(session, held);
+  return { accepted: true, messageId, outcome, at };
+}
+
+/** The answer to a message that came before. */
+export function repeatedMessage(session: Session, { messageId }: SessionMessage, at: string): MessageTaken {
+  const isWaiting = session.waiting.some((one) => one.messageId === messageId);
+  return { accepted: true, messageId, outcome: isWaiting ? 'queued' : 'started', repeated: true, at };
+}
+
+function place(session: Session, held: HeldMessage): MessageTaken['outcome'] {
+  const { running, waiting, paused } = session;
+  if (held.mode === 'interrupt') {
+    waiting.splice(interrupts(waiting), 0, held);
+    if (running === undefined) return waiting[0] === held && !paused ? 'started' : 'queued';
+    running.cancelling = true;
+    return 'interrupting';
+  }
+  if (held.mode === 'steer' && running?.cancelling === false) {
+    running.steering.push(held);
+    return 'steering';
+  }
+  waiting.push(held);
+  return running === undefined && waiting.length === 1 && !paused ? 'started' : 'queued';
+}
+
+/** How many messages at the beginning interrupted a turn. */
+function interrupts(waiting: readonly HeldMessage[]): number {
+  const first = waiting.findIndex(({ mode }) => mode !== 'interrupt');
+  return first === -1 ? waiting.length : first;
+}
+
+/** Those that still wait are never forgotten: fewer may wait than are remembered. */
+function remember({ known }: Session, messageId: string, digest: string): void {
+  known.set(messageId, digest);
+  for (const oldest of known.keys()) {
+    if (known.size <= LIMITS.sessionIds) break;
+    known.delete(oldest);
+  }
+}
+
+/** Half of it: nobody gains anything from two texts of one digest. */
+function digestOf(text: string): string {
+  return digestText(text).slice(0, 32);
+}
+
+/** Reads what somebody asks for, or why it is refused. */
+export function readControl(value: unknown): SessionControl | SessionRefused {
+  if (isControl(value)) return value;
+  const message = `not a control of a session: ${describeIssues(controlIssues(value))}`;
+  return { accepted: false, code: 'malformed', message };
+}
+
+/** Does what somebody asks for. Twice is as once. */
+export function takeControl(session: Session, { action, cancel }: SessionControl): void {
+  if (action === 'pause') session.paused = true;
+  else if (action === 'resume') session.paused = false;
+  else if (action === 'close') session.closing = true;
+  const cancels = action === 'cancel_turn' || (action === 'close' && cancel === true);
+  if (cancels && session.running !== undefined) session.running.cancelling = true;
+}
+
+/** Takes the next message for a turn; undefined: none starts now. */
+export function beginTurn(session: Session, turnId: (n: number) => string): RunningTurn | undefined {
+  const { running, paused, closing, waiting } = session;
+  if (running !== undefined || paused || closing) return undefined;
+  const message = waiting.shift();
+  if (message === undefined) return undefined;
+  session.turns += 1;
+  session.running = { turn: turnId(session.turns), message, steering: [], cancelling: false };
+  return session.running;
+}
+
+/** Ends the running turn: what it did is kept, and what it did not take up is queued, after what interrupted it. */
+export function endTurn(session: Session, record: TurnRecord, status: TurnMemory['status']): void {
+  const { running, waiting } = session;
+  if (running === undefined) return;
+  const took = new Set(record.took);
+  const late = running.steering.filter(({ messageId }) => !took.has(messageId));
+  waiting.splice(interrupts(waiting), 0, ...late);
+  const { turn, message } = running;
+  session.running = undefined;
+  addMemory(session, { ...record, turn, status, messageId: message.messageId });
+}
+
+function addMemory(session: Session, turn: TurnMemory): void {
+  const count = entriesOf(session).length;
+  session.before = { count, digest: session.digest };
+  session.memory.push(turn);
+  session.digest = digestText(`${session.digest} ${JSON.stringify(turn.entries)}`);
+  if (memoryBytes(session) > LIMITS.sessionMemoryBytes) shrinkMemory(session);
+}
+
+/** Bytes of what the session remembers. */
+export function memoryBytes(session: Session): number {
+  return bytesOfEntries(entriesOf(session));
+}
+
+/** To this part of its limit: a memory that shrinks is read anew by the next turn. */
+const SHRINK_TO = 0.7;
+
+/** Drops the oldest outputs, then the words of the oldest turns, and says so. */
+function shrinkMemory(session: Session): void {
+  const most = LIMITS.sessionMemoryBytes * SHRINK_TO;
+  let bytes = memoryBytes(session);
+  session.memory = session.memory.map((turn, index) => {
+    if (bytes <= most || index === session.memory.length - 1) return turn;
+    const entries = turn.entries.map(withoutOutput);
+    bytes -= bytesOfEntries(turn.entries) - bytesOfEntries(entries);
+    return { ...turn, entries };
+  });
+  let out = 0;
+  for (const turn of session.memory.slice(0, -1)) {
+    if (bytes <= most) break;
+    bytes -= bytesOfEntries(turn.entries);
+    out += 1;
+  }
+  if (out > 0) forget(session, out);
+  nameMemory(session);
+}
+
+function withoutOutput(entry: TranscriptEntry): TranscriptEntry {
+  return entry.kind === 'result' && entry.content.length > DROPPED_OUTPUT.length
+    ? { ...entry, content: DROPPED_OUTPUT }
+    : entry;
+}
+
+/** Leaves out the oldest turns. */
+function forget(session: Session, count: number): void {
+  const turns = (session.summary?.turns ?? 0) + count;
+  const text = `[The first ${turns} turns of this conversation are left out: it was over its limit]`;
+  session.memory = session.memory.slice(count);
+  session.summary = { text, turns };
+}
+
+/** Names a memory that did not grow from the one before. */
+function nameMemory(session: Session): void {
+  session.before = undefined;
+  session.digest = digestText(JSON.stringify(entriesOf(session)));
+}
+
+/** Whether a workflow was started with what a session needs. Anybody may start one with anything. Never throws. */
+export function isSessionInput(value: unknown): value is SessionInput {
+  if (!isObject(value)) return false;
+  const { agent, origin, carried } = value;
+  if (typeof agent !== 'string' || agent === '') return false;
+  if (origin !== undefined && originIssues(origin).length > 0) return false;
+  return carried === undefined || isCarriedSession(carried);
+}
+
+function isCarriedSession(value: unknown): value is CarriedSession {
+  if (!isObject(value)) return false;
+  const { turns, memory, summary, waiting, known, paused } = value;
+  const isWhole = Number.isSafeInteger(turns) && Number(turns) >= 0 && typeof paused === 'boolean';
+  const isSummary =
+    summary === undefined ||
+    (isObject(summary) && typeof summary['text'] === 'string' && Number.isSafeInteger(summary['turns']));
+  if (!isWhole || !isSummary || !Array.isArray(memory) || !Array.isArray(waiting) || !Array.isArray(known))
+    return false;
+  return (
+    memory.every(isTurnMemory) &&
+    waiting.every((one) => isObject(one) && typeof one['at'] === 'string' && isMessage(withoutTime(one))) &&
+    known.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isText))
+  );
+}
+
+function withoutTime({ at: _at, ...message }: Record<string, unknown>): unknown {
+  return message;
+}
+
+function isTurnMemory(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { entries, took, turn, status, messageId } = value;
+  return (
+    [turn, status, messageId].every(isText) &&
+    Array.isArray(took) &&
+    took.every(isText) &&
+    Array.isArray(entries) &&
+    entries.every(isTranscriptEntry)
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
