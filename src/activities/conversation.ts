@@ -96,9 +96,17 @@ export async function earlierWords({ session }: ThinkInput, memory: Memory): Pro
   return entries;
 }
 
-/** What a session keeps of a turn that is over and gave no result. The turn tells it, by replaying its history. */
-export function recall({ turn }: { turn: string }): Promise<TurnRecord> {
-  return Context.current().client.workflow.getHandle(turn).query<TurnRecord>(QUERIES.record);
+/**
+ * What a session keeps of a turn that is over and gave no result. The turn replays its history to say it; null where that is
+ * gone.
+ */
+export async function recall({ turn }: { turn: string }): Promise<TurnRecord | null> {
+  try {
+    return await Context.current().client.workflow.getHandle(turn).query<TurnRecord>(QUERIES.record);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
+    throw error;
+  }
 }
 
 /** A conversation as this worker last saw it: everything up to and including one reply. */

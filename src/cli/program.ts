@@ -16,7 +16,7 @@ import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
-import { addRun } from './commands/run';
+import { addClose, addRun, addSend } from './commands/run';
 import { addSetup } from './commands/setup';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
@@ -53,6 +53,8 @@ const COMMANDS = [
   addWorker,
   addWeb,
   addRun,
+  addSend,
+  addClose,
   addInbox,
   addWatch,
   addShow,

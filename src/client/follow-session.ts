@@ -8,7 +8,7 @@ export type FollowedEvent = SessionEvent | SessionTurnEvent;
 
 /**
  * Every event of a session from its start, then live until it ends, with the events of each turn that runs meanwhile, from
- * its start. Of turns that are over already only their beginning and their end are told.
+ * its start. A turn that is over already comes with its beginning and its end alone.
  */
 export async function* followSession(
   { source }: ClientContext,

@@ -50,7 +50,10 @@ export type {
   Verdict,
 } from '../contract/decision';
 export type { TurnEvent } from '../history/events';
-export type { SessionEvent, SessionTurn, SessionView } from '../history/session';
+export { drawSessionId } from './session';
+export type { FollowedEvent } from './follow-session';
+export type { SessionEvent, SessionTurn } from '../history/session';
+export type { SessionView } from '../history/session-view';
 export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
 export type { ResetCall, ResetOutcome, ResetPlan } from '../history/reset';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';

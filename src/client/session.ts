@@ -15,26 +15,21 @@ import {
   type SessionMessage,
 } from '../contract/session';
 import { jsonBytes } from '../contract/transcript';
-import { describeTurn } from '../history/read';
-import { isNotReady, retry, STATUS, statusOf, toCountersignError, ask } from '../history/server-errors';
-import { readSession, type SessionEvent, sessionViewOf, type SessionView } from '../history/session';
+import { isNotReady, retry, STATUS, statusOf, toCountersignError } from '../history/server-errors';
+import type { SessionView } from '../history/session-view';
 import type { ClientContext } from './context';
 import { isNotFound } from './control-turn';
 import { followSession } from './follow-session';
 import { is } from '../history/fold/guards';
 import { isServed } from './pending';
-import { checkTurnId, originGiven } from './start-turn';
-import type {
-  FollowOptions,
-  SendRequest,
-  SentMessage,
-  Session,
-  SessionNow,
-  SessionOptions,
-  SessionsQuery,
-  SessionSummary,
-} from './types';
-import { Payloads } from '../history/decode/payloads';
+import { isSession, sessionNotFound, stateOf, viewSession } from './session-reader';
+import { checkTurnId, drawTurnId, originGiven } from './start-turn';
+import type { FollowOptions, SendRequest, SentMessage, Session, SessionOptions } from './types';
+
+/** Draws an id for a session: by time first, so that newer sessions sort after older ones. */
+export function drawSessionId(now = Date.now()): string {
+  return drawTurnId(now).replace(/^turn/, 'session');
+}
 
 /** A session by its id. Asks the server nothing. */
 export function openSession(context: ClientContext, id: string, options: SessionOptions = {}): Session {
@@ -217,68 +212,4 @@ function refusalOf(session: string, error: WorkflowUpdateFailedError): Countersi
 function ended(session: string): CountersignError {
   const hint = 'start a session with another id';
   return new CountersignError('session_closing', `session ${session} has ended`, { hint, data: { session } });
-}
-
-function sessionNotFound(session: string): CountersignError {
-  const hint = 'countersign list --sessions shows the sessions there are; to start one, name its agent';
-  return new CountersignError('session_not_found', `there is no session ${session}`, {
-    hint,
-    data: { session },
-  });
-}
-
-/** Whether there is a session of exactly this id, open or closed. */
-export async function isSession(context: ClientContext, session: string): Promise<boolean> {
-  const info = (await describeTurn(context, session))?.workflowExecutionInfo;
-  return info?.type?.name === WORKFLOWS.session;
-}
-
-async function viewSession(context: ClientContext, session: string): Promise<SessionView> {
-  if (!(await isSession(context, session))) throw sessionNotFound(session);
-  const events: SessionEvent[] = [];
-  for await (const event of readSession(context.source, session)) events.push(event);
-  const view = sessionViewOf(events);
-  if (view === undefined) throw sessionNotFound(session);
-  return view;
-}
-
-async function stateOf(context: ClientContext, session: string): Promise<SessionNow> {
-  const info = (await describeTurn(context, session))?.workflowExecutionInfo;
-  if (info?.type?.name !== WORKFLOWS.session) throw sessionNotFound(session);
-  const owner = { type: 'workflow', namespace: context.namespace, workflowId: session } as const;
-  const payloads = new Payloads(context.client.options.loadedDataConverter, owner);
-  const memo = await payloads.map(info.memo?.fields);
-  return { session, runId: info.execution?.runId ?? '', ...memoIn(memo) };
-}
-
-function memoIn(memo: Record<string, unknown> = {}): SessionMemo {
-  const now = memo[MEMO.session];
-  return is.sessionMemo(now) ? now : { agent: '', state: 'idle', turns: 0, waiting: 0, text: '' };
-}
-
-/** Sessions, newest first. Works with every worker down. */
-export async function listSessions(
-  { lister, ...context }: ClientContext,
-  { limit = 50, agent, open }: SessionsQuery,
-): Promise<SessionSummary[]> {
-  const parts = [`WorkflowType = '${WORKFLOWS.session}'`, `ExecutionStatus != 'ContinuedAsNew'`];
-  if (open === true) parts.push(`ExecutionStatus = 'Running'`);
-  const found: SessionSummary[] = [];
-  await ask(context, 'listing sessions', async () => {
-    for await (const info of lister.workflow.list({ query: parts.join(' AND ') })) {
-      const memo = memoIn(info.memo);
-      const isOpen = info.status.name === 'RUNNING';
-      if (agent !== undefined && memo.agent !== agent) continue;
-      found.push({
-        session: info.workflowId,
-        runId: info.runId,
-        ...memo,
-        state: isOpen ? memo.state : 'closed',
-        startedAt: info.startTime.toISOString(),
-        endedAt: info.closeTime?.toISOString() ?? null,
-      });
-      if (found.length >= limit) break;
-    }
-  });
-  return found;
 }

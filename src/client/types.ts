@@ -11,7 +11,8 @@ import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
 import type { MessageMode, MessageTaken, SessionMemo } from '../contract/session';
-import type { SessionEvent, SessionView } from '../history/session';
+import type { SessionEvent } from '../history/session';
+import type { SessionView } from '../history/session-view';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {

@@ -1,6 +1,19 @@
 import type { PreparedCall, TurnOrigin } from './call';
-import type { SessionRef } from './session';
 import type { JsonSchema, Order } from './tool';
+
+/** Where a turn finds what was said before it: in the `transcript` query of its session. */
+export interface SessionRef {
+  sessionId: string;
+  runId: string;
+  /** The message that the turn is about. */
+  messageId: string;
+  /** How many entries the session holds. */
+  count: number;
+  /** Names these entries: other entries have another one. */
+  digest: string;
+  /** The same for the beginning of them that the turn before was given; absent: there is none. */
+  before?: { count: number; digest: string };
+}
 
 /** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
 export interface ThinkInput {

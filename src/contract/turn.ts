@@ -4,8 +4,8 @@ import type { KnownState, TurnOrigin } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { MEMO, SEARCH_ATTRIBUTES } from './names';
-import type { ResultRef, Usage } from './think';
-import type { SessionRef, TurnRecord, TurnWords } from './session';
+import type { ResultRef, SessionRef, Usage } from './think';
+import type { TurnRecord, TurnWords } from './session';
 import type { TranscriptEntry } from './transcript';
 
 /** Input of `agentTurn`. */
@@ -62,7 +62,7 @@ export interface TurnResult {
   steps: number;
   counts: TurnCounts;
   usage: Usage;
-  /** Only in a turn of a session: what the session keeps of it. */
+  /** Only in a turn of a session: what the session keeps. */
   conversation?: TurnRecord;
 }
 
@@ -116,7 +116,7 @@ const KEYS = {
   metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
 } as const;
 
-/** What a turn is started with beside its input: what lists show of it before it has run. Whoever starts a turn uses this. */
+/** What a turn is started with beside its input, so that lists show it before it has run. Whoever starts a turn uses this. */
 export function startOf(input: TurnInput, prompt: string) {
   const { agent, origin, fork, session } = input;
   const facts = factsIn(origin?.metadata);

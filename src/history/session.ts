@@ -1,4 +1,5 @@
 import type { TurnOrigin } from '../contract/call';
+import { readRecord } from '../contract/session/conversation';
 import { defined } from '../contract/defined';
 import { isObject } from '../contract/json';
 import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../contract/names';
@@ -6,7 +7,6 @@ import {
   CONTROLS,
   type HeldMessage,
   MODES,
-  readRecord,
   SESSION_TURN_ENDS,
   type SessionControl,
   type SessionTurnEnd,
@@ -15,6 +15,23 @@ import type { DecodedEvent, EventOf } from './decode/events';
 import { rootOf } from './decode/failure';
 import { is } from './fold/guards';
 import { type HistorySource, nextRun, readChain, type ReadOptions, readRun } from './read';
+
+/** One turn of a session. */
+export interface SessionTurn {
+  turn: string;
+  status: SessionTurnEnd | 'running' | 'not_started';
+  /** The message that it is about. */
+  messageId: string;
+  /** Words of a person; absent where only the next run's memory of it is left and has none. */
+  prompt?: string;
+  answer?: string;
+  /** Messages that it took up while it ran. */
+  took: string[];
+  error?: string;
+  /** ISO 8601; absent where the run that had it is gone. */
+  startedAt?: string;
+  endedAt?: string;
+}
 
 /** Where an event of a session stands. */
 interface Head {
@@ -38,7 +55,7 @@ export interface SessionStarted extends Head {
   waiting: HeldMessage[];
 }
 
-/** A person said something. One that the session refused as a signal is not among them, as far as that can be told. */
+/** A person said something. A signal that the session refused is among them. */
 export interface MessageReceived extends Head, HeldMessage {
   type: 'message';
 }
@@ -84,7 +101,7 @@ export interface SessionEnded extends Head {
   error?: string;
 }
 
-/** What happens in a session, told from its history. */
+/** What happens in a session, from its history. */
 export type SessionEvent =
   | SessionStarted
   | MessageReceived
@@ -93,37 +110,6 @@ export type SessionEvent =
   | SessionTurnRecalled
   | SessionControlled
   | SessionEnded;
-
-/** One turn of a session. */
-export interface SessionTurn {
-  turn: string;
-  status: SessionTurnEnd | 'running' | 'not_started';
-  /** The message that it is about. */
-  messageId: string;
-  /** Words of a person; absent where only the next run's memory of it is left and has none. */
-  prompt?: string;
-  answer?: string;
-  /** Messages that it took up while it ran. */
-  took: string[];
-  error?: string;
-  /** ISO 8601; absent where the run that had it is gone. */
-  startedAt?: string;
-  endedAt?: string;
-}
-
-/** A session as its history tells it. */
-export interface SessionView {
-  session: string;
-  runId: string;
-  agent: string;
-  taskQueue: string;
-  state: 'open' | 'paused' | 'closing' | SessionEnded['status'];
-  turns: SessionTurn[];
-  /** Each once, oldest first; of earlier runs only those that are on record. */
-  messages: HeldMessage[];
-  /** Those that no turn was about yet. */
-  waiting: HeldMessage[];
-}
 
 /**
  * The events of a session, through every run it continued in.
@@ -264,77 +250,5 @@ function endedOf(head: Head, event: DecodedEvent): SessionEnded | undefined {
       return { ...ended, status: 'timed_out' };
     default:
       return undefined;
-  }
-}
-
-/** A session after these events; undefined where they do not begin with one. */
-export function sessionViewOf(events: Iterable<SessionEvent>): SessionView | undefined {
-  let view: SessionView | undefined;
-  const turns = new Map<string, SessionTurn>();
-  const held = new Map<string, HeldMessage>();
-  for (const event of events) {
-    if (event.type === 'session_started') view = begin(event, { turns, held });
-    else if (view !== undefined) applyEvent(view, event, { turns, held });
-  }
-  if (view === undefined) return undefined;
-  const done = new Set([...turns.values()].flatMap(({ messageId, took }) => [messageId, ...took]));
-  const messages = [...held.values()];
-  const waiting = messages.filter(({ messageId }) => !done.has(messageId));
-  return {
-    ...view,
-    turns: [...turns.values()].filter(({ status }) => status !== 'not_started'),
-    messages,
-    waiting,
-  };
-}
-
-interface Known {
-  turns: Map<string, SessionTurn>;
-  held: Map<string, HeldMessage>;
-}
-
-function begin(
-  { session, runId, agent, taskQueue, earlier, waiting }: SessionStarted,
-  { turns, held }: Known,
-): SessionView {
-  for (const turn of earlier) if (!turns.has(turn.turn)) turns.set(turn.turn, turn);
-  for (const message of waiting) if (!held.has(message.messageId)) held.set(message.messageId, message);
-  return { session, runId, agent, taskQueue, state: 'open', turns: [], messages: [], waiting: [] };
-}
-
-function applyEvent(
-  view: SessionView,
-  event: Exclude<SessionEvent, SessionStarted>,
-  { turns, held }: Known,
-): void {
-  switch (event.type) {
-    case 'message': {
-      const { messageId, text, mode, at, sender } = event;
-      if (!held.has(messageId)) held.set(messageId, { messageId, text, mode, at, ...defined({ sender }) });
-      return;
-    }
-    case 'turn_started': {
-      const { turn, messageId, prompt, at } = event;
-      turns.set(turn, { turn, status: 'running', messageId, prompt, took: [], startedAt: at });
-      return;
-    }
-    case 'turn_ended': {
-      const { turn, status, took, answer, error, at } = event;
-      const known = turns.get(turn) ?? { turn, messageId: '' };
-      turns.set(turn, { ...known, status, took, endedAt: at, ...defined({ answer, error }) });
-      return;
-    }
-    case 'turn_recalled': {
-      const known = turns.get(event.turn);
-      if (known !== undefined) turns.set(event.turn, { ...known, took: event.took });
-      return;
-    }
-    case 'control':
-      if (event.action === 'close') view.state = 'closing';
-      else if (event.action !== 'cancel_turn' && view.state !== 'closing')
-        view.state = event.action === 'pause' ? 'paused' : 'open';
-      return;
-    case 'session_ended':
-      view.state = event.status;
   }
 }

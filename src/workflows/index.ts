@@ -1,3 +1,3 @@
 /** Entry of the workflow bundle. */
-export { agentSession } from './agent-session';
+export { agentSession } from './session/agent-session';
 export { agentTurn } from './agent-turn';

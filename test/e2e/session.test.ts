@@ -134,7 +134,7 @@ test('a steer that comes while the model writes its answer is still taken up', a
   expect(view).toMatchObject({ waiting: [], turns: [{ answer: 'the better answer' }] });
 });
 
-test('an interrupt cancels the turn; the model is told what that had done', async () => {
+test('an interrupt cancels the turn; the model reads what that had done', async () => {
   const session = open();
   const seen: string[][] = [];
   const first = book.add(call('look', 'before'), call('pay', 'interrupted'), { text: 'never' });

@@ -1,13 +1,11 @@
-import { digestText } from '../contract/digest';
-import { defined } from '../contract/defined';
-import { isObject } from '../contract/json';
-import { LIMITS } from '../contract/limits';
-import { originIssues } from '../contract/payloads';
-import { describeIssues } from '../contract/read-json';
-import { messageCheck } from '../contract/schema/message';
+import type { TurnOrigin } from '../../contract/call';
+import { defined } from '../../contract/defined';
+import { digestText } from '../../contract/digest';
+import { LIMITS } from '../../contract/limits';
+import { originIssues } from '../../contract/payloads';
+import { describeIssues } from '../../contract/read-json';
+import { messageCheck } from '../../contract/schema/message';
 import {
-  bytesOfEntries,
-  entriesOf,
   SESSION_CONTROL,
   SESSION_MESSAGE,
   type CarriedSession,
@@ -16,15 +14,13 @@ import {
   type SessionControl,
   type SessionInput,
   type SessionMessage,
-  type SessionRef,
   type SessionRefusal,
   type SessionRefused,
-  type SessionSummary,
   type TurnMemory,
   type TurnRecord,
-} from '../contract/session';
-import type { TurnOrigin } from '../contract/call';
-import { DROPPED_OUTPUT, isTranscriptEntry, jsonBytes, type TranscriptEntry } from '../contract/transcript';
+} from '../../contract/session';
+import { jsonBytes } from '../../contract/transcript';
+import { SessionMemory } from './memory';
 
 /** The turn that runs. */
 export interface RunningTurn {
@@ -48,17 +44,12 @@ export interface Session {
   known: Map<string, string>;
   paused: boolean;
   closing: boolean;
-  memory: TurnMemory[];
-  summary: SessionSummary | undefined;
-  /** Names what the memory holds. */
-  digest: string;
-  /** What the memory held before the last turn, if that is still its beginning. */
-  before: SessionRef['before'];
+  memory: SessionMemory;
 }
 
 /** A session at its start, or as the run before left it. */
 export function makeSession({ agent, origin, carried }: SessionInput): Session {
-  const session: Session = {
+  return {
     agent,
     ...defined({ origin }),
     turns: carried?.turns ?? 0,
@@ -67,19 +58,13 @@ export function makeSession({ agent, origin, carried }: SessionInput): Session {
     known: new Map(carried?.known),
     paused: carried?.paused ?? false,
     closing: false,
-    memory: [...(carried?.memory ?? [])],
-    summary: carried?.summary,
-    digest: '',
-    before: undefined,
+    memory: new SessionMemory(carried),
   };
-  nameMemory(session);
-  return session;
 }
 
 /** What the next run has to know. Only between turns. */
-export function carriedSession(session: Session): CarriedSession {
-  const { turns, memory, summary, waiting, known, paused } = session;
-  return { turns, memory, waiting, known: [...known], paused, ...defined({ summary }) };
+export function carriedSession({ turns, memory, waiting, known, paused }: Session): CarriedSession {
+  return { turns, waiting, known: [...known], paused, ...memory.carried };
 }
 
 /** A message that was judged. `repeat`: it came before. */
@@ -218,106 +203,5 @@ export function endTurn(session: Session, record: TurnRecord, status: TurnMemory
   waiting.splice(interrupts(waiting), 0, ...late);
   const { turn, message } = running;
   session.running = undefined;
-  addMemory(session, { ...record, turn, status, messageId: message.messageId });
-}
-
-function addMemory(session: Session, turn: TurnMemory): void {
-  const count = entriesOf(session).length;
-  session.before = { count, digest: session.digest };
-  session.memory.push(turn);
-  session.digest = digestText(`${session.digest} ${JSON.stringify(turn.entries)}`);
-  if (memoryBytes(session) > LIMITS.sessionMemoryBytes) shrinkMemory(session);
-}
-
-/** Bytes of what the session remembers. */
-export function memoryBytes(session: Session): number {
-  return bytesOfEntries(entriesOf(session));
-}
-
-/** To this part of its limit: a memory that shrinks is read anew by the next turn. */
-const SHRINK_TO = 0.7;
-
-/** Drops the oldest outputs, then the words of the oldest turns, and says so. */
-function shrinkMemory(session: Session): void {
-  const most = LIMITS.sessionMemoryBytes * SHRINK_TO;
-  let bytes = memoryBytes(session);
-  session.memory = session.memory.map((turn, index) => {
-    if (bytes <= most || index === session.memory.length - 1) return turn;
-    const entries = turn.entries.map(withoutOutput);
-    bytes -= bytesOfEntries(turn.entries) - bytesOfEntries(entries);
-    return { ...turn, entries };
-  });
-  let out = 0;
-  for (const turn of session.memory.slice(0, -1)) {
-    if (bytes <= most) break;
-    bytes -= bytesOfEntries(turn.entries);
-    out += 1;
-  }
-  if (out > 0) forget(session, out);
-  nameMemory(session);
-}
-
-function withoutOutput(entry: TranscriptEntry): TranscriptEntry {
-  return entry.kind === 'result' && entry.content.length > DROPPED_OUTPUT.length
-    ? { ...entry, content: DROPPED_OUTPUT }
-    : entry;
-}
-
-/** Leaves out the oldest turns. */
-function forget(session: Session, count: number): void {
-  const turns = (session.summary?.turns ?? 0) + count;
-  const text = `[The first ${turns} turns of this conversation are left out: it was over its limit]`;
-  session.memory = session.memory.slice(count);
-  session.summary = { text, turns };
-}
-
-/** Names a memory that did not grow from the one before. */
-function nameMemory(session: Session): void {
-  session.before = undefined;
-  session.digest = digestText(JSON.stringify(entriesOf(session)));
-}
-
-/** Whether a workflow was started with what a session needs. Anybody may start one with anything. Never throws. */
-export function isSessionInput(value: unknown): value is SessionInput {
-  if (!isObject(value)) return false;
-  const { agent, origin, carried } = value;
-  if (typeof agent !== 'string' || agent === '') return false;
-  if (origin !== undefined && originIssues(origin).length > 0) return false;
-  return carried === undefined || isCarriedSession(carried);
-}
-
-function isCarriedSession(value: unknown): value is CarriedSession {
-  if (!isObject(value)) return false;
-  const { turns, memory, summary, waiting, known, paused } = value;
-  const isWhole = Number.isSafeInteger(turns) && Number(turns) >= 0 && typeof paused === 'boolean';
-  const isSummary =
-    summary === undefined ||
-    (isObject(summary) && typeof summary['text'] === 'string' && Number.isSafeInteger(summary['turns']));
-  if (!isWhole || !isSummary || !Array.isArray(memory) || !Array.isArray(waiting) || !Array.isArray(known))
-    return false;
-  return (
-    memory.every(isTurnMemory) &&
-    waiting.every((one) => isObject(one) && typeof one['at'] === 'string' && isMessage(withoutTime(one))) &&
-    known.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isText))
-  );
-}
-
-function withoutTime({ at: _at, ...message }: Record<string, unknown>): unknown {
-  return message;
-}
-
-function isTurnMemory(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { entries, took, turn, status, messageId } = value;
-  return (
-    [turn, status, messageId].every(isText) &&
-    Array.isArray(took) &&
-    took.every(isText) &&
-    Array.isArray(entries) &&
-    entries.every(isTranscriptEntry)
-  );
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
+  session.memory.add({ ...record, turn, status, messageId: message.messageId });
 }
