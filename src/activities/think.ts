@@ -11,7 +11,7 @@ import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/builtin/find-tools';
 import { uniqueIds } from '../tools/prepare';
-import { bytesOf, conversationOf, knownBefore, type Memory, runOf } from './conversation';
+import { bytesOf, conversationOf, earlierWords, knownBefore, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
 import type { TextWriter } from './text-streams';
 import { STREAM } from '../contract/streamed-text';
@@ -36,7 +36,8 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
     const entries = await conversationOf(input, deps.memory);
     const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
     const known = await knownBefore({ agent, input, entries, ...about });
-    const reply = await askModel({ ...known, model }, entries, {
+    const earlier = await earlierWords(input, deps.memory);
+    const reply = await askModel({ ...known, model }, [...earlier, ...entries], {
       ...{ guard, timeoutMs: tries.timeoutMs },
       ...defined({ writer }),
     });

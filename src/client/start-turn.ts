@@ -45,7 +45,11 @@ function budgetGiven({ budget }: Omit<StartRequest, 'id'>): Budget | undefined {
   });
 }
 
-function originGiven({ requester, metadata }: Omit<StartRequest, 'id'>): TurnOrigin | undefined {
+/** @throws CountersignError `usage`. */
+export function originGiven({
+  requester,
+  metadata,
+}: Pick<StartRequest, 'requester' | 'metadata'>): TurnOrigin | undefined {
   const origin = defined({ requester, metadata });
   if (Object.keys(origin).length === 0) return undefined;
   const issues = originIssues(origin);

@@ -2,6 +2,20 @@ import type { PreparedCall, TurnOrigin } from './call';
 import type { JsonSchema, Order } from './tool';
 import type { Budget, Cost } from './budget';
 
+/** Where a turn finds what was said before it: in the `transcript` query of its session. */
+export interface SessionRef {
+  sessionId: string;
+  runId: string;
+  /** The message that the turn is about. */
+  messageId: string;
+  /** How many entries the session holds. */
+  count: number;
+  /** Names these entries: other entries have another one. */
+  digest: string;
+  /** The same for the beginning of them that the turn before was given; absent: there is none. */
+  before?: { count: number; digest: string };
+}
+
 /** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
 export interface ThinkInput {
   agent: string;
@@ -11,6 +25,8 @@ export interface ThinkInput {
   model?: string;
   /** What the model is to know before the conversation, where a fork took it from its record. */
   context?: string;
+  /** What was said before this turn, in the session that it is of. */
+  session?: SessionRef;
   /** Counts from 1. */
   step: number;
   /** The reply that the conversation so far ends with, and how many entries that makes. Absent in the first step. */

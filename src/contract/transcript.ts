@@ -1,6 +1,7 @@
 import { defined } from './defined';
 import type { PreparedCall } from './call';
-import type { JsonObject } from './json';
+import { isObject, type JsonObject } from './json';
+import { LIMITS } from './limits';
 import { jsonBytes, utf8Bytes } from './text/bytes';
 import type { ThinkOutput } from './think';
 
@@ -25,6 +26,18 @@ export interface TranscriptPage {
   from: number;
   entries: TranscriptEntry[];
   next: number | null;
+}
+
+/** Entries from an index on, up to the page limit and at least one. */
+export function pageOf(list: readonly TranscriptEntry[], first: number): TranscriptPage {
+  const from = Math.max(0, first);
+  let end = from;
+  for (let bytes = 0; end < list.length; end++) {
+    const entry = list[end];
+    bytes += entry === undefined ? 0 : entryBytes(entry);
+    if (bytes > LIMITS.transcriptPageBytes && end > from) break;
+  }
+  return { from, entries: list.slice(from, end), next: end < list.length ? end : null };
 }
 
 /** Argument of the `transcript` query. */
@@ -156,4 +169,23 @@ export function resultEntry(
 ): Extract<TranscriptEntry, { kind: 'result' }> {
   const { callId, id, tool } = call;
   return { kind: 'result', callId, id, tool, content: result.content, success: result.success };
+}
+
+/** Whether a value has the form of an entry. By hand: there may be thousands of them. Never throws. */
+export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
+  if (!isObject(entry)) return false;
+  const { kind, calls } = entry;
+  const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
+  if (kind === 'words') return areText('text');
+  if (kind === 'result')
+    return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
+  return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
+}
+
+function isCall(call: unknown): boolean {
+  return (
+    isObject(call) &&
+    isObject(call['arguments']) &&
+    ['callId', 'id', 'tool'].every((name) => typeof call[name] === 'string')
+  );
 }

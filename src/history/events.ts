@@ -44,6 +44,8 @@ export interface TurnStarted extends EventHeader {
   budget?: Budget;
   /** Id of the schedule that started the turn; absent where somebody did. */
   schedule?: string;
+  /** The session that it is of. */
+  session?: string;
   continuedFrom?: string;
   /** The messages so far, only where the runs that said them are not among these events. */
   carried?: TranscriptEntry[];
@@ -67,6 +69,8 @@ export interface Thinking extends EventHeader {
   droppedBefore?: number;
   /** The most bytes that each output of the step before kept; absent where they are whole. */
   cutTo?: number;
+  /** New words of a person that the model reads from here on; absent where there are none, and in the first step. */
+  words?: string[];
 }
 
 /** Asking the model took more than one attempt. Comes right before `step` or `think_failed`, not live. */

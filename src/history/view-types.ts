@@ -129,6 +129,8 @@ export interface TurnView {
   spent?: Spent;
   /** Id of the schedule that started it; absent where somebody did. */
   schedule?: string;
+  /** The session that it is of. */
+  session?: string;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };

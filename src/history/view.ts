@@ -95,8 +95,9 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 
 /** A run that continues the one before changes nothing but the run. */
 function started(view: TurnView, event: TurnStarted): void {
-  const { turn, runId, agent, prompt, origin, schedule, taskQueue, lineage, budget } = event;
-  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin, schedule, lineage }) });
+  const { turn, runId, agent, prompt, origin, schedule, session, taskQueue, lineage, budget } = event;
+  const facts = defined({ origin, schedule, session, lineage });
+  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...facts });
   if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;
 }

@@ -3,7 +3,8 @@ import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
-import type { ResultRef, ThinkOutput, Usage } from '../contract/think';
+import type { ResultRef, SessionRef, ThinkOutput, Usage } from '../contract/think';
+import type { TurnWords } from '../contract/session';
 import type { CarriedSpending, Repeated, TurnCounts, TurnInput } from '../contract/turn';
 import { type Budget, noSpending, smallerOf } from '../contract/budget';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
@@ -17,6 +18,7 @@ import {
   DROPPED_OUTPUT,
   entryBytes,
   fairShare,
+  pageOf,
   type TranscriptEntry,
   type TranscriptPage,
 } from '../contract/transcript';
@@ -56,6 +58,11 @@ export class Transcript {
     return this.bytes > LIMITS.transcriptBytes;
   }
 
+  /** Whether words have room beside what is there, with place left for replies. */
+  hasRoomFor(text: string): boolean {
+    return this.bytes + jsonBytes(text) <= LIMITS.transcriptBytes / 2;
+  }
+
   /** Adds entries. Drops outputs of older entries as far as needed, never of these. */
   add(...entries: TranscriptEntry[]): void {
     const fixed = this.list.length;
@@ -93,14 +100,7 @@ export class Transcript {
 
   /** Entries from an index on, up to the page limit and at least one. */
   page(first: number): TranscriptPage {
-    const from = Math.max(0, first);
-    let end = from;
-    for (let bytes = 0; end < this.list.length; end++) {
-      const entry = this.list[end];
-      bytes += entry === undefined ? 0 : entryBytes(entry);
-      if (bytes > LIMITS.transcriptPageBytes && end > from) break;
-    }
-    return { from, entries: this.list.slice(from, end), next: end < this.list.length ? end : null };
+    return pageOf(this.list, first);
   }
 }
 
@@ -142,6 +142,10 @@ export interface Turn extends ApprovalContext {
   usage: Usage;
   /** Who holds the state that its calls share. */
   states: StateHolders;
+  /** Only in a turn of a session. */
+  readonly session?: SessionRef;
+  /** New words of a person: those that came and wait for the next `think`, and the ids of those it took up. */
+  words: { waiting: TurnWords[]; took: string[] };
 }
 
 /** A turn at its start, or as the run before left it. */
@@ -163,6 +167,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     children: carried?.children ?? 0,
     repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
     repeats: undefined,
+    ...defined({ session: input.session }),
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,
     order: 'lane',
@@ -174,6 +179,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     counts: carried?.counts ?? noCounts(),
     usage: carried?.usage ?? {},
     states: new StateHolders(carried?.states),
+    words: { waiting: [...(carried?.words?.waiting ?? [])], took: [...(carried?.words?.took ?? [])] },
     signalVerdicts: carried?.signalVerdicts ?? [],
     signalCount: 0,
     signalsWaiting: 0,

@@ -11,6 +11,14 @@ import {
 } from '../../contract/call';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
+import {
+  type MessageTaken,
+  SESSION_STATES,
+  type SessionControl,
+  type SessionInput,
+  type SessionMemo,
+  type SessionMessage,
+} from '../../contract/session';
 import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
@@ -120,6 +128,21 @@ function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
 /** Who said something and why, as the note for the model quotes it. */
 const edit = { approver: z.string(), reason: z.string().optional() };
 
+const sessionMessage = z.object({
+  messageId: z.string(),
+  text: z.string(),
+  mode: z.string(),
+  sender: z.string().optional(),
+});
+const heldMessage = sessionMessage.extend({ at: z.string() });
+const turnMemory = z.object({
+  turn: z.string(),
+  status: z.string(),
+  messageId: z.string(),
+  took: z.array(z.string()),
+  entries: z.array(message),
+});
+
 export const is = {
   carried: guard<{ transcript: TranscriptEntry[]; step?: number }>(
     z.object({ transcript: z.array(message), step: z.number().optional() }),
@@ -136,7 +159,13 @@ export const is = {
   ),
   lineage: guard<Ancestor[]>(lineage),
   budget: guard<Budget>(budget),
-  turnInput: guard<TurnInput>(z.object({ agent: z.string(), prompt: z.string() })),
+  turnInput: guard<TurnInput>(
+    z.object({
+      agent: z.string(),
+      prompt: z.string(),
+      session: z.object({ sessionId: z.string(), messageId: z.string() }).optional(),
+    }),
+  ),
   turnResult: guard<TurnResult>(
     z.object({
       status: z.enum(['answered', 'step_limit', 'budget', 'loop']),
@@ -145,6 +174,29 @@ export const is = {
       spent: spent.optional(),
     }),
   ),
+  sessionInput: guard<SessionInput>(
+    z.object({
+      agent: z.string(),
+      carried: z.object({ memory: z.array(turnMemory), waiting: z.array(heldMessage) }).optional(),
+    }),
+  ),
+  sessionMessage: guard<SessionMessage>(sessionMessage),
+  messageTaken: guard<MessageTaken>(
+    z.object({ accepted: z.literal(true), messageId: z.string(), outcome: z.string(), at: z.string() }),
+  ),
+  sessionMemo: guard<SessionMemo>(
+    z.object({
+      agent: z.string(),
+      state: z.enum(SESSION_STATES),
+      turns: z.number(),
+      turn: z.string().optional(),
+      waiting: z.number(),
+      text: z.string(),
+    }),
+  ),
+  sessionControl: guard<SessionControl>(
+    z.object({ action: z.string(), sender: z.string().optional(), reason: z.string().optional() }),
+  ),
   gatedCall: guard<ValidCall>(ask),
   thinkInput: guard<ThinkInput>(
     z.object({
@@ -152,6 +204,7 @@ export const is = {
       results: z.array(resultRef),
       droppedBefore: z.number(),
       cutTo: z.number().optional(),
+      words: z.array(z.string()).optional(),
     }),
   ),
   forkInput: guard<ForkInput>(

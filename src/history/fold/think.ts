@@ -23,10 +23,14 @@ export function thinkScheduled(
   return [...ended, { type: 'thinking', ...eventHeader(event), step, ...droppedIn(event.input) }];
 }
 
-function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo'> {
+function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | 'words'> {
   if (!is.thinkInput(input)) return {};
-  const { droppedBefore, cutTo } = input;
-  return defined({ droppedBefore: droppedBefore > 0 ? droppedBefore : undefined, cutTo });
+  const { droppedBefore, cutTo, after, words = [] } = input;
+  return defined({
+    droppedBefore: droppedBefore > 0 ? droppedBefore : undefined,
+    cutTo,
+    words: after === undefined || words.length === 0 ? undefined : words,
+  });
 }
 
 /** The started event is written when the activity closes, so retries are known only afterwards. */
