@@ -26,7 +26,7 @@ import { answerQuestion, decideCall, resolveCall } from './decide';
 import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
 import { openSession } from './session';
-import { listSessions } from './session-reader';
+import { listSessions } from './session/reader';
 import { listRuns, listTurns, listTurnsPage } from './list';
 import { changedTools, pendingActivities } from './pending';
 import { followWithText, readStreamPlace } from './streamed-text';

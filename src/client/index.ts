@@ -16,15 +16,6 @@ export type {
   InboxQuery,
   InboxReader,
   ListQuery,
-  SendRequest,
-  SentMessage,
-  Session,
-  SessionAct,
-  SessionNow,
-  SessionOptions,
-  SessionsQuery,
-  SessionSummary,
-  SessionTurnEvent,
   Pending,
   PendingActivity,
   FailingTask,
@@ -63,9 +54,20 @@ export type {
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
 export { drawSessionId } from './session';
-export type { FollowedEvent } from './follow-session';
-export type { SessionEvent, SessionTurn } from '../history/session';
-export type { SessionView } from '../history/session-view';
+export type {
+  SendRequest,
+  SentMessage,
+  Session,
+  SessionAct,
+  SessionNow,
+  SessionOptions,
+  SessionsQuery,
+  SessionSummary,
+  SessionTurnEvent,
+} from './session/types';
+export type { FollowedEvent } from './session/follow';
+export type { SessionEvent, SessionTurn } from '../history/session/events';
+export type { SessionView } from '../history/session/view';
 export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
 export type { ResetCall, ResetOutcome, ResetPlan } from '../history/reset';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';

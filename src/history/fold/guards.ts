@@ -11,14 +11,6 @@ import {
 } from '../../contract/call';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
-import {
-  type MessageTaken,
-  SESSION_STATES,
-  type SessionControl,
-  type SessionInput,
-  type SessionMemo,
-  type SessionMessage,
-} from '../../contract/session';
 import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
@@ -111,7 +103,8 @@ const openItem = z.object({
   deadline: z.string().nullable(),
 });
 
-const message = z.discriminatedUnion('kind', [
+/** One entry of a conversation. */
+export const message = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('words'), text: z.string() }),
   z.object({
     ...{ kind: z.literal('reply'), replyId: z.string(), text: z.string() },
@@ -120,28 +113,14 @@ const message = z.discriminatedUnion('kind', [
   head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
 ]);
 
-function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
+/** Makes a guard of a schema. */
+export function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
   return (value): value is T => schema.safeParse(value).success;
 }
 
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 /** Who said something and why, as the note for the model quotes it. */
 const edit = { approver: z.string(), reason: z.string().optional() };
-
-const sessionMessage = z.object({
-  messageId: z.string(),
-  text: z.string(),
-  mode: z.string(),
-  sender: z.string().optional(),
-});
-const heldMessage = sessionMessage.extend({ at: z.string() });
-const turnMemory = z.object({
-  turn: z.string(),
-  status: z.string(),
-  messageId: z.string(),
-  took: z.array(z.string()),
-  entries: z.array(message),
-});
 
 export const is = {
   carried: guard<{ transcript: TranscriptEntry[]; step?: number }>(
@@ -173,29 +152,6 @@ export const is = {
       why: z.string().optional(),
       spent: spent.optional(),
     }),
-  ),
-  sessionInput: guard<SessionInput>(
-    z.object({
-      agent: z.string(),
-      carried: z.object({ memory: z.array(turnMemory), waiting: z.array(heldMessage) }).optional(),
-    }),
-  ),
-  sessionMessage: guard<SessionMessage>(sessionMessage),
-  messageTaken: guard<MessageTaken>(
-    z.object({ accepted: z.literal(true), messageId: z.string(), outcome: z.string(), at: z.string() }),
-  ),
-  sessionMemo: guard<SessionMemo>(
-    z.object({
-      agent: z.string(),
-      state: z.enum(SESSION_STATES),
-      turns: z.number(),
-      turn: z.string().optional(),
-      waiting: z.number(),
-      text: z.string(),
-    }),
-  ),
-  sessionControl: guard<SessionControl>(
-    z.object({ action: z.string(), sender: z.string().optional(), reason: z.string().optional() }),
   ),
   gatedCall: guard<ValidCall>(ask),
   thinkInput: guard<ThinkInput>(

@@ -1,6 +1,6 @@
-import { defined } from '../contract/defined';
-import type { HeldMessage } from '../contract/session';
-import type { SessionEnded, SessionEvent, SessionStarted, SessionTurn } from './session';
+import { defined } from '../../contract/defined';
+import type { HeldMessage } from '../../contract/session';
+import type { SessionEnded, SessionEvent, SessionStarted, SessionTurn } from './events';
 
 /** A session as its history tells it. */
 export interface SessionView {

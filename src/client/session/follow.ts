@@ -1,7 +1,8 @@
-import { readTurn } from '../history/read';
-import { readSession, type SessionEvent } from '../history/session';
-import type { ClientContext } from './context';
-import type { FollowOptions, SessionTurnEvent } from './types';
+import { readTurn } from '../../history/read';
+import { readSession, type SessionEvent } from '../../history/session/events';
+import type { ClientContext } from '../context';
+import type { FollowOptions } from '../types';
+import type { SessionTurnEvent } from './types';
 
 /** What a session and its running turn do, as it comes. */
 export type FollowedEvent = SessionEvent | SessionTurnEvent;

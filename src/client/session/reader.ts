@@ -1,13 +1,13 @@
-import { MEMO, WORKFLOWS } from '../contract/names';
-import { CountersignError } from '../contract/errors';
-import type { SessionMemo } from '../contract/session';
-import { Payloads } from '../history/decode/payloads';
-import { is } from '../history/fold/guards';
-import { describeTurn } from '../history/read';
-import { ask } from '../history/server-errors';
-import { readSession, type SessionEvent } from '../history/session';
-import { sessionViewOf, type SessionView } from '../history/session-view';
-import type { ClientContext } from './context';
+import { MEMO, WORKFLOWS } from '../../contract/names';
+import { CountersignError } from '../../contract/errors';
+import type { SessionMemo } from '../../contract/session';
+import { Payloads } from '../../history/decode/payloads';
+import { sessionIs } from '../../history/session/guards';
+import { describeTurn } from '../../history/read';
+import { ask } from '../../history/server-errors';
+import { readSession, type SessionEvent } from '../../history/session/events';
+import { sessionViewOf, type SessionView } from '../../history/session/view';
+import type { ClientContext } from '../context';
 import type { SessionNow, SessionsQuery, SessionSummary } from './types';
 
 /** No session has this id. */
@@ -47,7 +47,7 @@ export async function stateOf(context: ClientContext, session: string): Promise<
 
 function memoIn(memo: Record<string, unknown> = {}): SessionMemo {
   const now = memo[MEMO.session];
-  return is.sessionMemo(now) ? now : { agent: '', state: 'idle', turns: 0, waiting: 0, text: '' };
+  return sessionIs.memo(now) ? now : { agent: '', state: 'idle', turns: 0, waiting: 0, text: '' };
 }
 
 /** Sessions, newest first. Works with every worker down. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { defined } from '../contract/defined';
-import { digestText } from '../contract/digest';
-import { CountersignError } from '../contract/errors';
-import { LIMITS, TIMES } from '../contract/limits';
-import { MEMO, SIGNALS, TASK_QUEUE, UPDATES, WORKFLOWS } from '../contract/names';
+import { defined } from '../../contract/defined';
+import { digestText } from '../../contract/digest';
+import { CountersignError } from '../../contract/errors';
+import { LIMITS, TIMES } from '../../contract/limits';
+import { MEMO, SIGNALS, TASK_QUEUE, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
   MODES,
   SESSION_REFUSALS,
@@ -13,18 +13,19 @@ import {
   type SessionInput,
   type SessionMemo,
   type SessionMessage,
-} from '../contract/session';
-import { jsonBytes } from '../contract/text/bytes';
-import { isNotReady, retry, STATUS, statusOf, toCountersignError } from '../history/server-errors';
-import type { SessionView } from '../history/session-view';
-import type { ClientContext } from './context';
-import { isNotFound } from './control-turn';
-import { followSession } from './follow-session';
-import { is } from '../history/fold/guards';
-import { isServed } from './pending';
-import { isSession, sessionNotFound, stateOf, viewSession } from './session-reader';
-import { checkTurnId, drawTurnId, originGiven } from './start-turn';
-import type { FollowOptions, SendRequest, SentMessage, Session, SessionOptions } from './types';
+} from '../../contract/session';
+import { jsonBytes } from '../../contract/text/bytes';
+import { isNotReady, retry, STATUS, statusOf, toCountersignError } from '../../history/server-errors';
+import type { SessionView } from '../../history/session/view';
+import type { ClientContext } from '../context';
+import { isNotFound } from '../control-turn';
+import { followSession } from './follow';
+import { sessionIs } from '../../history/session/guards';
+import { isServed } from '../pending';
+import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
+import { checkTurnId, drawTurnId, originGiven } from '../start-turn';
+import type { FollowOptions } from '../types';
+import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
 
 /** Draws an id for a session: by time first, so that newer sessions sort after older ones. */
 export function drawSessionId(now = Date.now()): string {
@@ -63,7 +64,7 @@ async function sendMessage(context: ClientContext, place: Place, request: SendRe
   const update = async (ms: number): Promise<SentMessage | undefined> => {
     const taken = await updateOnce(context, place, { name: UPDATES.send, content, ms });
     if (taken === SILENCE) return undefined;
-    if (is.messageTaken(taken)) return { ...taken, status: 'taken' };
+    if (sessionIs.taken(taken)) return { ...taken, status: 'taken' };
     throw sessionNotFound(place.session);
   };
   return retry(waits, async () => {

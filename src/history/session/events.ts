@@ -1,8 +1,8 @@
-import type { TurnOrigin } from '../contract/call';
-import { readRecord } from '../contract/session/conversation';
-import { defined } from '../contract/defined';
-import { isObject } from '../contract/json';
-import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../contract/names';
+import type { TurnOrigin } from '../../contract/call';
+import { readRecord } from '../../contract/session/conversation';
+import { defined } from '../../contract/defined';
+import { isObject } from '../../contract/json';
+import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
   CONTROLS,
   type HeldMessage,
@@ -10,11 +10,12 @@ import {
   SESSION_TURN_ENDS,
   type SessionControl,
   type SessionTurnEnd,
-} from '../contract/session';
-import type { DecodedEvent, EventOf } from './decode/events';
-import { rootOf } from './decode/failure';
-import { is } from './fold/guards';
-import { type HistorySource, nextRun, readChain, type ReadOptions, readRun } from './read';
+} from '../../contract/session';
+import type { DecodedEvent, EventOf } from '../decode/events';
+import { rootOf } from '../decode/failure';
+import { is } from '../fold/guards';
+import { sessionIs } from './guards';
+import { type HistorySource, nextRun, readChain, type ReadOptions, readRun } from '../read';
 
 /** One turn of a session. */
 export interface SessionTurn {
@@ -180,7 +181,7 @@ function sessionEvent(event: DecodedEvent): SessionEvent | undefined {
 }
 
 function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }: EventOf<'started'>) {
-  if (workflowType !== WORKFLOWS.session || !is.sessionInput(input)) return undefined;
+  if (workflowType !== WORKFLOWS.session || !sessionIs.input(input)) return undefined;
   const { agent, origin, carried } = input;
   const earlier = (carried?.memory ?? []).map(
     ({ turn: id, status, messageId, took, entries }): SessionTurn => {
@@ -203,14 +204,14 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
 }
 
 function messageOf(head: Head, input: unknown): MessageReceived | undefined {
-  if (!is.sessionMessage(input)) return undefined;
+  if (!sessionIs.message(input)) return undefined;
   const { messageId, text, sender } = input;
   const mode = MODES.find((one) => one === input.mode);
   return mode && { type: 'message', ...head, messageId, text, mode, ...defined({ sender }) };
 }
 
 function controlOf(head: Head, input: unknown): SessionControlled | undefined {
-  if (!is.sessionControl(input)) return undefined;
+  if (!sessionIs.control(input)) return undefined;
   const { cancel, sender, reason } = input;
   const action = CONTROLS.find((one) => one === input.action);
   return action && { type: 'control', ...head, action, ...defined({ cancel, sender, reason }) };
