@@ -30,6 +30,7 @@ export type { Model, ModelReply, ModelRequest } from './models/model';
 export { ModelError } from './models/model';
 export { offlineModel } from './models/offline/offline-model';
 export { openaiCompatible, type OpenAICompatibleOptions } from './models/openai-compatible';
+export { anthropic, google, openai, type ProviderOptions } from './models/providers';
 export { scriptedModel, type ScriptedStep } from './models/scripted';
 export { createWorkspaceTools, type WorkspaceOptions } from './tools/workspace';
 export { createShellTools, type ShellOptions } from './tools/shell-tools';

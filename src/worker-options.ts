@@ -23,6 +23,8 @@ import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
 import { makeTuner } from './worker-slots';
 import { userStateDir } from './files';
+import { modelOf } from './models/providers';
+import { modelsOf } from './tools/define-agent';
 import { type Config, statefulTools, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
@@ -305,5 +307,7 @@ export function activityDeps(
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
   const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
   const { agentWaitMs } = config;
-  return { agents, toolNames, taskQueue: queue, holderQueue, agentWaitMs, run, memory, journal, log };
+  // A key or a package that is missing shows when the worker starts. One that runs tools only needs none.
+  if (queue === config.taskQueue) for (const agent of config.agents) modelsOf(agent).forEach(modelOf);
+  return { agents, prices: config.prices, toolNames, taskQueue: queue, holderQueue, agentWaitMs, run, memory, journal, log };
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '@temporalio/common';
+import type { ModelPrice } from '../contract/think';
 import type { Agent } from '../tools/define-agent';
 import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
@@ -13,6 +14,8 @@ export interface ActivityDeps {
   taskQueue: string;
   /** The queue of this process alone, for calls whose state it holds. */
   holderQueue: string;
+  /** What models cost, by their ids. */
+  prices?: Readonly<Record<string, ModelPrice>>;
   /** How long a task waits for a worker that has its agent, in milliseconds. */
   agentWaitMs: number;
   /** Hooks, log and runner of handlers. */

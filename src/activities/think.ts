@@ -1,23 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
-import { z } from 'zod';
 import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptCall, type TranscriptEntry, utf8Bytes } from '../contract/transcript';
-import type { ThinkInput, ThinkOutput } from '../contract/think';
+import { priced, type ThinkInput, type ThinkOutput } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
 import { type Model, type ModelCall, ModelError, type ModelMessage, type ModelReply } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/find-tools';
 import { uniqueIds } from '../tools/prepare';
+import { fittingReply, instructionsOf, type ValuedReply } from './answer';
 import { bytesOf, conversationOf, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
 import { lackOf, leaveToAnother, modelFailure } from './failures';
 import { aboutTurn } from './execution';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
+import { LIMITS } from '../contract/limits';
 import { span } from '../contract/text/times';
+import { modelOf } from '../models/providers';
+import { type Asked, EmptyReply, ModelTries } from './model-tries';
 import { unlessAborted } from '../tools/within';
 import { errorMessage } from '../contract/errors';
 
@@ -27,8 +30,8 @@ const TEXT_BYTES = 512 * 1024;
 /** Asks the model for one step and prepares the calls of its reply. Replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
-  const model = modelOf(deps, agent, input.model);
-  const tries = new ModelTries({ agent, model });
+  const tries = new ModelTries(agent, modelsFor(deps, agent, input.model));
+  const { model } = tries;
   tries.checkLost();
   const guard = startHeartbeat(tries.details);
   try {
@@ -53,24 +56,28 @@ export function agentOf(deps: ActivityDeps, name: string): Agent {
   throw leaveToAnother(deps, lackOf(deps, { agent: name }) ?? name);
 }
 
-/** The model of a step: the agent's own, or the one that a fork names. Another worker may have a model that this one lacks. */
-function modelOf(deps: ActivityDeps, { name, model, models }: Agent, named: string | undefined): Model {
-  if (named === undefined) return model;
-  const found = models.get(named);
-  if (found !== undefined) return found;
+/**
+ * The models of a step, in the order in which they are asked: the agent's own or the one that a fork names, then those of
+ * `fallback`. Another worker may have a model that this one lacks.
+ */
+function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined): [Model, ...Model[]] {
+  const { name, models, fallback } = agent;
+  const first = named === undefined ? agent.model : models.get(named);
+  if (first !== undefined) return [modelOf(first), ...fallback.models.map(modelOf)];
   const names = [...models.keys()].join(', ') || 'none';
   throw leaveToAnother(deps, `agent "${name}" has no model "${named}" here; its models: ${names}`);
 }
 
 async function prepareStep(
   deps: ActivityDeps,
-  { agent, model, input, reply }: Asked & { input: ThinkInput; reply: ModelReply },
+  { agent, model, input, reply }: Asked & { input: ThinkInput; reply: ValuedReply },
 ): Promise<ThinkOutput> {
   const text = cutOutput(reply.text, TEXT_BYTES);
   const asked = askedCalls(input.step, reply);
   const about = aboutTurn(input);
   const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, { ...deps, about }));
-  const calls = fitStep(prepared, utf8Bytes(JSON.stringify(text)));
+  const opaque = keptOpaque(deps, reply, text);
+  const calls = fitStep(prepared, utf8Bytes(JSON.stringify([text, opaque, reply.value])));
   return {
     replyId: randomUUID(),
     text,
@@ -80,7 +87,7 @@ async function prepareStep(
     finishReason: reply.finishReason,
     order: agent.order,
     maxSteps: agent.maxSteps,
-    ...defined({ usage: reply.usage }),
+    ...defined({ usage: priced(reply.usage, deps.prices, model.id), opaque, value: reply.value }),
   };
 }
 
@@ -108,125 +115,16 @@ function schemasOf(agent: Agent, calls: readonly PreparedCall[]): Record<string,
   return schemas;
 }
 
+/** It belongs to the whole text. What is too long is left out: models do without, only less well. */
+function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: string): string | undefined {
+  if (opaque === undefined || kept !== text) return undefined;
+  if (run.secrets !== undefined && run.secrets.hide(opaque) !== opaque) return undefined;
+  return utf8Bytes(opaque) <= LIMITS.opaqueBytes ? opaque : undefined;
+}
+
 function rememberStep(memory: Memory, before: readonly TranscriptEntry[], output: ThinkOutput): void {
   const entries = [...before, replyEntry(output)];
   memory.remember(runOf(), { replyId: output.replyId, entries, bytes: bytesOf(entries) });
-}
-
-/** An agent, and the model that is asked for it. */
-interface Asked {
-  agent: Agent;
-  model: Model;
-}
-
-/** Waits between attempts, doubled each time; a quarter more or less, so that a thousand turns do not come back at once. */
-const WAIT_MS = { first: 1_000, most: 60_000 } as const;
-
-/** Empty replies: how many in all, and how long after the first one the model is asked again. */
-const EMPTY = { most: 3, withinMs: 15_000 } as const;
-
-/** How many workers may die while they ask: what kills one would kill them all, one after the other. */
-const LOST_MOST = 10;
-
-/** An attempt ends by itself this long before Temporal's timeout, so that it can say why. */
-const MARGIN_MS = 15_000;
-
-/**
- * How the attempts of one step ended. It passes from attempt to attempt in the heartbeat details. Time without a worker
- * that has the agent is not the model's fault and does not count.
- */
-const triesSchema = z.object({
-  failures: z.number(),
-  /** Milliseconds of the attempts that failed, and of the waits after them. */
-  spentMs: z.number(),
-  empty: z.number(),
-  /** Milliseconds since the epoch; 0 where no reply was empty. */
-  emptySince: z.number(),
-  lost: z.number(),
-  /** An attempt has begun and has not said how it ended. */
-  open: z.boolean(),
-});
-type Tries = z.infer<typeof triesSchema>;
-
-const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false };
-
-/** How often and how long the model is asked for one step. Each attempt makes one. */
-class ModelTries {
-  private readonly from = Date.now();
-  private readonly before: Tries;
-
-  constructor(private readonly asked: Asked) {
-    const recorded = triesSchema.safeParse(Context.current().info.heartbeatDetails).data ?? NONE;
-    this.before = recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
-  }
-
-  /** Details of this attempt's heartbeats. The first has none: a quick first attempt costs the server no heartbeat. */
-  get details(): Tries | undefined {
-    return Context.current().info.attempt === 1 ? undefined : { ...this.before, open: true };
-  }
-
-  /** How long this attempt may ask, in milliseconds. */
-  get timeoutMs(): number {
-    const { modelTimeoutMs, modelRetryForMs } = this.asked.agent;
-    const { startToCloseTimeoutMs } = Context.current().info;
-    const left = modelRetryForMs - this.before.spentMs;
-    return Math.max(1, Math.min(modelTimeoutMs, left, startToCloseTimeoutMs - MARGIN_MS));
-  }
-
-  /** @throws ApplicationFailure for good, where asking has ended too many workers. */
-  checkLost(): void {
-    const { lost } = this.before;
-    if (lost < LOST_MOST) return;
-    const message = `${this.asked.model.id}: ${lost} workers ended while they asked the model`;
-    throw modelFailure(new ModelError('server', message, { retryable: false }));
-  }
-
-  /** What a failed attempt throws: a failure that is tried again, and when, or one for good. */
-  failureOf(error: unknown): unknown {
-    if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
-    if (error instanceof ModelError && !error.options.retryable) return modelFailure(error);
-    const tries = this.after(error);
-    const waitMs = Math.max(waitOf(tries), retryAfterOf(error));
-    const why = this.whyNotAgain(error, tries, waitMs);
-    if (why !== undefined) return modelFailure(error, { last: why });
-    Context.current().heartbeat({ ...tries, spentMs: tries.spentMs + waitMs });
-    return modelFailure(error, { waitMs });
-  }
-
-  private after(error: unknown): Tries {
-    const { failures, spentMs, empty, emptySince, lost } = this.before;
-    const isEmpty = error instanceof EmptyReply;
-    return {
-      failures: failures + 1,
-      spentMs: spentMs + Date.now() - this.from,
-      empty: empty + (isEmpty ? 1 : 0),
-      emptySince: emptySince === 0 && isEmpty ? Date.now() : emptySince,
-      lost,
-      open: false,
-    };
-  }
-
-  private whyNotAgain(error: unknown, tries: Tries, waitMs: number): string | undefined {
-    const { failures, spentMs, empty, emptySince } = tries;
-    if (error instanceof EmptyReply) {
-      const isLate = Date.now() + waitMs - emptySince > EMPTY.withinMs;
-      if (empty >= EMPTY.most || isLate) return `asked ${empty === 1 ? 'once' : `${empty} times`}`;
-    }
-    const { modelRetryForMs } = this.asked.agent;
-    if (spentMs + waitMs < modelRetryForMs) return undefined;
-    const times = failures === 1 ? 'one attempt' : `${failures} attempts`;
-    const asks = retryAfterOf(error) < waitMs ? '' : `; it asks to wait ${span(waitMs)}`;
-    return `given up after ${times} in ${span(spentMs)}${asks}; modelRetryFor is ${span(modelRetryForMs)}`;
-  }
-}
-
-function waitOf({ failures }: Tries): number {
-  const wait = Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** Math.min(failures - 1, 10));
-  return Math.round(wait * (0.75 + Math.random() / 2));
-}
-
-function retryAfterOf(error: unknown): number {
-  return error instanceof ModelError ? (error.options.retryAfterMs ?? 0) : 0;
 }
 
 /** Asks the model once. What it throws names the model. */
@@ -234,22 +132,23 @@ async function askModel(
   { agent, model }: Asked,
   entries: readonly TranscriptEntry[],
   { guard, timeoutMs }: { guard: AttemptGuard; timeoutMs: number },
-): Promise<ModelReply> {
+): Promise<ValuedReply> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([timeout, guard.signal]);
   try {
-    const reply = await unlessAborted(
-      model.generate({
-        instructions: agent.instructions,
-        messages: toMessages(entries),
-        tools: offeredTools(agent, entries),
+    const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
+      unlessAborted(
+        model.generate({
+          instructions: instructionsOf(agent),
+          messages: [...toMessages(entries), ...more],
+          tools: offeredTools(agent, entries),
+          signal,
+        }),
+        // A model that ignores its signal must not hold the attempt.
         signal,
-      }),
-      // A model that ignores its signal must not hold the attempt.
-      signal,
-      () => new Error('the request was ended by its caller'),
-    );
-    return checked(reply, entries);
+        () => new Error('the request was ended by its caller'),
+      );
+    return await fittingReply(agent, checked(await ask(), entries), ask);
   } catch (error) {
     const lostReason = guard.lost();
     // The next attempt asks again; it is not the model's fault.
@@ -258,9 +157,6 @@ async function askModel(
     throw named(model, timeout.aborted ? tooSlow(timeoutMs, error) : error);
   }
 }
-
-/** A reply without text or calls, where no tool result came before it. */
-class EmptyReply extends ModelError {}
 
 /** After a tool's result an empty reply is an answer: some models end like this when nothing is left to say. */
 function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelReply {
@@ -295,7 +191,8 @@ function toMessages(entries: readonly TranscriptEntry[]): ModelMessage[] {
 function toMessage(entry: TranscriptEntry): ModelMessage {
   if (entry.kind === 'words') return { role: 'user', content: entry.text };
   if (entry.kind === 'reply') {
-    return { role: 'assistant', content: entry.text, toolCalls: entry.calls.map(toModelCall) };
+    const { text, calls, opaque } = entry;
+    return { role: 'assistant', content: text, toolCalls: calls.map(toModelCall), ...defined({ opaque }) };
   }
   return { role: 'tool', toolCallId: entry.id, toolName: entry.tool, content: entry.content };
 }

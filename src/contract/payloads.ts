@@ -103,6 +103,11 @@ const CALL: JsonSchema = {
 };
 const COUNT: JsonSchema = { type: 'number', minimum: 0 };
 
+const USAGE = {
+  ...{ inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT },
+  ...{ cachedInputTokens: COUNT, cacheWriteTokens: COUNT, reasoningTokens: COUNT, cost: COUNT },
+};
+
 const isThinkOutput = guard<ThinkOutput>(
   object(
     {
@@ -116,7 +121,8 @@ const isThinkOutput = guard<ThinkOutput>(
       maxSteps: { type: 'integer', minimum: 1 },
     },
     {
-      usage: { type: 'object', properties: { inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT } },
+      usage: { type: 'object', properties: USAGE },
+      opaque: { ...TEXT, maxLength: LIMITS.opaqueBytes },
     },
   ),
 );
@@ -267,6 +273,7 @@ function isEntry(entry: unknown): boolean {
   if (kind === 'words') return areText('text');
   if (kind === 'result')
     return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
+  if (entry['opaque'] !== undefined && !areText('opaque')) return false;
   return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
 }
 

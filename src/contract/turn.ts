@@ -2,6 +2,7 @@ import type { ClosingCause } from './call-messages';
 import type { SignalVerdict, Verdict } from './decision';
 import type { KnownState, TurnOrigin } from './call';
 import type { ForkInput } from './fork';
+import type { Json } from './json';
 import type { ResultRef, Usage } from './think';
 import type { TranscriptEntry } from './transcript';
 
@@ -52,6 +53,8 @@ export interface TurnCounts {
 export interface TurnResult {
   status: 'answered' | 'step_limit';
   answer: string;
+  /** The answer as a value, where the agent has an `output`. */
+  value?: Json;
   steps: number;
   counts: TurnCounts;
   usage: Usage;

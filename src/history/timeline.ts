@@ -1,5 +1,5 @@
 import { defined } from '../contract/defined';
-import type { Usage } from '../contract/think';
+import { addUsage, type Usage } from '../contract/think';
 import { type TurnEvent, callIdOf, effectiveEvents } from './events';
 import { type CallView, type StepView, type TurnView, viewOf } from './view';
 
@@ -146,9 +146,5 @@ function closes(event: TurnEvent): boolean {
 }
 
 function sumUsage(steps: readonly StepView[]): Usage {
-  const sum: Usage = {};
-  for (const { usage = {} } of steps)
-    for (const key of ['inputTokens', 'outputTokens', 'totalTokens'] as const)
-      if (usage[key] !== undefined) sum[key] = (sum[key] ?? 0) + usage[key];
-  return sum;
+  return steps.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), {});
 }

@@ -4,7 +4,7 @@ import type { FunctionSchema } from '../tools/types';
 /** One message of the conversation, as models read it. */
 export type ModelMessage =
   | { role: 'user'; content: string }
-  | { role: 'assistant'; content: string; toolCalls: ModelCall[] }
+  | { role: 'assistant'; content: string; toolCalls: ModelCall[]; opaque?: string }
   | { role: 'tool'; toolCallId: string; toolName: string; content: string };
 
 /** A call that a model asks for. `arguments` is the raw text; a model's adapter never parses it. */
@@ -21,6 +21,7 @@ export interface ModelRequest {
   tools: FunctionSchema[];
   /** Aborts when the turn is cancelled and when the time is over. */
   signal: AbortSignal;
+  onText?: (text: string) => void;
 }
 
 /** A model's reply. Without calls, `text` is the answer of the turn. */
@@ -30,6 +31,12 @@ export interface ModelReply {
   /** `stop`, `tool-calls`, `length`, `content-filter`, … as the provider says. */
   finishReason: string;
   usage?: Usage;
+  /**
+   * What the provider wants back with this reply in later requests, such as signatures of its reasoning. It is recorded,
+   * shown nowhere, and given back unchanged in the `opaque` of the assistant's message, to another model too: a model
+   * ignores what is not its own. Over 128 KiB it is left out.
+   */
+  opaque?: string;
 }
 
 /**
@@ -43,7 +50,7 @@ export interface ModelReply {
  * };
  */
 export interface Model {
-  /** Shown in the timeline, such as `openai/gpt-5`. */
+  /** Shown in the timeline, such as `openai:gpt-5`. */
   readonly id: string;
   generate(request: ModelRequest): Promise<ModelReply>;
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
-import { ORDERS, type Order } from '../contract/tool';
-import type { Model } from '../models/model';
+import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
+import { MODEL_PROVIDERS } from '../contract/names';
+import type { Model, ModelErrorKind } from '../models/model';
 import { describeIssues, duration, invalidDefinition } from './options';
 import {
   FIND_TOOLS,
@@ -12,6 +13,7 @@ import {
   toFindSettings,
   toToolset,
 } from './find-tools';
+import { type ResolvedParameters, resolveParameters } from './parameters';
 import { createRegistry, type Registry } from './registry';
 import type { Duration, Policy, Tool } from './types';
 
@@ -30,10 +32,15 @@ export interface AgentOptions {
   name: string;
   /** The system prompt. */
   instructions: string;
-  /** What answers, such as `openaiCompatible`, `offlineModel` or `scriptedModel`. */
-  model: Model;
+  /**
+   * What answers: a name such as `openai:gpt-5`, `anthropic:claude-sonnet-4-5` or `google:gemini-2.5-pro`, or what
+   * `openai`, `anthropic`, `google`, `openaiCompatible`, `offlineModel` or `scriptedModel` made.
+   */
+  model: Model | string;
   /** Models that a fork may name instead, by name. @default none */
-  models?: Readonly<Record<string, Model>>;
+  models?: Readonly<Record<string, Model | string>>;
+  /** Models that are asked, in this order, where the one before does not answer. @default none */
+  fallback?: readonly (Model | string)[] | FallbackOptions;
   /**
    * Made by `defineTool`. A pack is a list of tools: spread it. Text names tools of MCP servers, such as `github__*`; of
    * those the agent gets the ones that the lock has.
@@ -50,6 +57,11 @@ export interface AgentOptions {
   policy?: Policy;
   /** How the ready calls of a step are started. @default 'lane' */
   order?: Order;
+  /**
+   * What the answer has to be: a zod object, or a JSON Schema whose root is an object. The model is told. An answer that does
+   * not fit is given back to it once, with what is wrong; the second time the turn fails. @default text
+   */
+  output?: z.ZodObject | JsonSchema;
   limits?: {
     /** Model replies in one turn; at most 10,000. @default 50 */
     steps?: number;
@@ -65,12 +77,35 @@ export interface AgentOptions {
   };
 }
 
+/** Which models are asked where the one before does not answer, and when. */
+export interface FallbackOptions {
+  models: readonly (Model | string)[];
+  /**
+   * After which kinds of errors. Those that asking again may end are asked again first, for as long as `after`; after the
+   * others the next model is asked at once.
+   *
+   * @default ['rate_limit', 'timeout', 'server', 'network']
+   */
+  on?: readonly ModelErrorKind[];
+  /** How long a model that is busy, broken or silent is asked before the next one is. @default `limits.modelRetryFor` */
+  after?: Duration;
+}
+
+/** Fallback models, checked and with every default filled in. */
+export interface Fallback {
+  readonly models: readonly (Model | string)[];
+  readonly on: ReadonlySet<ModelErrorKind>;
+  readonly afterMs: number | undefined;
+}
+
 /** An agent, checked and with every default filled in. Made by `defineAgent` only; immutable. */
 export interface Agent {
   readonly name: string;
   readonly instructions: string;
-  readonly model: Model;
-  readonly models: ReadonlyMap<string, Model>;
+  /** A text is a name `provider:model`. */
+  readonly model: Model | string;
+  readonly models: ReadonlyMap<string, Model | string>;
+  readonly fallback: Fallback;
   readonly registry: Registry;
   /** Names of the tools of MCP servers that it may use, with `*` for any letters. */
   readonly toolPatterns: readonly string[];
@@ -80,12 +115,57 @@ export interface Agent {
   readonly core: ReadonlySet<string> | undefined;
   readonly policy: Policy | undefined;
   readonly order: Order;
+  /** Undefined: the answer is text. */
+  readonly output: ResolvedParameters | undefined;
   readonly maxSteps: number;
   readonly modelTimeoutMs: number;
   readonly modelRetryForMs: number;
 }
 
-const NO_MODEL = 'must be a model: { id, generate }';
+const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):.`);
+const NO_MODEL = `must be a model { id, generate }, or a name provider:model of ${MODEL_PROVIDERS.join(', ')}`;
+const modelSchema = z.custom<Model | string>(isModel, NO_MODEL);
+const modelsSchema = z.array(modelSchema, 'must be a list of models');
+
+// As a record, so that a kind that is missing here does not compile.
+const KINDS: Readonly<Record<ModelErrorKind, true>> = {
+  rate_limit: true,
+  timeout: true,
+  server: true,
+  network: true,
+  auth: true,
+  refused: true,
+  request: true,
+};
+
+const RETRIED: readonly ModelErrorKind[] = ['rate_limit', 'timeout', 'server', 'network'];
+
+interface Given {
+  models: (Model | string)[];
+  on?: ModelErrorKind[] | undefined;
+  after?: number | undefined;
+}
+
+const fallbackSchema = z
+  .union([
+    modelsSchema.transform((models) => ({ models })),
+    z.strictObject({
+      models: modelsSchema,
+      on: z
+        .array(z.custom<ModelErrorKind>(isKind, `must be one of ${Object.keys(KINDS).join(', ')}`))
+        .optional(),
+      after: duration(0).optional(),
+    }),
+  ])
+  .transform((given: Given): Fallback => {
+    return { models: given.models, on: new Set(given.on ?? RETRIED), afterMs: given.after };
+  });
+
+function isKind(value: unknown): boolean {
+  return typeof value === 'string' && Object.hasOwn(KINDS, value);
+}
+
+const NO_FALLBACK: Fallback = { models: [], on: new Set(), afterMs: undefined };
 
 const optionsSchema = z.strictObject({
   name: z
@@ -95,12 +175,16 @@ const optionsSchema = z.strictObject({
       'must be a lower-case letter, then at most 63 lower-case letters, digits, _ and -',
     ),
   instructions: z.string().refine((text) => text.trim() !== '', 'must tell the model what it is for'),
-  model: z.custom<Model>(isModel, NO_MODEL),
-  models: z.record(z.string().min(1), z.custom<Model>(isModel, NO_MODEL)).optional(),
+  model: modelSchema,
+  models: z.record(z.string().min(1), modelSchema).optional(),
+  fallback: fallbackSchema.optional(),
   tools: z.array(z.unknown(), 'must be a list of tools'),
   findTools: findToolsSchema.optional(),
   policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
   order: z.enum(ORDERS).optional(),
+  output: z
+    .custom<object>((value) => typeof value === 'object' && value !== null, 'must be a schema')
+    .optional(),
   limits: z
     .strictObject({
       steps: z.int().min(1).max(10_000).optional(),
@@ -140,6 +224,7 @@ function makeAgent(options: AgentOptions): Agent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new Error(describeIssues(parsed.error));
   const { name, instructions, model, models = {}, policy, order = 'lane', limits = {} } = parsed.data;
+  const { fallback = NO_FALLBACK } = parsed.data;
   const findTools = toFindSettings(parsed.data.findTools);
   const own = options.tools.filter((tool) => typeof tool !== 'string');
   const toolPatterns = options.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
@@ -149,11 +234,13 @@ function makeAgent(options: AgentOptions): Agent {
     instructions,
     model,
     models: new Map(Object.entries(models)),
+    fallback,
     ...equipped(own, findTools),
     toolPatterns: Object.freeze(toolPatterns),
     findTools,
     policy,
     order,
+    output: options.output && resolveParameters(options.output),
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
@@ -203,7 +290,13 @@ function requirePattern(pattern: string): string {
   );
 }
 
+/** All models that an agent may ask. */
+export function modelsOf({ model, models, fallback }: Agent): (Model | string)[] {
+  return [model, ...models.values(), ...fallback.models];
+}
+
 function isModel(value: unknown): boolean {
+  if (typeof value === 'string') return NAMED.test(value);
   if (typeof value !== 'object' || value === null) return false;
   return (
     'id' in value &&

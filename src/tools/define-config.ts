@@ -3,6 +3,7 @@ import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { TIMES } from '../contract/limits';
 import { TASK_QUEUE } from '../contract/names';
+import type { ModelPrice } from '../contract/think';
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { isAgent, type Agent } from './define-agent';
 import { describeIssues, duration } from './options';
@@ -46,6 +47,11 @@ export interface ConfigOptions {
   mcpTools?: Readonly<Record<string, McpToolSettings>>;
   /** File of what was allowed, relative to the current folder. @default 'countersign.mcp.lock' */
   mcpLock?: string;
+  /**
+   * What models cost, by the ids that the timeline shows; `*` at the end of an id stands for any letters. Each reply is then
+   * recorded with its cost, in your currency. @default none
+   */
+  prices?: Readonly<Record<string, ModelPrice>>;
 }
 
 /** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
@@ -61,11 +67,14 @@ export interface Config {
   readonly mcpServers: McpServers | undefined;
   readonly mcpTools: Readonly<Record<string, McpToolSettings>>;
   readonly mcpLock: string;
+  readonly prices: Readonly<Record<string, ModelPrice>>;
 }
 
 const callable = z
   .custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
   .optional();
+
+const price = z.number().nonnegative();
 
 const optionsSchema = z.strictObject({
   agents: z
@@ -85,6 +94,17 @@ const optionsSchema = z.strictObject({
   mcpServers: serversSchema.optional(),
   mcpTools: settingsSchema.optional(),
   mcpLock: z.string().min(1).optional(),
+  prices: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        input: price,
+        output: price,
+        cachedInput: price.optional(),
+        cacheWrite: price.optional(),
+      }),
+    )
+    .optional(),
 });
 
 /**
@@ -115,6 +135,7 @@ export function defineConfig(options: ConfigOptions): Config {
     mcpServers,
     mcpTools,
     mcpLock,
+    prices: options.prices ?? {},
   };
   return asConfig(config);
 }

@@ -10,6 +10,7 @@ import {
 import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
 import { FAILURES } from '../contract/names';
+import type { ThinkOutput } from '../contract/think';
 import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
 import { isTurnInput } from '../contract/payloads';
@@ -110,7 +111,7 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     // An operator may have completed the activity with anything: the model is asked again where it cannot be read.
     for (let asked = 1; output === undefined; asked++)
       output = applyThink(turn, await nextStep(turn, asked), asked);
-    if (output.calls.length === 0) return resultOf(turn, 'answered', output.text);
+    if (output.calls.length === 0) return resultOf(turn, 'answered', output);
     // The calls of a step get their keys from its reply. A reset that keeps the reply keeps the keys, so a worker recognises a
     // call that it has started before. A new reply brings new keys.
     turn.stepKey = output.replyId;
@@ -121,7 +122,7 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     while (step.proceed()) await step.changed();
     appendResults(turn, step.results());
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', output.text);
+    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', output);
   }
 }
 
@@ -135,8 +136,13 @@ function nextStep(turn: Turn, asked: number): Promise<RawValue> {
   return think(turn, asked);
 }
 
-function resultOf(turn: Turn, status: Extract<TurnState, TurnResult['status']>, answer: string): TurnResult {
-  return { status, answer, steps: turn.step, counts: turn.counts, usage: turn.usage };
+function resultOf(
+  turn: Turn,
+  status: Extract<TurnState, TurnResult['status']>,
+  { text, value }: Pick<ThinkOutput, 'text' | 'value'>,
+): TurnResult {
+  const { step: steps, counts, usage } = turn;
+  return { status, answer: text, ...defined({ value }), steps, counts, usage };
 }
 
 /** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */

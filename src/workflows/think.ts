@@ -11,7 +11,7 @@ import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import { readThinkOutput } from '../contract/payloads';
 import { replyEntry, resultEntry, utf8Bytes, type TranscriptEntry } from '../contract/transcript';
-import type { ResultRef, ThinkInput, ThinkOutput, Usage } from '../contract/think';
+import { addUsage, type ResultRef, type ThinkInput, type ThinkOutput } from '../contract/think';
 import { rawResult, valueOf } from './messages';
 import type { Turn } from './turn';
 import type { ToolResult } from '../contract/result';
@@ -97,15 +97,6 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `step ${turn.step}`,
   };
-}
-
-function addUsage(sum: Usage, more: Usage | undefined): Usage {
-  const total = { ...sum };
-  for (const key of ['inputTokens', 'outputTokens', 'totalTokens'] as const) {
-    const tokens = more?.[key];
-    if (tokens !== undefined) total[key] = (total[key] ?? 0) + tokens;
-  }
-  return total;
 }
 
 /** Adds the results of a step to the transcript and counts them. */

@@ -13,7 +13,7 @@ import type { Publisher } from './publish';
 import { StateHolders } from './state-holders';
 import {
   cutContent,
-  DROPPED_OUTPUT,
+  dropOutput,
   entryBytes,
   fairShare,
   jsonBytes,
@@ -77,8 +77,8 @@ export class Transcript {
 
   private dropNext(): void {
     const entry = this.list[this.dropped];
-    if (entry?.kind === 'result' && entry.content !== DROPPED_OUTPUT) {
-      const shorter = { ...entry, content: DROPPED_OUTPUT };
+    const shorter = entry && dropOutput(entry);
+    if (entry !== undefined && shorter !== undefined && shorter !== entry) {
       this.bytes -= entryBytes(entry) - entryBytes(shorter);
       this.list[this.dropped] = shorter;
     }

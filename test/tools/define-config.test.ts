@@ -20,6 +20,7 @@ it('fills in the defaults', () => {
     agentWaitMs: 600_000,
     runner: inProcess,
     mcpTools: {},
+    prices: {},
     mcpLock: 'countersign.mcp.lock',
   });
 });

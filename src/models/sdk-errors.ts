@@ -113,7 +113,7 @@ function brokenReply(error: unknown): Fault | undefined {
     return { kind: 'network', what: 'the reply is not JSON; it may have been cut' };
   }
   if (causes.some((cause) => TypeValidationError.isInstance(cause))) {
-    return { kind: 'server', what: 'the reply is JSON, but no chat completion' };
+    return { kind: 'server', what: 'the reply is JSON, but not of the form that was asked for' };
   }
   const invalid = causes.find((cause) => InvalidResponseDataError.isInstance(cause));
   if (invalid === undefined) return undefined;
