@@ -70,6 +70,11 @@ export function addUsage(sum: Usage, more: Usage = {}): Usage {
   return total;
 }
 
+/** The usage of several replies as one. */
+export function sumUsage(replies: readonly { usage?: Usage }[]): Usage {
+  return replies.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), {});
+}
+
 /** What a model costs, for a million tokens each, in the user's own currency. */
 export interface ModelPrice {
   input: number;

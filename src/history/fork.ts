@@ -6,7 +6,7 @@ import { isSoundJson, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { applyDefaults, checkSchema } from '../contract/schema/schema';
 import type { ThinkOutput } from '../contract/think';
-import { dropOutputs, DROPPED_OUTPUT, utf8Bytes } from '../contract/transcript';
+import { dropOutput, dropOutputs, entryBytes, type TranscriptEntry, utf8Bytes } from '../contract/transcript';
 import {
   callsOf,
   eventsBefore,
@@ -62,7 +62,7 @@ function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
   const states = statesLost(record, point);
   const { entries } = transcriptOf(record.events.slice(0, step.at));
   // The words of the first step come with the prompt.
-  const transcript = entries.some(({ kind }) => kind === 'reply') ? entries : [];
+  const transcript = entries.some(({ kind }) => kind === 'reply') ? withOpaque(entries, record) : [];
   return {
     step: step.step - 1,
     transcript: dropOutputs(transcript, step.droppedBefore),
@@ -77,6 +77,14 @@ function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
   };
 }
 
+/** What providers want back with their replies stands in no event. */
+function withOpaque(entries: readonly TranscriptEntry[], { steps }: TurnRecord): TranscriptEntry[] {
+  const opaques = new Map([...steps.values()].map(({ reply }) => [reply?.replyId, reply?.opaque]));
+  return entries.map((entry) =>
+    entry.kind === 'reply' ? { ...defined({ opaque: opaques.get(entry.replyId) }), ...entry } : entry,
+  );
+}
+
 /** Drops the oldest outputs as far as needed: a payload over the server's limit would not start. */
 function fitInput(input: TurnInput): TurnInput {
   const { carried } = input;
@@ -85,7 +93,7 @@ function fitInput(input: TurnInput): TurnInput {
   let droppedBefore = carried.droppedBefore;
   for (const entry of carried.transcript.slice(droppedBefore)) {
     if (excess <= 0) break;
-    if (entry.kind === 'result') excess -= utf8Bytes(JSON.stringify(entry.content)) - DROPPED_OUTPUT.length;
+    excess -= entryBytes(entry) - entryBytes(dropOutput(entry));
     droppedBefore += 1;
   }
   if (excess > 0) throw tooLarge();

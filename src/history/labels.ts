@@ -1,5 +1,6 @@
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress } from '../contract/call';
+import type { Usage } from '../contract/think';
 import type { Effect } from '../contract/tool';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
@@ -145,6 +146,29 @@ export function failingTaskText({ attempt, reason }: { attempt: number; reason?:
 /** How many there are: `1 call`, `2,000 calls`. */
 export function counted(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** Tokens, and what they cost; empty where nothing was counted. */
+export function describeUsage(usage: Usage = {}): string {
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens, cost } = usage;
+  const part = (tokens: number | undefined, what: string): string =>
+    tokens === undefined ? '' : `${tokens.toLocaleString('en')} ${what}`;
+  const of = (tokens: number | undefined, what: string): string =>
+    tokens === undefined ? '' : ` (${part(tokens, what)})`;
+  const sides = [
+    part(inputTokens, 'in') + of(cachedInputTokens, 'cached'),
+    part(outputTokens, 'out') + of(reasoningTokens, 'thinking'),
+  ].filter((text) => text !== '');
+  const tokens = sides.length > 0 ? `${sides.join(', ')} tokens` : part(totalTokens, 'tokens');
+  return [tokens, cost === undefined ? '' : `cost ${costText(cost)}`]
+    .filter((text) => text !== '')
+    .join(', ');
+}
+
+/** A cost in the user's own currency; small ones keep two digits that count. */
+export function costText(cost: number): string {
+  const digits = cost === 0 || cost >= 1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(cost)));
+  return cost.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: Math.max(2, digits) });
 }
 
 /** A rate as a percentage, rounded down: 100 % would hide the one that failed. */

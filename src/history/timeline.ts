@@ -1,5 +1,5 @@
 import { defined } from '../contract/defined';
-import { addUsage, type Usage } from '../contract/think';
+import { sumUsage, type Usage } from '../contract/think';
 import { type TurnEvent, callIdOf, effectiveEvents } from './events';
 import { type CallView, type StepView, type TurnView, viewOf } from './view';
 
@@ -143,8 +143,4 @@ function opens({ type }: TurnEvent): boolean {
 function closes(event: TurnEvent): boolean {
   if (event.type === 'decision' || event.type === 'resolved') return event.judgement.accepted === true;
   return ['request_expired', 'call_started', 'call_ended'].includes(event.type);
-}
-
-function sumUsage(steps: readonly StepView[]): Usage {
-  return steps.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), {});
 }

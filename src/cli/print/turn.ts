@@ -19,7 +19,8 @@ import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending, PendingActivity } from '../../client';
 import { defined } from '../../contract/defined';
-import { describeActivity, describePhase, failingTaskText } from '../../history/labels';
+import { sumUsage } from '../../contract/think';
+import { describeActivity, describePhase, describeUsage, failingTaskText } from '../../history/labels';
 
 /** Where a turn is printed; the turn's id comes with it. */
 export type TurnPlace = Omit<WaitingPlace, 'turn'>;
@@ -115,6 +116,7 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
       'ended',
       endedAt === null ? undefined : `${relative(endedAt, now)} (took ${took(view.startedAt, endedAt)})`,
     ],
+    ['tokens', describeUsage(sumUsage(view.steps)) || undefined],
     ['on record', unjudged === 0 ? undefined : `${unjudged} signals that wait for a worker`],
   ];
 }

@@ -1,6 +1,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { counted, describeActivity, describeState, failingTaskText } from '../../../history/labels';
+import { sumUsage } from '../../../contract/think';
+import {
+  counted,
+  describeActivity,
+  describeState,
+  describeUsage,
+  failingTaskText,
+} from '../../../history/labels';
 import { span } from '../../../contract/text/times';
 import type { TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
@@ -96,6 +103,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
   const now = useNow();
   const took = Date.parse(view.endedAt ?? new Date(now).toISOString()) - Date.parse(view.startedAt);
   const decided = view.calls.filter(({ decisions }) => decisions.length > 0).length;
+  const usage = describeUsage(sumUsage(view.steps));
   return (
     <header class="turn-head">
       <p class="crumbs">
@@ -119,6 +127,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
       <p class="turn-facts">
         <Chip of={describeState(view.status)} /> {span(took)} · {counted(view.steps.length, 'step')} ·{' '}
         {counted(view.calls.length, 'call')} · {decided} decided
+        {usage !== '' && ` · ${usage}`}
         {view.endedAt === null && <CancelTurn view={view} />}
       </p>
     </header>
