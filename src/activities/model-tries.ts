@@ -45,7 +45,7 @@ const triesSchema = z.object({
   /** An attempt has begun and has not said how it ended. */
   open: z.boolean(),
   /** Place of the model among those of the step. */
-  at: z.number(),
+  at: z.int().nonnegative().default(0),
 });
 type Tries = z.infer<typeof triesSchema>;
 

@@ -150,19 +150,30 @@ export function counted(count: number, what: string): string {
 
 /** Tokens, and what they cost; empty where nothing was counted. */
 export function describeUsage(usage: Usage = {}): string {
-  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens, cost } = usage;
-  const part = (tokens: number | undefined, what: string): string =>
-    tokens === undefined ? '' : `${tokens.toLocaleString('en')} ${what}`;
-  const of = (tokens: number | undefined, what: string): string =>
-    tokens === undefined ? '' : ` (${part(tokens, what)})`;
+  const tokens = describeTokens(usage);
+  const parts = [
+    tokens === '' ? '' : `${tokens} tokens`,
+    usage.cost === undefined ? '' : `cost ${costText(usage.cost)}`,
+  ];
+  return parts.filter((text) => text !== '').join(', ');
+}
+
+/** Tokens beside a label that says so: `1,200 in (800 cached), 50 out (20 thinking)`. */
+export function describeTokens(usage: Usage): string {
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;
+  const side = (tokens: number | undefined, what: string, part: number | undefined, of: string): string[] => {
+    if (tokens === undefined) return [];
+    return [`${whole(tokens)} ${what}${part === undefined ? '' : ` (${whole(part)} ${of})`}`];
+  };
   const sides = [
-    part(inputTokens, 'in') + of(cachedInputTokens, 'cached'),
-    part(outputTokens, 'out') + of(reasoningTokens, 'thinking'),
-  ].filter((text) => text !== '');
-  const tokens = sides.length > 0 ? `${sides.join(', ')} tokens` : part(totalTokens, 'tokens');
-  return [tokens, cost === undefined ? '' : `cost ${costText(cost)}`]
-    .filter((text) => text !== '')
-    .join(', ');
+    ...side(inputTokens, 'in', cachedInputTokens, 'cached'),
+    ...side(outputTokens, 'out', reasoningTokens, 'thinking'),
+  ];
+  return sides.length === 0 && totalTokens !== undefined ? whole(totalTokens) : sides.join(', ');
+}
+
+function whole(count: number): string {
+  return count.toLocaleString('en');
 }
 
 /** A cost in the user's own currency; small ones keep two digits that count. */

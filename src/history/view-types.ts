@@ -3,6 +3,7 @@ import { idempotencyKey } from '../contract/names';
 import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
+import type { Json } from '../contract/json';
 import type { Usage } from '../contract/think';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
@@ -126,6 +127,8 @@ export interface TurnView {
   /** Signals on record that no worker has judged yet. */
   unjudged: number;
   answer?: string;
+  /** The answer as a value, where the agent has an `output`. */
+  value?: Json;
   error?: { message: string; type?: string };
 }
 

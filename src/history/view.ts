@@ -136,6 +136,7 @@ function reopened(view: TurnView, runId: string): void {
   view.runId = runId;
   view.endedAt = null;
   delete view.answer;
+  delete view.value;
   delete view.error;
 }
 
@@ -156,7 +157,8 @@ function ended(view: TurnView, event: TurnEnded): void {
   view.status = event.status;
   view.endedAt = event.at;
   view.unjudged = 0;
-  Object.assign(view, defined({ answer: event.answer, error: event.error }));
+  const { answer, error, result } = event;
+  Object.assign(view, defined({ answer, error, value: result?.value }));
   for (const call of view.calls)
     if (['requested', 'in_doubt', 'lost'].includes(call.phase)) call.phase = 'closed';
 }

@@ -59,7 +59,9 @@ export interface AgentOptions {
   order?: Order;
   /**
    * What the answer has to be: a zod object, or a JSON Schema whose root is an object. The model is told. An answer that does
-   * not fit is given back to it once, with what is wrong; the second time the turn fails. @default text
+   * not fit is given back to it once, with what is wrong; the second time the turn fails.
+   *
+   * @default text
    */
   output?: z.ZodObject | JsonSchema;
   limits?: {

@@ -459,7 +459,7 @@ const ERRORS: [Name, string, number, unknown, string, Record<string, string>?][]
   ],
 ];
 
-it.each(ERRORS)('%s: %s is told by its kind', async (name, _, status, body, kind, headers = {}) => {
+it.each(ERRORS)('%s: %s is an error of its kind', async (name, _, status, body, kind, headers = {}) => {
   const error = await failureOf(ask(make(name), json(body, { status, headers })));
   expect(error).toMatchObject({ kind });
   expect(error.message).toMatch(new RegExp(`^${name}:`));
@@ -562,11 +562,11 @@ it.each<[Name, string, string, string]>([
     ]),
     'refused',
   ],
-])('%s: %s inside a stream is told by its kind', async (name, _, stream, kind) => {
+])('%s: %s inside a stream is an error of its kind', async (name, _, stream, kind) => {
   expect(await failureOf(ask(make(name), pieces([stream])))).toMatchObject({ kind });
 });
 
-it('openai: a refusal in a JSON body is told by its kind', async () => {
+it('openai: a refusal in a JSON body is an error of its kind', async () => {
   const output = [{ ...MESSAGE, content: [{ type: 'refusal', refusal: 'I cannot help.' }] }];
   const whole = { ...META, object: 'response', status: 'completed', output, usage: OPENAI_USAGE };
   const error = await failureOf(ask(make('openai', { stream: false }), json(whole)));

@@ -5,7 +5,7 @@ import type { Context } from '../context';
 import { withProgress } from '../progress';
 import { readCount, readMoment } from '../options';
 import type { CountersignError } from '../../contract/errors';
-import { describeUsage, percentText, spreadText, unreadText } from '../../history/labels';
+import { costText, describeTokens, percentText, spreadText, unreadText } from '../../history/labels';
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
 import { bytes, count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
@@ -113,7 +113,8 @@ function modelFacts(model: ModelStats): Fact[] {
   ];
   return [
     ['replies', parts.join(', ')],
-    ['tokens', describeUsage(model)],
+    ['tokens', describeTokens(model)],
+    ['cost', model.cost === undefined ? undefined : costText(model.cost)],
   ];
 }
 
