@@ -9,7 +9,7 @@ import { hideSecrets } from '../contract/redact';
 import { errorMessage } from '../contract/errors';
 import { ModelError, type ModelErrorKind } from './model';
 import { isObject, parseJson } from '../contract/json';
-import { refusalOf } from './sdk-messages';
+import { refusalOf } from './refusal';
 
 /** What the mapping needs beside the error. */
 export interface ErrorContext {

@@ -8,7 +8,7 @@ export { leavesOf } from '../contract/text/json-diff';
 export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 export { dateTime, span } from '../contract/text/times';
-export { counted, percentText, spreadText, unreadText } from '../history/labels';
+export { costText, counted, describeTokens, percentText, spreadText, unreadText } from '../history/labels';
 export { newDecisionId, readCall, readStats, sendDecision } from './http';
 export { keyOf, MOST_ROWS } from './model/inbox';
 export { errorText, refusalText } from './model/labels';
