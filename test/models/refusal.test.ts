@@ -1,6 +1,9 @@
 import { refusalOf } from '../../src/models/refusal';
 
-const content = [{ type: 'output_text', text: 'x' }, { type: 'refusal', refusal: 'No.' }];
+const content = [
+  { type: 'output_text', text: 'x' },
+  { type: 'refusal', refusal: 'No.' },
+];
 
 it.each<[string, unknown, string]>([
   ['a chat completion', { choices: [{ message: { refusal: 'No.' } }] }, 'No.'],
