@@ -58,8 +58,8 @@ export interface AgentOptions {
   /** How the ready calls of a step are started. @default 'lane' */
   order?: Order;
   /**
-   * What the answer has to be: a zod object, or a JSON Schema whose root is an object. The model is told. An answer that does
-   * not fit is given back to it once, with what is wrong; the second time the turn fails.
+   * What the answer has to be: a zod object, or a JSON Schema whose root is an object. The model sees it. An answer that does
+   * not fit goes back to it once, with what is wrong; the second time the turn fails.
    *
    * @default text
    */
