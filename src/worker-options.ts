@@ -309,5 +309,16 @@ export function activityDeps(
   const { agentWaitMs } = config;
   // A key or a package that is missing shows when the worker starts. One that runs tools only needs none.
   if (queue === config.taskQueue) for (const agent of config.agents) modelsOf(agent).forEach(modelOf);
-  return { agents, prices: config.prices, toolNames, taskQueue: queue, holderQueue, agentWaitMs, run, memory, journal, log };
+  return {
+    agents,
+    prices: config.prices,
+    toolNames,
+    taskQueue: queue,
+    holderQueue,
+    agentWaitMs,
+    run,
+    memory,
+    journal,
+    log,
+  };
 }
