@@ -27,6 +27,7 @@ import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
 import { makeTuner } from './worker-slots';
 import { userStateDir } from './files';
+import { requireModels } from './models/providers';
 import { type Config, statefulTools, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
@@ -176,16 +177,8 @@ export async function makeShared(
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
-  return {
-    memory: createMemory(),
-    texts,
-    journal,
-    log,
-    callLog,
-    secrets,
-    encryption,
-    holderQueue: ownQueue(),
-  };
+  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log };
+  return { ...ofWorker, callLog, secrets, encryption };
 }
 
 function ownQueue(): string {
@@ -311,8 +304,7 @@ interface QueueTools {
 }
 
 function toolsOn(config: Config, queue: string): QueueTools {
-  const tools = toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue);
-  return { queue, tools };
+  return { queue, tools: toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue) };
 }
 
 /** What the activities of one queue need. */
@@ -324,7 +316,9 @@ export function activityDeps(
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
   const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
-  const { agentWaitMs } = config;
-  const shared = { holderQueue, memory, journal, log, ...defined({ texts }) };
+  const { agentWaitMs, pricing } = config;
+  // A worker that runs tools only needs no model.
+  if (queue === config.taskQueue) requireModels(config.agents);
+  const shared = { holderQueue, memory, journal, log, pricing, ...defined({ texts }) };
   return { agents, toolNames, taskQueue: queue, agentWaitMs, run, ...shared };
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '@temporalio/common';
+import type { Pricing } from '../contract/spending/usage';
 import type { Agent } from '../tools/define-agent';
 import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
@@ -14,6 +15,8 @@ export interface ActivityDeps {
   taskQueue: string;
   /** The queue of this process alone, for calls whose state it holds. */
   holderQueue: string;
+  /** What models cost. */
+  pricing: Pricing;
   /** How long a task waits for a worker that has its agent, in milliseconds. */
   agentWaitMs: number;
   /** Hooks, log and runner of handlers. */

@@ -6,11 +6,11 @@ export { connect } from './connect';
 export { loadEncryption, type Encryption } from '../encryption/load';
 export type { EncryptionOptions } from '../encryption/keys';
 export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/errors';
+export type { FollowOptions, StartRequest } from './requests';
 export type {
   Answer,
   ConnectOptions,
   Countersign,
-  FollowOptions,
   ForkTurnRequest,
   InboxItem,
   InboxQuery,
@@ -26,7 +26,6 @@ export type {
   ScheduleRequest,
   Schedules,
   StartedTurn,
-  StartRequest,
   StreamPlace,
   TakenAnswer,
   TurnsPage,

@@ -4,7 +4,7 @@ import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
 import type { ToolResult } from './result';
 import type { Effect, RetryOptions, Safety, StateScope } from './tool';
-import type { BudgetKind } from './budget';
+import type { BudgetKind } from './spending/budget';
 
 /** What a call needs that starts a child turn; part of what is prepared. */
 export interface ChildSettings {

@@ -24,6 +24,8 @@ export const LIMITS = {
   previewBytesPerStep: 512 * KIB,
   /** The whole result of `think`: leaves room for encryption under the 2 MB payload limit. */
   thinkResultBytes: 1.5 * MIB,
+  /** What a provider wants back with one reply, such as its reasoning: many replies of it fit a transcript. */
+  opaqueBytes: 128 * KIB,
   /** Output of a tool unless it sets its own; head and tail are kept. */
   outputBytes: 64 * KIB,
   /** The most a tool may set as its own output limit: the result is one payload. */

@@ -103,6 +103,10 @@ export const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 /** Names a tool cannot have: Temporal's catch-all activity, and the request for more budget. */
 export const RESERVED_TOOL_NAMES: readonly string[] = ['default', 'raise_budget'];
 
+/** Providers whose models have a name `provider:model`. */
+export const MODEL_PROVIDERS = ['openai', 'anthropic', 'google'] as const;
+export type ModelProvider = (typeof MODEL_PROVIDERS)[number];
+
 /** Types of the failures that cross from activities to workflows. */
 export const FAILURES = {
   /** Temporal's own, for an activity type that no worker on the queue has. */

@@ -10,7 +10,7 @@ import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
-import { BUDGET, CARRIED_SPENDING, COST } from './budget';
+import { BUDGET, CARRIED_SPENDING } from './spending/budget';
 import { CHILD_INPUT, ORIGIN, type TurnInput } from './turn';
 
 /**
@@ -112,6 +112,17 @@ const CALL: JsonSchema = {
 };
 const COUNT: JsonSchema = { type: 'number', minimum: 0 };
 
+const USAGE = {
+  ...{ inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT },
+  ...{
+    cachedInputTokens: COUNT,
+    cacheWriteTokens: COUNT,
+    reasoningTokens: COUNT,
+    cost: COUNT,
+    currency: TEXT,
+  },
+};
+
 const isThinkOutput = guard<ThinkOutput>(
   object(
     {
@@ -126,8 +137,8 @@ const isThinkOutput = guard<ThinkOutput>(
     },
     {
       context: TEXT,
-      usage: { type: 'object', properties: { inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT } },
-      cost: COST,
+      usage: { type: 'object', properties: USAGE },
+      opaque: { ...TEXT, maxLength: LIMITS.opaqueBytes },
       budget: BUDGET,
       repeats: { type: 'integer', minimum: 1 },
     },

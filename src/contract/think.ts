@@ -1,6 +1,8 @@
 import type { PreparedCall, TurnOrigin } from './call';
+import type { Json } from './json';
 import type { JsonSchema, Order } from './tool';
-import type { Budget, Cost } from './budget';
+import type { Budget } from './spending/budget';
+import type { Usage } from './spending/usage';
 
 /** Where a turn finds what was said before it: in the `transcript` query of its session. */
 export interface SessionRef {
@@ -50,13 +52,6 @@ export interface ResultRef {
   text?: string;
 }
 
-/** Tokens used by one model reply, as the provider counts them. */
-export interface Usage {
-  inputTokens?: number;
-  outputTokens?: number;
-  totalTokens?: number;
-}
-
 /** Output of `countersign.think`. No calls: `text` is the answer. */
 export interface ThinkOutput {
   /** Random for each attempt. */
@@ -70,10 +65,12 @@ export interface ThinkOutput {
   usage?: Usage;
   /** What the agent's `context` gave; only with the first reply of a turn. */
   context?: string;
+  /** What the provider wants back with this reply; see `ModelReply`. */
+  opaque?: string;
+  /** The answer as the value that the agent's `output` asks for. */
+  value?: Json;
   order: Order;
   maxSteps: number;
-  /** What it cost, where the agent has a price for the model. */
-  cost?: Cost;
   /** What the agent lets a turn spend. Absent: it sets no limit. */
   budget?: Budget;
   /** After how many steps that are alike the calls of the next one do not run. Absent: any number may. */

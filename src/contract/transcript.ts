@@ -17,8 +17,18 @@ export interface TranscriptCall {
 /** The messages of a turn, in order. */
 export type TranscriptEntry =
   | { kind: 'words'; text: string }
-  /** `context`: what the model knew before the conversation; only in the first reply of a turn. */
-  | { kind: 'reply'; replyId: string; text: string; calls: TranscriptCall[]; context?: string }
+  /**
+   * `context`: what the model knew before the conversation; only in the first reply of a turn. `opaque`: what the provider
+   * wants back with the reply.
+   */
+  | {
+      kind: 'reply';
+      replyId: string;
+      text: string;
+      calls: TranscriptCall[];
+      context?: string;
+      opaque?: string;
+    }
   | { kind: 'result'; callId: string; id: string; tool: string; content: string; success: boolean };
 
 /** One page of the `transcript` query; `next` is the index to ask for, null at the end. */
@@ -125,25 +135,33 @@ export function fairShare(sizes: readonly number[], room: number): number {
   return Math.max(LEAST_OUTPUT_BYTES, ascending.at(-1) ?? 0);
 }
 
-/** The same entries with every tool output before index `before` replaced by a mark. Applying it twice changes nothing. */
+/**
+ * The same entries with every tool output before index `before` replaced by a mark, and without what providers want back.
+ * Applying it twice changes nothing.
+ */
 export function dropOutputs(entries: readonly TranscriptEntry[], before: number): TranscriptEntry[] {
-  return entries.map((entry, index) =>
-    index < before && entry.kind === 'result' && entry.content !== DROPPED_OUTPUT
-      ? { ...entry, content: DROPPED_OUTPUT }
-      : entry,
-  );
+  return entries.map((entry, index) => (index < before ? dropOutput(entry) : entry));
+}
+
+/** One entry without its output; the entry itself where it has none. */
+export function dropOutput(entry: TranscriptEntry): TranscriptEntry {
+  if (entry.kind === 'result' && entry.content !== DROPPED_OUTPUT)
+    return { ...entry, content: DROPPED_OUTPUT };
+  if (entry.kind !== 'reply' || entry.opaque === undefined) return entry;
+  const { opaque: _opaque, ...kept } = entry;
+  return kept;
 }
 
 /** The entry of a model's reply; worker and workflow build the same one from the same output. */
 export function replyEntry(
-  output: Pick<ThinkOutput, 'replyId' | 'text' | 'calls' | 'context'>,
+  output: Pick<ThinkOutput, 'replyId' | 'text' | 'calls' | 'context' | 'opaque'>,
 ): TranscriptEntry {
   return {
     kind: 'reply',
     replyId: output.replyId,
     text: output.text,
     calls: output.calls.map(transcriptCall),
-    ...defined({ context: output.context }),
+    ...defined({ context: output.context, opaque: output.opaque }),
   };
 }
 

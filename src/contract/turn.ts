@@ -1,5 +1,5 @@
-import { BUDGET, type Budget, type Spent } from './budget';
-import { isObject } from './json';
+import { BUDGET, type Budget, type Spent } from './spending/budget';
+import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
 import type { JsonSchema } from './tool';
 import { cutContent } from './transcript';
@@ -17,7 +17,8 @@ import type { KnownState, TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { MEMO, SEARCH_ATTRIBUTES } from './names';
-import type { ResultRef, SessionRef, Usage } from './think';
+import type { Usage } from './spending/usage';
+import type { ResultRef, SessionRef } from './think';
 import type { TurnRecord, TurnWords } from './session';
 import type { TranscriptEntry } from './transcript';
 
@@ -110,6 +111,8 @@ export interface TurnResult {
   why?: string;
   /** Its child turns included. */
   spent?: Spent;
+  /** The answer as a value, where the agent has an `output`. */
+  value?: Json;
   steps: number;
   counts: TurnCounts;
   usage: Usage;

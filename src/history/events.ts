@@ -1,9 +1,9 @@
 import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
-import type { Usage } from '../contract/think';
+import type { Usage } from '../contract/spending/usage';
 import type { TurnResult } from '../contract/turn';
 import type { TurnOrigin, Ancestor } from '../contract/call';
-import type { Budget, Cost } from '../contract/budget';
+import type { Budget } from '../contract/spending/budget';
 import type {
   Answered,
   CallEnded,
@@ -102,8 +102,6 @@ export interface Step extends EventHeader {
   /** Names this reply in the transcript; absent where the reply could not be read. */
   replyId?: string;
   usage?: Usage;
-  /** What it cost, where the agent had a price for the model. */
-  cost?: Cost;
   /** What the agent lets a turn spend. */
   budget?: Budget;
   /** What the model knew before the conversation, from the agent's `context`; only with the first reply of a turn. */

@@ -10,6 +10,7 @@ import {
 import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
 import { FAILURES } from '../contract/names';
+import type { ThinkOutput } from '../contract/think';
 import { checkStart } from './check-start';
 import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
@@ -79,11 +80,11 @@ function endCancelled(publisher: Publisher): never {
 
 /** Runs steps until the model answers, the limit is reached, or the turn continues as new. */
 async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
-  for (let text = ''; ;) {
+  for (let last: Pick<ThinkOutput, 'text' | 'value'> = { text: '' }; ;) {
     if (mustContinue(turn)) await continueTurn(turn, runtime);
     if (usedUp(turn) !== undefined) {
       const why = await askForMore(turn, runtime);
-      if (why !== undefined) return resultOf(turn, 'budget', text, why);
+      if (why !== undefined) return resultOf(turn, 'budget', last, why);
       if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
     }
     turn.step += 1;
@@ -94,9 +95,9 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     for (let times = 1; output === undefined; times++)
       output = applyThink(turn, await nextStep(turn, times), times);
     if (seed === undefined) countReply(turn, output, Date.now() - asked);
-    text = output.text;
+    last = output;
     if (output.calls.length === 0) {
-      if (isOver(turn)) return resultOf(turn, 'answered', output.text);
+      if (isOver(turn)) return resultOf(turn, 'answered', output);
       turn.results = [];
       turn.cutTo = undefined;
       continue;
@@ -112,8 +113,8 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     appendResults(turn, step.results());
     const loops = noteStep(turn, calls);
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    if (loops) return resultOf(turn, 'loop', text, LOOP);
-    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', text);
+    if (loops) return resultOf(turn, 'loop', last, LOOP);
+    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', last);
   }
 }
 
@@ -137,12 +138,13 @@ const LOOP = 'the model asked for the same calls again and again, although it re
 function resultOf(
   turn: Turn,
   status: Extract<TurnState, TurnResult['status']>,
-  answer: string,
+  { text, value }: Pick<ThinkOutput, 'text' | 'value'>,
   why?: string,
 ): TurnResult {
   const { step: steps, counts, usage, session, spending } = turn;
   const conversation = session && recordOf(turn);
-  return { status, answer, steps, counts, usage, spent: spending.spent, ...defined({ why, conversation }) };
+  const some = defined({ value, why, conversation });
+  return { status, answer: text, steps, counts, usage, spent: spending.spent, ...some };
 }
 
 /** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */

@@ -12,7 +12,8 @@ import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import { readThinkOutput } from '../contract/payloads';
 import { replyEntry, resultEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
-import type { ResultRef, ThinkInput, ThinkOutput, Usage } from '../contract/think';
+import { addUsage } from '../contract/spending/usage';
+import { type ResultRef, type ThinkInput, type ThinkOutput } from '../contract/think';
 import { recordEntries } from '../contract/session/conversation';
 import type { TurnRecord, TurnWords } from '../contract/session';
 import { rawResult, valueOf } from './messages';
@@ -133,15 +134,6 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `step ${turn.step}`,
   };
-}
-
-function addUsage(sum: Usage, more: Usage | undefined): Usage {
-  const total = { ...sum };
-  for (const key of ['inputTokens', 'outputTokens', 'totalTokens'] as const) {
-    const tokens = more?.[key];
-    if (tokens !== undefined) total[key] = (total[key] ?? 0) + tokens;
-  }
-  return total;
 }
 
 /** Adds the results of a step to the transcript and counts them. */

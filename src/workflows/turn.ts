@@ -3,10 +3,11 @@ import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
-import type { ResultRef, SessionRef, ThinkOutput, Usage } from '../contract/think';
+import type { Usage } from '../contract/spending/usage';
+import type { ResultRef, SessionRef, ThinkOutput } from '../contract/think';
 import type { TurnWords } from '../contract/session';
 import type { CarriedSpending, Repeated, TurnCounts, TurnInput } from '../contract/turn';
-import { type Budget, noSpending, smallerOf } from '../contract/budget';
+import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
 import type { TurnOrigin, Ancestor } from '../contract/call';
 import type { ChangeNotifier } from './changes';
@@ -15,7 +16,7 @@ import type { Publisher } from './publish';
 import { StateHolders } from './state-holders';
 import {
   cutContent,
-  DROPPED_OUTPUT,
+  dropOutput,
   entryBytes,
   fairShare,
   pageOf,
@@ -90,8 +91,8 @@ export class Transcript {
 
   private dropNext(): void {
     const entry = this.list[this.dropped];
-    if (entry?.kind === 'result' && entry.content !== DROPPED_OUTPUT) {
-      const shorter = { ...entry, content: DROPPED_OUTPUT };
+    const shorter = entry && dropOutput(entry);
+    if (entry !== undefined && shorter !== undefined && shorter !== entry) {
       this.bytes -= entryBytes(entry) - entryBytes(shorter);
       this.list[this.dropped] = shorter;
     }

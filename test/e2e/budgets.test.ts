@@ -1,5 +1,5 @@
 import { connect, type Countersign } from '../../src/client';
-import type { Budget } from '../../src/contract/budget';
+import type { Budget } from '../../src/contract/spending/budget';
 import type { ScriptedReply } from '../../src/models/scripted';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { type AgentOptions, defineAgent } from '../../src/tools/define-agent';
@@ -20,15 +20,15 @@ const tools = [
 ];
 const agent = (name: string, more: Partial<AgentOptions>) =>
   defineAgent({ name, instructions: 'do', model: book.model, tools, ...more });
-const prices = { book: { inputPerMillion: 1000, outputPerMillion: 2000, currency: 'EUR' } };
-const free = agent('free', { prices });
+const free = agent('free', {});
 
 beforeAll(async () => {
   const withChild = { tools: [...tools, agentTool(free), agentTool(free, { name: 'many', effect: 'pure' })] };
   fixture = await startFixture({
+    ...{ currency: 'EUR', prices: { book: { input: 1000, output: 2000 } } },
     agents: [
       agent('tokens', { budget: { tokens: 250 }, ...withChild }),
-      agent('money', { budget: { money: 0.25 }, prices }),
+      agent('money', { budget: { money: 0.25 } }),
       agent('steps', { budget: { steps: 2 } }),
       agent('time', { budget: { time: '1ms' } }),
       agent('asks', { budget: { tokens: 250, then: 'ask' }, ...withChild }),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Budget, BUDGET_KINDS } from '../../contract/budget';
+import { type Budget, BUDGET_KINDS } from '../../contract/spending/budget';
 import type { Session } from '../../client';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';

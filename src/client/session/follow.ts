@@ -1,7 +1,7 @@
 import { readTurn } from '../../history/read';
 import { readSession, type SessionEvent } from '../../history/session/events';
 import type { ClientContext } from '../context';
-import type { FollowOptions } from '../types';
+import type { FollowOptions } from '../requests';
 import type { SessionTurnEvent } from './types';
 
 /** What a session and its running turn do, as it comes. */

@@ -24,7 +24,7 @@ import { sessionIs } from '../../history/session/guards';
 import { isServed } from '../pending';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
 import { checkTurnId, drawTurnId, originGiven } from '../start-turn';
-import type { FollowOptions } from '../types';
+import type { FollowOptions } from '../requests';
 import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
 
 /** Draws an id for a session: by time first, so that newer sessions sort after older ones. */

@@ -2,7 +2,7 @@ import type { MessageMode, MessageTaken, SessionMemo } from '../../contract/sess
 import type { TurnEvent } from '../../history/events';
 import type { SessionEvent } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
-import type { FollowOptions, StartRequest } from '../types';
+import type { FollowOptions, StartRequest } from '../requests';
 
 /** How a session is reached. With `agent` the first message starts it where it does not exist. */
 export interface SessionOptions extends Pick<StartRequest, 'taskQueue' | 'requester' | 'metadata'> {

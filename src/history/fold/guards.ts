@@ -15,7 +15,7 @@ import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
 import type { TranscriptEntry } from '../../contract/transcript';
-import type { Budget } from '../../contract/budget';
+import type { Budget } from '../../contract/spending/budget';
 import { CLOSING_CAUSES } from '../../contract/call-messages';
 import type { ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';
@@ -81,7 +81,6 @@ const thinkOutput = z.object({
   finishReason: z.string(),
   context: z.string().optional(),
   schemas: z.record(z.string(), object).optional(),
-  cost: z.object({ amount: z.number(), currency: z.string() }).optional(),
   budget: budget.optional(),
 });
 const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });

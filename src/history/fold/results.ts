@@ -1,4 +1,4 @@
-import { RAISE_BUDGET, raisedText } from '../../contract/budget';
+import { RAISE_BUDGET, raisedText } from '../../contract/spending/budget';
 import { type InDoubt, isValidCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
