@@ -1,6 +1,7 @@
 import type { Logger } from '@temporalio/common';
 import type { Pricing } from '../contract/spending/usage';
 import type { Agent } from '../tools/define-agent';
+import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
@@ -24,6 +25,8 @@ export interface ActivityDeps {
   memory: Memory;
   /** What models write, for people who watch. Absent: nobody can. */
   texts?: TextStreams;
+  /** By which secret answers are read. Absent: none can be asked for. */
+  answerKeys?: AnswerKeys;
   journal: Journal;
   log: Logger;
 }

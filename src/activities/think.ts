@@ -110,9 +110,10 @@ async function prepareStep(
   };
 }
 
-/** What the agent allows; money is in the currency of the prices. */
+/** What the agent allows, with the currency of the prices: whoever starts a turn may limit money where the agent does not. */
 function budgetOf({ budget }: Agent, { pricing }: ActivityDeps): Budget | undefined {
-  return budget?.money === undefined ? budget : { ...budget, currency: pricing.currency };
+  if (Object.keys(pricing.prices).length === 0) return budget;
+  return { ...budget, currency: pricing.currency };
 }
 
 /** Longer than any provider's ids; an id is repeated in every record of its call. */

@@ -18,6 +18,7 @@ import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
 import { addClose, addRun, addSend } from './commands/run';
+import { addSecretKey } from './commands/answerkey';
 import { addSchedule } from './commands/schedule';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
@@ -75,6 +76,7 @@ const COMMANDS = [
   addExport,
   addAudit,
   addKeys,
+  addSecretKey,
   addMcp,
   addSchedule,
   addSetup,

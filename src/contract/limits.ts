@@ -69,6 +69,9 @@ export const LIMITS = {
   formOptions: 100,
   /** Characters of one text in an answer: 20 of them fit a result that the model reads. */
   answerTextChars: 2_000,
+  /** Bytes of a secret in an answer, and characters of it once it is encrypted. */
+  secretBytes: 4_096,
+  sealedCharacters: 10_000,
   /** Child turns below one another unless the tool sets it: an agent may call itself by name. */
   childDepth: 3,
   /** The most levels that a tool may set: each has a line in the memo of those below it. */

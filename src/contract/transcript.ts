@@ -2,6 +2,7 @@ import { defined } from './defined';
 import type { PreparedCall } from './call';
 import { isObject, type JsonObject } from './json';
 import { LIMITS } from './limits';
+import type { SealedValues } from './secret/sealed';
 import { jsonBytes, utf8Bytes } from './text/bytes';
 import type { ThinkOutput } from './think';
 
@@ -29,7 +30,16 @@ export type TranscriptEntry =
       context?: string;
       opaque?: string;
     }
-  | { kind: 'result'; callId: string; id: string; tool: string; content: string; success: boolean };
+  /** `sealed`: see ToolResult. */
+  | {
+      kind: 'result';
+      callId: string;
+      id: string;
+      tool: string;
+      content: string;
+      success: boolean;
+      sealed?: SealedValues;
+    };
 
 /** One page of the `transcript` query; `next` is the index to ask for, null at the end. */
 export interface TranscriptPage {
@@ -183,10 +193,11 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
 /** The entry of a call's result. */
 export function resultEntry(
   call: Pick<TranscriptCall, 'callId' | 'id' | 'tool'>,
-  result: { content: string; success: boolean },
+  result: { content: string; success: boolean; sealed?: SealedValues },
 ): Extract<TranscriptEntry, { kind: 'result' }> {
   const { callId, id, tool } = call;
-  return { kind: 'result', callId, id, tool, content: result.content, success: result.success };
+  const { content, success, sealed } = result;
+  return { kind: 'result', callId, id, tool, content, success, ...defined({ sealed }) };
 }
 
 /** Whether a value has the form of an entry. By hand: there may be thousands of them. Never throws. */
@@ -196,8 +207,15 @@ export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
   const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
   if (kind === 'words') return areText('text');
   if (kind === 'result')
-    return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
+    return (
+      areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean' && areSealed(entry)
+    );
+  if (!['context', 'opaque'].every((name) => entry[name] === undefined || areText(name))) return false;
   return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
+}
+
+function areSealed({ sealed = {} }: Record<string, unknown>): boolean {
+  return isObject(sealed) && Object.values(sealed).every((one) => typeof one === 'string');
 }
 
 function isCall(call: unknown): boolean {

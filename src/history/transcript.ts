@@ -37,7 +37,7 @@ interface TranscriptState extends TranscriptAt {
   /** Calls of the step that is not over yet, in the model's order. */
   calls: TranscriptCall[];
   /** Their results so far. */
-  contents: Map<string, { content: string; success: boolean }>;
+  contents: Map<string, Parameters<typeof resultEntry>[1]>;
 }
 
 function apply(reading: TranscriptState, event: TurnEvent): void {

@@ -24,14 +24,8 @@ import {
   statusOf,
   type TurnView,
 } from './view-types';
-import {
-  addSpent,
-  noSpending,
-  RAISE_BUDGET,
-  raised,
-  smallerOf,
-  spentInReply,
-} from '../contract/spending/budget';
+import { addSpent, noSpending, smallerOf, spentInReply } from '../contract/spending/budget';
+import { RAISE_BUDGET, raised } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';

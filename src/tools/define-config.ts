@@ -130,7 +130,7 @@ export function defineConfig(options: ConfigOptions): Config {
   const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
-  const pricing = { currency: parsed.data.currency ?? 'USD', prices: options.prices ?? {} };
+  const pricing = { currency: parsed.data.currency ?? 'USD', prices: Object.freeze({ ...options.prices }) };
   for (const agent of agents) assertPriced(agent, pricing);
   const config: Config = {
     agents: Object.freeze([...agents]),

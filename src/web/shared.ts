@@ -5,6 +5,8 @@
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export { defined } from '../contract/defined';
+export { LIMITS } from '../contract/limits';
+export { readJson } from '../contract/read-json';
 export { isJsonObject, isObject } from '../contract/json';
 export { CountersignError } from '../contract/errors';
 export { callIdOf, effectiveEvents } from '../history/events';

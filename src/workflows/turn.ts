@@ -23,6 +23,8 @@ import {
   type TranscriptEntry,
   type TranscriptPage,
 } from '../contract/transcript';
+import type { JsonObject } from '../contract/json';
+import { handlesIn, type SealedValues } from '../contract/secret/sealed';
 import { jsonBytes } from '../contract/text/bytes';
 
 type ResultEntry = Extract<TranscriptEntry, { kind: 'result' }>;
@@ -87,6 +89,18 @@ export class Transcript {
     this.bytes += bytesOf(cut) - bytesOf(results);
     this.list.splice(-results.length, results.length, ...cut);
     return cutTo;
+  }
+
+  /** The encrypted answers whose handles stand in the arguments of a call; undefined where none does. */
+  sealedIn(args: JsonObject): SealedValues | undefined {
+    const handles = handlesIn(args);
+    if (handles.length === 0) return undefined;
+    const found = this.list.flatMap((entry) =>
+      entry.kind === 'result' && entry.sealed !== undefined
+        ? Object.entries(entry.sealed).filter(([handle]) => handles.includes(handle))
+        : [],
+    );
+    return found.length === 0 ? undefined : Object.fromEntries(found);
   }
 
   private dropNext(): void {

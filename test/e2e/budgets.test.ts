@@ -62,6 +62,7 @@ test.each<[string, number, string, Budget | undefined]>([
   ['steps', 2, 'it has spent 2 steps, and its budget is 2 steps', undefined],
   ['time', 1, 'of work, and its budget is 1 ms of work', undefined],
   ['free', 1, '1 steps', { steps: 1 }],
+  ['free', 2, 'it has spent 0.28 EUR, and its budget is 0.25 EUR', { money: 0.25 }],
 ])('%s: ends after %i steps with words', async (name, steps, words, budget) => {
   const handle = await start(name, book.add(...looks(`end ${name}`, 5)), budget);
   const result = await handle.result();
@@ -155,7 +156,7 @@ test('a child turn gets what is left and no more; what it spent counts above', a
   const give = { toolCalls: [{ name: 'free', arguments: { task } }], usage };
   const handle = await start('tokens', book.add(give, { text: 'never', usage }));
   const result = await handle.result();
-  expect(result).toMatchObject({ status: 'budget', spent: { tokens: 300, steps: 3, money: { EUR: 0.28 } } });
+  expect(result).toMatchObject({ status: 'budget', spent: { tokens: 300, steps: 3, money: { EUR: 0.42 } } });
   const [call] = (await client.view(handle.workflowId)).calls;
   expect(call?.result?.error?.message).toContain('its budget is 150 tokens');
   const child = await client.view(call?.child ?? '');

@@ -121,9 +121,11 @@ test('a thought outlives its worker, goes back unchanged, and is shown nowhere',
     expect(shown).not.toContain('a thought nobody is shown');
     expect(shown).not.toContain(KEY);
   }
-  expect(await cli('show', turn)).toContain('2,000 in, 400 out tokens, cost 0.012');
+  const shown = await cli('show', turn);
+  expect(shown).toMatch(/^tokens +2,000 in, 400 out/m);
+  expect(shown).toMatch(/^spent +2,400 tokens, .*, 0\.012 USD/m);
   expect(await cli('timeline', turn)).toContain(
-    'anthropic:claude-sonnet-4-5, stop, 1,000 in, 200 out tokens, cost 0.006',
+    'anthropic:claude-sonnet-4-5, stop, 1,000 in, 200 out tokens, cost 0.006 USD',
   );
   await next.stop();
 });
