@@ -8,28 +8,31 @@ import { at, say } from './root.mjs';
 const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 
 /** A module that is imported late is a file of its own, by its name, beside the script. */
+const lateFile = ({ kind, path }) =>
+  kind === 'dynamic-import' ? { path: `./${basename(path)}.js`, external: true } : undefined;
+
 const late = {
   name: 'late',
   setup({ onResolve }) {
-    onResolve({ filter: /./ }, ({ kind, path }) =>
-      kind === 'dynamic-import' ? { path: `./${basename(path)}.js`, external: true } : undefined,
-    );
+    onResolve({ filter: /./ }, lateFile);
   },
 };
 
 /** Screens that are loaded when they are opened. */
-const LATE = ['bulk', 'decided', 'question', 'stats', 'turns', 'two-paths'];
+const LATE = ['bulk', 'decided', 'moment', 'question', 'stats', 'turns', 'two-paths'];
 
 /** What they have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
-const OWN = /^canonicalize$|bulk-\w+$|model\/(alike|stats)$|history\/(alone|compare)$|contract\/question$/;
+const OWN =
+  /^canonicalize$|bulk-\w+$|model\/(alike|stats)$|(history\/|\.\/)(alone|compare|moment|transcript)$|contract\/(question|transcript)$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
 
 /** A second copy of a module would have a state of its own. */
 const shared = {
   name: 'shared',
   setup({ onResolve }) {
-    onResolve({ filter: /./ }, ({ kind, path }) =>
-      kind === 'entry-point' || OWN.test(path) ? undefined : { path: './app.js', external: true },
-    );
+    onResolve({ filter: /./ }, (asked) => {
+      if (asked.kind === 'entry-point' || OWN.test(asked.path)) return undefined;
+      return lateFile(asked) ?? { path: './app.js', external: true };
+    });
   },
 };
 
@@ -57,6 +60,8 @@ export const buildWeb = async (outDir) => {
   await build({ ...options, entryPoints, plugins: [late] });
   const screens = LATE.map((name) => ({ in: at('src', 'web', 'screens', `${name}.tsx`), out: name }));
   await build({ ...options, entryPoints: screens, plugins: [shared] });
+  // It shares nothing with the page, and few answers have a secret.
+  await build({ ...options, entryPoints: [at('src', 'sealing', 'seal-answer.ts')] });
   for (const name of AS_IT_IS) copyFileSync(at('src', 'web', name), join(outDir, name));
 };
 

@@ -26,13 +26,14 @@ export type {
   Verification,
 } from './tools/types';
 export { CountersignError, type ErrorCode } from './contract/errors';
-export type { Budget, Price, Spent } from './contract/budget';
+export type { Budget, Spent } from './contract/spending/budget';
 export type { Preview, FilePlan } from './contract/plan';
 export type { ToolFailure, ToolResult } from './contract/result';
 export type { Model, ModelReply, ModelRequest } from './models/model';
 export { ModelError } from './models/model';
 export { offlineModel } from './models/offline/offline-model';
 export { openaiCompatible, type OpenAICompatibleOptions } from './models/openai-compatible';
+export { anthropic, google, openai, type ProviderOptions } from './models/providers';
 export { scriptedModel, type ScriptedStep } from './models/scripted';
 export { createWorkspaceTools, type WorkspaceOptions } from './tools/workspace';
 export { createShellTools, type ShellOptions } from './tools/shell-tools';

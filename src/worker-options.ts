@@ -19,14 +19,16 @@ import type { StreamPlace } from './client/types';
 import { defined } from './contract/defined';
 import type { SendText } from './contract/streamed-text';
 import { CountersignError } from './contract/errors';
+import { readAnswerKeys } from './encryption/answer-keys';
 import type { EncryptionOptions } from './encryption/keys';
 import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
 import { holderQueue } from './contract/names';
 import { agentPlugin, formatTools, type ToolDigests, workerIdentity } from './contract/worker-tools';
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
-import { makeTuner } from './worker-slots';
+import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
+import { requireModels } from './models/providers';
 import { type Config, statefulTools, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
@@ -47,6 +49,11 @@ export interface TurnWorkerSettings {
   maxCachedWorkflows?: number;
   /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
   encryption?: EncryptionOptions;
+  /**
+   * File with the private keys that read secret answers, one JWK a line, newest first; only its owner may read it.
+   * @default `COUNTERSIGN_ANSWER_KEY_FILE`; without one no secret can be asked for
+   */
+  answerKeyFile?: string;
   /**
    * Where what models write goes while they write it: a web inbox. A function takes it in this process.
    * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry its head
@@ -155,7 +162,10 @@ export function openTools(
   return openConfig(config, { secrets, warn: (line) => tell(secrets.hide(line)) });
 }
 
-export type Shared = Pick<ActivityDeps, 'memory' | 'texts' | 'journal' | 'log' | 'holderQueue'> & {
+export type Shared = Pick<
+  ActivityDeps,
+  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys'
+> & {
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
@@ -163,9 +173,10 @@ export type Shared = Pick<ActivityDeps, 'memory' | 'texts' | 'journal' | 'log' |
 
 /** What the workers of one process share. */
 export async function makeShared(
-  { config, stateDir, logLevel, stream }: TurnWorkerSettings,
+  { config, stateDir, logLevel, stream, answerKeyFile }: TurnWorkerSettings,
   encryption: Encryption,
 ): Promise<Shared> {
+  const answerKeys = await readAnswerKeys(answerKeyFile);
   const send = textSender(stream);
   // All workers of a user share one folder, so that each sees what another one started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
@@ -176,16 +187,8 @@ export async function makeShared(
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
-  return {
-    memory: createMemory(),
-    texts,
-    journal,
-    log,
-    callLog,
-    secrets,
-    encryption,
-    holderQueue: ownQueue(),
-  };
+  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log };
+  return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys }) };
 }
 
 function ownQueue(): string {
@@ -267,19 +270,6 @@ function hasOwnPolls(own: OwnWorkerOptions): boolean {
   return own.workflowTaskPollerBehavior !== undefined || own.maxConcurrentWorkflowTaskPolls !== undefined;
 }
 
-/** The SDK takes a tuner or numbers of tasks, not both. */
-const SLOT_OPTIONS = [
-  'tuner',
-  'maxConcurrentWorkflowTaskExecutions',
-  'maxConcurrentActivityTaskExecutions',
-  'maxConcurrentLocalActivityExecutions',
-  'maxConcurrentNexusTaskExecutions',
-] as const;
-
-function hasOwnSlots(own: OwnWorkerOptions): boolean {
-  return SLOT_OPTIONS.some((name) => own[name] !== undefined);
-}
-
 async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryption): Promise<string> {
   const head = `${enabled ? ENCODES_FAILURES : ''}${formatTools(digestsOf(settings.config))}`;
   return `${head}${await bundleCode(settings)}`;
@@ -311,20 +301,21 @@ interface QueueTools {
 }
 
 function toolsOn(config: Config, queue: string): QueueTools {
-  const tools = toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue);
-  return { queue, tools };
+  return { queue, tools: toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue) };
 }
 
 /** What the activities of one queue need. */
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, texts, journal, log, callLog, secrets, holderQueue }: Shared,
+  { memory, texts, journal, log, callLog, secrets, holderQueue, answerKeys }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
   const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
-  const { agentWaitMs } = config;
-  const shared = { holderQueue, memory, journal, log, ...defined({ texts }) };
+  const { agentWaitMs, pricing } = config;
+  // A worker that runs tools only needs no model.
+  if (queue === config.taskQueue) requireModels(config.agents);
+  const shared = { holderQueue, memory, journal, log, pricing, ...defined({ texts, answerKeys }) };
   return { agents, toolNames, taskQueue: queue, agentWaitMs, run, ...shared };
 }

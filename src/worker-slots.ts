@@ -6,6 +6,7 @@ import type {
   SlotReleaseContext,
   SlotReserveContext,
   TunerHolder,
+  WorkerOptions,
   WorkflowSlotInfo,
 } from '@temporalio/worker';
 
@@ -142,4 +143,18 @@ export function makeTuner(): TunerHolder {
     localActivityTaskSlotSupplier: { type: 'fixed-size', numSlots: ACTIVITIES },
     nexusTaskSlotSupplier: { type: 'fixed-size', numSlots: ACTIVITIES },
   };
+}
+
+/** The SDK takes a tuner or numbers of tasks, not both. */
+const SLOT_OPTIONS = [
+  'tuner',
+  'maxConcurrentWorkflowTaskExecutions',
+  'maxConcurrentActivityTaskExecutions',
+  'maxConcurrentLocalActivityExecutions',
+  'maxConcurrentNexusTaskExecutions',
+] as const;
+
+/** Whether the options of a worker say how many tasks it takes at once. */
+export function hasOwnSlots(own: Partial<WorkerOptions>): boolean {
+  return SLOT_OPTIONS.some((name) => own[name] !== undefined);
 }

@@ -209,6 +209,11 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign run (desk|operator) /, run: denied, says: /denied by [^]*answered/ },
   { line: /^npx countersign run maintainer /, run: denied, says: /The tests still fail/ },
   { line: /^npx countersign run support /, run: denied, says: /answered/ },
+  // In this order: the first message starts the session.
+  { line: /^npx countersign send .* --agent support$/, says: /message \S+ is started/ },
+  { line: /^npx countersign send /, says: /message \S+ is (started|queued)/ },
+  { line: /^npx countersign show support-4711$/, says: /^session support-4711 with support/ },
+  { line: /^npx countersign close /, says: /takes no more messages/ },
   { line: /npx countersign inbox$/, fill: here, turn: pay, says: (turn) => `${turn}/1.1` },
   { line: /^npx countersign decided$/, says: /decided nothing in|^CALL|^DECIDED/ },
   { line: /^npx countersign inbox --tool /, says: /Nothing waits|^CALL/ },

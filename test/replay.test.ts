@@ -77,6 +77,14 @@ it.each(files)('%s replays', async (file) => {
   await expect(replay(read(file))).resolves.toBeUndefined();
 });
 
+it.each(['session', 'steered'])('%s replays, of a conversation', async (name) => {
+  const json = readFileSync(join(__dirname, 'session-histories', `${name}.json`), 'utf8');
+  const history = historyFromJSON(JSON.parse(json));
+  const options = { workflowBundle: { codePath: lib('workflow-bundle.js') } };
+  // A session names its turns after itself.
+  await expect(Worker.runReplayHistory(options, history, 'session-1')).resolves.toBeUndefined();
+});
+
 it.each([
   ['another tool', (json: string) => json.replaceAll('"name": "pay"', '"name": "give"')],
   [

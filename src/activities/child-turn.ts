@@ -11,7 +11,7 @@ import type { CallOutput } from '../contract/call';
 import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { errorMessage } from '../contract/errors';
 import type { ToolFailure } from '../contract/result';
-import { amountText } from '../contract/budget';
+import { amountText } from '../contract/spending/budget';
 import type { SubAgent } from '../tools/types';
 import { cachedOutput, type Execution, notRunResult } from './execution';
 import { isResetRun, readResetHistory } from './reset-history';

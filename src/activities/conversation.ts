@@ -11,6 +11,7 @@ import {
   type TranscriptPage,
   type TranscriptQuery,
 } from '../contract/transcript';
+import type { TurnRecord } from '../contract/session';
 import type { ThinkInput, ThinkOutput } from '../contract/think';
 import { LIMITS } from '../contract/limits';
 import { defined } from '../contract/defined';
@@ -103,13 +104,20 @@ export function runOf(): string {
   return `${execution?.workflowId ?? ''}/${execution?.runId ?? ''}`;
 }
 
-/** Reads the whole transcript from the run that asked, page by page. */
-async function readTranscript(): Promise<TranscriptEntry[]> {
-  const { info, client } = Context.current();
-  const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
-  const handle = client.workflow.getHandle(workflowId, runId);
+/** Reads the whole transcript from the run that asked. */
+function readTranscript(): Promise<TranscriptEntry[]> {
+  const { workflowId = '', runId = '' } = Context.current().info.workflowExecution ?? {};
+  return readPages({ workflowId, runId }, 0);
+}
+
+/** Reads a transcript from one entry on, page by page. */
+async function readPages(
+  of: { workflowId: string; runId: string },
+  first: number,
+): Promise<TranscriptEntry[]> {
+  const handle = Context.current().client.workflow.getHandle(of.workflowId, of.runId);
   const entries: TranscriptEntry[] = [];
-  for (let from: number | null = 0; from !== null;) {
+  for (let from: number | null = first; from !== null;) {
     const page: TranscriptPage = await handle.query<TranscriptPage, [TranscriptQuery]>(QUERIES.transcript, {
       from,
     });
@@ -117,6 +125,39 @@ async function readTranscript(): Promise<TranscriptEntry[]> {
     from = page.next;
   }
   return entries;
+}
+
+/**
+ * What was said before this turn in its session: from memory, or what is missing from the session itself. It does not change
+ * while the turn runs. Empty where the turn is of no session.
+ */
+export async function earlierWords({ session }: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {
+  if (session === undefined || session.count === 0) return [];
+  const { sessionId, runId, count, digest, before } = session;
+  const known = memory.transcript(sessionId, digest);
+  if (known?.entries.length === count) return [...known.entries];
+  const older = before && memory.transcript(sessionId, before.digest);
+  const isThere = older !== undefined && older.entries.length === before?.count;
+  const start = isThere ? older.entries : [];
+  const rest = await readPages({ workflowId: sessionId, runId }, start.length);
+  const entries = [...start, ...rest];
+  if (entries.length !== count)
+    throw new Error(`session ${sessionId} has ${entries.length} entries, this turn goes on from ${count}`);
+  memory.remember(sessionId, { replyId: digest, entries, bytes: bytesOf(entries) });
+  return entries;
+}
+
+/**
+ * What a session keeps of a turn that is over and gave no result. The turn replays its history to say it; null where that is
+ * gone.
+ */
+export async function recall({ turn }: { turn: string }): Promise<TurnRecord | null> {
+  try {
+    return await Context.current().client.workflow.getHandle(turn).query<TurnRecord>(QUERIES.record);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
+    throw error;
+  }
 }
 
 /** A conversation as this worker last saw it: everything up to and including one reply. */

@@ -1,5 +1,7 @@
 import type { Logger } from '@temporalio/common';
+import type { Pricing } from '../contract/spending/usage';
 import type { Agent } from '../tools/define-agent';
+import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
@@ -14,6 +16,8 @@ export interface ActivityDeps {
   taskQueue: string;
   /** The queue of this process alone, for calls whose state it holds. */
   holderQueue: string;
+  /** What models cost. */
+  pricing: Pricing;
   /** How long a task waits for a worker that has its agent, in milliseconds. */
   agentWaitMs: number;
   /** Hooks, log and runner of handlers. */
@@ -21,6 +25,8 @@ export interface ActivityDeps {
   memory: Memory;
   /** What models write, for people who watch. Absent: nobody can. */
   texts?: TextStreams;
+  /** By which secret answers are read. Absent: none can be asked for. */
+  answerKeys?: AnswerKeys;
   journal: Journal;
   log: Logger;
 }

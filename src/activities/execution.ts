@@ -11,6 +11,8 @@ import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 import { type AttemptGuard, earlierBeat } from './attempt';
 import type { HeldState } from './held-state';
+import { withSealedAnswers } from './sealed-secrets';
+import type { Secrets } from '../tools/secrets';
 import { SIGNALS } from '../contract/names';
 
 /** A call to execute here; this worker may lack its tool. */
@@ -80,9 +82,17 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     onLeft: (over) => keepAbandoned(key, over),
     ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
   };
-  const outcome = await runJob(job, deps.run);
+  const outcome = await runJob(job, { ...deps.run, secrets: secretsOf(deps, input) });
   if (outcome.handler !== 'unstarted' && state !== undefined) state.isUsed = true;
   return outcome;
+}
+
+/** The secrets of the worker, and the secret answers that the arguments of a call name. */
+export function secretsOf(
+  { run, answerKeys }: ActivityDeps,
+  { tool, sealed }: Pick<CallInput, 'tool' | 'sealed'>,
+): Secrets {
+  return withSealedAnswers(run.secrets, { tool, keys: answerKeys, ...defined({ sealed }) });
 }
 
 /** The most of its output that a heartbeat carries: the end, as it is newest. */

@@ -5,6 +5,7 @@ import { isObject } from '../contract/json';
 import { ACTIVITIES, FAILURES } from '../contract/names';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
+import { recall } from './conversation';
 import type { ActivityDeps } from './deps';
 import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { waitForChild } from './child-turn';
@@ -27,6 +28,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     [ACTIVITIES.prepare]: readable((input: PrepareInput): Promise<PrepareOutput> => prepare(deps, input)),
     [ACTIVITIES.verify]: readable((input: VerifyInput): Promise<VerifyOutput> => verify(deps, input)),
     [ACTIVITIES.child]: readable((input: ChildWaitInput): Promise<ChildEnd> => waitForChild(input)),
+    [ACTIVITIES.recall]: readable(recall),
     ...Object.fromEntries(tools),
     default: readable((input: unknown) => notRegistered(deps, input)),
   };

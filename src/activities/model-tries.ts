@@ -1,5 +1,6 @@
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { z } from 'zod';
+import { errorMessage } from '../contract/errors';
 import { span } from '../contract/text/times';
 import { type Model, ModelError } from '../models/model';
 import type { Agent } from '../tools/define-agent';
@@ -16,6 +17,9 @@ export class EmptyReply extends ModelError {}
 
 /** Waits between attempts, doubled each time; a quarter more or less, so that a thousand turns do not come back at once. */
 const WAIT_MS = { first: 1_000, most: 60_000 } as const;
+
+/** How soon the next model is asked. None at all would mean as the retry policy says. */
+const SOON_MS = 1;
 
 /** Empty replies: how many in all, and how long after the first one the model is asked again. */
 const EMPTY = { most: 3, withinMs: 15_000 } as const;
@@ -40,19 +44,37 @@ const triesSchema = z.object({
   lost: z.number(),
   /** An attempt has begun and has not said how it ended. */
   open: z.boolean(),
+  /** Place of the model among those of the step. */
+  at: z.int().nonnegative().default(0),
 });
 type Tries = z.infer<typeof triesSchema>;
 
-const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false };
+const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 0 };
 
-/** How often and how long the model is asked for one step. Each attempt makes one. */
+/**
+ * How often and how long the models are asked for one step, and which one it is now. Each attempt makes one.
+ */
 export class ModelTries {
   private readonly from = Date.now();
   private readonly before: Tries;
 
-  constructor(private readonly asked: Asked) {
+  /** @param models In the order in which they are asked. */
+  constructor(
+    private readonly agent: Agent,
+    private readonly models: readonly [Model, ...Model[]],
+  ) {
     const recorded = triesSchema.safeParse(Context.current().info.heartbeatDetails).data ?? NONE;
     this.before = recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
+  }
+
+  /** The model that this attempt asks. */
+  get model(): Model {
+    // Another worker may have had more of them.
+    return this.models[this.before.at] ?? this.models[0];
+  }
+
+  private get next(): Model | undefined {
+    return this.models[this.before.at + 1];
   }
 
   /** Details of this attempt's heartbeats. The first has none: a quick first attempt costs the server no heartbeat. */
@@ -62,7 +84,7 @@ export class ModelTries {
 
   /** How long this attempt may ask, in milliseconds. */
   get timeoutMs(): number {
-    const { modelTimeoutMs, modelRetryForMs } = this.asked.agent;
+    const { modelTimeoutMs, modelRetryForMs } = this.agent;
     const { startToCloseTimeoutMs } = Context.current().info;
     const left = modelRetryForMs - this.before.spentMs;
     return Math.max(1, Math.min(modelTimeoutMs, left, startToCloseTimeoutMs - MARGIN_MS));
@@ -72,24 +94,35 @@ export class ModelTries {
   checkLost(): void {
     const { lost } = this.before;
     if (lost < LOST_MOST) return;
-    const message = `${this.asked.model.id}: ${lost} workers ended while they asked the model`;
+    const message = `${this.model.id}: ${lost} workers ended while they asked the model`;
     throw modelFailure(new ModelError('server', message, { retryable: false }));
   }
 
   /** What a failed attempt throws: a failure that is tried again, and when, or one for good. */
   failureOf(error: unknown): unknown {
     if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
-    if (error instanceof ModelError && !error.options.retryable) return modelFailure(error);
+    if (error instanceof ModelError && !error.options.retryable)
+      return this.failOver(error) ?? modelFailure(error);
     const tries = this.after(error);
     const waitMs = Math.max(waitOf(tries), retryAfterOf(error));
     const why = this.whyNotAgain(error, tries, waitMs);
-    if (why !== undefined) return modelFailure(error, { last: why });
+    if (why !== undefined) return this.failOver(error) ?? modelFailure(error, { last: why });
     Context.current().heartbeat({ ...tries, spentMs: tries.spentMs + waitMs });
     return modelFailure(error, { waitMs });
   }
 
+  /** The failure that has the next model asked; undefined where there is none, or not for such an error. */
+  private failOver(error: unknown): ApplicationFailure | undefined {
+    const { next } = this;
+    const kind = error instanceof ModelError ? error.kind : 'server';
+    if (next === undefined || !this.agent.fallback.on.has(kind)) return undefined;
+    Context.current().heartbeat({ ...NONE, at: this.before.at + 1 });
+    const message = `${errorMessage(error)} (${next.id} is asked next)`;
+    return modelFailure(new ModelError(kind, message, { retryable: true }), { waitMs: SOON_MS });
+  }
+
   private after(error: unknown): Tries {
-    const { failures, spentMs, empty, emptySince, lost } = this.before;
+    const { failures, spentMs, empty, emptySince, lost, at } = this.before;
     const isEmpty = error instanceof EmptyReply;
     return {
       failures: failures + 1,
@@ -98,6 +131,7 @@ export class ModelTries {
       emptySince: emptySince === 0 && isEmpty ? Date.now() : emptySince,
       lost,
       open: false,
+      at,
     };
   }
 
@@ -107,8 +141,9 @@ export class ModelTries {
       const isLate = Date.now() + waitMs - emptySince > EMPTY.withinMs;
       if (empty >= EMPTY.most || isLate) return `asked ${empty === 1 ? 'once' : `${empty} times`}`;
     }
-    const { modelRetryForMs } = this.asked.agent;
-    if (spentMs + waitMs < modelRetryForMs) return undefined;
+    const { modelRetryForMs, fallback } = this.agent;
+    const forMs = this.next === undefined ? modelRetryForMs : (fallback.afterMs ?? modelRetryForMs);
+    if (spentMs + waitMs < forMs) return undefined;
     const times = failures === 1 ? 'one attempt' : `${failures} attempts`;
     const asks = retryAfterOf(error) < waitMs ? '' : `; it asks to wait ${span(waitMs)}`;
     return `given up after ${times} in ${span(spentMs)}${asks}; modelRetryFor is ${span(modelRetryForMs)}`;

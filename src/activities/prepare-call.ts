@@ -7,6 +7,9 @@ import { makeFailure, type ToolFailure } from '../contract/result';
 import { type Preview, previewDigests } from '../contract/plan';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { Agent } from '../tools/define-agent';
+import type { Question } from '../contract/question';
+import { secretFields } from '../contract/secret/sealed';
+import type { Registry } from '../tools/registry';
 import { askPolicy, NOTHING_RAN, policyRefusal, type PolicyVerdict } from '../tools/policy';
 import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';
 import { describeFailure } from '../tools/format-result';
@@ -18,7 +21,7 @@ import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 
 /** What preparing needs of a worker. */
-export interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run'> {
+export interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run' | 'answerKeys'> {
   /** What previews learn of the turn. */
   about?: AboutTurn;
 }
@@ -46,7 +49,7 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   const call = validCall(tool, asked, args);
   const isAsAsked = JSON.stringify(args) === JSON.stringify(proposed);
   const verdict = await askPolicy({ agent: name, policy, log: deps.run.log }, tool, args);
-  return applyPolicy(verdict, { ...prepared, deps }, isAsAsked ? call : { ...call, proposed });
+  return applyPolicy(verdict, { ...prepared, deps, registry }, isAsAsked ? call : { ...call, proposed });
 }
 
 /** What the model wrote, as far as it can be read and belongs to a tool. */
@@ -114,17 +117,34 @@ function childSettings({ child, outputLimit }: Tool): CallSettings['child'] {
 }
 
 /** A call with what its preview needs. */
-type Ready = ReadyCall & { deps: PrepareDeps };
+type Ready = ReadyCall & { deps: PrepareDeps; registry: Registry };
 
 async function applyPolicy(verdict: PolicyVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
   if (verdict.decision === 'refuse') return invalidAsked(call, policyRefusal(verdict, NOTHING_RAN));
   const { decision, reason } = verdict;
   const judged = reason === undefined ? call : { ...call, policyReason: reason };
   // Nothing of it runs, so there is nothing to decide: its answer is its result.
-  if (ready.tool.asks !== undefined)
-    return { ...judged, kind: 'ask', question: ready.tool.asks(ready.value) };
+  if (ready.tool.asks !== undefined) return asked(judged, ready.tool.asks(ready.value), ready);
   return decision === 'run' ? judged : withPreview(ready, judged);
 }
+
+/** A question with secrets names tools that there are, and the key that screens encrypt them with. */
+function asked(call: ValidCall, question: Question, { deps, registry }: Ready): PreparedCall {
+  const tools = [...secretFields(question).values()].flat();
+  if (tools.length === 0) return { ...call, kind: 'ask', question };
+  const unknown = tools.find((name) => (registry.get(name) ?? { asks: true }).asks !== undefined);
+  if (unknown !== undefined) {
+    const message = `a secret field is for the tool "${unknown.slice(0, 100)}", which cannot read one: name tools of yours in x-for. Nobody was asked.`;
+    return invalidAsked(call, { code: 'validation', message });
+  }
+  const key = deps.answerKeys?.publicKey;
+  return key === undefined
+    ? invalidAsked(call, { code: 'refused', message: NO_KEY })
+    : { ...call, kind: 'ask', question: { ...question, key } };
+}
+
+const NO_KEY =
+  'No secret can be asked for: the worker has no key for secret answers. Whoever runs it sets COUNTERSIGN_ANSWER_KEY_FILE. Nobody was asked.';
 
 async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promise<PreparedCall> {
   const { hide } = deps.run.secrets ?? {};

@@ -20,6 +20,7 @@ import {
   aboutTurn,
   notRunResult,
   outcomeSignal,
+  secretsOf,
   withNote,
   writeOutcome,
 } from './execution';
@@ -239,7 +240,7 @@ async function askTool({ tool, input, guard, deps }: Asked): Promise<Verificatio
   const signal = AbortSignal.any([guard.signal, AbortSignal.timeout(tool.timeoutMs)]);
   const { callId } = input;
   const facts = { ...aboutTurn(input), callId, tool: tool.name, idempotencyKey: idempotencyKey(input) };
-  const context = makeContext(facts, deps.run, { signal });
+  const context = makeContext(facts, { ...deps.run, secrets: secretsOf(deps, input) }, { signal });
   return unlessAborted(Promise.resolve(tool.verify(parsed.value, context)), signal, notInTime);
 }
 

@@ -1,34 +1,38 @@
 import { randomUUID } from 'node:crypto';
-import { costOfReply } from '../contract/budget';
+import type { Budget } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptCall, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
-import type { ThinkInput, ThinkOutput } from '../contract/think';
+import { isJsonObject, type JsonObject, parseJson } from '../contract/json';
+import { addUsage, priced } from '../contract/spending/usage';
+import { type ThinkInput, type ThinkOutput } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
 import { type Model, type ModelCall, ModelError, type ModelMessage, type ModelReply } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/builtin/find-tools';
 import { uniqueIds } from '../tools/prepare';
-import { bytesOf, conversationOf, knownBefore, type Memory, runOf } from './conversation';
+import { bytesOf, conversationOf, earlierWords, knownBefore, type Memory, runOf } from './conversation';
 import type { ActivityDeps } from './deps';
 import type { TextWriter } from './text-streams';
 import { STREAM } from '../contract/streamed-text';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
 import { lackOf, leaveToAnother, modelFailure } from './failures';
-import { type Asked, EmptyReply, ModelTries } from './model-tries';
 import { aboutTurn } from './execution';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
+import { LIMITS } from '../contract/limits';
 import { span } from '../contract/text/times';
+import { modelOf } from '../models/providers';
+import { type Asked, EmptyReply, ModelTries } from './model-tries';
 import { unlessAborted } from '../tools/within';
 import { errorMessage } from '../contract/errors';
 
 /** Asks the model for one step and prepares the calls of its reply. Replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
-  const model = modelOf(deps, agent, input.model);
-  const tries = new ModelTries({ agent, model });
+  const tries = new ModelTries(agent, modelsFor(deps, agent, input.model));
+  const { model } = tries;
   tries.checkLost();
   const guard = startHeartbeat(tries.details);
   const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
@@ -36,7 +40,8 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
     const entries = await conversationOf(input, deps.memory);
     const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
     const known = await knownBefore({ agent, input, entries, ...about });
-    const reply = await askModel({ ...known, model }, entries, {
+    const earlier = await earlierWords(input, deps.memory);
+    const reply = await askModel({ ...known, model }, [...earlier, ...entries], {
       ...{ guard, timeoutMs: tries.timeoutMs },
       ...defined({ writer }),
     });
@@ -62,26 +67,29 @@ export function agentOf(deps: ActivityDeps, name: string): Agent {
   throw leaveToAnother(deps, lackOf(deps, { agent: name }) ?? name);
 }
 
-/** The model of a step: the agent's own, or the one that a fork names. Another worker may have a model that this one lacks. */
-function modelOf(deps: ActivityDeps, { name, model, models }: Agent, named: string | undefined): Model {
-  if (named === undefined) return model;
-  const found = models.get(named);
-  if (found !== undefined) return found;
+/**
+ * The models of a step, in the order in which they are asked: the agent's own or the one that a fork names, then those of
+ * `fallback`. Another worker may have a model that this one lacks.
+ */
+function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined): [Model, ...Model[]] {
+  const { name, models, fallback } = agent;
+  const first = named === undefined ? agent.model : models.get(named);
+  if (first !== undefined) return [modelOf(first), ...fallback.models.map(modelOf)];
   const names = [...models.keys()].join(', ') || 'none';
   throw leaveToAnother(deps, `agent "${name}" has no model "${named}" here; its models: ${names}`);
 }
 
 async function prepareStep(
   deps: ActivityDeps,
-  { agent, model, input, reply, bytes }: Asked & { input: ThinkInput; reply: ModelReply; bytes: number },
+  { agent, model, input, reply, bytes }: Asked & { input: ThinkInput; reply: ValuedReply; bytes: number },
 ): Promise<ThinkOutput> {
   // Cut, so that its calls still fit the result.
   const text = cutOutput(deps.run.secrets?.hide(reply.text) ?? reply.text, STREAM.textBytes);
-  const price = agent.prices.get(model.id);
   const asked = askedCalls(input.step, reply);
   const about = aboutTurn(input);
   const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, { ...deps, about }));
-  const calls = fitStep(prepared, utf8Bytes(JSON.stringify(text)));
+  const opaque = keptOpaque(deps, reply, text);
+  const calls = fitStep(prepared, utf8Bytes(JSON.stringify([text, opaque, reply.value])));
   return {
     replyId: randomUUID(),
     text,
@@ -92,12 +100,20 @@ async function prepareStep(
     order: agent.order,
     maxSteps: agent.maxSteps,
     ...defined({
-      usage: reply.usage,
-      cost: price && costOfReply(reply.usage, price, { read: bytes, wrote: utf8Bytes(text) }),
-      budget: agent.budget,
-      repeats: agent.repeats,
+      usage: priced(reply.usage, {
+        ...{ model: model.id, pricing: deps.pricing },
+        bytes: { read: bytes, wrote: utf8Bytes(text) },
+      }),
+      ...{ opaque, value: reply.value, repeats: agent.repeats },
+      budget: budgetOf(agent, deps),
     }),
   };
+}
+
+/** What the agent allows, with the currency of the prices: whoever starts a turn may limit money where the agent does not. */
+function budgetOf({ budget }: Agent, { pricing }: ActivityDeps): Budget | undefined {
+  if (Object.keys(pricing.prices).length === 0) return budget;
+  return { ...budget, currency: pricing.currency };
 }
 
 /** Longer than any provider's ids; an id is repeated in every record of its call. */
@@ -125,6 +141,13 @@ function schemasOf(agent: Agent, calls: readonly PreparedCall[]): Record<string,
   return schemas;
 }
 
+/** It belongs to the whole text. What is too long is left out: models do without, only less well. */
+function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: string): string | undefined {
+  if (opaque === undefined || kept !== text) return undefined;
+  if (run.secrets !== undefined && run.secrets.hide(opaque) !== opaque) return undefined;
+  return utf8Bytes(opaque) <= LIMITS.opaqueBytes ? opaque : undefined;
+}
+
 function rememberStep(memory: Memory, before: readonly TranscriptEntry[], output: ThinkOutput): void {
   const entries = [...before, replyEntry(output)];
   memory.remember(runOf(), { replyId: output.replyId, entries, bytes: bytesOf(entries) });
@@ -135,23 +158,25 @@ async function askModel(
   { agent, model }: Asked,
   entries: readonly TranscriptEntry[],
   { guard, timeoutMs, writer }: { guard: AttemptGuard; timeoutMs: number; writer?: TextWriter },
-): Promise<ModelReply> {
+): Promise<ValuedReply> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([timeout, guard.signal]);
   try {
-    const reply = await unlessAborted(
-      model.generate({
-        instructions: agent.instructions,
-        messages: toMessages(entries),
-        tools: offeredTools(agent, entries),
+    const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
+      unlessAborted(
+        model.generate({
+          instructions: instructionsOf(agent),
+          messages: [...toMessages(entries), ...more],
+          tools: offeredTools(agent, entries),
+          signal,
+          // The words of a second answer would follow those of the first: they come with the finished reply.
+          ...defined({ onText: more.length === 0 ? writer?.add : undefined }),
+        }),
+        // A model that ignores its signal must not hold the attempt.
         signal,
-        ...defined({ onText: writer?.add }),
-      }),
-      // A model that ignores its signal must not hold the attempt.
-      signal,
-      () => new Error('the request was ended by its caller'),
-    );
-    return checked(reply, entries);
+        () => new Error('the request was ended by its caller'),
+      );
+    return await fittingReply(agent, checked(await ask(), entries), ask);
   } catch (error) {
     const lostReason = guard.lost();
     // The next attempt asks again; it is not the model's fault.
@@ -194,11 +219,68 @@ function toMessages(entries: readonly TranscriptEntry[]): ModelMessage[] {
 function toMessage(entry: TranscriptEntry): ModelMessage {
   if (entry.kind === 'words') return { role: 'user', content: entry.text };
   if (entry.kind === 'reply') {
-    return { role: 'assistant', content: entry.text, toolCalls: entry.calls.map(toModelCall) };
+    const { text, calls, opaque } = entry;
+    return { role: 'assistant', content: text, toolCalls: calls.map(toModelCall), ...defined({ opaque }) };
   }
   return { role: 'tool', toolCallId: entry.id, toolName: entry.tool, content: entry.content };
 }
 
 function toModelCall(call: TranscriptCall): ModelCall {
   return { id: call.id, name: call.tool, arguments: call.raw ?? JSON.stringify(call.arguments) };
+}
+
+/** A reply; with the value of its text where it is an answer and the agent asks for one. */
+interface ValuedReply extends ModelReply {
+  value?: JsonObject;
+}
+
+/** The agent's instructions, and what its answer has to be. Said in words, because not every provider has both tools and schemas. */
+function instructionsOf({ instructions, output }: Agent): string {
+  if (output === undefined) return instructions;
+  const schema = JSON.stringify(output.schema);
+  return `${instructions}\n\nWhen you answer without calling a tool, the answer is one JSON object and nothing else. It fits this JSON Schema:\n${schema}`;
+}
+
+/**
+ * A reply whose answer fits what the agent asks for. One that does not is given back to the model, once.
+ *
+ * @param ask Asks with more messages at the end of the conversation.
+ * @throws ModelError `request` where the second answer does not fit either.
+ */
+async function fittingReply(
+  agent: Agent,
+  reply: ModelReply,
+  ask: (more: readonly ModelMessage[]) => Promise<ModelReply>,
+): Promise<ValuedReply> {
+  const first = valueOf(agent, reply);
+  if (!('wrong' in first)) return { ...reply, ...first };
+  const second = await ask([
+    { role: 'assistant', content: reply.text, toolCalls: [], ...defined({ opaque: reply.opaque }) },
+    { role: 'user', content: `${first.wrong} Answer again, with the whole JSON object only.` },
+  ]);
+  const usage = second.usage === undefined ? reply.usage : addUsage(reply.usage ?? {}, second.usage);
+  const value = valueOf(agent, second);
+  if (!('wrong' in value)) return { ...second, ...value, ...defined({ usage }) };
+  throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, { retryable: false });
+}
+
+/** The value of an answer, or what is wrong with it; nothing where it is none. */
+function valueOf({ output }: Agent, reply: ModelReply): { value?: JsonObject } | { wrong: string } {
+  if (output === undefined || reply.toolCalls.length > 0) return {};
+  const value = parseJson(withoutFence(reply.text));
+  if (!isJsonObject(value)) return { wrong: 'The answer is not a JSON object.' };
+  const parsed = output.parse(value);
+  if (parsed.ok) return { value };
+  const issues = parsed.issues.slice(0, MOST_ISSUES).map(({ path, message }) => `${path || '/'}: ${message}`);
+  return { wrong: `The answer does not fit its schema: ${issues.join('; ')}.` };
+}
+
+/** Enough to correct an answer by. */
+const MOST_ISSUES = 20;
+
+/** Models like to write JSON as Markdown. */
+function withoutFence(text: string): string {
+  const inner = text.trim();
+  if (!inner.startsWith('```') || !inner.endsWith('```')) return inner;
+  return inner.slice(inner.indexOf('\n') + 1, -3);
 }

@@ -17,7 +17,8 @@ import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
 import { addReview } from './commands/review';
-import { addRun } from './commands/run';
+import { addClose, addRun, addSend } from './commands/run';
+import { addSecretKey } from './commands/answerkey';
 import { addSchedule } from './commands/schedule';
 import { addShow } from './commands/show';
 import { addWatch } from './commands/watch';
@@ -54,6 +55,8 @@ const COMMANDS = [
   addWorker,
   addWeb,
   addRun,
+  addSend,
+  addClose,
   addInbox,
   addWatch,
   addShow,
@@ -73,6 +76,7 @@ const COMMANDS = [
   addExport,
   addAudit,
   addKeys,
+  addSecretKey,
   addMcp,
   addSchedule,
   addSetup,

@@ -25,6 +25,8 @@ import { WaitingReader } from './inbox-reader';
 import { answerQuestion, decideCall, resolveCall } from './decide';
 import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
+import { openSession } from './session';
+import { listSessions } from './session/reader';
 import { listRuns, listTurns, listTurnsPage } from './list';
 import { changedTools, pendingActivities } from './pending';
 import { followWithText, readStreamPlace } from './streamed-text';
@@ -215,6 +217,8 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     history: (run) => readHistory(context.source, run),
     histories: (turn) => readHistories(context.source, turn),
     schedules: makeSchedules(context),
+    session: (id, options = {}) => openSession(context, id, options),
+    sessions: (query = {}) => listSessions(context, query),
     close,
   };
 }

@@ -4,6 +4,8 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Decision, QuestionAnswer, Refused, Resolution } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
+import { describeIssues } from '../contract/read-json';
+import { sealIssues } from '../contract/secret/sealed';
 import { TIMES } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
 import { readTimeline } from '../history/read';
@@ -22,6 +24,7 @@ import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
 import { isServed } from './pending';
+import { requirePinned } from '../encryption/answer-keys';
 import type { Answer } from './types';
 import { is } from '../history/fold/guards';
 import { isNotFound } from './control-turn';
@@ -53,6 +56,7 @@ export function answerQuestion(
   turn: string,
   answer: QuestionAnswer,
 ): Promise<Answer> {
+  requirePinned(Object.values(answer.content ?? {}));
   const content = identified(answer);
   const message: Message = { turn, update: UPDATES.answer, signal: SIGNALS.answer, content };
   return send(context, message, (view) => answerAnswer(view, content));
@@ -83,9 +87,26 @@ async function send(
 async function sendOnce(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
   const answer = await untilAnswered(context, message);
   if (answer !== 'silence') return answer;
+  const bare = await refuseBare(context, message);
+  if (bare !== undefined) return bare;
   const taken = await sendSignal(context, message);
   if (taken === 'full') return byUpdateAlone(context, message);
   return taken === 'sent' ? { status: 'recorded', decisionId: message.content.decisionId } : 'closed';
+}
+
+/** No secret goes into history as it is: what a worker would have refused at once, is refused here where none is there. */
+async function refuseBare(context: ClientContext, { turn, content }: Message): Promise<Answer | undefined> {
+  if (!('answer' in content) || content.content === undefined) return undefined;
+  const view = viewOf(await readTimeline(context.source, turn));
+  const asked = view.calls.find(({ callId }) => callId === content.callId)?.question;
+  const issues = asked === undefined ? [] : sealIssues(asked.question, content.content, asked.callKey);
+  if (issues.length === 0) return undefined;
+  const message = `the answer does not fit the question: ${describeIssues(issues)}`;
+  const { callId, decisionId } = content;
+  return {
+    status: 'refused',
+    verdict: { accepted: false, code: 'invalid_answer', message, callId, decisionId, issues },
+  };
 }
 
 /** Updates go past the limit for signals, as long as a worker is there to take them. */

@@ -74,7 +74,7 @@ function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved
   const { approver, at } = final;
   const word = wordOf(final);
   if (sent.decisionId !== undefined && sent.decisionId === final.decisionId) {
-    if (digestJson(contentOf(sent)) !== digestJson(contentOf(final)))
+    if (digestJson(contentOf(sent)) !== digestJson(contentOf(asSent(final))))
       return refused(sent, 'malformed', 'this decisionId was used before, with other content');
     const { callId, decisionId } = sent;
     const verdict: Accepted = { accepted: true, decisionId, callId, decision: word, approver, at };
@@ -92,6 +92,17 @@ function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved
 export function wordOf(final: DecisionMade | Resolved | Answered): Accepted['decision'] {
   if (final.type === 'answered') return final.answer ?? 'answered';
   return (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
+}
+
+/** With what was sent in place of the handles that are shown. */
+function asSent<T extends DecisionMade | Resolved | Answered>(final: T): T {
+  if (final.type !== 'answered' || final.sealed === undefined) return final;
+  const { content = {}, sealed } = final;
+  const sent = Object.entries(content).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? (sealed[value] ?? value) : value,
+  ]);
+  return { ...final, content: Object.fromEntries(sent) };
 }
 
 /** The content that a repeat must have, too. */

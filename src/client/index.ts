@@ -6,11 +6,11 @@ export { connect } from './connect';
 export { loadEncryption, type Encryption } from '../encryption/load';
 export type { EncryptionOptions } from '../encryption/keys';
 export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/errors';
+export type { FollowOptions, StartRequest } from './requests';
 export type {
   Answer,
   ConnectOptions,
   Countersign,
-  FollowOptions,
   ForkTurnRequest,
   InboxItem,
   InboxQuery,
@@ -26,7 +26,6 @@ export type {
   ScheduleRequest,
   Schedules,
   StartedTurn,
-  StartRequest,
   StreamPlace,
   TakenAnswer,
   TurnsPage,
@@ -53,6 +52,21 @@ export type {
 } from '../contract/decision';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
+export { drawSessionId } from './session';
+export type {
+  SendRequest,
+  SentMessage,
+  Session,
+  SessionAct,
+  SessionNow,
+  SessionOptions,
+  SessionsQuery,
+  SessionSummary,
+  SessionTurnEvent,
+} from './session/types';
+export type { FollowedEvent } from './session/follow';
+export type { SessionEvent, SessionTurn } from '../history/session/events';
+export type { SessionView } from '../history/session/view';
 export type { ForkChange, ForkRequest, GivenReply } from '../history/fork';
 export type { ResetCall, ResetOutcome, ResetPlan } from '../history/reset';
 export { createView, viewOf, type CallView, type StepView, type TurnView } from '../history/view';

@@ -1,11 +1,10 @@
-import { factsIn } from '../contract/turn';
 import { mayBeId } from './start-turn';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import { parseJson } from '../contract/json';
 import { askedBy, MEMO, SCHEDULED_BY, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
-import { TURN_STATES } from '../contract/turn';
+import { factsIn, TURN_STATES } from '../contract/turn';
 import type { ClientContext } from './context';
 
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
@@ -194,6 +193,7 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
     ...defined({
       forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of,
       schedule: schedule === undefined ? undefined : String(schedule),
+      session: z.string().safeParse(info.memo?.[MEMO.session]).data,
     }),
   };
 }

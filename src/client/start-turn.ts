@@ -5,13 +5,14 @@ import { CountersignError } from '../contract/errors';
 import { TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
 import { defined } from '../contract/defined';
-import { type Budget, budgetIssues } from '../contract/budget';
+import { type Budget, budgetIssues } from '../contract/spending/budget';
 import { describeIssues } from '../contract/read-json';
 import { originIssues, startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isNotReady, retry, toCountersignError } from '../history/server-errors';
 import type { ClientContext } from './context';
-import type { ForkTurnRequest, StartedFork, StartedTurn, StartRequest } from './types';
+import type { StartRequest } from './requests';
+import type { ForkTurnRequest, StartedFork, StartedTurn } from './types';
 import { planFork } from '../history/fork';
 import { recordOf } from '../history/fork-record';
 import { parseExport } from '../history/exported';
@@ -45,7 +46,11 @@ function budgetGiven({ budget }: Omit<StartRequest, 'id'>): Budget | undefined {
   });
 }
 
-function originGiven({ requester, metadata }: Omit<StartRequest, 'id'>): TurnOrigin | undefined {
+/** @throws CountersignError `usage`. */
+export function originGiven({
+  requester,
+  metadata,
+}: Pick<StartRequest, 'requester' | 'metadata'>): TurnOrigin | undefined {
   const origin = defined({ requester, metadata });
   if (Object.keys(origin).length === 0) return undefined;
   const issues = originIssues(origin);

@@ -9,7 +9,8 @@ import { is } from '../history/fold/guards';
 import { Payloads } from '../history/decode/payloads';
 import { describeTurn, readTurn } from '../history/read';
 import type { ClientContext } from './context';
-import type { FollowOptions, StreamPlace } from './types';
+import type { FollowOptions } from './requests';
+import type { StreamPlace } from './types';
 
 /**
  * Where streamed text goes and comes from: as given, or as the environment says. Undefined where neither names a place.

@@ -1,7 +1,6 @@
 import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
-import type { Budget } from '../contract/budget';
 import type { Ancestor, CallProgress } from '../contract/call';
 import type { TextDelta } from '../contract/streamed-text';
 import type {
@@ -20,6 +19,8 @@ import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
+import type { FollowOptions, StartRequest } from './requests';
+import type { Session, SessionOptions, SessionsQuery, SessionSummary } from './session/types';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {
@@ -54,29 +55,6 @@ export interface StreamPlace {
   url: string;
   /** The secret that it was started with: 16 to 200 characters. */
   token: string;
-}
-
-/** A turn to start. */
-export interface StartRequest {
-  agent: string;
-  prompt: string;
-  /** Letters, digits, `.`, `_`, `:` and `-`, at most 200; never used before. @default `turn-` and a sortable random part */
-  id?: string;
-  /** @default `countersign` */
-  taskQueue?: string;
-  /** Who asks, in at most 200 characters; handlers are given it. Nobody checks it. @default nobody */
-  requester?: string;
-  /**
-   * Up to 16 facts for handlers, such as a user and a tenant. Names are lower-case letters, digits, `_`, `.` and `-`, at most
-   * 32; values are text of at most 128 characters. They can be searched for, so they are never encrypted. Nobody checks
-   * them: a handler that acts on a user's rights has to prove the user by itself. @default none
-   */
-  metadata?: Record<string, string>;
-  /**
-   * What the turn may spend, its child turns included; `time` in milliseconds. It makes the agent's own budget smaller,
-   * never larger. @default that of the agent
-   */
-  budget?: Omit<Budget, 'currency'>;
 }
 
 /** A turn that was started. */
@@ -134,6 +112,8 @@ export interface InboxItem extends OpenItem {
   prompt: string;
   /** Only of a child turn: the calls that led to it, that of the first turn first. */
   lineage?: Ancestor[];
+  /** The session that its turn is of; absent where it is of none. */
+  session?: string;
 }
 
 export interface InboxQuery {
@@ -181,6 +161,8 @@ export interface TurnSummary {
   forkOf?: string;
   /** The schedule that started it; absent where somebody did. */
   schedule?: string;
+  /** The session that it is of; absent where it is of none. */
+  session?: string;
   /** Head of what was asked. */
   prompt: string;
   /** ISO 8601. */
@@ -296,13 +278,6 @@ export interface Pending {
   activities: PendingActivity[];
   /** Queues that something waits on and no worker polls. */
   idleQueues: string[];
-}
-
-export interface FollowOptions {
-  /** Ends the following; nothing is thrown then. */
-  signal?: AbortSignal;
-  /** Called each time all events so far were given, before it waits for more; not for a turn that has ended. */
-  onCaughtUp?: () => void;
 }
 
 /** A schedule to make, and the turn that it starts each time; `requester` is who owns it. */
@@ -444,6 +419,10 @@ export interface Countersign {
   histories(turn: string): Promise<History[]>;
   /** Turns that start by themselves. */
   readonly schedules: Schedules;
+  /** A session by its id. Asks the server nothing. @throws CountersignError `usage` for what cannot be an id. */
+  session(id: string, options?: SessionOptions): Session;
+  /** Sessions, newest first. Needs no worker. */
+  sessions(query?: SessionsQuery): Promise<SessionSummary[]>;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;
 }

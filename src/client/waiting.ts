@@ -52,9 +52,11 @@ export async function itemsOf(context: ClientContext, turn: ListedTurn): Promise
   if (!is.openMemo(open)) return refuseUnread(context, turn.id);
   const prompt = turn.memo[MEMO.prompt];
   const lineage = turn.memo[MEMO.lineage];
+  const session = turn.memo[MEMO.session];
   const head = {
     ...{ turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' },
     ...(is.lineage(lineage) ? { lineage } : {}),
+    ...(typeof session === 'string' ? { session } : {}),
   };
   const items = isCut(turn) ? await allOpen(context, turn.id, open) : open.items;
   return items.map((item) => ({ ...item, ...head, callKey: callKey(open.key, item.callId) }));

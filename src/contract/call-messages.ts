@@ -91,10 +91,14 @@ export function declined({ approver, reason }: Said): ToolFailure {
   return { code: 'denied', message: `${approver} declined to answer: ${why}.` };
 }
 
+const HANDLES =
+  'A text that begins with answer: names a secret that you cannot read; give it to the tool it is for as it is.';
+
 /** What a person answered, as the model reads it: first who, then the content as JSON. An answer allows nothing. */
-export function answered({ approver, reason }: Said, content: JsonObject): string {
+export function answered({ approver, reason }: Said, content: JsonObject, hasSecrets = false): string {
   const remark = reason === undefined || reason === '' ? '' : ` Remark: ${reason}`;
-  return `${approver} answered.${remark}\n\n${JSON.stringify(content)}`;
+  const note = hasSecrets ? ` ${HANDLES}` : '';
+  return `${approver} answered.${remark}${note}\n\n${JSON.stringify(content)}`;
 }
 
 /** A person found that an interrupted call did not take effect. */

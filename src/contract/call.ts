@@ -2,9 +2,10 @@ import type { Decision } from './decision';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
+import type { SealedValues } from './secret/sealed';
 import type { ToolResult } from './result';
 import type { Effect, RetryOptions, Safety, StateScope } from './tool';
-import type { BudgetKind } from './budget';
+import type { BudgetKind } from './spending/budget';
 
 /** What a call needs that starts a child turn; part of what is prepared. */
 export interface ChildSettings {
@@ -193,6 +194,8 @@ export interface CallInput extends CallHead {
   mayHaveRun?: true;
   /** How often a worker gave this call back because it lacks the agent or tool, or did not take it where it held its state. Absent: never. */
   round?: number;
+  /** Secret answers that the arguments name, encrypted. */
+  sealed?: SealedValues;
   /** Only of a call that is a child turn. */
   child?: ChildAsked;
   /** Of its turn. */
@@ -295,6 +298,7 @@ export interface VerifyInput extends CallHead {
   callKey: string;
   generation: number;
   arguments: JsonObject;
+  sealed?: SealedValues;
 }
 
 /** Output of `countersign.verify`. */

@@ -33,6 +33,7 @@ export const ERROR_CODES = [
   'editor_failed',
   'notify_failed',
   'turn_failed',
+  'session_not_found',
   'still_waiting',
   'signals_full',
   'sandbox_unavailable',
@@ -64,6 +65,9 @@ export const ERROR_CODES = [
   'too_many_attempts',
   'schedule_exists',
   'schedule_not_found',
+  'message_changed',
+  'session_closing',
+  'session_full',
   ...REFUSAL_CODES,
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

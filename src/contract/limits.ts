@@ -24,6 +24,8 @@ export const LIMITS = {
   previewBytesPerStep: 512 * KIB,
   /** The whole result of `think`: leaves room for encryption under the 2 MB payload limit. */
   thinkResultBytes: 1.5 * MIB,
+  /** What a provider wants back with one reply, such as its reasoning: many replies of it fit a transcript. */
+  opaqueBytes: 128 * KIB,
   /** Output of a tool unless it sets its own; head and tail are kept. */
   outputBytes: 64 * KIB,
   /** The most a tool may set as its own output limit: the result is one payload. */
@@ -67,6 +69,9 @@ export const LIMITS = {
   formOptions: 100,
   /** Characters of one text in an answer: 20 of them fit a result that the model reads. */
   answerTextChars: 2_000,
+  /** Bytes of a secret in an answer, and characters of it once it is encrypted. */
+  secretBytes: 4_096,
+  sealedCharacters: 10_000,
   /** Child turns below one another unless the tool sets it: an agent may call itself by name. */
   childDepth: 3,
   /** The most levels that a tool may set: each has a line in the memo of those below it. */
@@ -77,6 +82,29 @@ export const LIMITS = {
   repeatedSteps: 8,
   /** Further such steps, whose calls do not run, before the turn ends. */
   refusedSteps: 3,
+  /** One message of a session, with what belongs to it, as it comes in. */
+  sessionMessageBytes: 1 * MIB + 4 * KIB,
+  /** The text of one message of a session, as JSON: it is the prompt of a turn. */
+  sessionTextBytes: 1 * MIB,
+  /** Texts of all messages that wait in a session, as JSON: it takes them along when it continues as new. */
+  sessionWaitingBytes: 1 * MIB,
+  /** Messages that wait in a session. */
+  sessionWaiting: 500,
+  /** Ids of messages that a session remembers. */
+  sessionIds: 1000,
+  /** What a session remembers of its turns. With what waits it has to fit one payload. */
+  sessionMemoryBytes: 512 * KIB,
+  /** What a session remembers of one turn. */
+  recordBytes: 64 * KIB,
+  /** Of that: the arguments of one call, and the content of one result. */
+  recordArgumentsBytes: 2 * KIB,
+  recordResultBytes: 4 * KIB,
+  /** Updates and signals after which a session continues as new: the server takes 2,000 updates of one run. */
+  sessionMessages: 1500,
+  /** The same for a session in which nothing runs and nothing waits. */
+  sessionIdleMessages: 500,
+  /** Words that came for a running turn and were not taken up yet. */
+  turnWords: 100,
   /** Stack traces inside error details. */
   stackBytes: 4 * KIB,
 } as const;
@@ -106,6 +134,8 @@ export const TIMES = {
   localTimeout: 5 * SECOND,
   /** The whole of one `think` attempt: model call and preparation. */
   thinkTimeout: 10 * 60 * SECOND,
+  /** How long one attempt to read what a closed turn did may take: its worker replays the whole turn. */
+  recallTimeout: 60 * SECOND,
   /** How long a client waits for an update before it sends the signal, while a worker polls the turn's queue. */
   updateAnswer: 10 * SECOND,
   /** How long it waits before it looks whether a worker does. */

@@ -16,7 +16,7 @@ export function isHolderQueue(queue: string): boolean {
 }
 
 /** Workflow types. */
-export const WORKFLOWS = { turn: 'agentTurn' } as const;
+export const WORKFLOWS = { turn: 'agentTurn', session: 'agentSession' } as const;
 
 /** Activity types that are ours; a tool's activity is called by the tool's name. */
 export const ACTIVITIES = {
@@ -24,12 +24,14 @@ export const ACTIVITIES = {
   prepare: 'countersign.prepare',
   verify: 'countersign.verify',
   child: 'countersign.child',
+  recall: 'countersign.recall',
 } as const;
 
 /**
  * Signals: they are durable as soon as the server took them, with no worker up, and cannot be refused to the sender.
  * `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an OutcomeReport (from a late call),
- * `abandon` an Abandonment.
+ * `abandon` an Abandonment. A turn also takes `words`, a TurnWords from its session; a session takes `send`, a
+ * SessionMessage, and `control`, a SessionControl.
  */
 export const SIGNALS = {
   approval: 'approval',
@@ -37,13 +39,25 @@ export const SIGNALS = {
   answer: 'answer',
   outcome: 'outcome',
   abandon: 'abandon',
+  words: 'words',
+  send: 'send',
+  control: 'control',
 } as const;
 
 /** Updates: answered by a live worker, refused without a trace in history. */
-export const UPDATES = { decide: 'decide', resolve: 'resolve', answer: 'answer' } as const;
+export const UPDATES = {
+  decide: 'decide',
+  resolve: 'resolve',
+  answer: 'answer',
+  send: 'send',
+  control: 'control',
+} as const;
 
-/** Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool. */
-export const QUERIES = { transcript: 'transcript', tools: 'tools' } as const;
+/**
+ * Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool, `record` what a session keeps of a turn.
+ * A session answers `transcript` and `session`, a SessionView.
+ */
+export const QUERIES = { transcript: 'transcript', tools: 'tools', record: 'record' } as const;
 
 /**
  * Search attributes that make up the inbox. They are never encrypted: opaque ids, tool names, and what a turn was started
@@ -66,7 +80,7 @@ export const SCHEDULED_BY = 'TemporalScheduledById';
 export const ASKED = 'asked:';
 export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 
-/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]. */
+/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]; `session`: of a turn the id of its session, of a session a SessionMemo. */
 export const MEMO = {
   prompt: 'prompt',
   fork: 'fork',
@@ -74,6 +88,7 @@ export const MEMO = {
   open: 'open',
   closed: 'closed',
   verdicts: 'verdicts',
+  session: 'session',
 } as const;
 
 /** Memo key of one call that a user's workflow gates; it holds a ValidCall while the request is open. */
@@ -87,6 +102,10 @@ export const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** Names a tool cannot have: Temporal's catch-all activity, and the request for more budget. */
 export const RESERVED_TOOL_NAMES: readonly string[] = ['default', 'raise_budget'];
+
+/** Providers whose models have a name `provider:model`. */
+export const MODEL_PROVIDERS = ['openai', 'anthropic', 'google'] as const;
+export type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 
 /** Types of the failures that cross from activities to workflows. */
 export const FAILURES = {
@@ -124,6 +143,7 @@ export function idempotencyKey(call: { callKey: string; generation: number }): s
 export const activityIds = {
   think: (step: number, asked = 1) => `think-${step}${again(asked)}`,
   prepare: (callId: string, asked = 1) => `prepare-${callId}${again(asked)}`,
+  recall: (turn: string, asked = 1) => `recall-${turn}${again(asked)}`,
   call: (callId: string, generation: number) => `call-${callId}-${generation}`,
   child: (callId: string, asked = 1) => `child-${callId}${again(asked)}`,
   verify: (callId: string, generation: number, asked = 1) => `verify-${callId}-${generation}${again(asked)}`,

@@ -7,9 +7,10 @@ import { schemaCheck } from './schema/schema';
 import type { PrepareOutput, ThinkOutput } from './think';
 import { EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
 import { utf8Bytes } from './text/bytes';
+import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
-import { BUDGET, CARRIED_SPENDING, COST } from './budget';
+import { BUDGET, CARRIED_SPENDING } from './spending/budget';
 import { CHILD_INPUT, ORIGIN, type TurnInput } from './turn';
 
 /**
@@ -111,6 +112,17 @@ const CALL: JsonSchema = {
 };
 const COUNT: JsonSchema = { type: 'number', minimum: 0 };
 
+const USAGE = {
+  ...{ inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT },
+  ...{
+    cachedInputTokens: COUNT,
+    cacheWriteTokens: COUNT,
+    reasoningTokens: COUNT,
+    cost: COUNT,
+    currency: TEXT,
+  },
+};
+
 const isThinkOutput = guard<ThinkOutput>(
   object(
     {
@@ -125,8 +137,8 @@ const isThinkOutput = guard<ThinkOutput>(
     },
     {
       context: TEXT,
-      usage: { type: 'object', properties: { inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT } },
-      cost: COST,
+      usage: { type: 'object', properties: USAGE },
+      opaque: { ...TEXT, maxLength: LIMITS.opaqueBytes },
       budget: BUDGET,
       repeats: { type: 'integer', minimum: 1 },
     },
@@ -214,6 +226,12 @@ const SPENT: JsonSchema = {
   minItems: 2,
   prefixItems: [TEXT, object({ digest: TEXT, verdict: VERDICT })],
 };
+const WORDS = object({
+  waiting: { type: 'array', items: object({ messageId: TEXT, text: TEXT }) },
+  took: { type: 'array', items: TEXT },
+});
+const HELD = { count: WHOLE, digest: TEXT };
+const SESSION = object({ sessionId: NAME, runId: NAME, messageId: TEXT, ...HELD }, { before: object(HELD) });
 const KNOWN = object({}, { holder: HOLDER, lost: { const: true } });
 const CARRIED_STATE: JsonSchema = { type: 'array', minItems: 2, prefixItems: [TEXT, KNOWN] };
 const CARRIED = object(
@@ -229,6 +247,7 @@ const CARRIED = object(
   },
   {
     states: { type: 'array', items: CARRIED_STATE },
+    words: WORDS,
     ...CARRIED_SPENDING,
   },
 );
@@ -243,6 +262,7 @@ const issuesOf = soundCheck({
     carried: CARRIED,
     fork: FORK,
     ...CHILD_INPUT,
+    session: SESSION,
   },
   required: ['agent', 'prompt'],
 });
@@ -253,26 +273,5 @@ export function isTurnInput(value: unknown): value is TurnInput {
   const given = isObject(value['fork']) ? value['fork']['given'] : undefined;
   const carried = isObject(value['carried']) ? value['carried']['transcript'] : undefined;
   const isReadable = given === undefined || readThinkOutput(given) !== undefined;
-  return isReadable && (!Array.isArray(carried) || carried.every(isEntry));
-}
-
-/** By hand: there may be thousands of them. */
-function isEntry(entry: unknown): boolean {
-  if (!isObject(entry)) return false;
-  const { kind, calls } = entry;
-  const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
-  if (kind === 'words') return areText('text');
-  if (kind === 'result')
-    return areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean';
-  const { context = '' } = entry;
-  if (typeof context !== 'string') return false;
-  return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
-}
-
-function isCall(call: unknown): boolean {
-  return (
-    isObject(call) &&
-    isObject(call['arguments']) &&
-    ['callId', 'id', 'tool'].every((name) => typeof call[name] === 'string')
-  );
+  return isReadable && (!Array.isArray(carried) || carried.every(isTranscriptEntry));
 }

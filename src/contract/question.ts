@@ -1,5 +1,6 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from './json';
 import { withDefaults } from './schema/schema';
+import { type AnswerKey, secretFor } from './secret/sealed';
 import type { JsonSchema } from './tool';
 
 /** What an agent asks a person. Its answer is never a permission. */
@@ -7,6 +8,8 @@ export interface Question {
   text: string;
   /** What an answer has to fit: a flat object of texts, numbers, yes or no, and choices. Made by `toForm` of `schema/form` only. */
   form: JsonSchema;
+  /** Only of a form with secret fields: what screens encrypt them with. */
+  key?: AnswerKey;
 }
 
 /** One field of a form, as screens show it. */
@@ -22,6 +25,8 @@ export interface QuestionField {
   /** Such as `email`. */
   format?: string;
   default?: Json;
+  /** Only of a secret field: the tools that may read it. */
+  secretFor?: string[];
 }
 
 /** What a person filled in, in the order of the form, with the defaults of what they left out. */
@@ -45,6 +50,7 @@ export function fieldsOf({ form }: Question): QuestionField[] {
 function fieldOf(name: string, field: JsonObject, required: boolean): QuestionField {
   const { type, title, description, format, default: given, enum: listed } = field;
   const options = Array.isArray(listed) ? listed.filter((one) => typeof one === 'string') : undefined;
+  const tools = secretFor(field);
   return {
     name,
     label: typeof title === 'string' && title !== '' ? title : name,
@@ -59,5 +65,6 @@ function fieldOf(name: string, field: JsonObject, required: boolean): QuestionFi
     ...(options === undefined ? {} : { options }),
     ...(typeof format === 'string' ? { format } : {}),
     ...(given === undefined ? {} : { default: given }),
+    ...(tools === undefined ? {} : { secretFor: tools }),
   };
 }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from './json';
+import type { SealedValues } from './secret/sealed';
 import type { Issue, Safety } from './tool';
 
 /**
@@ -77,6 +78,8 @@ export interface ToolResult {
   /** `text`, `json`, or a MIME type. */
   contentType: string;
   error?: ToolFailure;
+  /** Only of an answer with secrets: what its handles stand for, encrypted. */
+  sealed?: SealedValues;
   metadata: ResultMetadata;
 }
 

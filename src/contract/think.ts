@@ -1,6 +1,22 @@
 import type { PreparedCall, TurnOrigin } from './call';
+import type { Json } from './json';
 import type { JsonSchema, Order } from './tool';
-import type { Budget, Cost } from './budget';
+import type { Budget } from './spending/budget';
+import type { Usage } from './spending/usage';
+
+/** Where a turn finds what was said before it: in the `transcript` query of its session. */
+export interface SessionRef {
+  sessionId: string;
+  runId: string;
+  /** The message that the turn is about. */
+  messageId: string;
+  /** How many entries the session holds. */
+  count: number;
+  /** Names these entries: other entries have another one. */
+  digest: string;
+  /** The same for the beginning of them that the turn before was given; absent: there is none. */
+  before?: { count: number; digest: string };
+}
 
 /** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
 export interface ThinkInput {
@@ -11,6 +27,8 @@ export interface ThinkInput {
   model?: string;
   /** What the model is to know before the conversation, where a fork took it from its record. */
   context?: string;
+  /** What was said before this turn, in the session that it is of. */
+  session?: SessionRef;
   /** Counts from 1. */
   step: number;
   /** The reply that the conversation so far ends with, and how many entries that makes. Absent in the first step. */
@@ -34,13 +52,6 @@ export interface ResultRef {
   text?: string;
 }
 
-/** Tokens used by one model reply, as the provider counts them. */
-export interface Usage {
-  inputTokens?: number;
-  outputTokens?: number;
-  totalTokens?: number;
-}
-
 /** Output of `countersign.think`. No calls: `text` is the answer. */
 export interface ThinkOutput {
   /** Random for each attempt. */
@@ -54,10 +65,12 @@ export interface ThinkOutput {
   usage?: Usage;
   /** What the agent's `context` gave; only with the first reply of a turn. */
   context?: string;
+  /** What the provider wants back with this reply; see `ModelReply`. */
+  opaque?: string;
+  /** The answer as the value that the agent's `output` asks for. */
+  value?: Json;
   order: Order;
   maxSteps: number;
-  /** What it cost, where the agent has a price for the model. */
-  cost?: Cost;
   /** What the agent lets a turn spend. Absent: it sets no limit. */
   budget?: Budget;
   /** After how many steps that are alike the calls of the next one do not run. Absent: any number may. */

@@ -1,6 +1,8 @@
 import { defined } from './defined';
 import type { PreparedCall } from './call';
-import type { JsonObject } from './json';
+import { isObject, type JsonObject } from './json';
+import { LIMITS } from './limits';
+import type { SealedValues } from './secret/sealed';
 import { jsonBytes, utf8Bytes } from './text/bytes';
 import type { ThinkOutput } from './think';
 
@@ -16,15 +18,46 @@ export interface TranscriptCall {
 /** The messages of a turn, in order. */
 export type TranscriptEntry =
   | { kind: 'words'; text: string }
-  /** `context`: what the model knew before the conversation; only in the first reply of a turn. */
-  | { kind: 'reply'; replyId: string; text: string; calls: TranscriptCall[]; context?: string }
-  | { kind: 'result'; callId: string; id: string; tool: string; content: string; success: boolean };
+  /**
+   * `context`: what the model knew before the conversation; only in the first reply of a turn. `opaque`: what the provider
+   * wants back with the reply.
+   */
+  | {
+      kind: 'reply';
+      replyId: string;
+      text: string;
+      calls: TranscriptCall[];
+      context?: string;
+      opaque?: string;
+    }
+  /** `sealed`: see ToolResult. */
+  | {
+      kind: 'result';
+      callId: string;
+      id: string;
+      tool: string;
+      content: string;
+      success: boolean;
+      sealed?: SealedValues;
+    };
 
 /** One page of the `transcript` query; `next` is the index to ask for, null at the end. */
 export interface TranscriptPage {
   from: number;
   entries: TranscriptEntry[];
   next: number | null;
+}
+
+/** Entries from an index on, up to the page limit and at least one. */
+export function pageOf(list: readonly TranscriptEntry[], first: number): TranscriptPage {
+  const from = Math.max(0, first);
+  let end = from;
+  for (let bytes = 0; end < list.length; end++) {
+    const entry = list[end];
+    bytes += entry === undefined ? 0 : entryBytes(entry);
+    if (bytes > LIMITS.transcriptPageBytes && end > from) break;
+  }
+  return { from, entries: list.slice(from, end), next: end < list.length ? end : null };
 }
 
 /** Argument of the `transcript` query. */
@@ -112,25 +145,33 @@ export function fairShare(sizes: readonly number[], room: number): number {
   return Math.max(LEAST_OUTPUT_BYTES, ascending.at(-1) ?? 0);
 }
 
-/** The same entries with every tool output before index `before` replaced by a mark. Applying it twice changes nothing. */
+/**
+ * The same entries with every tool output before index `before` replaced by a mark, and without what providers want back.
+ * Applying it twice changes nothing.
+ */
 export function dropOutputs(entries: readonly TranscriptEntry[], before: number): TranscriptEntry[] {
-  return entries.map((entry, index) =>
-    index < before && entry.kind === 'result' && entry.content !== DROPPED_OUTPUT
-      ? { ...entry, content: DROPPED_OUTPUT }
-      : entry,
-  );
+  return entries.map((entry, index) => (index < before ? dropOutput(entry) : entry));
+}
+
+/** One entry without its output; the entry itself where it has none. */
+export function dropOutput(entry: TranscriptEntry): TranscriptEntry {
+  if (entry.kind === 'result' && entry.content !== DROPPED_OUTPUT)
+    return { ...entry, content: DROPPED_OUTPUT };
+  if (entry.kind !== 'reply' || entry.opaque === undefined) return entry;
+  const { opaque: _opaque, ...kept } = entry;
+  return kept;
 }
 
 /** The entry of a model's reply; worker and workflow build the same one from the same output. */
 export function replyEntry(
-  output: Pick<ThinkOutput, 'replyId' | 'text' | 'calls' | 'context'>,
+  output: Pick<ThinkOutput, 'replyId' | 'text' | 'calls' | 'context' | 'opaque'>,
 ): TranscriptEntry {
   return {
     kind: 'reply',
     replyId: output.replyId,
     text: output.text,
     calls: output.calls.map(transcriptCall),
-    ...defined({ context: output.context }),
+    ...defined({ context: output.context, opaque: output.opaque }),
   };
 }
 
@@ -152,8 +193,35 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
 /** The entry of a call's result. */
 export function resultEntry(
   call: Pick<TranscriptCall, 'callId' | 'id' | 'tool'>,
-  result: { content: string; success: boolean },
+  result: { content: string; success: boolean; sealed?: SealedValues },
 ): Extract<TranscriptEntry, { kind: 'result' }> {
   const { callId, id, tool } = call;
-  return { kind: 'result', callId, id, tool, content: result.content, success: result.success };
+  const { content, success, sealed } = result;
+  return { kind: 'result', callId, id, tool, content, success, ...defined({ sealed }) };
+}
+
+/** Whether a value has the form of an entry. By hand: there may be thousands of them. Never throws. */
+export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
+  if (!isObject(entry)) return false;
+  const { kind, calls } = entry;
+  const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
+  if (kind === 'words') return areText('text');
+  if (kind === 'result')
+    return (
+      areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean' && areSealed(entry)
+    );
+  if (!['context', 'opaque'].every((name) => entry[name] === undefined || areText(name))) return false;
+  return kind === 'reply' && areText('replyId', 'text') && Array.isArray(calls) && calls.every(isCall);
+}
+
+function areSealed({ sealed = {} }: Record<string, unknown>): boolean {
+  return isObject(sealed) && Object.values(sealed).every((one) => typeof one === 'string');
+}
+
+function isCall(call: unknown): boolean {
+  return (
+    isObject(call) &&
+    isObject(call['arguments']) &&
+    ['callId', 'id', 'tool'].every((name) => typeof call[name] === 'string')
+  );
 }

@@ -1,5 +1,5 @@
-import { BUDGET, type Budget, type Spent } from './budget';
-import { isObject } from './json';
+import { BUDGET, type Budget, type Spent } from './spending/budget';
+import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
 import type { JsonSchema } from './tool';
 import { cutContent } from './transcript';
@@ -17,7 +17,9 @@ import type { KnownState, TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { MEMO, SEARCH_ATTRIBUTES } from './names';
-import type { ResultRef, Usage } from './think';
+import type { Usage } from './spending/usage';
+import type { ResultRef, SessionRef } from './think';
+import type { TurnRecord, TurnWords } from './session';
 import type { TranscriptEntry } from './transcript';
 
 /** Input of `agentTurn`. */
@@ -35,6 +37,8 @@ export interface TurnInput {
   budget?: Budget;
   /** Only of a child turn: what is left for it of its parent's budget. Nobody can raise that here. */
   cap?: Budget;
+  /** Only in a turn of a session, in all its runs. */
+  session?: SessionRef;
 }
 
 /** What a turn takes along when it continues as new. */
@@ -56,6 +60,8 @@ export interface CarriedTurn {
   signalVerdicts: SignalVerdict[];
   /** What is known of the state that calls share, by `stateKeyOf`. Absent: none used any. */
   states?: [string, KnownState][];
+  /** Words that came and were not taken up yet, and the ids of those that were. Absent: none came. */
+  words?: { waiting: TurnWords[]; took: string[] };
   /** Absent: nothing of it is limited, and nothing was spent. */
   spending?: CarriedSpending;
   /** Child turns that were started. Absent: none. */
@@ -105,9 +111,13 @@ export interface TurnResult {
   why?: string;
   /** Its child turns included. */
   spent?: Spent;
+  /** The answer as a value, where the agent has an `output`. */
+  value?: Json;
   steps: number;
   counts: TurnCounts;
   usage: Usage;
+  /** Only in a turn of a session: what the session keeps. */
+  conversation?: TurnRecord;
 }
 
 /** CountersignState. `waiting`: at least one request or question; `in_doubt`: at least one call in doubt (it wins over waiting). */
@@ -315,7 +325,7 @@ const SUMMARY_CHARS = 100;
 
 /** What lists and Temporal's UI show of a turn from its start. Whoever starts a turn uses this, beside its input. */
 export function startOf(input: TurnInput, prompt: string) {
-  const { agent, origin, fork, lineage } = input;
+  const { agent, origin, fork, lineage, session } = input;
   const facts = factsIn(origin?.metadata);
   const who = fork === undefined ? agent : `${agent} (a fork of ${fork.of})`;
   return {
@@ -329,6 +339,7 @@ export function startOf(input: TurnInput, prompt: string) {
       [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),
       ...(fork === undefined ? {} : { [MEMO.fork]: originOf(fork) }),
       ...(lineage === undefined ? {} : { [MEMO.lineage]: lineage }),
+      ...(session === undefined ? {} : { [MEMO.session]: session.sessionId }),
     },
     staticSummary: `${who}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`,
   };

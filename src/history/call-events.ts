@@ -1,3 +1,4 @@
+import type { SealedValues } from '../contract/secret/sealed';
 import type { CallProgress } from '../contract/call';
 import type { AnswerKind, DecisionKind, RefusalCode, ResolutionKind } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
@@ -280,6 +281,8 @@ export interface Answered extends EventHeader, Attribution {
   answer?: AnswerKind;
   /** With `answered`: what was filled in; once accepted with the defaults of what was left out. */
   content?: JsonObject;
+  /** What handles in `content` stand for, encrypted. */
+  sealed?: SealedValues;
   judgement: Judgement;
 }
 

@@ -1,9 +1,9 @@
 import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
-import type { Usage } from '../contract/think';
+import type { Usage } from '../contract/spending/usage';
 import type { TurnResult } from '../contract/turn';
 import type { TurnOrigin, Ancestor } from '../contract/call';
-import type { Budget, Cost } from '../contract/budget';
+import type { Budget } from '../contract/spending/budget';
 import type {
   Answered,
   CallEnded,
@@ -44,6 +44,8 @@ export interface TurnStarted extends EventHeader {
   budget?: Budget;
   /** Id of the schedule that started the turn; absent where somebody did. */
   schedule?: string;
+  /** The session that it is of. */
+  session?: string;
   continuedFrom?: string;
   /** The messages so far, only where the runs that said them are not among these events. */
   carried?: TranscriptEntry[];
@@ -67,6 +69,8 @@ export interface Thinking extends EventHeader {
   droppedBefore?: number;
   /** The most bytes that each output of the step before kept; absent where they are whole. */
   cutTo?: number;
+  /** New words of a person that the model reads from here on; absent where there are none, and in the first step. */
+  words?: string[];
 }
 
 /** Asking the model took more than one attempt. Comes right before `step` or `think_failed`, not live. */
@@ -98,8 +102,6 @@ export interface Step extends EventHeader {
   /** Names this reply in the transcript; absent where the reply could not be read. */
   replyId?: string;
   usage?: Usage;
-  /** What it cost, where the agent had a price for the model. */
-  cost?: Cost;
   /** What the agent lets a turn spend. */
   budget?: Budget;
   /** What the model knew before the conversation, from the agent's `context`; only with the first reply of a turn. */

@@ -5,6 +5,7 @@ import type { ToolResult } from '../contract/result';
 import type { ResultRef, ThinkOutput } from '../contract/think';
 import { defined } from '../contract/defined';
 import type { JsonSchema } from '../contract/tool';
+import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnOrigin } from '../contract/call';
 import type { DecodedEvent, EventOf } from './decode/events';
 import type { TurnEvent } from './events';
@@ -252,4 +253,12 @@ export function statesLost({ steps, events }: TurnRecord, { step, call }: ForkPo
 /** Later steps find it in the messages that the fork takes along. */
 export function contextAt({ step }: ForkPoint): string | undefined {
   return step.step === 1 ? step.reply?.context : undefined;
+}
+
+/** What providers want back with their replies stands in no event. */
+export function withOpaque(entries: readonly TranscriptEntry[], { steps }: TurnRecord): TranscriptEntry[] {
+  const opaques = new Map([...steps.values()].map(({ reply }) => [reply?.replyId, reply?.opaque]));
+  return entries.map((entry) =>
+    entry.kind === 'reply' ? { ...defined({ opaque: opaques.get(entry.replyId) }), ...entry } : entry,
+  );
 }

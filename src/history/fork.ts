@@ -6,7 +6,7 @@ import { isSoundJson, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { applyDefaults, checkSchema } from '../contract/schema/schema';
 import type { ThinkOutput } from '../contract/think';
-import { dropOutputs, DROPPED_OUTPUT } from '../contract/transcript';
+import { dropOutput, dropOutputs, entryBytes } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import {
   callsOf,
@@ -18,6 +18,7 @@ import {
   statesLost,
   type TurnRecord,
   contextAt,
+  withOpaque,
 } from './fork-record';
 import { answered, declined, denied as denial, ENDINGS } from '../contract/call-messages';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../contract/result';
@@ -48,12 +49,7 @@ export function planFork(record: TurnRecord, request: ForkRequest, now: NewFork)
 }
 
 function forkOriginOf({ turn }: TurnRecord, { at, world = 'dry', change, model }: ForkRequest): ForkOrigin {
-  return {
-    of: turn,
-    from: at,
-    world,
-    ...defined({ changed: change?.what, model }),
-  };
+  return { of: turn, from: at, world, ...defined({ changed: change?.what, model }) };
 }
 
 type Carried = NonNullable<TurnInput['carried']>;
@@ -64,7 +60,7 @@ function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
   const states = statesLost(record, point);
   const { entries } = transcriptOf(record.events.slice(0, step.at));
   // The words of the first step come with the prompt.
-  const transcript = entries.some(({ kind }) => kind === 'reply') ? entries : [];
+  const transcript = entries.some(({ kind }) => kind === 'reply') ? withOpaque(entries, record) : [];
   return {
     step: step.step - 1,
     transcript: dropOutputs(transcript, step.droppedBefore),
@@ -87,7 +83,7 @@ function fitInput(input: TurnInput): TurnInput {
   let droppedBefore = carried.droppedBefore;
   for (const entry of carried.transcript.slice(droppedBefore)) {
     if (excess <= 0) break;
-    if (entry.kind === 'result') excess -= utf8Bytes(JSON.stringify(entry.content)) - DROPPED_OUTPUT.length;
+    excess -= entryBytes(entry) - entryBytes(dropOutput(entry));
     droppedBefore += 1;
   }
   if (excess > 0) throw tooLarge();
@@ -305,12 +301,11 @@ function callFromRecord(record: TurnRecord, call: PreparedCall, now: number): Re
 function answeredCall(call: PreparedCall, said: Answered, now: number): RecordedCall {
   if (said.answer === 'declined') return failedCall(call, declined(said), now);
   const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };
-  const content = answered(said, said.content ?? {});
+  const { sealed } = said;
+  const content = answered(said, said.content ?? {}, sealed !== undefined);
   const timestamp = new Date(now).toISOString();
-  return recordedCall(
-    call,
-    makeSuccess(head, { content, contentType: 'text' }, { timestamp, safety: 'safe' }),
-  );
+  const made = makeSuccess(head, { content, contentType: 'text' }, { timestamp, safety: 'safe' });
+  return recordedCall(call, { ...made, ...defined({ sealed }) });
 }
 
 /** The refusal of a fork whose record is not complete yet. */

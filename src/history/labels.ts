@@ -1,5 +1,6 @@
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor } from '../contract/call';
+import type { Usage } from '../contract/spending/usage';
 import type { Effect } from '../contract/tool';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
@@ -155,6 +156,43 @@ export function failingTaskText({ attempt, reason }: { attempt: number; reason?:
 /** How many there are: `1 call`, `2,000 calls`. */
 export function counted(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** Tokens, and what they cost; empty where nothing was counted. */
+export function describeUsage(usage: Usage = {}): string {
+  const tokens = describeTokens(usage);
+  const parts = [
+    tokens === '' ? '' : `${tokens} tokens`,
+    usage.cost === undefined ? '' : `cost ${costText(usage)}`,
+  ];
+  return parts.filter((text) => text !== '').join(', ');
+}
+
+/** Tokens beside a label that says so: `1,200 in (800 cached), 50 out (20 thinking)`. */
+export function describeTokens(usage: Usage): string {
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;
+  const side = (tokens: number | undefined, what: string, part: number | undefined, of: string): string[] => {
+    if (tokens === undefined) return [];
+    return [`${whole(tokens)} ${what}${part === undefined ? '' : ` (${whole(part)} ${of})`}`];
+  };
+  const sides = [
+    ...side(inputTokens, 'in', cachedInputTokens, 'cached'),
+    ...side(outputTokens, 'out', reasoningTokens, 'thinking'),
+  ];
+  return sides.length === 0 && totalTokens !== undefined ? whole(totalTokens) : sides.join(', ');
+}
+
+function whole(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** What replies cost: `0.0042 EUR`. Small amounts keep two digits that count. Empty where it is not known. */
+export function costText({ cost, currency = '' }: Pick<Usage, 'cost' | 'currency'>): string {
+  if (cost === undefined) return '';
+  const digits = cost === 0 || cost >= 1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(cost)));
+  const most = Math.max(2, digits);
+  const amount = cost.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: most });
+  return `${amount} ${currency}`.trimEnd();
 }
 
 /** A rate as a percentage, rounded down: 100 % would hide the one that failed. */

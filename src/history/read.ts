@@ -83,7 +83,7 @@ interface NextRun {
 }
 
 /** A run that an operator reset ends as terminated, and another one is current; nobody ended the turn then. */
-async function nextRun(
+export async function nextRun(
   source: HistorySource,
   { turn, runId, event }: { turn: string; runId: string; event: DecodedEvent },
 ): Promise<NextRun | undefined> {
@@ -303,7 +303,8 @@ export async function describeTurn(server: HistoryServer, turn: string) {
  * The runs of a turn, first one first: each run names the one it continues. A run that was reset is not among them,
  * because the run that replaced it repeats what still counts; nor is one that the server has deleted.
  */
-async function readChain(server: HistoryServer, turn: string): Promise<string[]> {
+/** The runs of a turn or session that are there, first one first. */
+export async function readChain(server: HistoryServer, turn: string): Promise<string[]> {
   const { runId } = await currentRun(server, turn);
   const runs = [runId];
   for (let before = await runBefore(server, turn, runId); before !== undefined;) {

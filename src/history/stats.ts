@@ -1,5 +1,7 @@
 import { isDenial, type ResolutionKind } from '../contract/decision';
+import { defined } from '../contract/defined';
 import type { ToolErrorCode } from '../contract/result';
+import { addUsage, type Usage } from '../contract/spending/usage';
 import type { TurnEvent } from './events';
 import { type CallView, type TurnView, viewOf } from './view';
 
@@ -31,6 +33,14 @@ export interface ModelStats {
   failed: number;
   inputTokens: number;
   outputTokens: number;
+  /** Of the input, what providers had in their caches; undefined where none was counted. */
+  cachedInputTokens?: number;
+  /** Of the output, what models thought; undefined where none was counted. */
+  reasoningTokens?: number;
+  /** By the user's own prices; undefined where no reply has one. */
+  cost?: number;
+  /** Of `cost`; `several` where replies had different ones: then there is no sum. */
+  currency?: string;
   /** Milliseconds that replies took. */
   time: Spread;
 }
@@ -98,20 +108,22 @@ function createTurns() {
 }
 
 function createModel() {
-  const counts = { replies: 0, retried: 0, failed: 0, inputTokens: 0, outputTokens: 0 };
+  const counts = { replies: 0, retried: 0, failed: 0 };
+  let sum: Usage = {};
   const times: number[] = [];
   return {
     add: ({ steps }: TurnView, events: readonly TurnEvent[]): void => {
       counts.replies += steps.filter(({ given }) => given !== true).length;
-      for (const { usage } of steps) {
-        counts.inputTokens += usage?.inputTokens ?? 0;
-        counts.outputTokens += usage?.outputTokens ?? 0;
-      }
+      sum = steps.reduce((all, { usage }) => addUsage(all, usage), sum);
       counts.retried += events.filter(({ type }) => type === 'think_retried').length;
       counts.failed += events.filter(({ type }) => type === 'think_failed').length;
       times.push(...replyTimes(events));
     },
-    stats: (): ModelStats => ({ ...counts, time: spreadOf(times) }),
+    stats: (): ModelStats => {
+      const { inputTokens = 0, outputTokens = 0, cachedInputTokens, reasoningTokens, cost, currency } = sum;
+      const some = defined({ cachedInputTokens, reasoningTokens, cost, currency });
+      return { ...counts, inputTokens, outputTokens, ...some, time: spreadOf(times) };
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { defined } from '../contract/defined';
-import type { Usage } from '../contract/think';
+import { sumUsage, type Usage } from '../contract/spending/usage';
 import { type TurnEvent, callIdOf, effectiveEvents } from './events';
 import { type CallView, type StepView, type TurnView, viewOf } from './view';
 
@@ -144,12 +144,4 @@ function closes(event: TurnEvent): boolean {
   if (event.type === 'decision' || event.type === 'resolved' || event.type === 'answered')
     return event.judgement.accepted === true;
   return ['request_expired', 'call_started', 'call_ended'].includes(event.type);
-}
-
-function sumUsage(steps: readonly StepView[]): Usage {
-  const sum: Usage = {};
-  for (const { usage = {} } of steps)
-    for (const key of ['inputTokens', 'outputTokens', 'totalTokens'] as const)
-      if (usage[key] !== undefined) sum[key] = (sum[key] ?? 0) + usage[key];
-  return sum;
 }

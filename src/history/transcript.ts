@@ -6,7 +6,14 @@ import {
   type TranscriptCall,
   type TranscriptEntry,
 } from '../contract/transcript';
-import { type ProposedCall, type Step, type TurnEvent, type TurnStarted, effectiveEvents } from './events';
+import {
+  type ProposedCall,
+  type Step,
+  type Thinking,
+  type TurnEvent,
+  type TurnStarted,
+  effectiveEvents,
+} from './events';
 
 /** The messages of a turn at some moment. */
 export interface TranscriptAt {
@@ -30,7 +37,7 @@ interface TranscriptState extends TranscriptAt {
   /** Calls of the step that is not over yet, in the model's order. */
   calls: TranscriptCall[];
   /** Their results so far. */
-  contents: Map<string, { content: string; success: boolean }>;
+  contents: Map<string, Parameters<typeof resultEntry>[1]>;
 }
 
 function apply(reading: TranscriptState, event: TurnEvent): void {
@@ -43,7 +50,10 @@ function apply(reading: TranscriptState, event: TurnEvent): void {
       return;
     case 'thinking':
       endStep(reading);
-      reading.entries = dropOutputs(cutStep(reading, event.cutTo), event.droppedBefore ?? 0);
+      reading.entries = dropOutputs(
+        [...cutStep(reading, event.cutTo), ...wordsOf(event)],
+        event.droppedBefore ?? 0,
+      );
       reading.known = reading.entries.length;
       return;
     case 'step':
@@ -86,6 +96,10 @@ function cutStep({ entries }: TranscriptState, cutTo: number | undefined): Trans
       ? { ...entry, content: cutContent(entry.content, cutTo) }
       : entry,
   );
+}
+
+function wordsOf({ words = [] }: Thinking): TranscriptEntry[] {
+  return words.map((text) => ({ kind: 'words', text }));
 }
 
 function replyOf({ replyId = '', text, calls, context }: Step): TranscriptEntry {

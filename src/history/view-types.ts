@@ -1,10 +1,11 @@
 import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
-import { type Budget, type Cost, noSpending, type Spent } from '../contract/budget';
+import { type Budget, noSpending, type Spent } from '../contract/spending/budget';
 import type { ForkOrigin } from '../contract/fork';
 import type { JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
-import type { Usage } from '../contract/think';
+import type { Json } from '../contract/json';
+import type { Usage } from '../contract/spending/usage';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
 import type { TurnOrigin, Ancestor } from '../contract/call';
@@ -89,7 +90,6 @@ export interface StepView {
   model: string;
   finishReason: string;
   usage?: Usage;
-  cost?: Cost;
   /** What the model knew before the conversation; only of the first step. */
   context?: string;
   /** Only in a fork: it begins with this step. */
@@ -129,6 +129,8 @@ export interface TurnView {
   spent?: Spent;
   /** Id of the schedule that started it; absent where somebody did. */
   schedule?: string;
+  /** The session that it is of. */
+  session?: string;
   taskQueue: string;
   /** Only of a fork: where it comes from, and the messages it goes on from. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };
@@ -151,6 +153,8 @@ export interface TurnView {
   /** Signals on record that no worker has judged yet. */
   unjudged: number;
   answer?: string;
+  /** The answer as a value, where the agent has an `output`. */
+  value?: Json;
   error?: { message: string; type?: string };
 }
 

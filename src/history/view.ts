@@ -24,7 +24,8 @@ import {
   statusOf,
   type TurnView,
 } from './view-types';
-import { addSpent, noSpending, RAISE_BUDGET, raised, smallerOf, spentInReply } from '../contract/budget';
+import { addSpent, noSpending, smallerOf, spentInReply } from '../contract/spending/budget';
+import { RAISE_BUDGET, raised } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';
@@ -95,8 +96,9 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 
 /** A run that continues the one before changes nothing but the run. */
 function started(view: TurnView, event: TurnStarted): void {
-  const { turn, runId, agent, prompt, origin, schedule, taskQueue, lineage, budget } = event;
-  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...defined({ origin, schedule, lineage }) });
+  const { turn, runId, agent, prompt, origin, schedule, session, taskQueue, lineage, budget } = event;
+  const facts = defined({ origin, schedule, session, lineage });
+  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...facts });
   if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;
 }
@@ -110,6 +112,7 @@ function reopened(view: TurnView, runId: string): void {
   view.runId = runId;
   view.endedAt = null;
   delete view.answer;
+  delete view.value;
   delete view.error;
 }
 
@@ -119,14 +122,14 @@ function askedAgain({ thinking }: TurnView, { step, attempt, lastFailure }: Thin
 }
 
 function stepped(view: TurnView, event: Step): void {
-  const { step, text, model, finishReason, usage, cost, context, calls, at, given } = event;
+  const { step, text, model, finishReason, usage, context, calls, at, given } = event;
   if (given === undefined) view.spent = addSpent(view.spent ?? noSpending(), spentInReply(event));
   if (event.budget !== undefined && view.steps.length === 0)
     view.budget = smallerOf(event.budget, view.budget);
   const { askedAt = at, attempts = 1, lastFailure } = view.thinking ?? {};
   const reply = { step, text, model, finishReason, askedAt, repliedAt: at, attempts };
   const callIds = calls.map(({ callId }) => callId);
-  view.steps.push({ ...reply, callIds, ...defined({ usage, cost, context, lastFailure, given }) });
+  view.steps.push({ ...reply, callIds, ...defined({ usage, context, lastFailure, given }) });
   delete view.thinking;
 }
 
@@ -134,8 +137,9 @@ function ended(view: TurnView, event: TurnEnded): void {
   view.status = event.status;
   view.endedAt = event.at;
   view.unjudged = 0;
-  if (event.result?.spent !== undefined) view.spent = event.result.spent;
-  Object.assign(view, defined({ answer: event.answer, error: event.error }));
+  const { answer, error, result } = event;
+  if (result?.spent !== undefined) view.spent = result.spent;
+  Object.assign(view, defined({ answer, error, value: result?.value }));
   for (const call of view.calls) if (isOpen(call) || call.phase === 'lost') call.phase = 'closed';
 }
 

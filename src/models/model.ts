@@ -1,10 +1,10 @@
-import type { Usage } from '../contract/think';
+import type { Usage } from '../contract/spending/usage';
 import type { FunctionSchema } from '../tools/types';
 
 /** One message of the conversation, as models read it. */
 export type ModelMessage =
   | { role: 'user'; content: string }
-  | { role: 'assistant'; content: string; toolCalls: ModelCall[] }
+  | { role: 'assistant'; content: string; toolCalls: ModelCall[]; opaque?: string }
   | { role: 'tool'; toolCallId: string; toolName: string; content: string };
 
 /** A call that a model asks for. `arguments` is the raw text; a model's adapter never parses it. */
@@ -32,6 +32,12 @@ export interface ModelReply {
   /** `stop`, `tool-calls`, `length`, `content-filter`, … as the provider says. */
   finishReason: string;
   usage?: Usage;
+  /**
+   * What the provider wants back with this reply in later requests, such as signatures of its reasoning. It is recorded,
+   * shown nowhere, and given back unchanged in the `opaque` of the assistant's message, to another model too: a model
+   * ignores what is not its own. Over 128 KiB it is left out.
+   */
+  opaque?: string;
 }
 
 /**
@@ -45,7 +51,7 @@ export interface ModelReply {
  * };
  */
 export interface Model {
-  /** Shown in the timeline, such as `openai/gpt-5`. */
+  /** Shown in the timeline, such as `openai:gpt-5`. */
   readonly id: string;
   generate(request: ModelRequest): Promise<ModelReply>;
 }

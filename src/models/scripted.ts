@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../contract/defined';
 import { isObject, type JsonObject } from '../contract/json';
-import type { Usage } from '../contract/think';
+import type { Usage } from '../contract/spending/usage';
 import type { Model, ModelCall, ModelReply, ModelRequest } from './model';
 
 /** A call of a script. */

@@ -137,7 +137,18 @@ function nobodyCouldSignIn(host: string): CountersignError {
   );
 }
 
-const SCRIPTS = ['app', 'bulk', 'decided', 'question', 'stats', 'syntax', 'turns', 'two-paths'];
+const SCRIPTS = [
+  'app',
+  'bulk',
+  'decided',
+  'moment',
+  'question',
+  'seal-answer',
+  'stats',
+  'syntax',
+  'turns',
+  'two-paths',
+];
 
 /** All files of the page, by their paths, with their types. No other file is ever read. */
 const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {

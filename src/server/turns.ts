@@ -1,7 +1,8 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer, Countersign, FollowOptions, TurnsQuery } from '../client/types';
+import type { FollowOptions } from '../client/requests';
+import type { Answer, Countersign, TurnsQuery } from '../client/types';
 import { CountersignError } from '../contract/errors';
 import { TURN_STATES } from '../contract/turn';
 import { defined } from '../contract/defined';
@@ -23,8 +24,7 @@ const listSchema = z.object({
   state: z.enum([...TURN_STATES, 'terminated', 'timed_out']).optional(),
   ...{ agent: filterText, tool: filterText, id: filterText, text: filterText },
   ...{ from: moment, to: moment },
-  older: z.string().max(20_000).optional(),
-  limit: z.coerce.number().int().min(1).max(500).optional(),
+  ...{ older: z.string().max(20_000).optional(), limit: z.coerce.number().int().min(1).max(500).optional() },
 });
 
 /**

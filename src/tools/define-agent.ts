@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
-import type { Budget, Price } from '../contract/budget';
+import type { Budget } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
-import { ORDERS, type Order } from '../contract/tool';
-import type { Model } from '../models/model';
+import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
+import { MODEL_PROVIDERS } from '../contract/names';
+import type { Model, ModelErrorKind } from '../models/model';
 import { describeIssues, duration, invalidDefinition } from './options';
 import {
   FIND_TOOLS,
@@ -14,6 +15,7 @@ import {
   toFindSettings,
   toToolset,
 } from './builtin/find-tools';
+import { type ResolvedParameters, resolveParameters } from './parameters';
 import { createRegistry, type Registry } from './registry';
 import type { TurnContext } from './hooks';
 import type { Duration, Policy, Tool } from './types';
@@ -33,10 +35,15 @@ export interface AgentOptions {
   name: string;
   /** The system prompt. */
   instructions: string;
-  /** What answers, such as `openaiCompatible`, `offlineModel` or `scriptedModel`. */
-  model: Model;
+  /**
+   * What answers: a name such as `openai:gpt-5`, `anthropic:claude-sonnet-4-5` or `google:gemini-2.5-pro`, or what
+   * `openai`, `anthropic`, `google`, `openaiCompatible`, `offlineModel` or `scriptedModel` made.
+   */
+  model: Model | string;
   /** Models that a fork may name instead, by name. @default none */
-  models?: Readonly<Record<string, Model>>;
+  models?: Readonly<Record<string, Model | string>>;
+  /** Models that are asked, in this order, where the one before does not answer. @default none */
+  fallback?: readonly (Model | string)[] | FallbackOptions;
   /**
    * Made by `defineTool`. A pack is a list of tools: spread it. Text names tools of MCP servers, such as `github__*`; of
    * those the agent gets the ones that the lock has.
@@ -55,6 +62,13 @@ export interface AgentOptions {
   context?: TurnContext;
   /** How the ready calls of a step are started. @default 'lane' */
   order?: Order;
+  /**
+   * What the answer has to be: a zod object, or a JSON Schema whose root is an object. The model sees it. An answer that does
+   * not fit goes back to it once, with what is wrong; the second time the turn fails.
+   *
+   * @default text
+   */
+  output?: z.ZodObject | JsonSchema;
   limits?: {
     /** Model replies in one turn; at most 10,000. @default 50 */
     steps?: number;
@@ -77,22 +91,43 @@ export interface AgentOptions {
   };
   /**
    * What one turn may spend, its child turns included; looked at before each step. `money` is in the currency of
-   * `prices`; `time` is time at work, without waiting for people. `then`: at a crossing the turn ends with words, or a
+   * the config, whose `prices` need one for each model of the agent; `time` is time at work, without waiting for people. `then`: at a crossing the turn ends with words, or a
    * request in the inbox asks for as much again.
    *
    * @default no limit; then: 'end'
    */
   budget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
-  /** Prices by the id of the model, all in one currency. A budget of money needs one for each model. @default none */
-  prices?: Readonly<Record<string, Price>>;
+}
+
+/** Which models are asked where the one before does not answer, and when. */
+export interface FallbackOptions {
+  models: readonly (Model | string)[];
+  /**
+   * After which kinds of errors. Those that asking again may end are asked again first, for as long as `after`; after the
+   * others the next model is asked at once.
+   *
+   * @default ['rate_limit', 'timeout', 'server', 'network']
+   */
+  on?: readonly ModelErrorKind[];
+  /** How long a model that is busy, broken or silent is asked before the next one is. @default `limits.modelRetryFor` */
+  after?: Duration;
+}
+
+/** Fallback models, checked and with every default filled in. */
+export interface Fallback {
+  readonly models: readonly (Model | string)[];
+  readonly on: ReadonlySet<ModelErrorKind>;
+  readonly afterMs: number | undefined;
 }
 
 /** An agent, checked and with every default filled in. Made by `defineAgent` only; immutable. */
 export interface Agent {
   readonly name: string;
   readonly instructions: string;
-  readonly model: Model;
-  readonly models: ReadonlyMap<string, Model>;
+  /** A text is a name `provider:model`. */
+  readonly model: Model | string;
+  readonly models: ReadonlyMap<string, Model | string>;
+  readonly fallback: Fallback;
   readonly registry: Registry;
   /** Names of the tools of MCP servers that it may use, with `*` for any letters. */
   readonly toolPatterns: readonly string[];
@@ -103,17 +138,61 @@ export interface Agent {
   readonly policy: Policy | undefined;
   readonly context: TurnContext | undefined;
   readonly order: Order;
+  /** Undefined: the answer is text. */
+  readonly output: ResolvedParameters | undefined;
   readonly maxSteps: number;
   readonly modelTimeoutMs: number;
   readonly modelRetryForMs: number;
-  /** What a turn may spend; time in milliseconds. Undefined: no limit. */
+  /** What a turn may spend; time in milliseconds, money without its currency. Undefined: no limit. */
   readonly budget: Budget | undefined;
-  readonly prices: ReadonlyMap<string, Price>;
   /** See `limits.repeats`. Undefined: any number. */
   readonly repeats: number | undefined;
 }
 
-const NO_MODEL = 'must be a model: { id, generate }';
+const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):.`);
+const NO_MODEL = `must be a model { id, generate }, or a name provider:model of ${MODEL_PROVIDERS.join(', ')}`;
+const modelSchema = z.custom<Model | string>(isModel, NO_MODEL);
+const modelsSchema = z.array(modelSchema, 'must be a list of models');
+
+// As a record, so that a kind that is missing here does not compile.
+const KINDS: Readonly<Record<ModelErrorKind, true>> = {
+  rate_limit: true,
+  timeout: true,
+  server: true,
+  network: true,
+  auth: true,
+  refused: true,
+  request: true,
+};
+
+const RETRIED: readonly ModelErrorKind[] = ['rate_limit', 'timeout', 'server', 'network'];
+
+interface Given {
+  models: (Model | string)[];
+  on?: ModelErrorKind[] | undefined;
+  after?: number | undefined;
+}
+
+const fallbackSchema = z
+  .union([
+    modelsSchema.transform((models) => ({ models })),
+    z.strictObject({
+      models: modelsSchema,
+      on: z
+        .array(z.custom<ModelErrorKind>(isKind, `must be one of ${Object.keys(KINDS).join(', ')}`))
+        .optional(),
+      after: duration(0).optional(),
+    }),
+  ])
+  .transform((given: Given): Fallback => {
+    return { models: given.models, on: new Set(given.on ?? RETRIED), afterMs: given.after };
+  });
+
+function isKind(value: unknown): boolean {
+  return typeof value === 'string' && Object.hasOwn(KINDS, value);
+}
+
+const NO_FALLBACK: Fallback = { models: [], on: new Set(), afterMs: undefined };
 
 /** The most of anything that a budget counts. */
 const MOST_AMOUNT = 1e12;
@@ -126,13 +205,17 @@ const optionsSchema = z.strictObject({
       'must be a lower-case letter, then at most 63 lower-case letters, digits, _ and -',
     ),
   instructions: z.string().refine((text) => text.trim() !== '', 'must tell the model what it is for'),
-  model: z.custom<Model>(isModel, NO_MODEL),
-  models: z.record(z.string().min(1), z.custom<Model>(isModel, NO_MODEL)).optional(),
+  model: modelSchema,
+  models: z.record(z.string().min(1), modelSchema).optional(),
+  fallback: fallbackSchema.optional(),
   tools: z.array(z.unknown(), 'must be a list of tools'),
   findTools: findToolsSchema.optional(),
   policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
   context: z.custom<TurnContext>((value) => typeof value === 'function', 'must be a function').optional(),
   order: z.enum(ORDERS).optional(),
+  output: z
+    .custom<object>((value) => typeof value === 'object' && value !== null, 'must be a schema')
+    .optional(),
   limits: z
     .strictObject({
       steps: z.int().min(1).max(10_000).optional(),
@@ -149,16 +232,6 @@ const optionsSchema = z.strictObject({
       time: duration().optional(),
       then: z.enum(['end', 'ask']).optional(),
     })
-    .optional(),
-  prices: z
-    .record(
-      z.string().min(1),
-      z.strictObject({
-        inputPerMillion: z.number().min(0).max(MOST_AMOUNT),
-        outputPerMillion: z.number().min(0).max(MOST_AMOUNT),
-        currency: z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR'),
-      }),
-    )
     .optional(),
 });
 
@@ -191,16 +264,8 @@ export function isAgent(value: unknown): value is Agent {
 function makeAgent(options: AgentOptions): Agent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new Error(describeIssues(parsed.error));
-  const {
-    name,
-    instructions,
-    model,
-    models = {},
-    policy,
-    context,
-    order = 'lane',
-    limits = {},
-  } = parsed.data;
+  const { name, instructions, model, models = {}, policy, context } = parsed.data;
+  const { order = 'lane', limits = {}, fallback = NO_FALLBACK } = parsed.data;
   const findTools = toFindSettings(parsed.data.findTools);
   const own = options.tools.filter((tool) => typeof tool !== 'string');
   const toolPatterns = options.tools.filter((tool) => typeof tool === 'string').map(requirePattern);
@@ -210,35 +275,21 @@ function makeAgent(options: AgentOptions): Agent {
     instructions,
     model,
     models: new Map(Object.entries(models)),
+    fallback,
     ...equipped(own, findTools),
     toolPatterns: Object.freeze(toolPatterns),
     findTools,
     policy,
     context,
     order,
+    output: options.output && resolveParameters(options.output),
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
-    budget: budgetOf(parsed.data),
-    prices: new Map(Object.entries(parsed.data.prices ?? {})),
+    budget: parsed.data.budget && Object.freeze(defined(parsed.data.budget)),
     repeats: limits.repeats === false ? undefined : (limits.repeats ?? LIMITS.repeatedSteps),
   };
   return asAgent(agent);
-}
-
-/** @throws Error where money could not be counted. */
-function budgetOf(options: z.output<typeof optionsSchema>): Budget | undefined {
-  const { budget, prices = {}, model, models = {} } = options;
-  const currencies = new Set(Object.values(prices).map(({ currency }) => currency));
-  if (currencies.size > 1) throw new Error('`prices`: all have to be in one currency');
-  if (budget === undefined) return undefined;
-  const [currency] = currencies;
-  const unpriced = [model, ...Object.values(models)].find(({ id }) => !Object.hasOwn(prices, id));
-  if (budget.money !== undefined && unpriced !== undefined)
-    throw new Error(
-      `\`budget.money\` needs a price of the model ${JSON.stringify(unpriced.id)} in \`prices\``,
-    );
-  return Object.freeze({ ...defined(budget), ...(budget.money === undefined ? {} : defined({ currency })) });
 }
 
 function equipped(
@@ -283,7 +334,13 @@ function requirePattern(pattern: string): string {
   );
 }
 
+/** All models that an agent may ask. */
+export function modelsOf({ model, models, fallback }: Agent): (Model | string)[] {
+  return [model, ...models.values(), ...fallback.models];
+}
+
 function isModel(value: unknown): boolean {
+  if (typeof value === 'string') return NAMED.test(value);
   if (typeof value !== 'object' || value === null) return false;
   return (
     'id' in value &&

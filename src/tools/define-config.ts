@@ -3,9 +3,10 @@ import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { TIMES } from '../contract/limits';
 import { TASK_QUEUE } from '../contract/names';
+import { type ModelPrice, priceOf, type Pricing } from '../contract/spending/usage';
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { definitionOf } from './builtin/agent-tool';
-import { isAgent, type Agent } from './define-agent';
+import { isAgent, type Agent, modelsOf } from './define-agent';
 import { describeIssues, duration } from './options';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { LOCK_FILE } from './mcp/lock';
@@ -47,6 +48,13 @@ export interface ConfigOptions {
   mcpTools?: Readonly<Record<string, McpToolSettings>>;
   /** File of what was allowed, relative to the current folder. @default 'countersign.mcp.lock' */
   mcpLock?: string;
+  /**
+   * What models cost, by the ids that the timeline shows; `*` at the end of an id stands for any letters. Each reply is then
+   * recorded with its cost. An agent with a budget of money needs one for each of its models. @default none
+   */
+  prices?: Readonly<Record<string, ModelPrice>>;
+  /** Of all `prices`, and of budgets of money: three letters. @default 'USD' */
+  currency?: string;
 }
 
 /** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
@@ -62,11 +70,14 @@ export interface Config {
   readonly mcpServers: McpServers | undefined;
   readonly mcpTools: Readonly<Record<string, McpToolSettings>>;
   readonly mcpLock: string;
+  readonly pricing: Pricing;
 }
 
 const callable = z
   .custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
   .optional();
+
+const price = z.number().nonnegative();
 
 const optionsSchema = z.strictObject({
   agents: z
@@ -86,6 +97,21 @@ const optionsSchema = z.strictObject({
   mcpServers: serversSchema.optional(),
   mcpTools: settingsSchema.optional(),
   mcpLock: z.string().min(1).optional(),
+  prices: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        input: price,
+        output: price,
+        cachedInput: price.optional(),
+        cacheWrite: price.optional(),
+      }),
+    )
+    .optional(),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR')
+    .optional(),
 });
 
 /**
@@ -104,6 +130,8 @@ export function defineConfig(options: ConfigOptions): Config {
   const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
+  const pricing = { currency: parsed.data.currency ?? 'USD', prices: Object.freeze({ ...options.prices }) };
+  for (const agent of agents) assertPriced(agent, pricing);
   const config: Config = {
     agents: Object.freeze([...agents]),
     taskQueue,
@@ -117,8 +145,21 @@ export function defineConfig(options: ConfigOptions): Config {
     mcpServers,
     mcpTools,
     mcpLock,
+    pricing,
   };
   return asConfig(config);
+}
+
+/** Money that could not be counted would limit nothing. */
+function assertPriced(agent: Agent, pricing: Pricing): void {
+  const { name, budget } = agent;
+  if (budget?.money === undefined) return;
+  const ids = modelsOf(agent).map((one) => (typeof one === 'string' ? one : one.id));
+  const unpriced = ids.find((id) => priceOf(pricing, id) === undefined);
+  if (unpriced !== undefined)
+    throw invalid(
+      `\`budget.money\` of agent ${name} needs a price of the model ${JSON.stringify(unpriced)} in \`prices\``,
+    );
 }
 
 /** The agents, and those that their tools need a worker of this queue to have. */

@@ -5,7 +5,11 @@
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export { defined } from '../contract/defined';
+export { LIMITS } from '../contract/limits';
+export { readJson } from '../contract/read-json';
 export { isJsonObject, isObject } from '../contract/json';
+export { CountersignError } from '../contract/errors';
+export { callIdOf, effectiveEvents } from '../history/events';
 export { viewOf } from '../history/view';
 export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
@@ -15,10 +19,12 @@ export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 export { dateTime, relative, span } from '../contract/text/times';
 export {
+  costText,
   counted,
   describeOutcome,
   describePhase,
   describeState,
+  describeTokens,
   percentText,
   spreadText,
   unreadText,
@@ -43,6 +49,8 @@ export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
 export { ArgumentsForm } from './screens/call/form';
 export { CallHead, Fact, ModelSays, Refusal, UserAsked } from './screens/call/head';
 export { useSend } from './screens/call/send';
+export { ArgumentsView } from './screens/call/content';
+export { CallName, isWaiting } from './screens/turn/call-card';
 export { SelectBox } from './screens/inbox-list';
 export { NOTHING_TYPED } from './typed';
 export { showInList, useAppContext, useKeys, useNow } from './ui/app';

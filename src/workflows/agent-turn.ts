@@ -10,10 +10,11 @@ import {
 import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
 import { FAILURES } from '../contract/names';
+import type { ThinkOutput } from '../contract/think';
+import { checkStart } from './check-start';
 import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
 import { isTurnInput } from '../contract/payloads';
-import { whyUnreadable } from '../contract/unreadable';
 import { ChangeNotifier } from './changes';
 import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
@@ -25,15 +26,14 @@ import { modelFailure } from './outcome';
 import { Step, applySeedStep, isRepeated, noteStep } from './step';
 import { askForMore, countReply, usedUp } from './budget';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
-import { appendResults, applyThink, think } from './think';
+import { appendResults, applyThink, recordOf, think } from './think';
 
 /**
  * Works through one user request until the model answers. No tool can fail it: every outcome is a result that the model
  * reads. It closes as Completed with a TurnResult, as Cancelled, or as Failed where the model failed for good.
  */
 export async function agentTurn(input: TurnInput): Promise<TurnResult> {
-  refuseRetryPolicy();
-  refuseOtherInput(input);
+  checkStart('turn', input, isTurnInput);
   publishScheduled(input);
   const turn = makeTurn(input, workflowInfo().originalExecutionRunId);
   const publisher = new Publisher(turn, (open) => currentDetails(open, turn.step));
@@ -48,30 +48,6 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
     // The scope is entered once for the whole turn: entering it for each activity would cost two promises.
     return work.run(() => runTurn(turn, runtime));
   });
-}
-
-/** A retried workflow would run everything again under new keys. */
-function refuseRetryPolicy(): void {
-  if (workflowInfo().retryPolicy === undefined) return;
-  throw ApplicationFailure.nonRetryable(
-    'a turn takes no workflow retry policy: it would run its calls again',
-    FAILURES.turn,
-  );
-}
-
-/**
- * Anybody may start a workflow with any input. Where the input is wrong, the workflow fails at once instead of failing its
- * tasks again and again. Where only this worker cannot read it, the workflow waits: a worker that was started without its
- * keys must not end a turn.
- */
-function refuseOtherInput(input: unknown): void {
-  const unreadable = whyUnreadable(input);
-  if (unreadable?.waits === true) throw new Error(`the input of this turn cannot be read: ${unreadable.why}`);
-  if (unreadable === undefined && isTurnInput(input)) return;
-  throw ApplicationFailure.nonRetryable(
-    'this is not the input of a turn; start turns with the client, or with { agent, prompt }',
-    FAILURES.turn,
-  );
 }
 
 function watchCancellation(turn: Turn, work: CancellationScope): void {
@@ -104,11 +80,11 @@ function endCancelled(publisher: Publisher): never {
 
 /** Runs steps until the model answers, the limit is reached, or the turn continues as new. */
 async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
-  for (let text = ''; ;) {
+  for (let last: Pick<ThinkOutput, 'text' | 'value'> = { text: '' }; ;) {
     if (mustContinue(turn)) await continueTurn(turn, runtime);
     if (usedUp(turn) !== undefined) {
       const why = await askForMore(turn, runtime);
-      if (why !== undefined) return resultOf(turn, 'budget', text, why);
+      if (why !== undefined) return resultOf(turn, 'budget', last, why);
       if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
     }
     turn.step += 1;
@@ -119,8 +95,13 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     for (let times = 1; output === undefined; times++)
       output = applyThink(turn, await nextStep(turn, times), times);
     if (seed === undefined) countReply(turn, output, Date.now() - asked);
-    text = output.text;
-    if (output.calls.length === 0) return resultOf(turn, 'answered', output.text);
+    last = output;
+    if (output.calls.length === 0) {
+      if (isOver(turn)) return resultOf(turn, 'answered', output);
+      turn.results = [];
+      turn.cutTo = undefined;
+      continue;
+    }
     // The calls of a step get their keys from its reply. A reset that keeps the reply keeps the keys, so a worker recognises a
     // call that it has started before. A new reply brings new keys.
     turn.stepKey = output.replyId;
@@ -132,9 +113,14 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     appendResults(turn, step.results());
     const loops = noteStep(turn, calls);
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    if (loops) return resultOf(turn, 'loop', text, LOOP);
-    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', text);
+    if (loops) return resultOf(turn, 'loop', last, LOOP);
+    if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', last);
   }
+}
+
+/** After a reply without calls. New words that came in time keep the turn open, as long as it may take steps. */
+function isOver({ words, step, maxSteps }: Turn): boolean {
+  return words.waiting.length === 0 || step >= maxSteps;
 }
 
 function nextStep(turn: Turn, asked: number): Promise<RawValue> {
@@ -152,11 +138,13 @@ const LOOP = 'the model asked for the same calls again and again, although it re
 function resultOf(
   turn: Turn,
   status: Extract<TurnState, TurnResult['status']>,
-  answer: string,
+  { text, value }: Pick<ThinkOutput, 'text' | 'value'>,
   why?: string,
 ): TurnResult {
-  const { step: steps, counts, usage, spending } = turn;
-  return { status, answer, steps, counts, usage, spent: spending.spent, ...defined({ why }) };
+  const { step: steps, counts, usage, session, spending } = turn;
+  const conversation = session && recordOf(turn);
+  const some = defined({ value, why, conversation });
+  return { status, answer: text, steps, counts, usage, spent: spending.spent, ...some };
 }
 
 /** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */
@@ -168,7 +156,7 @@ function mustContinue({ step, approvals, given }: Turn): boolean {
 async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
   // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
   await queue.emptied();
-  const { agent, origin, fork } = turn;
+  const { agent, origin, fork, session } = turn;
   const cap = Object.keys(turn.cap).length === 0 ? undefined : turn.cap;
   const lineage = turn.lineage.length === 0 ? undefined : [...turn.lineage];
   const carried = carry(turn);
@@ -176,12 +164,13 @@ async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> 
     agent,
     prompt: '',
     carried,
-    ...defined({ origin, fork, lineage, cap }),
+    ...defined({ origin, fork, lineage, cap, session }),
   });
 }
 
 function carry(turn: Turn): CarriedTurn {
   const { runId } = workflowInfo();
+  const { words } = turn;
   const states = turn.states.carried(runId === turn.originalRunId ? undefined : runId);
   return {
     step: turn.step,
@@ -197,5 +186,6 @@ function carry(turn: Turn): CarriedTurn {
     children: turn.children,
     repeated: turn.repeated,
     ...(states.length === 0 ? {} : { states }),
+    ...(words.waiting.length + words.took.length === 0 ? {} : { words }),
   };
 }

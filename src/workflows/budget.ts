@@ -1,4 +1,5 @@
 import { upsertMemo } from '@temporalio/workflow';
+import { estimatedTokens, tokensOf } from '../contract/spending/usage';
 import {
   addSpent,
   amountText,
@@ -6,15 +7,13 @@ import {
   type Crossing,
   crossingOf,
   crossingText,
-  estimatedTokens,
   RAISE_BUDGET,
   raised,
   raiseSchema,
   smallerOf,
   spentInReply,
   spentText,
-  tokensOf,
-} from '../contract/budget';
+} from '../contract/spending/budget';
 import type { ValidCall } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { TIMES } from '../contract/limits';

@@ -109,6 +109,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
       child: askedChild(turn, state),
       ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
       plan: state.plan,
+      sealed: turn.transcript.sealedIn(state.effective),
       state: state.placed,
       mayHaveRun: state.mayHaveRun,
       proposed: state.edit === undefined ? undefined : state.proposed,
@@ -160,7 +161,8 @@ export function verifyCall(turn: Turn, state: CallState, asked: number): Promise
   const { callId, id, tool, settings } = state.call;
   const { callKey, generation, effective } = state;
   const head = { agent: turn.agent, ...defined({ origin: turn.origin }), callId, id, tool };
-  const input: VerifyInput = { ...head, callKey, generation, arguments: effective };
+  const sealed = turn.transcript.sealedIn(effective);
+  const input: VerifyInput = { ...head, callKey, generation, arguments: effective, ...defined({ sealed }) };
   const options: ActivityOptions = {
     activityId: activityIds.verify(callId, generation, asked),
     startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,

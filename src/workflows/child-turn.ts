@@ -14,7 +14,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { type RawValue, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { addSpent, emptyKind, leftOf, noSpending, smallerOf, type Spent, tokensOf } from '../contract/budget';
+import { tokensOf } from '../contract/spending/usage';
+import { addSpent, emptyKind, leftOf, noSpending, smallerOf, type Spent } from '../contract/spending/budget';
 import {
   type ChildEnd,
   childResult,

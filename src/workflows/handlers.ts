@@ -10,6 +10,7 @@ import { judgeResolution, report, takeResolution } from './approvals/resolve';
 import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
+import { addWords, recordOf } from './think';
 import type { Turn } from './turn';
 
 /**
@@ -24,6 +25,18 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
     queue.add({ weight: messages.weightOf(message), judge: () => applyLateOutcome(turn, message) }),
   );
   setAbandonHandler(turn, queue);
+  setHandler(
+    messages.wordsSignal,
+    (message) =>
+      queue.add({
+        weight: messages.weightOf(message),
+        judge: () => addWords(turn, messages.readWords(message)),
+      }),
+    { description: 'New words of a person, which the model reads before its next step' },
+  );
+  setHandler(messages.recordQuery, () => recordOf(turn), {
+    description: 'What a session keeps of this turn',
+  });
   setHandler(messages.toolsQuery, () => changedTools(turn), {
     description: 'Requests whose tool has changed since, as far as this worker knows',
   });

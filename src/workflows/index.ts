@@ -1,2 +1,3 @@
 /** Entry of the workflow bundle. */
+export { agentSession } from './session/agent-session';
 export { agentTurn } from './agent-turn';

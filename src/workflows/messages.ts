@@ -6,6 +6,13 @@ import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { QUERIES, SIGNALS, UPDATES } from '../contract/names';
 import { readJson, describeIssues } from '../contract/read-json';
+import {
+  SESSION_CONTROL,
+  SESSION_MESSAGE,
+  type MessageTaken,
+  type TurnRecord,
+  type TurnWords,
+} from '../contract/session';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
 
@@ -29,7 +36,13 @@ export const abandonSignal = defineSignal<[RawValue]>(SIGNALS.abandon, raw);
 export const decideUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.decide, raw);
 export const resolveUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.resolve, raw);
 export const answerUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.answer, raw);
+export const wordsSignal = defineSignal<[RawValue]>(SIGNALS.words, raw);
+export const sendSignal = defineSignal<[RawValue]>(SIGNALS.send, raw);
+export const sendUpdate = defineUpdate<MessageTaken, [RawValue]>(UPDATES.send, raw);
+export const controlSignal = defineSignal<[RawValue]>(SIGNALS.control, raw);
+export const controlUpdate = defineUpdate<void, [RawValue]>(UPDATES.control, raw);
 export const toolsQuery = defineQuery<ChangedTool[]>(QUERIES.tools);
+export const recordQuery = defineQuery<TurnRecord>(QUERIES.record);
 export const transcriptQuery = defineQuery<TranscriptPage, [RawValue]>(QUERIES.transcript, raw);
 
 /** The limits of one kind of message. */
@@ -65,6 +78,22 @@ export const ABANDONMENT_BOUNDS: Bounds = {
   fields: ['reason', 'approver'],
 };
 
+export const WORDS_BOUNDS: Bounds = {
+  what: 'message of a session',
+  bytes: LIMITS.sessionMessageBytes,
+  fields: ['messageId', 'text'],
+};
+export const SEND_BOUNDS: Bounds = {
+  what: 'message',
+  bytes: LIMITS.sessionMessageBytes,
+  fields: Object.keys(SESSION_MESSAGE.properties),
+};
+export const CONTROL_BOUNDS: Bounds = {
+  what: 'control of a session',
+  bytes: LIMITS.messageBytes,
+  fields: Object.keys(SESSION_CONTROL.properties),
+};
+
 /** The value of a message, undefined where it has none; or why the message is refused. */
 export type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
 
@@ -87,6 +116,16 @@ export function readMessage(message: RawValue | undefined, { what, bytes, fields
     ok: false,
     message: `not a ${what}: ${JSON.stringify(unknown.slice(0, 64))} is not a known property`,
   };
+}
+
+/** New words for a turn; undefined: they cannot be read. Never throws. */
+export function readWords(message: RawValue | undefined): TurnWords | undefined {
+  const read = readMessage(message, WORDS_BOUNDS);
+  const value = read.ok ? read.value : undefined;
+  if (!isObject(value)) return undefined;
+  const { messageId, text } = value;
+  const isId = typeof messageId === 'string' && messageId !== '' && messageId.length <= 64;
+  return isId && typeof text === 'string' && text.trim() !== '' ? { messageId, text } : undefined;
 }
 
 /** The weight of a message in the queue, by its length alone. */

@@ -1,6 +1,6 @@
 import { uuid4 } from '@temporalio/workflow';
 import { callKey } from '../contract/names';
-import { RAISE_BUDGET, raisedText } from '../contract/budget';
+import { RAISE_BUDGET, raisedText } from '../contract/spending/budget';
 import {
   type ChildReady,
   isValidCall,

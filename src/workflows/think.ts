@@ -7,12 +7,15 @@ import {
 } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
-import { TIMES } from '../contract/limits';
+import { LIMITS, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import { readThinkOutput } from '../contract/payloads';
 import { replyEntry, resultEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
-import type { ResultRef, ThinkInput, ThinkOutput, Usage } from '../contract/think';
+import { addUsage } from '../contract/spending/usage';
+import { type ResultRef, type ThinkInput, type ThinkOutput } from '../contract/think';
+import { recordEntries } from '../contract/session/conversation';
+import type { TurnRecord, TurnWords } from '../contract/session';
 import { rawResult, valueOf } from './messages';
 import type { Turn } from './turn';
 import type { ToolResult } from '../contract/result';
@@ -65,8 +68,39 @@ export function appendPrompt(turn: Turn): void {
   if (turn.transcript.entries.length === 0) turn.transcript.add({ kind: 'words', text: turn.prompt });
 }
 
+/** Keeps new words for the next `think`; each id counts once. What has no room is left to the session, which queues it. */
+export function addWords({ words, transcript }: Turn, added: TurnWords | undefined): void {
+  if (added === undefined || words.waiting.length >= LIMITS.turnWords) return;
+  const { messageId } = added;
+  if (words.took.includes(messageId) || words.waiting.some((one) => one.messageId === messageId)) return;
+  const waiting = words.waiting.map(({ text }) => text);
+  if (transcript.hasRoomFor([...waiting, added.text].join(' '))) words.waiting.push(added);
+}
+
+/** Takes up the words that came since the model was asked last. False: there are none. */
+export function takeUpWords({ words, transcript }: Turn): boolean {
+  const taken = words.waiting.splice(0);
+  words.took.push(...taken.map(({ messageId }) => messageId));
+  transcript.add(...taken.map(({ text }): TranscriptEntry => ({ kind: 'words', text })));
+  return taken.length > 0;
+}
+
+/** What a session keeps of a turn. In the middle of a step with the results that are there. */
+export function recordOf({ transcript, approvals, words, prompt }: Turn): TurnRecord {
+  const { entries } = transcript;
+  const last = entries.at(-1);
+  const open = last?.kind === 'reply' ? last.calls : [];
+  const results = open.flatMap((call) => {
+    const result = approvals.calls.get(call.callId)?.result;
+    return result === undefined ? [] : [resultEntry(call, result)];
+  });
+  const all = entries.length === 0 ? [{ kind: 'words' as const, text: prompt }] : [...entries, ...results];
+  return { entries: recordEntries(all), took: words.took };
+}
+
 function thinkInput(turn: Turn): ThinkInput {
   appendPrompt(turn);
+  takeUpWords(turn);
   const { entries } = turn.transcript;
   const after = lastReply(entries);
   const words = entries
@@ -79,7 +113,7 @@ function thinkInput(turn: Turn): ThinkInput {
     results: turn.results,
     droppedBefore: turn.transcript.droppedBefore,
     ...defined({ origin: turn.origin, model: turn.fork?.model, after, cutTo: turn.cutTo }),
-    ...defined({ context: turn.fork?.context }),
+    ...defined({ context: turn.fork?.context, session: turn.session }),
   };
 }
 
@@ -100,15 +134,6 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `step ${turn.step}`,
   };
-}
-
-function addUsage(sum: Usage, more: Usage | undefined): Usage {
-  const total = { ...sum };
-  for (const key of ['inputTokens', 'outputTokens', 'totalTokens'] as const) {
-    const tokens = more?.[key];
-    if (tokens !== undefined) total[key] = (total[key] ?? 0) + tokens;
-  }
-  return total;
 }
 
 /** Adds the results of a step to the transcript and counts them. */

@@ -3,9 +3,11 @@ import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
-import type { ResultRef, ThinkOutput, Usage } from '../contract/think';
+import type { Usage } from '../contract/spending/usage';
+import type { ResultRef, SessionRef, ThinkOutput } from '../contract/think';
+import type { TurnWords } from '../contract/session';
 import type { CarriedSpending, Repeated, TurnCounts, TurnInput } from '../contract/turn';
-import { type Budget, noSpending, smallerOf } from '../contract/budget';
+import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
 import type { TurnOrigin, Ancestor } from '../contract/call';
 import type { ChangeNotifier } from './changes';
@@ -14,12 +16,15 @@ import type { Publisher } from './publish';
 import { StateHolders } from './state-holders';
 import {
   cutContent,
-  DROPPED_OUTPUT,
+  dropOutput,
   entryBytes,
   fairShare,
+  pageOf,
   type TranscriptEntry,
   type TranscriptPage,
 } from '../contract/transcript';
+import type { JsonObject } from '../contract/json';
+import { handlesIn, type SealedValues } from '../contract/secret/sealed';
 import { jsonBytes } from '../contract/text/bytes';
 
 type ResultEntry = Extract<TranscriptEntry, { kind: 'result' }>;
@@ -56,6 +61,11 @@ export class Transcript {
     return this.bytes > LIMITS.transcriptBytes;
   }
 
+  /** Whether words have room beside what is there, with place left for replies. */
+  hasRoomFor(text: string): boolean {
+    return this.bytes + jsonBytes(text) <= LIMITS.transcriptBytes / 2;
+  }
+
   /** Adds entries. Drops outputs of older entries as far as needed, never of these. */
   add(...entries: TranscriptEntry[]): void {
     const fixed = this.list.length;
@@ -81,10 +91,22 @@ export class Transcript {
     return cutTo;
   }
 
+  /** The encrypted answers whose handles stand in the arguments of a call; undefined where none does. */
+  sealedIn(args: JsonObject): SealedValues | undefined {
+    const handles = handlesIn(args);
+    if (handles.length === 0) return undefined;
+    const found = this.list.flatMap((entry) =>
+      entry.kind === 'result' && entry.sealed !== undefined
+        ? Object.entries(entry.sealed).filter(([handle]) => handles.includes(handle))
+        : [],
+    );
+    return found.length === 0 ? undefined : Object.fromEntries(found);
+  }
+
   private dropNext(): void {
     const entry = this.list[this.dropped];
-    if (entry?.kind === 'result' && entry.content !== DROPPED_OUTPUT) {
-      const shorter = { ...entry, content: DROPPED_OUTPUT };
+    const shorter = entry && dropOutput(entry);
+    if (entry !== undefined && shorter !== undefined && shorter !== entry) {
       this.bytes -= entryBytes(entry) - entryBytes(shorter);
       this.list[this.dropped] = shorter;
     }
@@ -93,14 +115,7 @@ export class Transcript {
 
   /** Entries from an index on, up to the page limit and at least one. */
   page(first: number): TranscriptPage {
-    const from = Math.max(0, first);
-    let end = from;
-    for (let bytes = 0; end < this.list.length; end++) {
-      const entry = this.list[end];
-      bytes += entry === undefined ? 0 : entryBytes(entry);
-      if (bytes > LIMITS.transcriptPageBytes && end > from) break;
-    }
-    return { from, entries: this.list.slice(from, end), next: end < this.list.length ? end : null };
+    return pageOf(this.list, first);
   }
 }
 
@@ -142,6 +157,10 @@ export interface Turn extends ApprovalContext {
   usage: Usage;
   /** Who holds the state that its calls share. */
   states: StateHolders;
+  /** Only in a turn of a session. */
+  readonly session?: SessionRef;
+  /** New words of a person: those that came and wait for the next `think`, and the ids of those it took up. */
+  words: { waiting: TurnWords[]; took: string[] };
 }
 
 /** A turn at its start, or as the run before left it. */
@@ -163,6 +182,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     children: carried?.children ?? 0,
     repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
     repeats: undefined,
+    ...defined({ session: input.session }),
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,
     order: 'lane',
@@ -174,6 +194,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     counts: carried?.counts ?? noCounts(),
     usage: carried?.usage ?? {},
     states: new StateHolders(carried?.states),
+    words: { waiting: [...(carried?.words?.waiting ?? [])], took: [...(carried?.words?.took ?? [])] },
     signalVerdicts: carried?.signalVerdicts ?? [],
     signalCount: 0,
     signalsWaiting: 0,

@@ -54,6 +54,7 @@ function makeDeps(tool: ReturnType<typeof makeTool>) {
     taskQueue: 'q',
     holderQueue: 'countersign-worker:1@here:1',
     agentWaitMs: 0,
+    pricing: { currency: 'EUR', prices: {} },
     run: {},
     memory: createMemory(),
     journal: createJournal(join(directory, 'journal')),

@@ -24,6 +24,7 @@ const deps = {
   taskQueue: 'q',
   holderQueue: 'countersign-worker:1@here:1',
   agentWaitMs: 60_000,
+  pricing: { currency: 'EUR', prices: {} },
   run: {},
   memory: createMemory(),
   journal: createJournal('/nonexistent'),

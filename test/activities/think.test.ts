@@ -1,4 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { z } from 'zod';
 import { DefaultLogger } from '@temporalio/worker';
 import { ApplicationFailure } from '@temporalio/activity';
 import { createJournal } from '../../src/activities/journal';
@@ -8,7 +9,7 @@ import type { ThinkOutput } from '../../src/contract/think';
 import { scriptedModel, type ScriptedReply } from '../../src/models/scripted';
 import { type AgentOptions, defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
-import { type Model, ModelError, type ModelReply } from '../../src/models/model';
+import { type Model, ModelError, type ModelReply, type ModelRequest } from '../../src/models/model';
 
 const logger = new DefaultLogger('ERROR');
 
@@ -29,6 +30,7 @@ function step(reply: ScriptedReply, preview: () => string) {
     taskQueue: 'q',
     holderQueue: 'countersign-worker:1@here:1',
     agentWaitMs: 0,
+    pricing: { currency: 'EUR', prices: {} },
     run: {},
     memory: createMemory(),
     journal: createJournal('/nonexistent'),
@@ -63,15 +65,16 @@ describe('asking a model', () => {
 
   /** One attempt of the activity, with what the attempt before left in its heartbeat. */
   async function attempt(ask: Ask, options: Attempt = {}): Promise<Outcome> {
-    const { number = 1, heartbeatDetails, limits = {}, results = [] } = options;
+    const { number = 1, heartbeatDetails, limits = {}, results = [], more = {} } = options;
     const model: Model = { id: 'test/m', generate: async () => ask(number) };
-    const agent = defineAgent({ name: 'a', instructions: 'x', model, tools: [], limits });
+    const agent = defineAgent({ name: 'a', instructions: 'x', model, tools: [], limits, ...more });
     const deps = {
       agents: new Map([['a', agent]]),
       toolNames: new Set<string>(),
       taskQueue: 'q',
       holderQueue: 'countersign-worker:1@here:1',
       agentWaitMs: 0,
+      pricing: { currency: 'EUR', prices: {} },
       run: {},
       memory: createMemory(),
       journal: createJournal('/nonexistent'),
@@ -97,14 +100,15 @@ describe('asking a model', () => {
     heartbeatDetails?: unknown;
     limits?: AgentOptions['limits'];
     results?: [];
+    more?: Partial<AgentOptions>;
   }
 
   /** Attempts as Temporal makes them, without the waits; `wait` is told each. Gives the last failure, or the output. */
-  async function attempts(ask: Ask, limits: AgentOptions['limits'] = {}) {
+  async function attempts(ask: Ask, limits: AgentOptions['limits'] = {}, more: Partial<AgentOptions> = {}) {
     const waits: number[] = [];
     let left: unknown;
     for (let number = 1; number < 1_000; number++) {
-      const outcome = await attempt(ask, { number, heartbeatDetails: left, limits });
+      const outcome = await attempt(ask, { number, heartbeatDetails: left, limits, more });
       left = outcome.left;
       const { failure } = outcome;
       if (failure === undefined || failure.nonRetryable === true) return { ...outcome, number, waits };
@@ -198,6 +202,127 @@ describe('asking a model', () => {
     expect(failure).toMatchObject({
       nonRetryable: true,
       message: 'test/m: 10 workers ended while they asked the model',
+    });
+  });
+
+  describe('with a fallback', () => {
+    const HI: ModelReply = { text: 'hi', toolCalls: [], finishReason: 'stop' };
+    const second: Model = { id: 'test/second', generate: async () => HI };
+    const third: Model = { id: 'test/third', generate: async () => ({ ...HI, text: 'third' }) };
+    const broken: Model = { id: 'test/broken', generate: async () => fail('server')() };
+
+    test('a model that is busy is asked for as long as `modelRetryFor`, then the next one, which is named', async () => {
+      const { output, waits } = await attempts(
+        fail('server'),
+        { modelRetryFor: '20s' },
+        { fallback: [second] },
+      );
+      expect(output).toMatchObject({ text: 'hi', model: 'test/second' });
+      expect(waits.length).toBeGreaterThan(3);
+      expect(waits.at(-1)).toBe(1);
+    });
+
+    test('`after: 0` asks the next one at once, and the failure says so', async () => {
+      const fallback = { models: [second], after: 0 };
+      const { failure, left } = await attempt(fail('rate_limit', 5000), { more: { fallback } });
+      expect(failure).toMatchObject({
+        nonRetryable: false,
+        type: 'countersign.model.rate_limit',
+        message: 'test/m: it broke (test/second is asked next)',
+      });
+      expect(left).toMatchObject({ at: 1, failures: 0, spentMs: 0 });
+    });
+
+    test('each has its own time, in order, and the last one ends the turn', async () => {
+      const fallback = { models: [broken, third], after: 0 };
+      expect((await attempts(fail('server'), {}, { fallback })).output?.model).toBe('test/third');
+      const last = await attempts(fail('server'), {}, { fallback: { models: [broken], after: 0 } });
+      expect(last.failure).toMatchObject({
+        nonRetryable: true,
+        message: expect.stringMatching(/given up after/),
+      });
+    });
+
+    test.each([
+      ['auth', undefined, 'no'],
+      ['request', undefined, 'no'],
+      ['auth', ['auth'], 'test/second'],
+      ['server', ['auth'], 'no'],
+    ] as const)('%s with on: %j asks %s next', async (kind, on, next) => {
+      const fallback = { models: [second], after: 0, ...(on && { on }) };
+      const { output } = await attempts(fail(kind), { modelRetryFor: '2s' }, { fallback });
+      expect(output?.model ?? 'no').toBe(next);
+    });
+
+    test('a place that this worker does not have is the first', async () => {
+      const details = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 7 };
+      const { output } = await attempt(() => HI, { number: 2, heartbeatDetails: details });
+      expect(output?.model).toBe('test/m');
+    });
+  });
+
+  describe('with an `output`', () => {
+    const output = z.object({ total: z.number().min(1) });
+    const said = (text: string): ModelReply => ({
+      text,
+      toolCalls: [],
+      finishReason: 'stop',
+      usage: { totalTokens: 5 },
+    });
+
+    test.each([
+      ['JSON', '{"total": 3}'],
+      ['JSON as Markdown', '```json\n{"total": 3}\n```'],
+    ])('an answer that fits is a value too: %s', async (_, text) => {
+      const { output: step } = await attempt(() => said(text), { more: { output } });
+      expect(step).toMatchObject({ text, value: { total: 3 }, usage: { totalTokens: 5 } });
+    });
+
+    test('one that does not fit is given back once, with what is wrong', async () => {
+      const seen: ModelRequest[] = [];
+      const model = scriptedModel([
+        { text: '{"total": 0}', usage: { totalTokens: 5 } },
+        (request) => {
+          seen.push(request);
+          return { text: '{"total": 4}', usage: { totalTokens: 7 } };
+        },
+      ]);
+      const { output: step } = await attempt(() => said(''), { more: { output, model } });
+      expect(step).toMatchObject({ value: { total: 4 }, usage: { totalTokens: 12 } });
+      expect(seen[0]?.instructions).toContain('"minimum":1');
+      expect(seen[0]?.messages.slice(1)).toMatchObject([
+        { role: 'assistant', content: '{"total": 0}' },
+        { role: 'user', content: expect.stringMatching(/does not fit its schema: \/total/) },
+      ]);
+    });
+
+    test.each(['no JSON', '[1]', 'null', '"x"', '{"total": "3"}', '{"total": 3, "more": 1}', '```'])(
+      'twice %j ends the turn with words',
+      async (text) => {
+        const { failure } = await attempt(() => said(text), { more: { output } });
+        expect(failure).toMatchObject({
+          nonRetryable: true,
+          message: expect.stringMatching(/^test\/m: the answer is wrong a second time: The answer /),
+        });
+      },
+    );
+
+    test('a reply with calls is not looked at', async () => {
+      const calls = { ...said('let me look'), toolCalls: [{ name: 'look', arguments: '{}' }] };
+      const { output: step } = await attempt(() => calls, { more: { output } });
+      expect(step).not.toHaveProperty('value');
+    });
+  });
+
+  describe('what a provider wants back', () => {
+    const reply = { text: 'hi', toolCalls: [], finishReason: 'stop' };
+
+    test.each([
+      ['is recorded', 'x'.repeat(1000), 1000],
+      ['is left out where it is too long', 'x'.repeat(200_000), undefined],
+    ])('%s', async (_, opaque, length) => {
+      const { output } = await attempt(() => ({ ...reply, opaque }));
+      expect(output?.opaque?.length).toBe(length);
     });
   });
 

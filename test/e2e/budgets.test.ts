@@ -1,5 +1,5 @@
 import { connect, type Countersign } from '../../src/client';
-import type { Budget } from '../../src/contract/budget';
+import type { Budget } from '../../src/contract/spending/budget';
 import type { ScriptedReply } from '../../src/models/scripted';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { type AgentOptions, defineAgent } from '../../src/tools/define-agent';
@@ -20,15 +20,15 @@ const tools = [
 ];
 const agent = (name: string, more: Partial<AgentOptions>) =>
   defineAgent({ name, instructions: 'do', model: book.model, tools, ...more });
-const prices = { book: { inputPerMillion: 1000, outputPerMillion: 2000, currency: 'EUR' } };
-const free = agent('free', { prices });
+const free = agent('free', {});
 
 beforeAll(async () => {
   const withChild = { tools: [...tools, agentTool(free), agentTool(free, { name: 'many', effect: 'pure' })] };
   fixture = await startFixture({
+    ...{ currency: 'EUR', prices: { book: { input: 1000, output: 2000 } } },
     agents: [
       agent('tokens', { budget: { tokens: 250 }, ...withChild }),
-      agent('money', { budget: { money: 0.25 }, prices }),
+      agent('money', { budget: { money: 0.25 } }),
       agent('steps', { budget: { steps: 2 } }),
       agent('time', { budget: { time: '1ms' } }),
       agent('asks', { budget: { tokens: 250, then: 'ask' }, ...withChild }),
@@ -62,6 +62,7 @@ test.each<[string, number, string, Budget | undefined]>([
   ['steps', 2, 'it has spent 2 steps, and its budget is 2 steps', undefined],
   ['time', 1, 'of work, and its budget is 1 ms of work', undefined],
   ['free', 1, '1 steps', { steps: 1 }],
+  ['free', 2, 'it has spent 0.28 EUR, and its budget is 0.25 EUR', { money: 0.25 }],
 ])('%s: ends after %i steps with words', async (name, steps, words, budget) => {
   const handle = await start(name, book.add(...looks(`end ${name}`, 5)), budget);
   const result = await handle.result();
@@ -155,7 +156,7 @@ test('a child turn gets what is left and no more; what it spent counts above', a
   const give = { toolCalls: [{ name: 'free', arguments: { task } }], usage };
   const handle = await start('tokens', book.add(give, { text: 'never', usage }));
   const result = await handle.result();
-  expect(result).toMatchObject({ status: 'budget', spent: { tokens: 300, steps: 3, money: { EUR: 0.28 } } });
+  expect(result).toMatchObject({ status: 'budget', spent: { tokens: 300, steps: 3, money: { EUR: 0.42 } } });
   const [call] = (await client.view(handle.workflowId)).calls;
   expect(call?.result?.error?.message).toContain('its budget is 150 tokens');
   const child = await client.view(call?.child ?? '');

@@ -10,6 +10,7 @@ import type { CallInput } from '../../src/contract/call';
 import type { JsonObject } from '../../src/contract/json';
 import { makeSuccess } from '../../src/contract/result';
 import { ModelError } from '../../src/models/model';
+import { turnIdOf } from '../../src/history/read';
 import { scriptedModel, type ScriptedStep } from '../../src/models/scripted';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { askUser } from '../../src/tools/builtin/ask-user';
@@ -25,6 +26,8 @@ import { eventsOf, openOf, verdictsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
 const folder = join(__dirname, '..', 'histories');
+/** Of sessions and of turns in them: the other tests of recorded histories read turns alone. */
+const sessions = join(__dirname, '..', 'session-histories');
 
 const tool = (name: string, more: Partial<ToolOptions> = {}): Tool =>
   defineTool({
@@ -367,6 +370,49 @@ test.each([
   await keepAndReplay(name, await handle.fetchHistory());
 });
 
+test('a session and a turn of it that was steered replay', async () => {
+  const gate = makeGate();
+  const steps: ScriptedStep[] = [
+    async () => ({ text: await gate.opened, toolCalls: [call('look')] }),
+    { text: 'steered' },
+    { toolCalls: [call('pay')] },
+    end,
+  ];
+  // The replies of earlier turns count as steps; the third turn has those of the cancelled one before it.
+  const agent = defineAgent({ name: 'session', instructions: 'x', model: scriptedModel(steps), tools });
+  const own = await startFixture({ agents: [agent] });
+  const client = await connect({ client: own.client });
+  const session = client.session('session-1', { agent: 'session', taskQueue: own.taskQueue });
+  await session.send({ text: 'look', messageId: 'm1' });
+  await until('the turn', async () => (await session.state()).turn !== undefined);
+  await session.send({ text: 'and hurry', messageId: 'm2', mode: 'steer' });
+  gate.open();
+  await until('its end', async () => (await session.state()).state === 'idle');
+  await session.send({ text: 'pay', messageId: 'm3' });
+  const paying: TurnHandle = own.client.workflow.getHandle('session-1.t2');
+  await until('the request', () => waitFor(paying, '1.1').catch(() => undefined));
+  await own.client.workflow
+    .getHandle('session-1')
+    .signal('send', { messageId: 'm1', text: 'other', mode: 'queue' });
+  await session.send({ text: 'rather not', messageId: 'm4', mode: 'interrupt' });
+  await until('the last turn', async () => {
+    const { turns, state } = await session.state();
+    return turns === 3 && state === 'idle';
+  });
+  await session.pause();
+  await session.close();
+  const handle = own.client.workflow.getHandle('session-1');
+  expect(await handle.result()).toEqual({ status: 'closed', turns: 3, left: [] });
+  const first = await own.client.workflow.getHandle('session-1.t1').result();
+  expect(first).toMatchObject({ answer: 'steered', conversation: { took: ['m2'] } });
+  await keepAndReplay('session', await handle.fetchHistory(), sessions);
+  await keepAndReplay(
+    'steered',
+    await own.client.workflow.getHandle('session-1.t1').fetchHistory(),
+    sessions,
+  );
+});
+
 /** What comes while nobody works on the turn, in this order; the worker that comes back finds it in one workflow task. */
 type Meanwhile = 'ended' | 'cancelled' | 'approved' | 'approved by both' | 'denied' | 'refused';
 
@@ -514,13 +560,17 @@ const OWN_QUEUE = /countersign-worker:\d+@[^:"]+:/g;
 const HERE = 'countersign-worker:1@host:';
 
 /** Replays a fresh history; with `COUNTERSIGN_RECORD=1` also keeps it, for every later change to replay. */
-async function keepAndReplay(name: string, history: temporal.api.history.v1.IHistory): Promise<void> {
+async function keepAndReplay(
+  name: string,
+  history: temporal.api.history.v1.IHistory,
+  place = folder,
+): Promise<void> {
   const json = withoutMachine(historyToJSON(history));
-  const file = join(folder, `${name}.json`);
+  const file = join(place, `${name}.json`);
   if (process.env['COUNTERSIGN_RECORD'] === '1') await writeFile(file, `${json}\n`);
   const options = { workflowBundle: { codePath: testBundle() } };
-  // The ids of child turns begin with that of their turn.
-  const turn = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '';
-  const recorded = historyFromJSON(JSON.parse(json));
-  await expect(Worker.runReplayHistory(options, recorded, turn)).resolves.toBeUndefined();
+  const parsed = historyFromJSON(JSON.parse(json));
+  // Sessions and child turns have ids that begin with that of what started them.
+  const replay = Worker.runReplayHistory(options, parsed, turnIdOf(parsed).turn);
+  await expect(replay).resolves.toBeUndefined();
 }

@@ -225,3 +225,18 @@ describe('without a worker', () => {
     expect(judged).toContainEqual({ accepted: true });
   });
 });
+
+test('a worker is killed while a question waits: the answer that comes meanwhile is taken once by the next worker', async () => {
+  const place = await startFixture();
+  const worker = await place.addProcess();
+  const handle = await place.startSteps(asks());
+  await waitFor(handle, '1.1', 'question');
+  await worker.kill();
+  const given = { callId: '1.1', answer: 'answered', content: { city: 'Rome' }, approver: 'ann' } as const;
+  const sent = await client().answer(handle.workflowId, { ...given, decisionId: 'once' });
+  expect(sent).toMatchObject({ status: 'recorded' });
+  await place.addProcess();
+  expect((await handle.result()).answer).toContain('{"city":"Rome","nights":3}');
+  const { calls } = await client().view(handle.workflowId);
+  expect(calls).toMatchObject([{ phase: 'answered', answers: [{ decisionId: 'once' }] }]);
+});

@@ -1,11 +1,13 @@
 import { makeFailure, makeSuccess } from '../../src/contract/result';
 import {
+  costText,
   counted,
   describeActivity,
   describeEffect,
   describeOutcome,
   describePhase,
   describeState,
+  describeUsage,
   failingTaskText,
   percentText,
   spreadText,
@@ -108,4 +110,31 @@ test('a spread says what was not measured', () => {
   const spread = { count: 2, mean: 5, p50: 5, p95: null, max: 2000 };
   expect(spreadText(spread)).toBe('p50 5 ms, p95 -, max 2.0 s');
   expect(spreadText(spread, (bytes) => `${bytes} B`)).toBe('p50 5 B, p95 -, max 2000 B');
+});
+
+test.each([
+  [undefined, ''],
+  [{ inputTokens: 1200, outputTokens: 5 }, '1,200 in, 5 out tokens'],
+  [
+    { inputTokens: 1200, cachedInputTokens: 800, outputTokens: 50, reasoningTokens: 20, cost: 0.0123 },
+    '1,200 in (800 cached), 50 out (20 thinking) tokens, cost 0.012',
+  ],
+  [{ totalTokens: 7 }, '7 tokens'],
+  [{ cost: 2 }, 'cost 2.00'],
+])('the usage %j is %j', (usage, text) => {
+  expect(describeUsage(usage)).toBe(text);
+});
+
+test.each([
+  [0, '0.00'],
+  [12.345, '12.35'],
+  [0.5, '0.50'],
+  [0.00012345, '0.00012'],
+  [1e-9, '0.000000001'],
+])('the cost %j is %j', (cost, text) => {
+  expect(costText({ cost, currency: 'EUR' })).toBe(`${text} EUR`);
+});
+
+test('a cost that is not known is empty', () => {
+  expect(costText({ currency: 'several' })).toBe('');
 });

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Answer, Countersign, Pending } from '../../src/client';
-import type { FollowOptions } from '../../src/client/types';
+import type { FollowOptions } from '../../src/client/requests';
 import { CountersignError } from '../../src/contract/errors';
 import type { ServerEvent } from '../../src/server/sse';
 import { createTextStore } from '../../src/server/streamed-text';

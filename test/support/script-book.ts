@@ -9,21 +9,24 @@ export interface ScriptBook {
   add(...steps: ScriptedStep[]): string;
 }
 
-/** An empty book. */
+/** An empty book. In a session the last message that begins a script counts, and the replies after it. */
 export function scriptBook(): ScriptBook {
-  const scripts = new Map<string, Model>();
+  const scripts = new Map<string, readonly ScriptedStep[]>();
   return {
     model: {
       id: 'book',
       generate: (request) => {
-        const script = scripts.get(request.messages[0]?.content ?? '');
-        if (script === undefined) throw new Error('no script for this prompt');
-        return script.generate(request);
+        const { messages } = request;
+        const at = messages.findLastIndex(({ role, content }) => role === 'user' && scripts.has(content));
+        const steps = scripts.get(messages[at]?.content ?? '');
+        if (steps === undefined) throw new Error('no script for this prompt');
+        const ofAll = steps.map((step) => (typeof step === 'function' ? () => step(request) : step));
+        return scriptedModel(ofAll).generate({ ...request, messages: messages.slice(at) });
       },
     },
     add: (...steps) => {
       const prompt = `follow ${randomUUID()}`;
-      scripts.set(prompt, scriptedModel(steps));
+      scripts.set(prompt, steps);
       return prompt;
     },
   };

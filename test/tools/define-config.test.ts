@@ -9,6 +9,7 @@ const model = { id: 'test', generate: async () => ({ text: '', toolCalls: [], fi
 const agentOf = (name: string, tools: Tool[] = []) =>
   defineAgent({ name, instructions: 'Be kind.', model, tools });
 const clerk = agentOf('clerk');
+const rich = defineAgent({ name: 'rich', instructions: 'Pay.', model, tools: [], budget: { money: 1 } });
 
 it('fills in the defaults', () => {
   expect(defineConfig({ agents: [clerk] })).toEqual({
@@ -20,6 +21,7 @@ it('fills in the defaults', () => {
     agentWaitMs: 600_000,
     runner: inProcess,
     mcpTools: {},
+    pricing: { currency: 'USD', prices: {} },
     mcpLock: 'countersign.mcp.lock',
   });
 });
@@ -38,6 +40,13 @@ it.each<[string, object, RegExp]>([
   ['two agents of one name', { agents: [clerk, agentOf('clerk')] }, /two agents named `clerk`/],
   ['an empty queue', { taskQueue: '' }, /`taskQueue`/],
   ['a hook that is no function', { hooks: { before: 1 } }, /`hooks.before`/],
+  ['a currency that is none', { currency: 'euros' }, /`currency` must be three capital letters/],
+  ['a negative price', { prices: { m: { input: -1, output: 1 } } }, /`prices.m.input`/],
+  [
+    'a budget of money without a price',
+    { agents: [rich], prices: { other: { input: 1, output: 1 } } },
+    /`budget.money` of agent rich needs a price of the model "test"/,
+  ],
   ['an unknown level', { log: { level: 'loud' } }, /`log.level`/],
   ['a runner that is no function', { runner: {} }, /`runner`/],
   ['an option that does not exist', { agnets: [] }, /agnets/],

@@ -4,7 +4,7 @@ import { ensureBuilt, lib } from '../support/build';
 
 /** What every page loads, and the screens that it loads when they are opened. */
 const FIRST = ['app.js', 'syntax.js'];
-const LATE = ['bulk.js', 'decided.js', 'question.js', 'stats.js', 'turns.js', 'two-paths.js'];
+const LATE = ['bulk.js', 'decided.js', 'moment.js', 'question.js', 'stats.js', 'turns.js', 'two-paths.js'];
 const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
 const LATE_LIMIT = 5 * 1024;
@@ -23,7 +23,9 @@ it('is a few files, and the server has each', () => {
     'icon.svg',
     'index.html',
     'manifest.webmanifest',
+    'moment.js',
     'question.js',
+    'seal-answer.js',
     'stats.js',
     'syntax.js',
     'turns.js',
@@ -47,6 +49,11 @@ it.each(LATE)('%s is loaded when it is opened, and holds nothing twice', (name) 
   const [, exported = ''] = /export\{([^}]*)\}/.exec(read('app.js')) ?? [];
   const given = exported.split(',').map((one) => one.split(' as ').at(-1));
   expect(taken.filter((one) => !given.includes(one))).toEqual([]);
+});
+
+it('seals an answer with a script that is loaded for that alone', () => {
+  expect(sizeOf('seal-answer.js')).toBeLessThanOrEqual(2 * LATE_LIMIT);
+  expect(read('question.js')).toContain('import("./seal-answer.js")');
 });
 
 it('is as quick for who reads no diff: syntax is loaded late', () => {

@@ -2,7 +2,8 @@ import { defaultPayloadConverter, RawValue } from '@temporalio/common';
 import type { InvalidCall, PreparedCall } from '../../src/contract/call';
 import { digestText } from '../../src/contract/digest';
 import { makeFailure } from '../../src/contract/result';
-import type { ThinkInput, Usage } from '../../src/contract/think';
+import type { Usage } from '../../src/contract/spending/usage';
+import type { ThinkInput } from '../../src/contract/think';
 import type { TurnInput } from '../../src/contract/turn';
 import { settle, start } from '../../src/workflows/approvals/transitions';
 import {

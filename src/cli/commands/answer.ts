@@ -60,7 +60,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
     const taken = decline
       ? await answer(subject, { answer: 'declined' })
       : given !== undefined || set.length > 0 || isOver
-        ? await send(subject, filledIn(asked?.question, given, set), isOver)
+        ? await send(subject, await filledIn(asked?.question, given, set), isOver)
         : await atTerminal(subject, storyOf(view, call), context);
     reportAnswer(taken, { id: idOf(subject), json }, screen);
   });
@@ -90,14 +90,16 @@ async function readContent(content: string): Promise<JsonObject> {
 }
 
 /** `--set` goes on top of `--content`. A text stays the text that was typed; other fields are read as JSON. */
-function filledIn(
+async function filledIn(
   question: Question | undefined,
   given: JsonObject = {},
   set: readonly string[],
-): JsonObject {
+): Promise<JsonObject> {
   const fields = new Map(
     question === undefined ? [] : fieldsOf(question).map((field) => [field.name, field]),
   );
+  for (const { name, secretFor } of fields.values())
+    if (secretFor !== undefined && Object.hasOwn(given, name)) throw inArguments(name);
   const content: JsonObject = { ...given };
   const seen = new Set<string>();
   for (const text of set) {
@@ -110,8 +112,19 @@ function filledIn(
     if (field === undefined)
       throw usageError(`there is no field ${name}`, `Its fields: ${[...fields.keys()].join(', ')}.`);
     const value = text.slice(at + 1);
+    if (field.secretFor !== undefined) {
+      if (value !== '-') throw inArguments(name);
+      content[name] = (await readText('@-', `--set ${name}`)).replace(/\r?\n$/, '');
+      continue;
+    }
     const isText = field.kind === 'text' || field.kind === 'choice';
     content[name] = isText ? value : readValue(value, `--set ${name}`);
   }
   return content;
+}
+
+/** Arguments of a command stand in the shell's history, and other users of the machine can read them. */
+function inArguments(name: string): Error {
+  const hint = `Write --set ${name}=- and give it on stdin, or leave it out and type it when you are asked.`;
+  return usageError(`${name} is secret: it is not taken from the arguments`, hint);
 }

@@ -4,7 +4,7 @@ import { userStateDir } from '../../files';
 import { describeOutcome, describePhase } from '../../history/labels';
 import type { Refusal } from '../../server/refusal-log';
 import { type Command, Option } from 'commander';
-import type { ListQuery, TurnSummary } from '../../client';
+import type { ListQuery, SessionSummary, TurnSummary } from '../../client';
 import { TURN_STATES } from '../../contract/turn';
 import { defined } from '../../contract/defined';
 import { type Context, osUser } from '../context';
@@ -20,6 +20,7 @@ interface ListOptions {
   schedule?: string;
   meta?: string[];
   limit?: string;
+  sessions?: boolean;
   json?: boolean;
 }
 
@@ -34,6 +35,7 @@ export function addList(program: Command, context: Context): void {
     .option('--agent <name>', 'only turns of this agent')
     .option('--schedule <id>', 'only turns that this schedule started')
     .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
+    .option('--sessions', 'list sessions instead of turns')
     .option('--limit <count>', 'the most turns to list (default: 50)')
     .option('--json', 'print JSON')
     .action((options: ListOptions) => list(options, context));
@@ -42,6 +44,15 @@ export function addList(program: Command, context: Context): void {
 async function list(options: ListOptions, { withClient, screen }: Context): Promise<void> {
   const { state, agent, schedule, meta, limit, json } = options;
   const count = limit === undefined ? undefined : readCount(limit, '--limit');
+  if (options.sessions === true) {
+    if (state !== undefined || meta !== undefined || schedule !== undefined)
+      throw usageError('--sessions takes no --state, no --schedule and no --meta');
+    return withClient(async (client) => {
+      const sessions = await client.sessions(defined({ agent, limit: count }));
+      if (json === true) screen.json(sessions);
+      else screen.lines(sessionLines(sessions, screen, Date.now()));
+    });
+  }
   const query: ListQuery = defined({
     ...{ state, agent, schedule, limit: count },
     metadata: meta && readFacts(meta),
@@ -79,6 +90,21 @@ function row(summary: TurnSummary, { style }: Screen, now: number): (Cell | stri
     relative(startedAt, now),
     escapeProse(prompt),
   ];
+}
+
+/** Sessions as a table. */
+export function sessionLines(sessions: readonly SessionSummary[], screen: Screen, now: number): string[] {
+  if (sessions.length === 0) return ['There are no sessions.'];
+  const head = ['SESSION', 'STATE', 'AGENT', 'TURNS', 'STARTED', 'LAST'];
+  const rows = sessions.map(({ session, state, agent, turns, waiting, startedAt, text }) => [
+    escapeText(session),
+    waiting > 0 ? `${state} (${waiting} waiting)` : state,
+    escapeText(agent),
+    String(turns),
+    relative(startedAt, now),
+    escapeProse(text),
+  ]);
+  return tableLines({ head, rows, flex: 5, drop: [2, 4] }, screen);
 }
 
 interface DecidedOptions {

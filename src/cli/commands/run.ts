@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
-import { type Budget, BUDGET_KINDS } from '../../contract/budget';
+import { type Budget, BUDGET_KINDS } from '../../contract/spending/budget';
+import type { Session } from '../../client';
 import { defined } from '../../contract/defined';
-import { escapeText } from '../print/escape';
+import { CountersignError } from '../../contract/errors';
+import { escapeProse, escapeText } from '../print/escape';
 import { type Context, osUser } from '../context';
 import { collect, readFacts, readText, readTime, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
@@ -83,4 +85,96 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
     },
     defined({ readyMs: waitMs === undefined ? undefined : Math.max(waitMs, READY_LEAST_MS) }),
   );
+}
+
+interface SendOptions {
+  agent?: string;
+  queue?: string;
+  steer?: boolean;
+  interrupt?: boolean;
+  messageId?: string;
+  as?: string;
+  wait?: boolean;
+  json?: boolean;
+}
+
+/** `send <session> <words>`. */
+export function addSend(program: Command, context: Context): void {
+  program
+    .command('send <session> <words>')
+    .description('say something in a session: a turn works on it; the words may be @file')
+    .option('--agent <name>', 'start the session with this agent if it does not exist')
+    .option('--queue <name>', 'the task queue of a session that is started (default: countersign)')
+    .option('--steer', 'the running turn reads it before its next step')
+    .option('--interrupt', 'cancel the running turn first')
+    .option('--message-id <id>', 'the id of the message: the same id counts once (default: a random one)')
+    .option('--as <name>', 'who says it (default: your user name here)')
+    .option('--wait', 'wait for the turn that takes it up, and print its answer')
+    .option('--json', 'print JSON')
+    .action((session: string, words: string, options: SendOptions) =>
+      send({ ...options, session, words }, context),
+    );
+}
+
+async function send(
+  options: SendOptions & { session: string; words: string },
+  context: Context,
+): Promise<void> {
+  const { agent, queue, steer, interrupt, as = osUser(), messageId, json = false } = options;
+  if (steer === true && interrupt === true) throw usageError('--steer and --interrupt exclude each other');
+  const text = await readText(options.words, 'the words');
+  const mode = steer === true ? 'steer' : interrupt === true ? 'interrupt' : 'queue';
+  const { screen } = context;
+  await context.withClient(async (client) => {
+    const how = agent === undefined ? {} : { agent, requester: as };
+    const session = client.session(options.session, { ...how, ...defined({ taskQueue: queue }) });
+    const sent = await session.send({ text, mode, sender: as, ...defined({ messageId }) });
+    const ended = options.wait === true ? await turnOf(session, sent.messageId) : undefined;
+    if (json) return screen.json({ ...sent, ...defined({ turn: ended }) });
+    if (ended?.answer !== undefined)
+      return screen.lines(ended.answer.split('\n').map((line) => escapeProse(line)));
+    const outcome =
+      sent.status === 'recorded' ? 'on record; it takes effect when a worker runs' : sent.outcome;
+    screen.line(`${escapeText(session.id)}: message ${escapeText(sent.messageId)} is ${outcome}`);
+  });
+}
+
+/** Waits for the end of the turn that took up a message. @throws CountersignError `turn_failed`. */
+async function turnOf(session: Session, messageId: string) {
+  for await (const event of session.follow()) {
+    if (event.type !== 'turn_ended' && event.type !== 'turn_recalled' && event.type !== 'session_ended')
+      continue;
+    const { turns } = await session.history();
+    const turn = turns.find((one) => one.messageId === messageId || one.took.includes(messageId));
+    if (turn?.answer !== undefined) return turn;
+    if (turn !== undefined && turn.status !== 'running')
+      throw new CountersignError('turn_failed', `turn ${turn.turn} is ${turn.status.replaceAll('_', ' ')}`);
+  }
+  throw new CountersignError('turn_failed', `session ${session.id} ended before a turn took up the message`);
+}
+
+interface CloseOptions {
+  cancel?: boolean;
+  reason?: string;
+  as?: string;
+  json?: boolean;
+}
+
+/** `close <session>`. */
+export function addClose(program: Command, context: Context): void {
+  program
+    .command('close <session>')
+    .description('close a session: it takes no more messages, and ends after the running turn')
+    .option('--cancel', 'cancel the running turn')
+    .option('--reason <text>', 'why; kept on record')
+    .option('--as <name>', 'who closes it (default: your user name here)')
+    .option('--json', 'print JSON')
+    .action((session: string, options: CloseOptions) =>
+      context.withClient(async (client) => {
+        const { cancel = false, reason, as: sender = osUser() } = options;
+        await client.session(session).close({ cancel, sender, ...defined({ reason }) });
+        if (options.json === true) context.screen.json({ session, cancel });
+        else context.screen.line(`${escapeText(session)} takes no more messages`);
+      }),
+    );
 }

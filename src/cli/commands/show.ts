@@ -1,5 +1,8 @@
 import type { Command } from 'commander';
-import type { Countersign } from '../../client';
+import type { Countersign, SessionView } from '../../client';
+import { CountersignError } from '../../contract/errors';
+import { escapeProse, escapeText } from '../print/escape';
+import { usageError } from '../options';
 import { viewOf } from '../../history/view';
 import { defined } from '../../contract/defined';
 import { section } from '../print/table';
@@ -18,7 +21,7 @@ interface ShowOptions {
 export function addShow(program: Command, context: Context): void {
   program
     .command('show <turn[/call]>')
-    .description('show a turn with its timeline, or one call in full')
+    .description('show a turn with its timeline, one call in full, or a session')
     .option('-f, --follow', 'follow the turn until it ends')
     .option('--json', 'print JSON')
     .action((target: string, options: ShowOptions) => show(parseTarget(target), options, context));
@@ -26,6 +29,8 @@ export function addShow(program: Command, context: Context): void {
 
 function show(named: Target, { follow, json = false }: ShowOptions, context: Context): Promise<void> {
   return context.withClient(async (client) => {
+    const session = named.call === undefined ? await sessionOf(client, named.turn) : undefined;
+    if (session !== undefined) return showSession(session, { follow: follow === true, json }, context);
     const turn = await client.find(named.turn);
     if (follow === true) return watchTurn(client, { turn, json }, context);
     if (named.call === undefined) return showTurn(client, turn, json, context);
@@ -50,4 +55,45 @@ async function showTurn(client: Countersign, turn: string, json: boolean, contex
   if (pending === undefined) return;
   const lines = section('right now', pendingLines(pending, Date.now()).map(context.typed), screen);
   if (lines.length > 0) screen.lines(['', ...lines]);
+}
+
+/** The session of exactly this id, if there is one. */
+async function sessionOf(client: Countersign, id: string): Promise<SessionView | undefined> {
+  try {
+    return await client.session(id).history();
+  } catch (error) {
+    const isOther = error instanceof CountersignError && ['session_not_found', 'usage'].includes(error.code);
+    if (isOther) return undefined;
+    throw error;
+  }
+}
+
+function showSession(
+  view: SessionView,
+  { follow, json }: { follow: boolean; json: boolean },
+  context: Context,
+): void {
+  if (follow)
+    throw usageError(
+      `${view.session} is a session; --follow takes a turn, such as ${view.turns.at(-1)?.turn ?? `${view.session}.t1`}`,
+    );
+  if (json) context.screen.json(view);
+  else context.screen.lines(viewLines(view));
+}
+
+/** A session as a conversation: each turn with its words and its answer, then what waits. */
+export function viewLines({ session, agent, state, turns, waiting, messages }: SessionView): string[] {
+  const textOf = (id: string): string => messages.find(({ messageId }) => messageId === id)?.text ?? id;
+  const lines = [`session ${escapeText(session)} with ${escapeText(agent)}: ${state}`];
+  for (const { turn, status, prompt, took, answer, error } of turns) {
+    lines.push('', `${escapeText(turn)}  ${status.replaceAll('_', ' ')}`);
+    for (const words of [prompt ?? '', ...took.map(textOf)]) lines.push(...quoted('> ', words));
+    lines.push(...quoted('  ', answer ?? error ?? ''));
+  }
+  if (waiting.length > 0) lines.push('', 'waiting:', ...waiting.flatMap(({ text }) => quoted('> ', text)));
+  return lines;
+}
+
+function quoted(mark: string, text: string): string[] {
+  return text === '' ? [] : text.split('\n').map((line) => `${mark}${escapeProse(line)}`);
 }

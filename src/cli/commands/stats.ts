@@ -5,7 +5,7 @@ import type { Context } from '../context';
 import { withProgress } from '../progress';
 import { readCount, readMoment } from '../options';
 import type { CountersignError } from '../../contract/errors';
-import { percentText, spreadText, unreadText } from '../../history/labels';
+import { costText, describeTokens, percentText, spreadText, unreadText } from '../../history/labels';
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
 import { bytes, count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
@@ -104,7 +104,7 @@ function turnFacts({ count: turns, ends, time }: TurnStats): Fact[] {
 }
 
 function modelFacts(model: ModelStats): Fact[] {
-  const { replies, retried, failed, inputTokens, outputTokens, time } = model;
+  const { replies, retried, failed, time } = model;
   const trouble = Object.entries({ retried, failed }).filter(([, some]) => some > 0);
   const parts = [
     count(replies),
@@ -113,7 +113,8 @@ function modelFacts(model: ModelStats): Fact[] {
   ];
   return [
     ['replies', parts.join(', ')],
-    ['tokens', `${count(inputTokens)} in, ${count(outputTokens)} out`],
+    ['tokens', describeTokens(model)],
+    ['cost', costText(model) || undefined],
   ];
 }
 

@@ -4,16 +4,14 @@ import { parsePoint, stateAt, type TurnMoment } from '../../history/moment';
 import { type Timeline, type TimelineCall, timelineOf, type TimelineStep } from '../../history/timeline';
 import type { Context } from '../context';
 import { readTurnEvents } from '../open-turn';
-import type { Usage } from '../../contract/think';
 import type { StepView } from '../../history/view';
 import { recordLines } from '../print/arguments';
 import { eventLines } from '../print/event';
-import { count } from '../print/format';
 import type { Screen, ScreenFormat } from '../print/screen';
 import { type Fact, factLines, indented, inner, section, stateCell } from '../print/table';
 import { clock, span } from '../../contract/text/times';
 import { openLines, placeOf, turnFacts, type TurnPlace } from '../print/turn';
-import { describePhase } from '../../history/labels';
+import { describePhase, describeUsage } from '../../history/labels';
 import { escapeText, escapeLines } from '../print/escape';
 import type { TranscriptEntry } from '../../contract/transcript';
 import { callSummary } from '../../contract/text/call-summary';
@@ -54,11 +52,8 @@ export function timelineLines(timeline: Timeline, place: TurnPlace): string[] {
   ];
 }
 
-function moreFacts({ runs, usage }: Timeline): Fact[] {
-  return [
-    ['tokens', tokensOf(usage) || undefined],
-    ['runs', runs.length < 2 ? undefined : `${runs.length}, because its history was long`],
-  ];
+function moreFacts({ runs }: Timeline): Fact[] {
+  return [['runs', runs.length < 2 ? undefined : `${runs.length}, because its history was long`]];
 }
 
 /** The step's own line says it. */
@@ -94,7 +89,7 @@ function headLines({ step, reply, undone, events }: TimelineStep, screen: Screen
 function replyFacts({ askedAt, repliedAt, attempts, model, finishReason, usage }: StepView): string {
   const took = `replied after ${span(Date.parse(repliedAt) - Date.parse(askedAt))}`;
   const tries = attempts > 1 ? `${attempts} attempts` : '';
-  const named = [model, finishReason, tokensOf(usage)].map((text) => escapeText(text));
+  const named = [model, finishReason, describeUsage(usage)].map((text) => escapeText(text));
   return [took, tries, ...named].filter((text) => text !== '').join(', ');
 }
 
@@ -137,15 +132,6 @@ function numbersOf(events: readonly TurnEvent[]): string {
   const [first, last] = [events.at(0)?.eventId, events.at(-1)?.eventId];
   if (first === undefined || last === undefined) return '';
   return first === last ? `  #${first}` : `  #${first}–#${last}`;
-}
-
-function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): string {
-  const parts = [
-    ...(inputTokens === undefined ? [] : [`${count(inputTokens)} in`]),
-    ...(outputTokens === undefined ? [] : [`${count(outputTokens)} out`]),
-  ];
-  if (parts.length > 0) return `${parts.join(', ')} tokens`;
-  return totalTokens === undefined ? '' : `${count(totalTokens)} tokens`;
 }
 
 /** Lines of one message; `--json` has the whole of it. */

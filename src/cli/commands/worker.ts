@@ -105,18 +105,22 @@ export function workerLines(facts: WorkerFacts, screen: Screen): string[] {
   return [...factLines(places, screen), ...agents];
 }
 
-function agentFacts({ name, model, registry }: Agent): Fact[] {
+function agentFacts({ name, model, fallback, registry }: Agent): Fact[] {
   const bySafety = (safety: string): string | undefined => {
     const tools = registry.list().filter((tool) => tool.safety === safety);
     return tools.length === 0 ? undefined : tools.map((tool) => tool.name).join(', ');
   };
   return [
     ['agent', name],
-    ['model', escapeText(model.id)],
+    ['model', escapeText([model, ...fallback.models].map(modelName).join(', else '))],
     ['runs freely', bySafety('safe')],
     ['is logged', bySafety('cautious')],
     ['asks first', bySafety('dangerous')],
   ];
+}
+
+function modelName(model: Agent['model']): string {
+  return typeof model === 'string' ? model : model.id;
 }
 
 function shortPath(file: string): string {

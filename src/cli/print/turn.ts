@@ -20,8 +20,15 @@ import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { outputOf, type ToolResult } from '../../contract/result';
 import type { Pending, PendingActivity } from '../../client';
 import { defined } from '../../contract/defined';
-import { budgetText, spentText } from '../../contract/budget';
-import { describeActivity, describeLineage, describePhase, failingTaskText } from '../../history/labels';
+import { budgetText, spentText } from '../../contract/spending/budget';
+import { sumUsage } from '../../contract/spending/usage';
+import {
+  describeActivity,
+  describeLineage,
+  describePhase,
+  describeTokens,
+  failingTaskText,
+} from '../../history/labels';
 
 /** Where a turn is printed; the turn's id comes with it. */
 export type TurnPlace = Omit<WaitingPlace, 'turn'>;
@@ -142,6 +149,7 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
       'ended',
       endedAt === null ? undefined : `${relative(endedAt, now)} (took ${took(view.startedAt, endedAt)})`,
     ],
+    ['tokens', describeTokens(sumUsage(view.steps)) || undefined],
     ['on record', unjudged === 0 ? undefined : `${unjudged} signals that wait for a worker`],
   ];
 }

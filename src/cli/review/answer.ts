@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Answer } from '../../client';
 import { defined } from '../../contract/defined';
 import type { QuestionAnswer } from '../../contract/decision';
-import { CountersignError } from '../../contract/errors';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { sealAnswer } from '../../sealing/seal-answer';
 import type { Json, JsonObject } from '../../contract/json';
 import { checkAnswer } from '../../contract/schema/form';
 import { fieldsOf, type Question, type QuestionField } from '../../contract/question';
@@ -29,13 +30,28 @@ export function questionOf({ call }: Pick<Subject, 'call'>): QuestionOpened {
 }
 
 /** Answers with the key of the question that the person saw, under one id: sent twice it is taken once. */
-export function answer(
+export async function answer(
   { client, turn, call, said }: Subject,
   given: Pick<QuestionAnswer, 'answer' | 'content' | 'reason'>,
 ): Promise<Answer> {
   const { callId, question, runId } = call;
+  const content = question && given.content && (await sealed(question, given.content));
   const head = { callId, ...said, channel: 'cli', decisionId: randomUUID() };
-  return client.answer(turn, { ...head, ...defined({ callKey: question?.callKey, runId }), ...given });
+  return client.answer(turn, {
+    ...head,
+    ...defined({ callKey: question?.callKey, runId }),
+    ...given,
+    ...defined({ content }),
+  });
+}
+
+/** Secrets are encrypted here: nothing but the ciphertext leaves this process. */
+async function sealed(asked: QuestionOpened, content: JsonObject): Promise<JsonObject> {
+  try {
+    return await sealAnswer(asked, content);
+  } catch (error) {
+    throw usageError(`${errorMessage(error)}; nothing was sent`);
+  }
 }
 
 /** Asks for each field of the form, then answers. */
@@ -72,7 +88,11 @@ async function askField(question: Question, { field, screen, terminal }: Asking)
   screen.lines(fieldLines(field, screen));
   const usual = field.default === undefined ? '' : ` [${escapeText(JSON.stringify(field.default))}]`;
   for (;;) {
-    const typed = (await terminal.ask(`${escapeText(field.label)}${usual}: `)).trim();
+    const typed = (
+      field.secretFor === undefined
+        ? await terminal.ask(`${escapeText(field.label)}${usual}: `)
+        : await terminal.askHidden(`${escapeText(field.label)} (not shown): `)
+    ).trim();
     if (typed === '' && (field.default !== undefined || !field.required)) return undefined;
     const value = readField(field, typed);
     const path = `/${field.name}`;

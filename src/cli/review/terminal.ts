@@ -1,4 +1,5 @@
 import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { CountersignError } from '../../contract/errors';
 import { safeLine } from '../print/escape';
 import type { Screen } from '../print/screen';
@@ -32,6 +33,8 @@ export interface Terminal {
    * @throws Interrupted when the person leaves.
    */
   ask(question: string): Promise<string>;
+  /** The same for a secret: what is typed is not shown. */
+  askHidden(question: string): Promise<string>;
   /**
    * Waits for something to be done, unless the person leaves meanwhile.
    *
@@ -66,8 +69,8 @@ export function openTerminal({ input, output }: Keyboard): Terminal {
     lines = undefined;
     open?.close();
   };
-  const open = (): Interface => {
-    const made = createInterface({ input, output, terminal: true, historySize: 0 });
+  const open = (shown: NodeJS.WritableStream = output): Interface => {
+    const made = createInterface({ input, output: shown, terminal: true, historySize: 0 });
     made.on('line', (line) => {
       waiting?.resolve(line);
       waiting = undefined;
@@ -78,20 +81,40 @@ export function openTerminal({ input, output }: Keyboard): Terminal {
     });
     return made;
   };
+  const ask = (question: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      if (left.signal.aborted) return reject(new Interrupted());
+      lines ??= open();
+      waiting = { resolve, reject };
+      // Ctrl-U: drops half a line that was typed before the question.
+      lines.write(null, { ctrl: true, name: 'u' });
+      lines.setPrompt(safeLine(question, true));
+      lines.prompt();
+    });
+  const askHidden = (question: string): Promise<string> => {
+    release();
+    return unseen(output, question, (nowhere) => ((lines = open(nowhere)), ask('').finally(release)));
+  };
   return {
     release,
+    askHidden,
     meanwhile: (work) => Promise.race([gone, work]),
-    ask: (question) =>
-      new Promise((resolve, reject) => {
-        if (left.signal.aborted) return reject(new Interrupted());
-        lines ??= open();
-        waiting = { resolve, reject };
-        // Ctrl-U: drops half a line that was typed before the question.
-        lines.write(null, { ctrl: true, name: 'u' });
-        lines.setPrompt(safeLine(question, true));
-        lines.prompt();
-      }),
+    ask,
   };
+}
+
+/** Shows a question, and nothing of what is typed. */
+async function unseen(
+  output: NodeJS.WritableStream,
+  question: string,
+  ask: (nowhere: Writable) => Promise<string>,
+): Promise<string> {
+  output.write(safeLine(question, true));
+  try {
+    return await ask(new Writable({ write: (_piece, _encoding, done) => done() }));
+  } finally {
+    output.write('\n');
+  }
 }
 
 function untilLeft(left: AbortSignal): Promise<never> {

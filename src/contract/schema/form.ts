@@ -1,5 +1,6 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from '../json';
 import { LIMITS } from '../limits';
+import { SECRET_FOR, SECRET_FORMAT } from '../secret/sealed';
 import { completeAnswer, type Question } from '../question';
 import { countedCheck } from './schema';
 import type { Issue, JsonSchema } from '../tool';
@@ -14,7 +15,7 @@ export const PLAIN_FORM: JsonSchema = {
   additionalProperties: false,
 };
 
-const FORMATS: readonly unknown[] = ['email', 'uri', 'date', 'date-time'];
+const FORMATS: readonly unknown[] = ['email', 'uri', 'date', 'date-time', SECRET_FORMAT];
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
 /** Says nothing about what fits, so it is dropped without a word. */
@@ -29,7 +30,7 @@ const ROOT_KEYWORDS = [
 ];
 const SHARED = ['type', 'title', 'description', 'default'];
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
-  string: [...SHARED, 'minLength', 'maxLength', 'format', 'enum'],
+  string: [...SHARED, 'minLength', 'maxLength', 'format', 'enum', SECRET_FOR],
   number: [...SHARED, 'minimum', 'maximum'],
   integer: [...SHARED, 'minimum', 'maximum'],
   boolean: SHARED,
@@ -103,11 +104,22 @@ function toField(field: unknown, wrong: Wrong): JsonObject {
   const { enum: options, format, minLength = 0, maxLength = LIMITS.answerTextChars } = field;
   if (format !== undefined && !FORMATS.includes(format))
     wrong('/format', `must be one of ${FORMATS.join(', ')}`);
+  if (format === SECRET_FORMAT) return secretField(field, wrong);
+  if (field[SECRET_FOR] !== undefined) wrong(`/${SECRET_FOR}`, `only goes with the format ${SECRET_FORMAT}`);
   if (options !== undefined && !isChoice(options))
     wrong('/enum', `must be 1 to ${LIMITS.formOptions} different texts`);
   if (!isLength(minLength) || !isLength(maxLength) || minLength > maxLength)
     wrong('', `minLength and maxLength must be whole numbers, 0 to ${LIMITS.answerTextChars}`);
   return checkDefault(options === undefined ? { ...field, maxLength } : field, wrong);
+}
+
+/** What a person types there is encrypted on their screen, so nothing can be said of it but for whom it is. */
+function secretField(field: JsonObject, wrong: Wrong): JsonObject {
+  for (const key of ['default', 'enum', 'minLength', 'maxLength'])
+    if (field[key] !== undefined) wrong(`/${key}`, 'does not go with a secret field');
+  const tools = field[SECRET_FOR];
+  if (!isChoice(tools)) wrong(`/${SECRET_FOR}`, 'must list the names of the tools that may read the secret');
+  return { ...field, minLength: 1, maxLength: LIMITS.sealedCharacters };
 }
 
 function checkDefault(field: JsonObject, wrong: Wrong): JsonObject {

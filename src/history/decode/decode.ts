@@ -185,10 +185,15 @@ function decodeChild(
   head: Head,
   { converter, owner }: { converter: LoadedDataConverter; owner: SerializationContext | undefined },
 ): Decoding {
+  const refused = raw.startChildWorkflowExecutionFailedEventAttributes;
+  if (refused) return { kind: 'child_not_started', ...head, child: refused.workflowId ?? '' };
   const child = childIn(raw);
-  if (child === undefined || raw.startChildWorkflowExecutionInitiatedEventAttributes) return undefined;
+  if (child === undefined) return undefined;
   if (raw.childWorkflowExecutionStartedEventAttributes) return { kind: 'child_started', ...head, child };
   const payloads = new Payloads(converter, owner && ownerIn(raw, owner));
+  const asked = raw.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (asked)
+    return payloads.first(asked.input).then((input) => ({ kind: 'child_initiated', ...head, child, input }));
   return endOfChild(raw, payloads).then((end) => ({ kind: 'child_ended', ...head, child, end }));
 }
 

@@ -46,6 +46,8 @@ export type DecodedEvent =
       input: unknown;
     })
   | (Head & { kind: 'task_started' })
+  | (Head & { kind: 'child_initiated'; child: string; input: unknown })
+  | (Head & { kind: 'child_not_started'; child: string })
   | (Head & { kind: 'child_started'; child: string })
   | (Head & { kind: 'child_ended'; child: string; end: ChildEnd })
   | (Head & { kind: 'task_completed' })

@@ -129,6 +129,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
       origin: originGiven(event.input),
       ...limitsGiven(event.input),
       schedule: event.schedule,
+      session: is.turnInput(event.input) ? event.input.session?.sessionId : undefined,
       continuedFrom,
       carried: isNext || state.fork !== undefined ? undefined : messages,
     }),

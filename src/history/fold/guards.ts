@@ -15,7 +15,7 @@ import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
 import type { TranscriptEntry } from '../../contract/transcript';
-import type { Budget } from '../../contract/budget';
+import type { Budget } from '../../contract/spending/budget';
 import { CLOSING_CAUSES } from '../../contract/call-messages';
 import type { ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';
@@ -81,7 +81,6 @@ const thinkOutput = z.object({
   finishReason: z.string(),
   context: z.string().optional(),
   schemas: z.record(z.string(), object).optional(),
-  cost: z.object({ amount: z.number(), currency: z.string() }).optional(),
   budget: budget.optional(),
 });
 const resultRef = z.object({ callId: z.string(), success: z.boolean(), text: z.string().optional() });
@@ -103,7 +102,8 @@ const openItem = z.object({
   deadline: z.string().nullable(),
 });
 
-const message = z.discriminatedUnion('kind', [
+/** One entry of a conversation. */
+export const message = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('words'), text: z.string() }),
   z.object({
     ...{ kind: z.literal('reply'), replyId: z.string(), text: z.string() },
@@ -112,7 +112,8 @@ const message = z.discriminatedUnion('kind', [
   head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
 ]);
 
-function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
+/** Makes a guard of a schema. */
+export function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
   return (value): value is T => schema.safeParse(value).success;
 }
 
@@ -136,7 +137,13 @@ export const is = {
   ),
   lineage: guard<Ancestor[]>(lineage),
   budget: guard<Budget>(budget),
-  turnInput: guard<TurnInput>(z.object({ agent: z.string(), prompt: z.string() })),
+  turnInput: guard<TurnInput>(
+    z.object({
+      agent: z.string(),
+      prompt: z.string(),
+      session: z.object({ sessionId: z.string(), messageId: z.string() }).optional(),
+    }),
+  ),
   turnResult: guard<TurnResult>(
     z.object({
       status: z.enum(['answered', 'step_limit', 'budget', 'loop']),
@@ -152,6 +159,7 @@ export const is = {
       results: z.array(resultRef),
       droppedBefore: z.number(),
       cutTo: z.number().optional(),
+      words: z.array(z.string()).optional(),
     }),
   ),
   forkInput: guard<ForkInput>(

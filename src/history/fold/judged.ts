@@ -1,3 +1,4 @@
+import { splitAnswer } from '../../contract/secret/sealed';
 import { isValidCall } from '../../contract/call';
 import { answered, declined, denied, didNot, happened } from '../../contract/call-messages';
 import {
@@ -83,15 +84,19 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   const { callId = '', answer } = said;
   const question = questionOf(state.calls.get(callId));
   const isTaken = judgement.accepted === true && answer === 'answered';
-  const content =
+  const given =
     isTaken && question !== undefined ? completeAnswer(question, said.content ?? {}) : said.content;
+  // A secret that was refused because it was not encrypted is not shown either.
+  const split = question && given && splitAnswer(question, given, callId);
+  const content = split?.shown ?? given;
+  const sealed = isTaken ? split?.sealed : undefined;
   return {
     type: 'answered',
     ...eventHeader(head),
     ...attributionOf(judged, said),
     callId,
     judgement,
-    ...defined({ answer, content }),
+    ...defined({ answer, content, sealed }),
   };
 }
 
@@ -181,7 +186,12 @@ function applyAnswer(state: FoldState, event: Answered): void {
     return;
   held.phase = 'closed';
   held.closing =
-    event.answer === 'declined' ? declined(event) : { content: answered(event, event.content ?? {}) };
+    event.answer === 'declined'
+      ? declined(event)
+      : {
+          content: answered(event, event.content ?? {}, event.sealed !== undefined),
+          ...defined({ sealed: event.sealed }),
+        };
 }
 
 function applyResolution(state: FoldState, event: Resolved): void {

@@ -1,4 +1,4 @@
-import { RAISE_BUDGET, raisedText } from '../../contract/budget';
+import { RAISE_BUDGET, raisedText } from '../../contract/spending/budget';
 import { type InDoubt, isValidCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
@@ -143,7 +143,9 @@ function end(head: EventHeader, held: CallFold, result: ToolResult): CallEnded[]
 }
 
 function resultOfClosing(held: CallFold, closing: NonNullable<CallFold['closing']>, at: string): ToolResult {
-  return 'content' in closing ? successResult(held, closing.content, at) : failureResult(held, closing, at);
+  if (!('content' in closing)) return failureResult(held, closing, at);
+  const { content, sealed } = closing;
+  return { ...successResult(held, content, at), ...defined({ sealed }) };
 }
 
 function unknownClosing(ref: ResultRef): NonNullable<CallFold['closing']> {

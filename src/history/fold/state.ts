@@ -1,3 +1,4 @@
+import type { SealedValues } from '../../contract/secret/sealed';
 import type { InDoubt, PreparedCall } from '../../contract/call';
 import type { Abandonment } from '../../contract/decision';
 import type { ForkOrigin } from '../../contract/fork';
@@ -69,7 +70,7 @@ export interface CallFold {
   /** What settles the doubt if no person was first. */
   proof?: ToolResult | ToolFailure;
   /** How the turn closed it; the text that the model reads comes with the next `think`. */
-  closing?: ToolFailure | { content: string };
+  closing?: ToolFailure | { content: string; sealed?: SealedValues };
 }
 
 /** A call's activity that failed, until a workflow task has judged it. */

@@ -23,10 +23,14 @@ export function thinkScheduled(
   return [...ended, { type: 'thinking', ...eventHeader(event), step, ...droppedIn(event.input) }];
 }
 
-function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo'> {
+function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | 'words'> {
   if (!is.thinkInput(input)) return {};
-  const { droppedBefore, cutTo } = input;
-  return defined({ droppedBefore: droppedBefore > 0 ? droppedBefore : undefined, cutTo });
+  const { droppedBefore, cutTo, after, words = [] } = input;
+  return defined({
+    droppedBefore: droppedBefore > 0 ? droppedBefore : undefined,
+    cutTo,
+    words: after === undefined || words.length === 0 ? undefined : words,
+  });
 }
 
 /** The started event is written when the activity closes, so retries are known only afterwards. */
@@ -48,7 +52,7 @@ export function thinkCompleted(
 /** What the fold reads of a reply. */
 type Reply = Pick<
   ThinkOutput,
-  'text' | 'model' | 'finishReason' | 'calls' | 'usage' | 'context' | 'schemas' | 'cost' | 'budget'
+  'text' | 'model' | 'finishReason' | 'calls' | 'usage' | 'context' | 'schemas' | 'budget'
 > &
   Partial<Pick<ThinkOutput, 'replyId'>>;
 
@@ -61,13 +65,13 @@ export function stepTaken(
   state.calls = new Map(
     output.calls.map((call) => [call.callId, newCall(call, schemaOf(call, output.schemas))]),
   );
-  const { text, model, finishReason, usage, context, replyId, cost, budget } = output;
+  const { text, model, finishReason, usage, context, replyId, budget } = output;
   const calls = output.calls.map(proposedOf);
   const made: TurnEvent = {
     type: 'step',
     ...eventHeader(event),
     step,
-    ...defined({ text, model, finishReason, usage, context, cost, budget, given, replyId }),
+    ...defined({ text, model, finishReason, usage, context, budget, given, replyId }),
     calls,
   };
   return [made, ...endUnrun(state, event)];

@@ -1,7 +1,7 @@
 import { span } from '../../contract/text/times';
 import type { Spread, Stats, ToolStats } from '../../history/stats';
 import type { StatsAnswer } from '../../server/api';
-import { counted, percentText, spreadText, type Tone } from '../../history/labels';
+import { costText, counted, describeTokens, percentText, spreadText, type Tone } from '../../history/labels';
 
 /** A part of a bar; `width` is a fraction of the full width. */
 export interface Part {
@@ -128,14 +128,20 @@ function refusalRows(refusals: Readonly<Record<string, number>>): BarRow[] {
 export function sumsOf({ turns, model, all }: Stats): [string, string, string][] {
   const ends = Object.entries(turns.ends).map(([end, count]) => `${count} ${end.replaceAll('_', ' ')}`);
   const { inputTokens, outputTokens } = model;
+  const cost = costText(model);
   return [
     ['Turns', whole(turns.count), ends.join(', ')],
     ['A turn takes', ...spreadOf(turns.time)],
     ['Calls', whole(all.calls), all.successRate === null ? '' : `${percentText(all.successRate)} succeeded`],
     ['Waiting for a person', ...spreadOf(all.decisions.wait)],
     ['A reply takes', ...spreadOf(model.time)],
-    ['Tokens', whole(inputTokens + outputTokens), `${whole(inputTokens)} in, ${whole(outputTokens)} out`],
+    ['Tokens', whole(inputTokens + outputTokens), describeTokens(model)],
+    ...(cost === '' ? [] : [costRow(cost)]),
   ];
+}
+
+function costRow(cost: string): [string, string, string] {
+  return ['Cost', cost, 'by your own prices'];
 }
 
 function codesOf(errors: ToolStats['errors']): string {

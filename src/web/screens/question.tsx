@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
-import { completeAnswer, fieldsOf, type Question } from '../../contract/question';
+import { completeAnswer, fieldsOf, type Question, type QuestionField } from '../../contract/question';
+import { secretFields } from '../../contract/secret/sealed';
 import type { JsonObject } from '../../contract/json';
-import type { Issue } from '../../contract/tool';
+import type { Issue, JsonSchema } from '../../contract/tool';
 import type { QuestionOpened } from '../../history/events';
 import type { ArgumentsDraft } from '../model/draft';
 import type { DecidingProps, KeptTyped } from './call/send';
@@ -13,6 +14,7 @@ import {
   defined,
   Fact,
   focusReason,
+  isJsonObject,
   issuesOf,
   ModelSays,
   Refusal,
@@ -54,7 +56,10 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
       </section>
       <section aria-labelledby="answer-title" class="edit" id="edit" onKeyDown={form.onKeyDown}>
         <h2 id="answer-title">Your answer</h2>
-        <ArgumentsForm {...form.shown} schema={asked.question.form} />
+        <ArgumentsForm {...form.shown} schema={form.open} />
+        {form.secrets.map((secret) => (
+          <SecretInput key={secret.field.name} {...secret} />
+        ))}
       </section>
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
@@ -64,12 +69,15 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
 }
 
 /** What is typed so far. What is missing is said once the person tried to send it, what is wrong at once. */
-function useForm({ question, callKey }: QuestionOpened, { typed, change }: KeptTyped) {
+function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
+  const { question, callKey } = asked;
+  const open = withoutSecrets(question);
+  const secrets = useSecrets(question);
   const [isTried, setTried] = useState(false);
   const [refused, setRefused] = useState<readonly Issue[]>([]);
   const from = beginningOf(question);
   const draft = typed.args?.seen === callKey ? typed.args.draft : { value: from, texts: {} };
-  const issues = [...issuesOf(draft, question.form), ...refused];
+  const issues = [...issuesOf(draft, open), ...secrets.issues, ...refused];
   const setDraft = (next: ArgumentsDraft): void => {
     change({ args: { draft: next, from, seen: callKey } });
     setRefused([]);
@@ -80,13 +88,91 @@ function useForm({ question, callKey }: QuestionOpened, { typed, change }: KeptT
     document.getElementById('approve')?.click();
   };
   return {
-    ...{ issues, onKeyDown, setRefused },
+    ...{ issues, onKeyDown, setRefused, open },
+    secrets: secrets.inputs.map((input) => ({ ...input, issues: isTried ? issues : [] })),
+    sealed: async () => {
+      const answer = completeAnswer({ form: open }, draft.value);
+      if (secrets.inputs.length === 0) return answer;
+      const { sealAnswer } = await import('../../sealing/seal-answer');
+      return sealAnswer(asked, { ...answer, ...secrets.values });
+    },
     shown: { draft, setDraft, issues: isTried ? issues : issues.filter(({ path }) => path in draft.texts) },
-    content: completeAnswer(question, draft.value),
     showIssues: () => {
       setTried(true);
       requestAnimationFrame(() => document.querySelector<HTMLElement>('#edit [aria-invalid=true]')?.focus());
     },
+  };
+}
+
+/** What is typed into secret fields. It stays in this screen: no reload and no other screen brings it back. */
+function useSecrets(question: Question) {
+  const [values, setValues] = useState<Record<string, string>>({});
+  const fields = fieldsOf(question).filter((field) => field.secretFor !== undefined);
+  return {
+    values: Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')),
+    inputs: fields.map((field) => ({
+      field,
+      value: values[field.name] ?? '',
+      take: (value: string) => setValues({ ...values, [field.name]: value }),
+    })),
+    issues: fields
+      .filter(({ name, required }) => required && (values[name] ?? '') === '')
+      .map(({ name }) => ({ path: `/${name}`, message: 'has to be filled in' })),
+  };
+}
+
+interface SecretProps {
+  field: QuestionField;
+  value: string;
+  take: (value: string) => void;
+  issues: readonly Issue[];
+}
+
+function SecretInput({ field, value, take, issues }: SecretProps): JSX.Element {
+  const own = issues.filter(({ path }) => path === `/${field.name}`);
+  const id = `secret-${field.name}`;
+  return (
+    <div class={`field kind-text${own.length > 0 ? ' invalid' : ''}`}>
+      <div class="field-head">
+        <label for={id}>
+          <Text of={field.label} />
+        </label>
+      </div>
+      <span class="help" id={`${id}-help`}>
+        {field.description !== undefined && <Text of={field.description} layout="block" />}
+        <span class="limits">
+          secret: only <Text of={(field.secretFor ?? []).join(', ')} /> can read it; the model cannot
+        </span>
+      </span>
+      <input
+        id={id}
+        type="password"
+        autocomplete="off"
+        aria-describedby={`${id}-help ${id}-issues`}
+        aria-invalid={own.length > 0}
+        value={value}
+        onInput={({ currentTarget }) => take(currentTarget.value)}
+      />
+      <ul class="issues" id={`${id}-issues`}>
+        {own.map(({ message }) => (
+          <li key={message}>{message}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The form without its secret fields: they are not kept as other fields are. */
+function withoutSecrets({ form }: Question): JsonSchema {
+  const secret = secretFields({ form });
+  const { properties, required } = form;
+  const isOpen = (name: unknown): boolean => typeof name !== 'string' || !secret.has(name);
+  return {
+    ...form,
+    properties: Object.fromEntries(
+      Object.entries(isJsonObject(properties) ? properties : {}).filter(([name]) => isOpen(name)),
+    ),
+    required: Array.isArray(required) ? required.filter(isOpen) : [],
   };
 }
 
@@ -117,9 +203,14 @@ function AnswerBar({
   const head = { callId: asked.callId, callKey: asked.callKey, ...defined({ reason }) };
   const answer = (): void => {
     if (form.issues.length > 0) return form.showIssues();
-    send({ ...head, answer: 'answered', content: form.content }, `Answered: ${asked.summary}`, {
-      refused: form.setRefused,
-    });
+    form.sealed().then(
+      (content) =>
+        send({ ...head, answer: 'answered', content }, `Answered: ${asked.summary}`, {
+          refused: form.setRefused,
+        }),
+      (error: unknown) =>
+        props.setRefusal(`${error instanceof Error ? error.message : String(error)}. Nothing was sent.`),
+    );
   };
   const decline = (): void => send({ ...head, answer: 'declined' }, `Declined: ${asked.summary}`);
   return (

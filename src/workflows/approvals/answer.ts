@@ -1,6 +1,7 @@
 import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract/decision';
 import { answered, declined } from '../../contract/call-messages';
 import { checkAnswer } from '../../contract/schema/form';
+import { sealIssues, splitAnswer } from '../../contract/secret/sealed';
 import { describeIssues } from '../../contract/read-json';
 import {
   accept,
@@ -12,6 +13,8 @@ import {
   refuse,
   type TakenAt,
 } from './messages';
+import type { JsonObject } from '../../contract/json';
+import type { ToolResult } from '../../contract/result';
 import type { Approvals, CallState } from './state';
 import { closeCall, failureOf, successOf } from './transitions';
 
@@ -30,7 +33,8 @@ export function judgeAnswer(approvals: Approvals, message: unknown, now: number)
   const unfit = checkMessage(answer, state);
   if (unfit !== undefined) return refusal(unfit);
   if (answer.answer === 'declined') return { kind: 'take', message: answer, state, contentDigest };
-  const { content, issues, work } = checkAnswer(question, answer.content ?? {});
+  const { content, issues: unfitting, work } = checkAnswer(question, answer.content ?? {});
+  const issues = [...unfitting, ...sealIssues(question, content, state.callKey)];
   if (issues.length > 0) {
     const message = `the answer does not fit the question: ${describeIssues(issues)}`;
     return { ...refusal({ ...refuse('invalid_answer', message, answer), issues }), work };
@@ -81,8 +85,21 @@ export function takeAnswer(
   const result =
     answer.answer === 'declined'
       ? failureOf(state, declined(said), at.now)
-      : successOf(state, answered(said, answer.content ?? {}), at.now);
+      : answerResult(state, said, { content: answer.content ?? {}, now: at.now });
   closeCall(approvals, state, { result });
   const { callId, answer: decision } = answer;
   return accept(approvals, { decisionId, callId, decision, approver, at: iso }, contentDigest);
+}
+
+/** What is encrypted goes beside the words that the model reads. */
+function answerResult(
+  state: CallState,
+  said: { approver: string; reason: string | undefined },
+  { content, now }: { content: JsonObject; now: number },
+): ToolResult {
+  const { question, callId } = state.call;
+  const { shown, sealed } =
+    question === undefined ? { shown: content, sealed: undefined } : splitAnswer(question, content, callId);
+  const result = successOf(state, answered(said, shown, sealed !== undefined), now);
+  return sealed === undefined ? result : { ...result, sealed };
 }

@@ -1,5 +1,5 @@
 import type { AskAgain, InDoubt, KnownState, SpentDecision, UsedState, ValidCall } from '../../contract/call';
-import type { Amounts } from '../../contract/budget';
+import type { Amounts } from '../../contract/spending/budget';
 import type { ClosingCause } from '../../contract/call-messages';
 import type { Abandonment, SignalVerdict, Verdict } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';

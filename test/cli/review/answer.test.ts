@@ -14,6 +14,7 @@ const at = (view: CallView, lines: string[]) => {
       const line = lines.shift();
       return line === undefined ? Promise.reject(new Error('asked too often')) : Promise.resolve(line);
     },
+    askHidden: () => Promise.reject(new Error('no secret is asked for here')),
     meanwhile: (work) => work,
     release: () => undefined,
   };

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { counted } from '../../../history/labels';
+import { counted, describeUsage } from '../../../history/labels';
 import type { CallView, StepView, TurnView } from '../../../history/view-types';
 import type { Pending } from '../../../client/types';
 import type { LiveText } from '../../live';
@@ -91,7 +91,10 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
   return (
     <li class="step" id={`step-${step.step}`} tabIndex={-1}>
       <h2>
-        Step {step.step} <span class="quiet">{step.model}</span>
+        Step {step.step}{' '}
+        <span class="quiet">
+          {[step.model, describeUsage(step.usage)].filter((text) => text !== '').join(' · ')}
+        </span>
       </h2>
       {step.context !== undefined && (
         <details class="model">

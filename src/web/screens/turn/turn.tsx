@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { counted, describeActivity, describeState, failingTaskText } from '../../../history/labels';
-import { budgetText, spentText } from '../../../contract/budget';
+import { counted, describeState, describeTokens } from '../../../history/labels';
+import { budgetText, spentText } from '../../../contract/spending/budget';
+import { sumUsage } from '../../../contract/spending/usage';
 import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView } from '../../../history/view-types';
@@ -10,12 +11,11 @@ import { Chip } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { Late, useAppContext, useNow } from '../../ui/app';
 import { type Place, Steps, Writing } from './steps';
-import { MomentView } from './moment';
 import { Picture, Scrubber } from './timeline';
+import { Running } from './running';
 import { cancelTurn } from '../../http';
 import { errorText } from '../../model/labels';
 import { hrefOf } from '../../model/route';
-import type { Pending, PendingActivity } from '../../../client/types';
 
 /** A turn with its picture, steps and result. Live until it ends. */
 export function TurnScreen({ turn, step }: { turn: string; step: string | undefined }): JSX.Element {
@@ -47,7 +47,7 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
       {count === undefined ? (
         <Now view={view} live={live} shown={shown} />
       ) : (
-        <MomentView events={events} count={count} />
+        <Late load={loadMoment} show={({ MomentView }) => <MomentView events={events} count={count} />} />
       )}
     </article>
   );
@@ -98,6 +98,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
   const now = useNow();
   const took = Date.parse(view.endedAt ?? new Date(now).toISOString()) - Date.parse(view.startedAt);
   const decided = view.calls.filter(({ decisions }) => decisions.length > 0).length;
+  const tokens = describeTokens(sumUsage(view.steps));
   return (
     <header class="turn-head">
       <p class="crumbs">
@@ -130,6 +131,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
       <p class="turn-facts">
         <Chip of={describeState(view.status)} /> {span(took)} · {counted(view.steps.length, 'step')} ·{' '}
         {counted(view.calls.length, 'call')} · {decided} decided
+        {tokens !== '' && ` · ${tokens} tokens`}
         <Spending view={view} />
         {view.endedAt === null && <CancelTurn view={view} />}
       </p>
@@ -218,49 +220,7 @@ function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   );
 }
 
-/** What runs now, queues without a worker, and why the turn does not go on. */
-function Running({ pending }: { pending: Pending }): JSX.Element | null {
-  const now = useNow();
-  const { failingTask, activities, idleQueues } = pending;
-  if (failingTask === undefined && activities.length + idleQueues.length === 0) return null;
-  return (
-    <section class="running" aria-label="Right now">
-      {idleQueues.map((queue) => (
-        <p key={queue} class="banner ask">
-          No worker takes work from the queue{' '}
-          <code>
-            <Text of={queue} />
-          </code>
-          . Start one with <code>countersign worker</code>.
-        </p>
-      ))}
-      {failingTask !== undefined && (
-        <p class="banner ask">
-          This turn stands still: <Text of={failingTaskText(failingTask)} />
-        </p>
-      )}
-      <ul>
-        {activities.map((activity) => (
-          <ActivityLine key={`${activity.what}${activity.callId ?? ''}`} {...{ activity, now }} />
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function ActivityLine({ activity, now }: { activity: PendingActivity; now: number }): JSX.Element {
-  const { callId, name } = activity;
-  return (
-    <li>
-      <span class="pulse" aria-hidden="true" /> {callId}{' '}
-      <code>
-        <Text of={callId === undefined ? 'the model' : name} />
-      </code>{' '}
-      <Text of={describeActivity(activity, now)} />
-    </li>
-  );
-}
-
+const loadMoment = () => import('../moment');
 const loadTwoPaths = () => import('../two-paths');
 
 function Paths(props: { fork: NonNullable<TurnView['fork']>; events: readonly TurnEvent[] }): JSX.Element {

@@ -1,7 +1,8 @@
-import type { JsonObject } from './json';
-import type { JsonSchema } from './tool';
-import { soundCheck } from './schema/message';
-import { span } from './text/times';
+import type { JsonObject } from '../json';
+import type { JsonSchema } from '../tool';
+import { soundCheck } from '../schema/message';
+import { span } from '../text/times';
+import { tokensOf, type Usage } from './usage';
 
 /** What a turn can be limited by. */
 export const BUDGET_KINDS = ['tokens', 'money', 'steps', 'time'] as const;
@@ -30,55 +31,9 @@ export interface Spent {
   estimated?: number;
 }
 
-/** The price of a model, in units of a currency. */
-export interface Price {
-  inputPerMillion: number;
-  outputPerMillion: number;
-  /** Such as `EUR`. */
-  currency: string;
-}
-
-/** Tokens as a provider counts them. */
-interface Usage {
-  inputTokens?: number;
-  outputTokens?: number;
-  totalTokens?: number;
-}
-
-/** What one reply cost. */
-export interface Cost {
-  amount: number;
-  currency: string;
-}
-
 /** Amounts are kept to a millionth, so that sums come out the same everywhere. */
 function round(amount: number): number {
   return Math.round(amount * 1e6) / 1e6;
-}
-
-/** What a reply cost by the price of its model. Where input and output are not counted apart, all of it counts as output, the dearer kind. */
-export function costOf(usage: Usage, { inputPerMillion, outputPerMillion, currency }: Price): Cost {
-  const { inputTokens = 0, totalTokens = 0 } = usage;
-  const outputTokens = usage.outputTokens ?? Math.max(0, totalTokens - inputTokens);
-  return {
-    amount: round((inputTokens * inputPerMillion + outputTokens * outputPerMillion) / 1e6),
-    currency,
-  };
-}
-
-/** The tokens of a reply as its provider counts them; undefined where it does not. */
-export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): number | undefined {
-  if (totalTokens !== undefined) return totalTokens;
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  return (inputTokens ?? 0) + (outputTokens ?? 0);
-}
-
-/** What providers count as one token of English or JSON, on average. */
-const BYTES_OF_A_TOKEN = 4;
-
-/** About how many tokens a conversation of so many bytes takes, where a provider does not count. */
-export function estimatedTokens(bytes: number): number {
-  return Math.ceil(bytes / BYTES_OF_A_TOKEN);
 }
 
 /** Nothing spent yet. */
@@ -102,10 +57,11 @@ export function addSpent(one: Spent, more: Spent): Spent {
 }
 
 /** What one reply has used, as far as its provider counts. */
-export function spentInReply({ usage, cost }: { usage?: Usage | undefined; cost?: Cost | undefined }): Spent {
+export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
+  const { cost, currency } = usage ?? {};
   return {
     ...{ ...noSpending(), tokens: tokensOf(usage) ?? 0, steps: 1 },
-    ...(cost === undefined ? {} : { money: { [cost.currency]: cost.amount } }),
+    ...(cost === undefined || currency === undefined ? {} : { money: { [currency]: cost } }),
   };
 }
 
@@ -245,17 +201,6 @@ export function raisedText(args: JsonObject): string {
   return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;
 }
 
-/** What a reply cost by the price of its model; where its provider does not count, by an estimate from what it read and wrote. */
-export function costOfReply(
-  usage: Usage | undefined,
-  price: Price,
-  bytes: { read: number; wrote: number },
-): Cost {
-  if (usage !== undefined && tokensOf(usage) !== undefined) return costOf(usage, price);
-  const inputTokens = estimatedTokens(bytes.read);
-  return costOf({ inputTokens, outputTokens: estimatedTokens(bytes.wrote) }, price);
-}
-
 const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST };
 
 /** A budget as it comes from outside. */
@@ -287,13 +232,6 @@ const SPENDING: JsonSchema = {
   type: 'object',
   properties: { budget: BUDGET, isSet: { type: 'boolean' }, spent: SPENT },
   required: ['budget', 'isSet', 'spent'],
-};
-
-/** What a reply cost, as an activity says. */
-export const COST: JsonSchema = {
-  type: 'object',
-  properties: { amount: AMOUNT, currency: { type: 'string', minLength: 1, maxLength: 10 } },
-  required: ['amount', 'currency'],
 };
 
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };

@@ -4,7 +4,6 @@ import {
   amountText,
   type Budget,
   BUDGET_KINDS,
-  costOf,
   crossingOf,
   emptyKind,
   leftOf,
@@ -16,33 +15,11 @@ import {
   type Spent,
   spentOf,
   spentText,
-  tokensOf,
-} from '../../src/contract/budget';
-import { schemaCheck } from '../../src/contract/schema/schema';
-import '../support/properties';
+} from '../../../src/contract/spending/budget';
+import { schemaCheck } from '../../../src/contract/schema/schema';
+import '../../support/properties';
 
 const spent = (more: Partial<Spent>): Spent => ({ ...noSpending(), ...more });
-
-it.each([
-  [{}, undefined],
-  [{ totalTokens: 7 }, 7],
-  [{ inputTokens: 3 }, 3],
-  [{ inputTokens: 3, outputTokens: 4 }, 7],
-  [{ inputTokens: 3, outputTokens: 4, totalTokens: 9 }, 9],
-])('tokens of %j are %p', (usage, tokens) => {
-  expect(tokensOf(usage)).toBe(tokens);
-});
-
-it.each([
-  [{ inputTokens: 1e6, outputTokens: 1e6 }, 12],
-  [{ inputTokens: 1 }, 0.000002],
-  [{ totalTokens: 1e6 }, 10],
-  [{ inputTokens: 5e5, totalTokens: 1e6 }, 6],
-  [{}, 0],
-])('%j costs %p', (usage, amount) => {
-  const price = { inputPerMillion: 2, outputPerMillion: 10, currency: 'EUR' };
-  expect(costOf(usage, price)).toEqual({ amount, currency: 'EUR' });
-});
 
 it.each<[Budget, Partial<Spent>, string | undefined]>([
   [{}, { tokens: 1e9 }, undefined],

@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { callSummary } from '../../../contract/text/call-summary';
-import { span } from '../../../contract/text/times';
-import type { TranscriptEntry } from '../../../contract/transcript';
-import type { TurnEvent } from '../../../history/events';
-import { describePhase, describeState } from '../../../history/labels';
-import { stateAfter } from '../../../history/moment';
-import type { CallView, TurnView } from '../../../history/view-types';
-import { Text } from '../../ui/text';
-import { Chip } from '../../ui/widgets';
-import { ArgumentsView } from '../call/content';
-import { CallName, isWaiting } from './call-card';
+import { callSummary } from '../../contract/text/call-summary';
+import { span } from '../../contract/text/times';
+import type { TranscriptEntry } from '../../contract/transcript';
+import type { TurnEvent } from '../../history/events';
+import { describePhase, describeState } from '../../history/labels';
+import { stateAfter } from '../../history/moment';
+import type { CallView, TurnView } from '../../history/view-types';
+import { Text } from '../ui/text';
+import { Chip } from '../ui/widgets';
+import { ArgumentsView } from './call/content';
+import { CallName, isWaiting } from './turn/call-card';
 
 /** The turn after its first events: its open requests, its calls, and what the model knew. Nothing can be decided here. */
 export function MomentView({ events, count }: { events: readonly TurnEvent[]; count: number }): JSX.Element {

@@ -9,6 +9,7 @@ import { hideSecrets } from '../contract/text/redact';
 import { errorMessage } from '../contract/errors';
 import { ModelError, type ModelErrorKind } from './model';
 import { isObject, parseJson } from '../contract/json';
+import { refusalOf } from './refusal';
 
 /** What the mapping needs beside the error. */
 export interface ErrorContext {
@@ -29,6 +30,8 @@ interface Fault {
   /** What the provider said about it. */
   words?: string;
   headers?: Record<string, string>;
+  /** How long the body asks to wait, in milliseconds. */
+  waitMs?: number;
 }
 
 const RETRYABLE: readonly ModelErrorKind[] = ['rate_limit', 'timeout', 'server', 'network'];
@@ -49,13 +52,13 @@ const RETRYABLE: readonly ModelErrorKind[] = ['rate_limit', 'timeout', 'server',
  * The cause is not kept: it holds the whole conversation, and an error travels into history.
  */
 export function toModelError(error: unknown, context: ErrorContext): ModelError {
-  const { kind, what, words, headers } = context.ended === true ? ENDED : faultOf(error);
+  const { kind, what, words, headers, waitMs: asked } = context.ended === true ? ENDED : faultOf(error);
   const forms = formsOf(context.secrets);
   const conceal = (text: string): string => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
   const retryable = RETRYABLE.includes(kind);
-  const waitMs =
-    retryable && headers !== undefined ? retryAfter(headers, context.now ?? Date.now()) : undefined;
+  const told = retryAfter(headers ?? {}, context.now ?? Date.now()) ?? asked;
+  const waitMs = retryable && told !== undefined ? Math.min(told, LONGEST_MS) : undefined;
   return new ModelError(kind, `${context.model}: ${conceal(what)}${quoted}`, {
     retryable,
     ...defined({ retryAfterMs: waitMs }),
@@ -109,11 +112,16 @@ function brokenReply(error: unknown): Fault | undefined {
   const explanation = APICallError.isInstance(error) ? explain(error.responseBody) : undefined;
   if (explanation?.status !== undefined || explanation?.code !== undefined) return undefined;
   const causes = causesOf(error);
+  const refusal = causes.map((cause) =>
+    TypeValidationError.isInstance(cause) ? refusalOf(cause.value) : '',
+  );
+  const words = refusal.find((text) => text !== '');
+  if (words !== undefined) return { kind: 'refused', what: 'the model refused', words };
   if (causes.some((cause) => JSONParseError.isInstance(cause))) {
     return { kind: 'network', what: 'the reply is not JSON; it may have been cut' };
   }
   if (causes.some((cause) => TypeValidationError.isInstance(cause))) {
-    return { kind: 'server', what: 'the reply is JSON, but no chat completion' };
+    return { kind: 'server', what: 'the reply is JSON, but not of the form that was asked for' };
   }
   const invalid = causes.find((cause) => InvalidResponseDataError.isInstance(cause));
   if (invalid === undefined) return undefined;
@@ -145,13 +153,18 @@ function streamedFault(error: unknown): Fault | undefined {
   };
 }
 
-function statusFault(status: number, { code }: Explanation): Fault {
+function statusFault(status: number, explanation: Explanation): Fault {
+  return { ...kindFault(status, explanation), ...defined({ waitMs: explanation.waitMs }) };
+}
+
+function kindFault(status: number, { code }: Explanation): Fault {
   const what = `the model's server answered ${status >= 300 ? `HTTP ${status}` : 'with an error'}`;
   const filtered = code !== undefined && FILTERED.test(code);
   if (filtered) return { kind: 'refused', what: `the provider's content filter refused (${code})` };
   if (status >= 300 && status < 400)
     return { kind: 'request', what: `${what}, a redirect; set baseUrl to where it leads` };
-  const kind = status >= 300 ? kindOfStatus(status) : kindOfCode(code ?? '');
+  const isKey = status === 400 && code !== undefined && /\bapi_key_/i.test(code);
+  const kind = isKey ? 'auth' : status >= 300 ? kindOfStatus(status) : kindOfCode(code ?? '');
   return { kind, what: kind === 'auth' ? `${what}; check the API key and what it may use` : what };
 }
 
@@ -220,6 +233,8 @@ interface Explanation {
   code?: string;
   /** An HTTP status, where the body of a reply with another status names one. */
   status?: number;
+  /** Milliseconds to wait, where the body says so. */
+  waitMs?: number;
 }
 
 /**
@@ -237,11 +252,20 @@ function explain(body: string | undefined): Explanation {
 function explainObject(inner: Record<string, unknown>, isError: boolean): Explanation {
   const message = [inner['message'], inner['detail']].find((text) => typeof text === 'string');
   const status = [inner['code'], inner['status']].map(Number).find((number) => number >= 400 && number < 600);
-  const words = [innerCode(inner), inner['code'], inner['type']].filter((word) => typeof word === 'string');
+  const { reason, waitMs } = detailsOf(inner['details']);
+  const words = [innerCode(inner), reason, inner['code'], inner['type']].filter(
+    (word) => typeof word === 'string',
+  );
   const code = words.join(' ') || (isError ? 'error' : undefined);
-  return {
-    ...defined({ message, code, status }),
-  };
+  return defined({ message, code, status, waitMs });
+}
+
+/** What Google says beside its message: a word, and `retryDelay` such as `21.5s`. */
+function detailsOf(details: unknown): { reason?: unknown; waitMs?: number | undefined } {
+  const list = Array.isArray(details) ? details.filter(isObject).slice(0, 20) : [];
+  const reason = list.map((one) => one['reason']).find((word) => typeof word === 'string');
+  const delay = list.map((one) => one['retryDelay']).find((text) => typeof text === 'string');
+  return { reason, waitMs: secondsOf(delay?.replace(/s$/, ''), 0) };
 }
 
 function innerCode(inner: Record<string, unknown>): unknown {

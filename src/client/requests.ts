@@ -1,0 +1,32 @@
+import type { Budget } from '../contract/spending/budget';
+
+/** A turn to start. */
+export interface StartRequest {
+  agent: string;
+  prompt: string;
+  /** Letters, digits, `.`, `_`, `:` and `-`, at most 200; never used before. @default `turn-` and a sortable random part */
+  id?: string;
+  /** @default `countersign` */
+  taskQueue?: string;
+  /** Who asks, in at most 200 characters; handlers are given it. Nobody checks it. @default nobody */
+  requester?: string;
+  /**
+   * Up to 16 facts for handlers, such as a user and a tenant. Names are lower-case letters, digits, `_`, `.` and `-`, at most
+   * 32; values are text of at most 128 characters. They can be searched for, so they are never encrypted. Nobody checks
+   * them: a handler that acts on a user's rights has to prove the user by itself. @default none
+   */
+  metadata?: Record<string, string>;
+  /**
+   * What the turn may spend, its child turns included; `time` in milliseconds. It makes the agent's own budget smaller,
+   * never larger. @default that of the agent
+   */
+  budget?: Omit<Budget, 'currency'>;
+}
+
+/** How a turn or a session is followed. */
+export interface FollowOptions {
+  /** Ends the following; nothing is thrown then. */
+  signal?: AbortSignal;
+  /** Called each time all events so far were given, before it waits for more; not for a turn that has ended. */
+  onCaughtUp?: () => void;
+}

@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import { WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { defined } from '../../contract/defined';
+import { digestText } from '../../contract/digest';
+import { CountersignError } from '../../contract/errors';
+import { LIMITS, TIMES } from '../../contract/limits';
+import { MEMO, SIGNALS, TASK_QUEUE, UPDATES, WORKFLOWS } from '../../contract/names';
+import {
+  MODES,
+  SESSION_REFUSALS,
+  type SessionControl,
+  type SessionInput,
+  type SessionMemo,
+  type SessionMessage,
+} from '../../contract/session';
+import { jsonBytes } from '../../contract/text/bytes';
+import { isNotReady, retry, STATUS, statusOf, toCountersignError } from '../../history/server-errors';
+import type { SessionView } from '../../history/session/view';
+import type { ClientContext } from '../context';
+import { isNotFound } from '../control-turn';
+import { followSession } from './follow';
+import { sessionIs } from '../../history/session/guards';
+import { isServed } from '../pending';
+import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
+import { checkTurnId, drawTurnId, originGiven } from '../start-turn';
+import type { FollowOptions } from '../requests';
+import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
+
+/** Draws an id for a session: by time first, so that newer sessions sort after older ones. */
+export function drawSessionId(now = Date.now()): string {
+  return drawTurnId(now).replace(/^turn/, 'session');
+}
+
+/** A session by its id. Asks the server nothing. */
+export function openSession(context: ClientContext, id: string, options: SessionOptions = {}): Session {
+  const session = checkTurnId(id);
+  const control = (content: SessionControl): Promise<void> => sendControl(context, session, content);
+  const history = (): Promise<SessionView> => viewSession(context, session);
+  return {
+    id: session,
+    send: (message) =>
+      sendMessage(context, { session, options }, typeof message === 'string' ? { text: message } : message),
+    follow: (how: FollowOptions = {}) => followSession(context, session, how),
+    history,
+    state: () => stateOf(context, session),
+    pause: (by = {}) => control({ action: 'pause', ...by }),
+    resume: (by = {}) => control({ action: 'resume', ...by }),
+    cancelTurn: (by = {}) => control({ action: 'cancel_turn', ...by }),
+    close: ({ cancel, ...by } = {}) =>
+      control({ action: 'close', ...by, ...(cancel === true ? { cancel: true as const } : {}) }),
+  };
+}
+
+interface Place {
+  session: string;
+  options: SessionOptions;
+}
+
+/** Sends by update; by signal with the same id where no worker answers in time. */
+async function sendMessage(context: ClientContext, place: Place, request: SendRequest): Promise<SentMessage> {
+  const content = checkMessage(request, place.options.agent);
+  const waits = { passes: isNotReady, forMs: context.readyMs, everyMs: 500 };
+  const update = async (ms: number): Promise<SentMessage | undefined> => {
+    const taken = await updateOnce(context, place, { name: UPDATES.send, content, ms });
+    if (taken === SILENCE) return undefined;
+    if (sessionIs.taken(taken)) return { ...taken, status: 'taken' };
+    throw sessionNotFound(place.session);
+  };
+  return retry(waits, async () => {
+    const first = await update(TIMES.updateLook);
+    if (first !== undefined) return first;
+    if (await isServed(context, place.session)) {
+      const second = await update(TIMES.updateAnswer - TIMES.updateLook);
+      if (second !== undefined) return second;
+    }
+    await signalOnce(context, place, { name: SIGNALS.send, content });
+    return { status: 'recorded', messageId: content.messageId };
+  });
+}
+
+function checkMessage(
+  { text, mode = 'queue', messageId, sender }: SendRequest,
+  agent?: string,
+): SessionMessage {
+  if (text.trim() === '') throw new CountersignError('usage', 'a message needs words');
+  if (jsonBytes(text) > LIMITS.sessionTextBytes) {
+    const hint = 'put the text into a file that the agent can read';
+    throw new CountersignError('usage', 'the message is over 1 MiB', { hint });
+  }
+  if (!MODES.includes(mode))
+    throw new CountersignError('usage', `a message has no mode ${JSON.stringify(mode)}`);
+  return { messageId: messageId ?? randomUUID(), text, mode, ...defined({ sender, agent }) };
+}
+
+async function sendControl(context: ClientContext, session: string, content: SessionControl): Promise<void> {
+  const place = { session, options: {} };
+  const control = { name: UPDATES.control, content };
+  if ((await updateOnce(context, place, { ...control, ms: TIMES.updateLook })) !== SILENCE) return;
+  if (await isServed(context, session)) {
+    const ms = TIMES.updateAnswer - TIMES.updateLook;
+    if ((await updateOnce(context, place, { ...control, ms })) !== SILENCE) return;
+  }
+  await signalOnce(context, place, { name: SIGNALS.control, content });
+}
+
+/** No worker answered in time. */
+const SILENCE = Symbol('silence');
+
+interface Sending {
+  name: string;
+  content: SessionMessage | SessionControl;
+}
+
+/** Sends an update and waits for its answer; the session is started with it where an agent is named. */
+async function updateOnce(
+  context: ClientContext,
+  { session, options }: Place,
+  { name, content, ms }: Sending & { ms: number },
+): Promise<unknown> {
+  const { client, connection } = context;
+  const args: [Sending['content']] = [content];
+  const updateId = updateIdOf(content);
+  const execute = (): Promise<unknown> => {
+    if (options.agent === undefined)
+      return client.workflow.getHandle(session).executeUpdate(name, { args, updateId });
+    const startWorkflowOperation = new WithStartWorkflowOperation(WORKFLOWS.session, {
+      ...startOptions(session, options, options.agent),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+    return client.workflow.executeUpdateWithStart(name, { args, updateId, startWorkflowOperation });
+  };
+  try {
+    return await context.outbox.send(session, () => connection.withDeadline(Date.now() + ms, execute));
+  } catch (error) {
+    if (isSilence(error)) return SILENCE;
+    throw await failureOf(context, session, error);
+  }
+}
+
+/** The same message with another text is another update: the session has to see it, to refuse it. */
+function updateIdOf(content: Sending['content']): string {
+  if (!('messageId' in content)) return randomUUID();
+  const { messageId, text } = content;
+  return `${messageId}:${digestText(text).slice(0, 16)}`;
+}
+
+async function signalOnce(
+  context: ClientContext,
+  { session, options }: Place,
+  { name, content }: Sending,
+): Promise<void> {
+  const { client, connection } = context;
+  const { agent } = options;
+  const send = async (): Promise<void> => {
+    if (agent === undefined) await client.workflow.getHandle(session).signal(name, content);
+    else {
+      const how = startOptions(session, options, agent);
+      await client.workflow.signalWithStart(WORKFLOWS.session, {
+        ...how,
+        signal: name,
+        signalArgs: [content],
+      });
+    }
+  };
+  try {
+    await connection.withDeadline(Date.now() + TIMES.updateAnswer, send);
+  } catch (error) {
+    throw await failureOf(context, session, error);
+  }
+}
+
+function startOptions(session: string, options: SessionOptions, agent: string) {
+  const { taskQueue = TASK_QUEUE } = options;
+  const origin = originGiven(options);
+  const input: SessionInput = { agent, ...defined({ origin }) };
+  const memo: SessionMemo = { agent, state: 'idle', turns: 0, waiting: 0, text: '' };
+  return {
+    workflowId: session,
+    taskQueue,
+    args: [input],
+    // The id of a session names its record: it is never used for a second one.
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    memo: { [MEMO.session]: memo },
+    staticSummary: `session with ${agent}`,
+  } as const;
+}
+
+function isSilence(error: unknown): boolean {
+  if (error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
+  return statusOf(error) === STATUS.deadlineExceeded;
+}
+
+async function failureOf(context: ClientContext, session: string, error: unknown): Promise<unknown> {
+  if (error instanceof WorkflowUpdateFailedError) return refusalOf(session, error);
+  if (error instanceof WorkflowExecutionAlreadyStartedError || isNotFound(error))
+    return (await isSession(context, session)) ? ended(session) : sessionNotFound(session);
+  return isNotReady(error) ? error : toCountersignError(error, `sending to session ${session}`);
+}
+
+function refusalOf(session: string, error: WorkflowUpdateFailedError): CountersignError {
+  const { cause } = error;
+  const type = cause instanceof ApplicationFailure ? cause.type : undefined;
+  const code = SESSION_REFUSALS.find((one) => one === type);
+  if (code !== undefined) return new CountersignError(code, cause?.message ?? code, { data: { session } });
+  return new CountersignError('session_not_found', `${session} is not a session: ${cause?.message ?? ''}`, {
+    hint: 'countersign list --sessions shows the sessions there are',
+    data: { session },
+    cause: error,
+  });
+}
+
+function ended(session: string): CountersignError {
+  const hint = 'start a session with another id';
+  return new CountersignError('session_closing', `session ${session} has ended`, { hint, data: { session } });
+}

@@ -1,0 +1,78 @@
+import { MEMO, WORKFLOWS } from '../../contract/names';
+import { CountersignError } from '../../contract/errors';
+import type { SessionMemo } from '../../contract/session';
+import { Payloads } from '../../history/decode/payloads';
+import { sessionIs } from '../../history/session/guards';
+import { describeTurn } from '../../history/read';
+import { ask } from '../../history/server-errors';
+import { readSession, type SessionEvent } from '../../history/session/events';
+import { sessionViewOf, type SessionView } from '../../history/session/view';
+import type { ClientContext } from '../context';
+import type { SessionNow, SessionsQuery, SessionSummary } from './types';
+
+/** No session has this id. */
+export function sessionNotFound(session: string): CountersignError {
+  const hint = 'countersign list --sessions shows the sessions there are; to start one, name its agent';
+  return new CountersignError('session_not_found', `there is no session ${session}`, {
+    hint,
+    data: { session },
+  });
+}
+
+/** Whether there is a session of exactly this id, open or closed. */
+export async function isSession(context: ClientContext, session: string): Promise<boolean> {
+  const info = (await describeTurn(context, session))?.workflowExecutionInfo;
+  return info?.type?.name === WORKFLOWS.session;
+}
+
+/** Messages, turns and their answers so far. */
+export async function viewSession(context: ClientContext, session: string): Promise<SessionView> {
+  if (!(await isSession(context, session))) throw sessionNotFound(session);
+  const events: SessionEvent[] = [];
+  for await (const event of readSession(context.source, session)) events.push(event);
+  const view = sessionViewOf(events);
+  if (view === undefined) throw sessionNotFound(session);
+  return view;
+}
+
+/** What a session is doing, from its memo. */
+export async function stateOf(context: ClientContext, session: string): Promise<SessionNow> {
+  const info = (await describeTurn(context, session))?.workflowExecutionInfo;
+  if (info?.type?.name !== WORKFLOWS.session) throw sessionNotFound(session);
+  const owner = { type: 'workflow', namespace: context.namespace, workflowId: session } as const;
+  const payloads = new Payloads(context.client.options.loadedDataConverter, owner);
+  const memo = await payloads.map(info.memo?.fields);
+  return { session, runId: info.execution?.runId ?? '', ...memoIn(memo) };
+}
+
+function memoIn(memo: Record<string, unknown> = {}): SessionMemo {
+  const now = memo[MEMO.session];
+  return sessionIs.memo(now) ? now : { agent: '', state: 'idle', turns: 0, waiting: 0, text: '' };
+}
+
+/** Sessions, newest first. Works with every worker down. */
+export async function listSessions(
+  { lister, ...context }: ClientContext,
+  { limit = 50, agent, open }: SessionsQuery,
+): Promise<SessionSummary[]> {
+  const parts = [`WorkflowType = '${WORKFLOWS.session}'`, `ExecutionStatus != 'ContinuedAsNew'`];
+  if (open === true) parts.push(`ExecutionStatus = 'Running'`);
+  const found: SessionSummary[] = [];
+  await ask(context, 'listing sessions', async () => {
+    for await (const info of lister.workflow.list({ query: parts.join(' AND ') })) {
+      const memo = memoIn(info.memo);
+      const isOpen = info.status.name === 'RUNNING';
+      if (agent !== undefined && memo.agent !== agent) continue;
+      found.push({
+        session: info.workflowId,
+        runId: info.runId,
+        ...memo,
+        state: isOpen ? memo.state : 'closed',
+        startedAt: info.startTime.toISOString(),
+        endedAt: info.closeTime?.toISOString() ?? null,
+      });
+      if (found.length >= limit) break;
+    }
+  });
+  return found;
+}

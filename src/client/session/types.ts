@@ -1,0 +1,95 @@
+import type { MessageMode, MessageTaken, SessionMemo } from '../../contract/session';
+import type { TurnEvent } from '../../history/events';
+import type { SessionEvent } from '../../history/session/events';
+import type { SessionView } from '../../history/session/view';
+import type { FollowOptions, StartRequest } from '../requests';
+
+/** How a session is reached. With `agent` the first message starts it where it does not exist. */
+export interface SessionOptions extends Pick<StartRequest, 'taskQueue' | 'requester' | 'metadata'> {
+  /** A session that exists has to be of this agent. @default the session has to exist */
+  agent?: string;
+}
+
+/** A message to a session. */
+export interface SendRequest {
+  text: string;
+  /**
+   * What it does while a turn runs. `queue`: it waits for the next turn. `interrupt`: the running turn is cancelled first.
+   * `steer`: the running turn reads it before its next step. @default 'queue'
+   */
+  mode?: MessageMode;
+  /** Up to 64 letters, digits, `.`, `_`, `:` and `-`. The same id counts once. @default a random one */
+  messageId?: string;
+  /** Who says it, in at most 200 characters. Nobody checks it. @default the requester of the session */
+  sender?: string;
+}
+
+/** What became of a message. `recorded`: no worker answered in time; it takes effect when a worker returns. */
+export type SentMessage = ({ status: 'taken' } & MessageTaken) | { status: 'recorded'; messageId: string };
+
+/** Who does something with a session, and why; kept on record, not checked. */
+export interface SessionAct {
+  sender?: string;
+  reason?: string;
+}
+
+/** An event of the running turn of a session. */
+export interface SessionTurnEvent {
+  type: 'turn_event';
+  turn: string;
+  event: TurnEvent;
+}
+
+/** What a session is doing now. Needs no worker. */
+export interface SessionNow extends SessionMemo {
+  session: string;
+  runId: string;
+}
+
+/** One session, as visibility knows it. */
+export interface SessionSummary extends SessionNow {
+  /** ISO 8601. */
+  startedAt: string;
+  /** ISO 8601; null while it is open. */
+  endedAt: string | null;
+}
+
+export interface SessionsQuery {
+  agent?: string;
+  /** Only open ones. @default false */
+  open?: boolean;
+  /** @default 50 */
+  limit?: number;
+}
+
+/**
+ * A conversation with an agent. Every operation is a CountersignError `session_not_found` where there is no such session.
+ *
+ * @example
+ * const session = client.session('support-4711', { agent: 'helper' });
+ * await session.send('What is the state of order 12?');
+ * for await (const event of session.follow()) show(event);
+ */
+export interface Session {
+  id: string;
+  /**
+   * Says something. It is on record when this resolves.
+   *
+   * @throws CountersignError `usage`, `malformed`, `message_changed` for an id that had another text, `session_closing`,
+   * `session_full`, and those of `connect`.
+   */
+  send(message: string | SendRequest): Promise<SentMessage>;
+  /** Every event of the session from its start, then live until it ends, with the events of the turn that runs. */
+  follow(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
+  /** Messages, turns and their answers so far. Needs no worker. */
+  history(): Promise<SessionView>;
+  /** What it is doing now. Needs no worker. */
+  state(): Promise<SessionNow>;
+  /** No further turn starts until `resume`. The running turn goes on. */
+  pause(act?: SessionAct): Promise<void>;
+  resume(act?: SessionAct): Promise<void>;
+  /** Asks the running turn to end; the session goes on with the next message. */
+  cancelTurn(act?: SessionAct): Promise<void>;
+  /** Takes no more messages, and ends after the running turn; `cancel`: that is cancelled. What waits is left undone. */
+  close(act?: SessionAct & { cancel?: boolean }): Promise<void>;
+}

@@ -1,0 +1,173 @@
+import { isJsonObject, isObject, type Json, type JsonObject } from '../json';
+import { LIMITS } from '../limits';
+import { readJson } from '../read-json';
+import type { Issue, JsonSchema } from '../tool';
+
+/** The public key of the workers, as a question carries it: a P-256 JWK, named by its RFC 7638 thumbprint. */
+export interface AnswerKey {
+  kty: 'EC';
+  crv: 'P-256';
+  x: string;
+  y: string;
+  kid: string;
+}
+
+/** The key pairs by which a worker reads secret answers. */
+export interface AnswerKeys {
+  /** Of the newest pair; new questions carry it. */
+  readonly publicKey: AnswerKey;
+  /** Decrypts with the pair that the head names. @throws Error that says nothing of the value. */
+  open(sealed: string): Promise<string>;
+}
+
+/** What of a question its secret fields are about. */
+interface SecretForm {
+  form: JsonSchema;
+  key?: AnswerKey;
+}
+
+/** What an encrypted value is bound to. The ciphertext authenticates it. */
+export interface SealedFor {
+  /** Key of the call that asked: it belongs to one call of one reply. */
+  call: string;
+  field: string;
+  /** The tools that may read it. */
+  for: string[];
+}
+
+/** The head of an encrypted value, as far as we read it. */
+export interface SealedHead {
+  kid: string;
+  cs: SealedFor;
+}
+
+/** Encrypted values by their handles, such as `answer:3.1/token`. */
+export type SealedValues = Record<string, string>;
+
+export const SEALED_ALG = 'ECDH-ES';
+export const SEALED_ENC = 'A256GCM';
+/** The format of a secret field, and the keyword that names its tools. */
+export const SECRET_FORMAT = 'password';
+export const SECRET_FOR = 'x-for';
+
+const HEAD_FIELDS: readonly string[] = ['alg', 'enc', 'kid', 'cs', 'epk'];
+/** Compact JWE with a key that is agreed on directly: the second part is empty. IV and tag have fixed lengths. */
+const COMPACT = /^([\w-]{40,4000})\.\.[\w-]{16}\.([\w-]{0,6000})\.[\w-]{22}$/;
+
+/** Reads the head of an encrypted value; undefined for anything else. Decrypts nothing and never throws. */
+export function sealedHead(value: unknown): SealedHead | undefined {
+  if (typeof value !== 'string' || value.length > LIMITS.sealedCharacters) return undefined;
+  const text = asciiOf(COMPACT.exec(value)?.[1] ?? '');
+  const read = text === undefined ? undefined : readJson(text);
+  const head = read?.ok === true && isObject(read.value) ? read.value : {};
+  if (Object.keys(head).some((key) => !HEAD_FIELDS.includes(key))) return undefined;
+  const { alg, enc, kid, epk } = head;
+  const cs = boundTo(head['cs']);
+  if (alg !== SEALED_ALG || enc !== SEALED_ENC || typeof kid !== 'string' || !isObject(epk)) return undefined;
+  return cs === undefined ? undefined : { kid, cs };
+}
+
+function boundTo(value: unknown): SealedFor | undefined {
+  if (!isObject(value) || Object.keys(value).length !== 3) return undefined;
+  const { call, field, for: tools } = value;
+  if (typeof call !== 'string' || typeof field !== 'string' || !isNames(tools)) return undefined;
+  return { call, field, for: tools };
+}
+
+function isNames(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
+}
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** base64url of ASCII as text; undefined where it is neither. Workflows have no decoder of their own. */
+function asciiOf(encoded: string): string | undefined {
+  let text = '';
+  let bits = 0;
+  let held = 0;
+  for (const letter of encoded) {
+    held = ((held << 6) | LETTERS.indexOf(letter)) & 0xffff;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    const code = (held >> bits) & 0xff;
+    if (code < 0x20 || code > 0x7e) return undefined;
+    text += String.fromCharCode(code);
+  }
+  return text;
+}
+
+/** The secret fields of a question: the tools that may read each. */
+export function secretFields({ form }: SecretForm): Map<string, string[]> {
+  const { properties } = form;
+  return new Map(
+    Object.entries(isJsonObject(properties) ? properties : {}).flatMap(([name, field]) => {
+      const tools = secretFor(field);
+      return tools === undefined ? [] : [[name, tools] as const];
+    }),
+  );
+}
+
+/** The tools that may read a field; undefined where it is not one. */
+export function secretFor(field: Json): string[] | undefined {
+  if (!isJsonObject(field) || field['format'] !== SECRET_FORMAT) return undefined;
+  const tools = field[SECRET_FOR];
+  return isNames(tools) ? tools : [];
+}
+
+/** What is wrong with the secret fields of an answer: each has to be encrypted, for this call and field. */
+export function sealIssues(question: SecretForm, content: JsonObject, callKey: string): Issue[] {
+  return [...secretFields(question)].flatMap(([name, tools]) => {
+    const value = Object.hasOwn(content, name) ? content[name] : undefined;
+    if (value === undefined) return [];
+    const path = `/${name}`;
+    const head = sealedHead(value);
+    if (head === undefined) return { path, message: NOT_SEALED };
+    const { cs, kid } = head;
+    if (cs.call !== callKey || cs.field !== name || cs.for.join() !== tools.join())
+      return { path, message: 'is encrypted for another question, field or tool' };
+    return kid === question.key?.kid ? [] : { path, message: 'is encrypted with another key' };
+  });
+}
+
+const NOT_SEALED =
+  'is secret and has to be encrypted before it is sent: answer in the web inbox or with countersign answer';
+
+/** The name of an encrypted value. The model reads it, and gives it to the tool. */
+export function handleOf(callId: string, field: string): string {
+  return `answer:${callId}/${field}`;
+}
+
+const HANDLE = /answer:(\d+\.\d+)\/([A-Za-z][\w-]{0,63})/g;
+
+/** The handles that stand in arguments, anywhere in their texts. */
+export function handlesIn(value: Json): string[] {
+  if (typeof value === 'string') return [...value.matchAll(HANDLE)].map(([handle]) => handle);
+  if (typeof value !== 'object' || value === null) return [];
+  return [...new Set(Object.values(value).flatMap(handlesIn))];
+}
+
+/** The call and the field that a handle names; undefined for any other text. */
+export function partsOf(handle: string): { callId: string; field: string } | undefined {
+  const [[whole, callId, field] = []] = handle.matchAll(HANDLE);
+  return whole === handle && callId !== undefined && field !== undefined ? { callId, field } : undefined;
+}
+
+/** An answer as it may be shown, to the model too: handles in place of what is encrypted; and what that is. */
+export function splitAnswer(
+  question: SecretForm,
+  content: JsonObject,
+  callId: string,
+): { shown: JsonObject; sealed: SealedValues | undefined } {
+  const secret = secretFields(question);
+  const sealed = Object.entries(content).flatMap(([name, value]) =>
+    secret.has(name) && typeof value === 'string' ? [[handleOf(callId, name), value] as const] : [],
+  );
+  const shown = Object.entries(content).map(
+    ([name, value]) => [name, secret.has(name) ? handleOf(callId, name) : value] as const,
+  );
+  return {
+    shown: Object.fromEntries(shown),
+    sealed: sealed.length === 0 ? undefined : Object.fromEntries(sealed),
+  };
+}

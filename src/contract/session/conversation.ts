@@ -1,0 +1,176 @@
+import { isObject } from '../json';
+import { LIMITS } from '../limits';
+import type { CarriedSession, SessionSummary, SessionTurnEnd, TurnRecord } from './index';
+import {
+  cutContent,
+  DROPPED_OUTPUT,
+  entryBytes,
+  isTranscriptEntry,
+  type TranscriptEntry,
+} from '../transcript';
+import { utf8Bytes } from '../text/bytes';
+
+/** What a session keeps of the entries of a turn: shortened, and no call without its result. */
+export function recordEntries(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
+  const whole = withResults(entries.map(shortened));
+  return fitEntries(whole, LIMITS.recordBytes);
+}
+
+/** Only fields that every model can read again: what a provider added belongs to the whole reply. */
+function shortened(entry: TranscriptEntry): TranscriptEntry {
+  if (entry.kind === 'words') return { kind: 'words', text: entry.text };
+  if (entry.kind === 'result') {
+    const { kind, callId, id: ofModel, tool, success } = entry;
+    return {
+      kind,
+      callId,
+      id: ofModel,
+      tool,
+      success,
+      content: cutContent(entry.content, LIMITS.recordResultBytes),
+    };
+  }
+  const { kind, replyId, text } = entry;
+  return {
+    kind,
+    replyId,
+    text,
+    calls: entry.calls.map((call) => shortCall(call, LIMITS.recordArgumentsBytes)),
+  };
+}
+
+type Reply = Extract<TranscriptEntry, { kind: 'reply' }>;
+type Call = Reply['calls'][number];
+
+/** Bytes of `{"shortened":}`, and some. */
+const FRAME_BYTES = 16;
+
+function shortCall({ callId, id: ofModel, tool, arguments: args, raw }: Call, mostBytes: number): Call {
+  const head = { callId, id: ofModel, tool };
+  if (raw !== undefined) return { ...head, arguments: {}, raw: cutContent(raw, mostBytes) };
+  const text = JSON.stringify(args);
+  if (utf8Bytes(text) <= mostBytes) return { ...head, arguments: args };
+  return { ...head, arguments: { shortened: cutContent(text, mostBytes - FRAME_BYTES) } };
+}
+
+/** The turn ended in the middle of a step: what became of a call is not known here. */
+export const NO_RESULT = '[The turn ended before the result of this call was known. It may have run.]';
+
+function withResults(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
+  return stepsOf(entries).flatMap((step) => {
+    const [first, ...rest] = step;
+    if (first?.kind !== 'reply') return step;
+    const there = new Set(rest.map((entry) => (entry.kind === 'result' ? entry.callId : '')));
+    const lacking = first.calls
+      .filter(({ callId }) => !there.has(callId))
+      .map(({ callId, id: ofModel, tool }): TranscriptEntry => {
+        return { kind: 'result', callId, id: ofModel, tool, content: NO_RESULT, success: false };
+      });
+    const results = rest.filter(({ kind }) => kind === 'result');
+    return [first, ...results, ...lacking, ...rest.filter(({ kind }) => kind !== 'result')];
+  });
+}
+
+/** Replies, each with what follows it up to the next one; the words before the first reply come first. */
+function stepsOf(entries: readonly TranscriptEntry[]): TranscriptEntry[][] {
+  const steps: TranscriptEntry[][] = [];
+  for (const entry of entries) {
+    const last = steps.at(-1);
+    if (last === undefined || entry.kind === 'reply') steps.push([entry]);
+    else last.push(entry);
+  }
+  return steps;
+}
+
+/**
+ * Entries that take at most so many bytes: oldest outputs go first, then whole steps from the second on, then the middle of
+ * texts. The first words and the last reply stay.
+ */
+function fitEntries(entries: readonly TranscriptEntry[], mostBytes: number): TranscriptEntry[] {
+  const sizes = entries.map(entryBytes);
+  let bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (bytes <= mostBytes) return [...entries];
+  const kept = [...entries];
+  for (let index = 0; index < kept.length && bytes > mostBytes; index++) {
+    const entry = kept[index];
+    if (entry?.kind !== 'result' || entry.content.length <= DROPPED_OUTPUT.length) continue;
+    const shorter = { ...entry, content: DROPPED_OUTPUT };
+    kept[index] = shorter;
+    bytes -= (sizes[index] ?? 0) - entryBytes(shorter);
+  }
+  return bytes <= mostBytes ? kept : fitSteps(stepsOf(kept), { bytes, mostBytes });
+}
+
+function fitSteps(
+  steps: readonly TranscriptEntry[][],
+  { bytes, mostBytes }: { bytes: number; mostBytes: number },
+): TranscriptEntry[] {
+  let left = bytes;
+  let out = 0;
+  for (const step of steps.slice(1, -1)) {
+    if (left <= mostBytes - NOTE_BYTES) break;
+    left -= bytesOfEntries(step);
+    out += 1;
+  }
+  const note: TranscriptEntry[] =
+    out === 0 ? [] : [{ kind: 'words', text: `[${out} steps of this turn are left out here]` }];
+  const kept = [...(steps[0] ?? []), ...note, ...steps.slice(1 + out).flat()];
+  return left <= mostBytes - NOTE_BYTES ? kept : shareTexts(kept, mostBytes);
+}
+
+const NOTE_BYTES = 256;
+
+/** The least that is left of each entry: its head and tail with a mark. */
+function shareTexts(entries: readonly TranscriptEntry[], mostBytes: number): TranscriptEntry[] {
+  const share = Math.max(NOTE_BYTES, Math.floor(mostBytes / Math.max(1, entries.length)) - NOTE_BYTES);
+  return entries.map((entry): TranscriptEntry => {
+    if (entry.kind === 'words') return { ...entry, text: cutContent(entry.text, share) };
+    if (entry.kind === 'result') return { ...entry, content: cutContent(entry.content, share) };
+    const ofCall = Math.max(LEAST_BYTES, Math.floor(share / (entry.calls.length + 1)));
+    const calls = entry.calls.map((call) => shortCall(call, ofCall));
+    return { ...entry, text: cutContent(entry.text, share), calls };
+  });
+}
+
+const LEAST_BYTES = 64;
+
+/** Bytes of entries, as JSON. */
+export function bytesOfEntries(entries: readonly TranscriptEntry[]): number {
+  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+}
+
+/** What the model reads about a turn that did not come to an answer. */
+export function noteOf(status: SessionTurnEnd, why?: string): TranscriptEntry[] {
+  const reason = why === undefined ? '' : `: ${cutContent(why, 1024)}`;
+  const texts: Record<SessionTurnEnd, string | undefined> = {
+    answered: undefined,
+    step_limit: '[This turn ended at its limit of steps. What is above was done.]',
+    budget: `[This turn ended because its budget is used up${reason}. What is above was done.]`,
+    loop: '[This turn was ended because its model asked for the same calls again and again. What is above was done.]',
+    failed: `[This turn failed${reason}. What is above was done.]`,
+    cancelled: '[This turn was cancelled before it was over. What is above was done, and nothing after it.]',
+    terminated: `[This turn was ended from outside${reason}. What is above was done; a call without a result may have run.]`,
+    timed_out: '[This turn ran out of time. What is above was done; a call without a result may have run.]',
+  };
+  const text = texts[status];
+  return text === undefined ? [] : [{ kind: 'words', text }];
+}
+
+/** The conversation before the next turn, as its model reads it. */
+export function entriesOf({
+  memory,
+  summary,
+}: Pick<CarriedSession, 'memory'> & { summary?: SessionSummary | undefined }): TranscriptEntry[] {
+  const before: TranscriptEntry[] = summary === undefined ? [] : [{ kind: 'words', text: summary.text }];
+  return [...before, ...memory.flatMap(({ entries }) => entries)];
+}
+
+/** A record that came from outside; undefined: it cannot be read. Never throws. */
+export function readRecord(value: unknown): TurnRecord | undefined {
+  if (!isObject(value)) return undefined;
+  const { entries, took } = value;
+  if (!Array.isArray(entries) || !Array.isArray(took)) return undefined;
+  const ids = took.filter((one): one is string => typeof one === 'string');
+  if (ids.length < took.length || !entries.every(isTranscriptEntry)) return undefined;
+  return { entries: recordEntries(entries), took: ids };
+}

@@ -1,0 +1,118 @@
+/** Tokens used by one model reply, as the provider counts them. What is absent was not counted, or is none. */
+export interface Usage {
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+  /** Of the input: what the provider had in its cache. */
+  cachedInputTokens?: number;
+  /** Of the input: what it put there. */
+  cacheWriteTokens?: number;
+  /** Of the output: what the model thought. */
+  reasoningTokens?: number;
+  /** What it cost by the user's own prices; see `prices` of `defineConfig`. Absent: there is no price, or more than one currency. */
+  cost?: number;
+  /** Of `cost`, such as `EUR`. */
+  currency?: string;
+}
+
+const USAGE_KEYS = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'reasoningTokens',
+  'cost',
+] as const;
+
+/** A cost is kept to this part of the currency, so that sums are the same in whatever order. */
+const COST_PARTS = 1e9;
+
+/** What a sum has for a currency where its parts have several: such a sum has no cost. */
+const SEVERAL = 'several';
+
+/** Two usages as one. What neither has stays absent. */
+export function addUsage(sum: Usage, more: Usage = {}): Usage {
+  const total = { ...sum };
+  for (const key of USAGE_KEYS) {
+    const some = more[key];
+    if (some !== undefined) total[key] = Math.round(((total[key] ?? 0) + some) * COST_PARTS) / COST_PARTS;
+  }
+  const currency = sum.currency ?? more.currency;
+  if (currency === undefined) return total;
+  if (currency === (more.currency ?? currency)) return { ...total, currency };
+  const { cost: _cost, ...others } = total;
+  return { ...others, currency: SEVERAL };
+}
+
+/** The usage of several replies as one. */
+export function sumUsage(replies: readonly { usage?: Usage }[]): Usage {
+  return replies.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), {});
+}
+
+/** What a model costs, for a million tokens each, in the currency of the config. */
+export interface ModelPrice {
+  input: number;
+  output: number;
+  /** Input that the provider had in its cache. @default input */
+  cachedInput?: number;
+  /** Input that it put there. @default input */
+  cacheWrite?: number;
+}
+
+/** What models cost: the one table, by their ids; `*` at the end of an id stands for any letters. */
+export interface Pricing {
+  currency: string;
+  prices: Readonly<Record<string, ModelPrice>>;
+}
+
+/** One reply, for its cost. */
+interface PricedReply {
+  model: string;
+  pricing: Pricing;
+  /** Of what the model read and wrote: its tokens are estimated from that where the provider does not count. */
+  bytes: { read: number; wrote: number };
+}
+
+/** A usage with what it cost, where there is a price for the model. */
+export function priced(usage: Usage | undefined, { model, pricing, bytes }: PricedReply): Usage | undefined {
+  const price = priceOf(pricing, model);
+  if (price === undefined) return usage;
+  const { input, output, cachedInput = input, cacheWrite = input } = price;
+  const counted = tokensOf(usage) === undefined ? estimated(bytes) : (usage ?? {});
+  const { inputTokens = 0, totalTokens = 0 } = counted;
+  const { cachedInputTokens: cached = 0, cacheWriteTokens: written = 0 } = counted;
+  // Where input and output are not counted apart, all of it counts as output, the dearer kind.
+  const outputTokens = counted.outputTokens ?? Math.max(0, totalTokens - inputTokens);
+  const plain = Math.max(0, inputTokens - cached - written);
+  const millionfold = plain * input + cached * cachedInput + written * cacheWrite + outputTokens * output;
+  return addUsage(usage ?? {}, { cost: millionfold / 1e6, currency: pricing.currency });
+}
+
+function estimated({ read, wrote }: PricedReply['bytes']): Usage {
+  return { inputTokens: estimatedTokens(read), outputTokens: estimatedTokens(wrote) };
+}
+
+/** The price of a model: by its id, or by the longest head of it that ends with `*`. */
+export function priceOf({ prices }: Pick<Pricing, 'prices'>, model: string): ModelPrice | undefined {
+  if (Object.hasOwn(prices, model)) return prices[model];
+  const [best] = Object.keys(prices)
+    .filter((name) => name.endsWith('*') && model.startsWith(name.slice(0, -1)))
+    .sort((a, b) => b.length - a.length);
+  return best === undefined ? undefined : prices[best];
+}
+
+/** The tokens of a reply as its provider counts them; undefined where it does not. */
+export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): number | undefined {
+  if (totalTokens !== undefined) return totalTokens;
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  return (inputTokens ?? 0) + (outputTokens ?? 0);
+}
+
+/** What providers count as one token of English or JSON, on average. */
+const BYTES_OF_A_TOKEN = 4;
+
+/** About how many tokens a conversation of so many bytes takes, where a provider does not count. */
+export function estimatedTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_OF_A_TOKEN);
+}

@@ -1,0 +1,89 @@
+import { defined } from '../../contract/defined';
+import type { HeldMessage } from '../../contract/session';
+import type { SessionEnded, SessionEvent, SessionStarted, SessionTurn } from './events';
+
+/** A session as its history tells it. */
+export interface SessionView {
+  session: string;
+  runId: string;
+  agent: string;
+  taskQueue: string;
+  state: 'open' | 'paused' | 'closing' | SessionEnded['status'];
+  turns: SessionTurn[];
+  /** Each once, oldest first; of earlier runs only those that are on record. */
+  messages: HeldMessage[];
+  /** Those that no turn was about yet. */
+  waiting: HeldMessage[];
+}
+
+/** A session after these events; undefined where they do not begin with one. */
+export function sessionViewOf(events: Iterable<SessionEvent>): SessionView | undefined {
+  let view: SessionView | undefined;
+  const turns = new Map<string, SessionTurn>();
+  const held = new Map<string, HeldMessage>();
+  for (const event of events) {
+    if (event.type === 'session_started') view = begin(event, { turns, held });
+    else if (view !== undefined) applyEvent(view, event, { turns, held });
+  }
+  if (view === undefined) return undefined;
+  const done = new Set([...turns.values()].flatMap(({ messageId, took }) => [messageId, ...took]));
+  const messages = [...held.values()];
+  const waiting = messages.filter(({ messageId }) => !done.has(messageId));
+  return {
+    ...view,
+    turns: [...turns.values()].filter(({ status }) => status !== 'not_started'),
+    messages,
+    waiting,
+  };
+}
+
+interface Known {
+  turns: Map<string, SessionTurn>;
+  held: Map<string, HeldMessage>;
+}
+
+function begin(
+  { session, runId, agent, taskQueue, earlier, waiting }: SessionStarted,
+  { turns, held }: Known,
+): SessionView {
+  for (const turn of earlier) if (!turns.has(turn.turn)) turns.set(turn.turn, turn);
+  for (const message of waiting) if (!held.has(message.messageId)) held.set(message.messageId, message);
+  return { session, runId, agent, taskQueue, state: 'open', turns: [], messages: [], waiting: [] };
+}
+
+function applyEvent(
+  view: SessionView,
+  event: Exclude<SessionEvent, SessionStarted>,
+  { turns, held }: Known,
+): void {
+  switch (event.type) {
+    case 'message': {
+      const { messageId, text, mode, at, sender } = event;
+      if (!held.has(messageId)) held.set(messageId, { messageId, text, mode, at, ...defined({ sender }) });
+      return;
+    }
+    case 'turn_started': {
+      const { turn, messageId, prompt, at } = event;
+      turns.set(turn, { turn, status: 'running', messageId, prompt, took: [], startedAt: at });
+      return;
+    }
+    case 'turn_ended': {
+      const { turn, status, took, answer, error, at } = event;
+      const known = turns.get(turn) ?? { turn, messageId: '' };
+      turns.set(turn, { ...known, status, took, endedAt: at, ...defined({ answer, error }) });
+      return;
+    }
+    case 'turn_recalled': {
+      const known = turns.get(event.turn);
+      if (known !== undefined) turns.set(event.turn, { ...known, took: event.took });
+      return;
+    }
+    case 'control':
+      if (event.action === 'close') view.state = 'closing';
+      else if (event.action !== 'cancel_turn' && view.state !== 'closing')
+        view.state = event.action === 'pause' ? 'paused' : 'open';
+      return;
+    case 'session_ended':
+      view.state = event.status;
+  }
+}

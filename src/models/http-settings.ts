@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import { defined } from '../contract/defined';
+import { CountersignError } from '../contract/errors';
+import { isObject } from '../contract/json';
+import { isSecretName } from '../contract/text/redact';
+import { parseDuration } from '../tools/options';
+
+/** What every model behind an HTTP API takes. */
+export interface HttpModelOptions {
+  /** The model's name, as the server knows it. */
+  model: string;
+  /** The key itself, or the environment variable that has it. */
+  apiKey?: string | { env: string };
+  /** Sent with every request; secrets in them are kept out of messages too. */
+  headers?: Record<string, string>;
+  /** The whole of one request, headers and body: milliseconds, or text such as `'2 minutes'`. @default 5 minutes */
+  timeout?: number | string;
+  /**
+   * Ask for the reply as a stream. Either way the reply is used only when all of it has arrived; a stream shows its words
+   * to people who watch, and keeps the connection busy, for gateways that close silent ones and for models that think
+   * longer than five minutes. Off, a reply is one JSON text, with each call's id as the server wrote it.
+   *
+   * @default true where somebody can watch, as in every worker
+   */
+  stream?: boolean;
+  /** Shown in the timeline. */
+  id?: string;
+}
+
+/** The options, checked and with defaults. */
+export interface HttpModelSettings {
+  id: string;
+  baseUrl: string;
+  model: string;
+  apiKey: string | undefined;
+  headers: Record<string, string>;
+  timeoutMs: number;
+  /** Absent: where somebody takes the words. */
+  stream: boolean | undefined;
+  /** Texts that no message may show. */
+  secrets: string[];
+}
+
+/** What a kind of model has of its own. */
+export interface HttpModelKind {
+  /** Begins every message: what the user called, such as `openaiCompatible`. */
+  name: string;
+  /** Where there is no `baseUrl`. @default the option is required */
+  baseUrl?: string;
+  /** Environment variables of which the first that is set has the key, where there is no `apiKey`. @default no key is sent */
+  keys?: readonly string[];
+  /** @default `<host>/<model>` */
+  id?: (model: string) => string;
+}
+
+/** The options that all kinds of models share. */
+export const HTTP_MODEL_OPTIONS = {
+  model: z.string().min(1),
+  apiKey: z.union([z.string(), z.strictObject({ env: z.string().min(1) })]).optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  timeout: z.union([z.number(), z.string()]).optional(),
+  stream: z.boolean().optional(),
+  id: z.string().min(1).optional(),
+};
+
+/** The options of a kind by its schema, which `HTTP_MODEL_OPTIONS` is part of. */
+export function parseOptions<T>({ name }: HttpModelKind, schema: z.ZodType<T>, options: unknown): T {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  throw invalid(`${name}: ${z.prettifyError(parsed.error)}`);
+}
+
+/**
+ * Checks the options and reads the key.
+ *
+ * @throws CountersignError `config_invalid` that says what to set; it never shows the key or a header's value.
+ */
+export function toSettings(
+  kind: HttpModelKind,
+  options: HttpModelOptions & { baseUrl?: string | undefined },
+): HttpModelSettings {
+  const { model, headers = {}, timeout = '5 minutes', stream, id } = options;
+  const url = checkUrl(kind, options.baseUrl ?? kind.baseUrl ?? '');
+  const apiKey = readKey(kind, options);
+  checkHeaders(kind, headers);
+  return {
+    id: id ?? kind.id?.(model) ?? `${url.host}/${model}`,
+    baseUrl: url.href,
+    model,
+    apiKey,
+    headers,
+    timeoutMs: checkTimeout(kind, timeout),
+    stream,
+    secrets: [...(apiKey === undefined ? [] : [apiKey]), ...secretHeaders(headers)],
+  };
+}
+
+function checkUrl({ name }: HttpModelKind, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw invalid(`${name}: baseUrl is not an http(s) URL`, 'Write it like https://api.openai.com/v1');
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw invalid(
+      `${name}: baseUrl has a user, password, query or fragment`,
+      'Put secrets into apiKey or headers',
+    );
+  }
+  return url;
+}
+
+/** `apiKey: process.env.X` without that variable must not mean "no key". */
+function readKey(kind: HttpModelKind, options: HttpModelOptions): string | undefined {
+  if (!('apiKey' in options) && kind.keys === undefined) return undefined;
+  const { apiKey } = options;
+  const names = isObject(apiKey) ? [apiKey.env] : 'apiKey' in options ? [] : (kind.keys ?? []);
+  const given = typeof apiKey === 'string' ? [apiKey] : names.map((name) => process.env[name]);
+  const key = given.map((text) => text?.trim()).find((text) => text !== undefined && text !== '');
+  if (key === undefined) throw missingKey(kind, names);
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw invalid(`${kind.name}: the API key has characters that a header cannot carry`);
+  return key;
+}
+
+function missingKey({ name }: HttpModelKind, variables: readonly string[]): CountersignError {
+  const [first] = variables;
+  return first === undefined
+    ? invalid(
+        `${name}: apiKey is empty`,
+        "Write apiKey: { env: 'NAME' } and set that environment variable, or leave apiKey out",
+      )
+    : invalid(
+        `${name}: the environment variable ${variables.join(' or ')} is not set`,
+        `Set ${first} to the API key before the worker starts`,
+      );
+}
+
+function checkHeaders({ name: kind }: HttpModelKind, headers: Record<string, string>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      new Headers({ [name]: value });
+    } catch {
+      // The error of Headers quotes the value.
+      throw invalid(`${kind}: the header ${JSON.stringify(name)} has a name or value that HTTP cannot carry`);
+    }
+  }
+}
+
+/** Headers that hold a secret under a shorter name than `isSecretName` knows. */
+const SECRET_HEADER = /auth|key/i;
+
+function secretHeaders(headers: Record<string, string>): string[] {
+  return Object.entries(headers)
+    .filter(([name]) => SECRET_HEADER.test(name) || isSecretName(name))
+    .flatMap(([, value]) => [value, ...value.split(/\s+/).filter((word) => word.length >= 8)]);
+}
+
+/** No reply is worth a longer wait, and Node's timers end at 24 days. */
+const LONGEST_MS = 24 * 3600 * 1000;
+
+function checkTimeout({ name }: HttpModelKind, timeout: number | string): number {
+  const ms = parseDuration(timeout);
+  if (ms >= 1 && ms <= LONGEST_MS) return ms;
+  throw invalid(
+    `${name}: timeout ${JSON.stringify(timeout)} is not a time between 1 ms and a day`,
+    "Write milliseconds or text such as '2 minutes'",
+  );
+}
+
+function invalid(message: string, hint?: string): CountersignError {
+  return new CountersignError('config_invalid', message, defined({ hint }));
+}

@@ -1,0 +1,208 @@
+import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider';
+import { z } from 'zod';
+import { defined } from '../contract/defined';
+import { CountersignError } from '../contract/errors';
+import type { JsonObject } from '../contract/json';
+import { MODEL_PROVIDERS, type ModelProvider } from '../contract/names';
+import {
+  HTTP_MODEL_OPTIONS,
+  type HttpModelKind,
+  type HttpModelOptions,
+  type HttpModelSettings,
+  parseOptions,
+  toSettings,
+} from './http-settings';
+import { type Agent, modelsOf } from '../tools/define-agent';
+import type { Model } from './model';
+import { sdkModel, type SdkModelOptions } from './sdk-model';
+
+/** What `openai`, `anthropic` and `google` take. */
+export interface ProviderOptions extends HttpModelOptions {
+  /** Another address of the provider's API, such as a proxy's. @default the provider's own */
+  baseUrl?: string;
+  /** The most tokens of one reply, thinking included. @default what the provider's package knows of the model */
+  maxOutputTokens?: number;
+  /**
+   * The provider's own settings, as its package takes them: `{ reasoningEffort: 'high' }` for `openai`,
+   * `{ thinking: { type: 'enabled', budgetTokens: 8000 } }` for `anthropic`,
+   * `{ thinkingConfig: { thinkingBudget: 8000 } }` for `google`.
+   *
+   * @default { store: false } for `openai`, none for the others
+   */
+  settings?: JsonObject;
+  /** Only `anthropic`: mark what the next request repeats, so that it is read from the provider's cache. @default true */
+  cache?: boolean;
+}
+
+/** What the package of a provider is, and how its models are made. */
+interface Provider extends HttpModelKind {
+  name: ModelProvider;
+  baseUrl: string;
+  package: string;
+  defaults: JsonObject;
+  cacheMark?: SdkModelOptions['cacheMark'];
+  load(connection: Connection, model: string): Promise<LanguageModelV3>;
+}
+
+interface Connection {
+  baseURL: string;
+  apiKey: string;
+  headers: Record<string, string>;
+  fetch: typeof globalThis.fetch;
+}
+
+const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
+  openai: {
+    name: 'openai',
+    baseUrl: 'https://api.openai.com/v1',
+    keys: ['OPENAI_API_KEY'],
+    package: '@ai-sdk/openai',
+    // A conversation may wait for weeks; what the provider stores it deletes after 30 days.
+    defaults: { store: false },
+    load: async (connection, model) =>
+      (await import('@ai-sdk/openai')).createOpenAI(connection).responses(model),
+  },
+  anthropic: {
+    name: 'anthropic',
+    baseUrl: 'https://api.anthropic.com/v1',
+    keys: ['ANTHROPIC_API_KEY'],
+    package: '@ai-sdk/anthropic',
+    defaults: {},
+    cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    load: async (connection, model) =>
+      (await import('@ai-sdk/anthropic')).createAnthropic(connection).languageModel(model),
+  },
+  google: {
+    name: 'google',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
+    package: '@ai-sdk/google',
+    defaults: {},
+    load: async (connection, model) =>
+      (await import('@ai-sdk/google')).createGoogleGenerativeAI(connection).languageModel(model),
+  },
+};
+
+const schema = z.strictObject({
+  ...HTTP_MODEL_OPTIONS,
+  baseUrl: z.string().optional(),
+  maxOutputTokens: z.int().positive().optional(),
+  settings: z.record(z.string(), z.json()).optional(),
+  cache: z.boolean().optional(),
+});
+
+/**
+ * A model of OpenAI, by its Responses API. It needs the package `@ai-sdk/openai`; the key is `OPENAI_API_KEY` unless
+ * `apiKey` says otherwise.
+ *
+ * @throws CountersignError `config_invalid` for wrong options and for a key that is not there, `not_installed`.
+ * @example openai({ model: 'gpt-5', settings: { reasoningEffort: 'high' } })
+ */
+export function openai(options: ProviderOptions): Model {
+  return providerModel('openai', options);
+}
+
+/**
+ * A model of Anthropic, by its Messages API. It needs the package `@ai-sdk/anthropic`; the key is `ANTHROPIC_API_KEY`
+ * unless `apiKey` says otherwise.
+ *
+ * @throws CountersignError `config_invalid` for wrong options and for a key that is not there, `not_installed`.
+ * @example anthropic({ model: 'claude-sonnet-4-5', settings: { thinking: { type: 'enabled', budgetTokens: 8000 } } })
+ */
+export function anthropic(options: ProviderOptions): Model {
+  return providerModel('anthropic', options);
+}
+
+/**
+ * A model of Google, by the Gemini API. It needs the package `@ai-sdk/google`; the key is `GOOGLE_GENERATIVE_AI_API_KEY`
+ * or `GEMINI_API_KEY` unless `apiKey` says otherwise.
+ *
+ * @throws CountersignError `config_invalid` for wrong options and for a key that is not there, `not_installed`.
+ * @example google({ model: 'gemini-2.5-pro' })
+ */
+export function google(options: ProviderOptions): Model {
+  return providerModel('google', options);
+}
+
+const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):(.+)$`, 's');
+
+/** Made once a process: the same name is the same model. */
+const named = new Map<string, Model>();
+
+/**
+ * The model that a name `provider:model` means; a model is itself.
+ *
+ * @throws CountersignError `config_invalid` where no provider has that name or its key is not set, `not_installed`.
+ */
+export function modelOf(model: Model | string): Model {
+  if (typeof model !== 'string') return model;
+  const known = named.get(model) ?? makeNamed(model);
+  named.set(model, known);
+  return known;
+}
+
+/**
+ * Makes every model that agents name, so that a key or a package that is missing shows before one is asked.
+ *
+ * @throws CountersignError as `modelOf`.
+ */
+export function requireModels(agents: readonly Agent[]): void {
+  for (const agent of agents) modelsOf(agent).forEach(modelOf);
+}
+
+function makeNamed(name: string): Model {
+  const [, provider, model = ''] = NAMED.exec(name) ?? [];
+  const found = MODEL_PROVIDERS.find((one) => one === provider);
+  if (found !== undefined) return providerModel(found, { model });
+  throw new CountersignError('config_invalid', `no provider has a model named ${JSON.stringify(name)}`, {
+    hint: `Write provider:model; the providers are ${MODEL_PROVIDERS.join(', ')}.`,
+  });
+}
+
+function providerModel(name: ModelProvider, given: ProviderOptions): Model {
+  const provider = PROVIDERS[name];
+  const options = parseOptions(provider, schema, given);
+  requirePackage(provider);
+  const settings = toSettings({ ...provider, id: (model) => `${name}:${model}` }, { stream: true, ...given });
+  const { maxOutputTokens, cache = true } = options;
+  const own = { ...provider.defaults, ...options.settings };
+  const call: Partial<LanguageModelV3CallOptions> = {
+    ...defined({ maxOutputTokens }),
+    ...(Object.keys(own).length === 0 ? {} : { providerOptions: { [name]: own } }),
+  };
+  return sdkModel({
+    settings,
+    call,
+    by: `${name}:${settings.model}@${new URL(settings.baseUrl).host}`,
+    load: (fetch) => provider.load(connectionOf(settings, fetch), settings.model),
+    ...(cache ? defined({ cacheMark: provider.cacheMark }) : {}),
+  });
+}
+
+function connectionOf(
+  { baseUrl, apiKey = '', headers }: HttpModelSettings,
+  fetch: Connection['fetch'],
+): Connection {
+  return { baseURL: baseUrl, apiKey, headers, fetch };
+}
+
+/** Packages of other versions speak another language of the AI SDK. */
+function requirePackage({ name, package: wanted }: Provider): void {
+  const version = versionOf(wanted);
+  if (version?.startsWith('3.') === true) return;
+  const why = version === undefined ? 'is not installed' : `is version ${version}, and not 3`;
+  throw new CountersignError('not_installed', `models of ${name} need ${wanted}, which ${why}`, {
+    hint: `Run: npm install ${wanted}@3`,
+    data: { name: wanted },
+  });
+}
+
+function versionOf(name: string): string | undefined {
+  try {
+    const manifest: unknown = require(`${name}/package.json`);
+    return z.object({ version: z.string() }).safeParse(manifest).data?.version;
+  } catch {
+    // Whatever the reason, there is none to load.
+    return undefined;
+  }
+}

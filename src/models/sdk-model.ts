@@ -1,0 +1,88 @@
+import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider';
+import type { HttpModelSettings } from './http-settings';
+import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
+import { toModelError } from './sdk-errors';
+import { collectReply, type PromptOptions, toPrompt, toReply, toSdkTools } from './sdk-messages';
+
+/** What makes a `Model` of a model of the AI SDK. */
+export interface SdkModelOptions extends PromptOptions {
+  settings: HttpModelSettings;
+  /** Makes the SDK's model, once, with the `fetch` it has to use. */
+  load(fetch: typeof globalThis.fetch): LanguageModelV3 | Promise<LanguageModelV3>;
+  /** Goes along with every request: the provider's own options, and the like. */
+  call?: Partial<LanguageModelV3CallOptions>;
+}
+
+/**
+ * The one way from a language model of the AI SDK to a `Model`. One request an attempt: retries are Temporal's. Failures are
+ * ModelErrors, see `toModelError`. A reply is used only when all of it has arrived. Arguments stay the raw text of the
+ * model. Neither the returned object nor a message shows a key.
+ */
+export function sdkModel(options: SdkModelOptions): Model {
+  const { settings } = options;
+  const { id, secrets } = settings;
+  let loaded: Promise<LanguageModelV3> | undefined;
+  return {
+    id,
+    async generate(request) {
+      try {
+        loaded ??= Promise.resolve(options.load(limitedFetch()));
+        return await ask(await loaded, options, request);
+      } catch (error) {
+        throw toModelError(error, { model: id, secrets, ended: request.signal.aborted });
+      }
+    },
+  };
+}
+
+async function ask(
+  model: LanguageModelV3,
+  options: SdkModelOptions,
+  request: ModelRequest,
+): Promise<ModelReply> {
+  const { timeoutMs, stream: isStream = request.onText !== undefined } = options.settings;
+  const call: LanguageModelV3CallOptions = {
+    ...options.call,
+    prompt: toPrompt(request, options),
+    tools: toSdkTools(request.tools),
+    abortSignal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]),
+  };
+  if (!isStream) return toReply(await model.doGenerate(call), options);
+  const { stream, response } = await model.doStream({ ...call, includeRawChunks: true });
+  if (/^application\/json\b/i.test(response?.headers?.['content-type'] ?? '')) throw noStream();
+  return collectReply(stream, options, request.onText);
+}
+
+function noStream(): ModelError {
+  const message = 'the server answers with JSON where a stream was asked for; give the model `stream: false`';
+  return new ModelError('server', message, { retryable: true });
+}
+
+/** The largest reply: many times what a step can hold, and small enough for a worker's memory. */
+const REPLY_BYTES = 64 * 1024 * 1024;
+
+/** A `fetch` that follows no redirect, and that fails and closes the connection when a body exceeds the limit. */
+function limitedFetch(limit = REPLY_BYTES): typeof fetch {
+  return async (input, init) => {
+    // A redirect would send the conversation to a server that is not configured.
+    const response = await fetch(input, { ...init, redirect: 'manual' });
+    if (response.body === null) return response;
+    const { status, statusText, headers } = response;
+    return new Response(response.body.pipeThrough(limiter(limit)), { status, statusText, headers });
+  };
+}
+
+function limiter(limit: number): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      if (bytes > limit) controller.error(tooLarge(limit));
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+function tooLarge(limit: number): ModelError {
+  return new ModelError('server', `the reply has more than ${limit} bytes`, { retryable: true });
+}

@@ -1,0 +1,48 @@
+import type { JSX } from 'preact';
+import type { Pending, PendingActivity } from '../../../client/types';
+import { describeActivity, failingTaskText } from '../../../history/labels';
+import { useNow } from '../../ui/app';
+import { Text } from '../../ui/text';
+
+/** What runs now, queues without a worker, and why the turn does not go on. */
+export function Running({ pending }: { pending: Pending }): JSX.Element | null {
+  const now = useNow();
+  const { failingTask, activities, idleQueues } = pending;
+  if (failingTask === undefined && activities.length + idleQueues.length === 0) return null;
+  return (
+    <section class="running" aria-label="Right now">
+      {idleQueues.map((queue) => (
+        <p key={queue} class="banner ask">
+          No worker takes work from the queue{' '}
+          <code>
+            <Text of={queue} />
+          </code>
+          . Start one with <code>countersign worker</code>.
+        </p>
+      ))}
+      {failingTask !== undefined && (
+        <p class="banner ask">
+          This turn stands still: <Text of={failingTaskText(failingTask)} />
+        </p>
+      )}
+      <ul>
+        {activities.map((activity) => (
+          <ActivityLine key={`${activity.what}${activity.callId ?? ''}`} {...{ activity, now }} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function ActivityLine({ activity, now }: { activity: PendingActivity; now: number }): JSX.Element {
+  const { callId, name } = activity;
+  return (
+    <li>
+      <span class="pulse" aria-hidden="true" /> {callId}{' '}
+      <code>
+        <Text of={callId === undefined ? 'the model' : name} />
+      </code>{' '}
+      <Text of={describeActivity(activity, now)} />
+    </li>
+  );
+}

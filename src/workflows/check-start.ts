@@ -1,0 +1,28 @@
+import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
+import { FAILURES } from '../contract/names';
+import { whyUnreadable } from '../contract/unreadable';
+
+/**
+ * Checks how a turn or a session was started. Anybody may start one with any input. Where that is wrong, the workflow fails
+ * at once instead of failing its tasks again and again. Where only this worker cannot read it, the workflow waits: a worker
+ * that was started without its keys must not end a turn.
+ */
+export function checkStart(
+  what: 'turn' | 'session',
+  input: unknown,
+  isInput: (input: unknown) => boolean,
+): void {
+  // A retried workflow would run everything again under new keys.
+  if (workflowInfo().retryPolicy !== undefined)
+    throw refused(`a ${what} takes no workflow retry policy: it would run its calls again`);
+  const unreadable = whyUnreadable(input);
+  if (unreadable?.waits === true)
+    throw new Error(`the input of this ${what} cannot be read: ${unreadable.why}`);
+  if (unreadable === undefined && isInput(input)) return;
+  const [given, how] = what === 'turn' ? ['turns', '{ agent, prompt }'] : ['sessions', '{ agent }'];
+  throw refused(`this is not the input of a ${what}; start ${given} with the client, or with ${how}`);
+}
+
+function refused(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, FAILURES.turn);
+}

@@ -1,0 +1,280 @@
+import type { RawValue } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  continueAsNew,
+  setCurrentDetails,
+  setHandler,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { defined } from '../../contract/defined';
+import { isObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import { MEMO } from '../../contract/names';
+import {
+  turnIdIn,
+  type MessageTaken,
+  type SessionControl,
+  type SessionInput,
+  type SessionMemo,
+  type SessionRefused,
+  type SessionResult,
+  type SessionState,
+} from '../../contract/session';
+import { pageOf } from '../../contract/transcript';
+import { checkStart } from '../check-start';
+import { MessageQueue } from '../message-queue';
+import * as messages from '../messages';
+import { isSessionInput } from './memory';
+import * as state from './state';
+import { ChildTurn } from './turn';
+
+/**
+ * A conversation: takes messages and runs a turn for each, one at a time. It remembers what its turns said and did, and
+ * continues as new between turns. It closes as Completed once somebody closed it, or as Cancelled.
+ */
+export async function agentSession(input: SessionInput): Promise<SessionResult> {
+  checkStart('session', input, isSessionInput);
+  const run = new SessionRun(state.makeSession(input));
+  run.setMessageHandlers();
+  run.setControlHandlers();
+  CancellationScope.current().cancelRequested.catch(() => run.cancel());
+  return CancellationScope.nonCancellable(() => run.work());
+}
+
+/** One run of a session. */
+class SessionRun {
+  private readonly queue = new MessageQueue();
+  /** Messages that came in this run, and turns that ended in it. */
+  private came = 0;
+  private ended = 0;
+  private cancelled = false;
+  private child: ChildTurn | undefined;
+  private refused: NonNullable<SessionMemo['refused']> = [];
+  private text = textBefore();
+  private published = '';
+
+  constructor(private readonly session: state.Session) {}
+
+  setMessageHandlers(): void {
+    const { session, queue } = this;
+    setHandler(
+      messages.sendUpdate,
+      (message) => queue.answer(messages.weightOf(message), () => takenOf(this.receive(message))),
+      {
+        validator: (message) => {
+          const judged = this.judge(message);
+          if (judged.kind === 'refuse') throw refusalFailure(judged.refused);
+        },
+        description: 'Say something: queue, interrupt or steer',
+      },
+    );
+    setHandler(
+      messages.sendSignal,
+      (message) =>
+        queue.add({
+          weight: messages.weightOf(message),
+          judge: () => this.note(message, this.receive(message)),
+        }),
+      { description: 'Say something when no worker is up; what is refused is in the memo' },
+    );
+    setHandler(
+      messages.transcriptQuery,
+      (message) => pageOf(session.memory.entries, messages.firstAsked(message)),
+      { description: 'What was said before the running turn, a page at a time' },
+    );
+  }
+
+  setControlHandlers(): void {
+    const { queue } = this;
+    setHandler(
+      messages.controlUpdate,
+      (message) => queue.answer(messages.weightOf(message), () => void takenOf(this.control(message))),
+      {
+        validator: (message) => void takenOf(readControl(message)),
+        description: 'Pause, resume or close the session, or cancel its turn',
+      },
+    );
+    setHandler(
+      messages.controlSignal,
+      (message) => queue.add({ weight: messages.weightOf(message), judge: () => void this.control(message) }),
+      { description: 'Pause, resume or close the session, or cancel its turn, when no worker is up' },
+    );
+  }
+
+  /** Closes the session and cancels its turn. */
+  cancel(): void {
+    this.cancelled = true;
+    state.takeControl(this.session, { action: 'close', cancel: true });
+    this.changed();
+  }
+
+  /** Runs turns until the session is closed, or continues as new. */
+  async work(): Promise<SessionResult> {
+    for (;;) {
+      if (this.session.closing) return await this.end();
+      if (this.mustContinue()) await this.continue();
+      const running = state.beginTurn(this.session, (n) => turnIdIn(workflowInfo().workflowId, n));
+      if (running !== undefined) await this.runTurn(running);
+      else {
+        this.publish();
+        await condition(() => this.canGoOn());
+      }
+    }
+  }
+
+  private canGoOn(): boolean {
+    const { closing, paused, waiting } = this.session;
+    return closing || (waiting.length > 0 && !paused) || this.mustContinue();
+  }
+
+  private judge(message: RawValue): state.JudgedMessage {
+    const read = messages.readMessage(message, messages.SEND_BOUNDS);
+    if (read.ok) return state.judgeMessage(this.session, read.value);
+    return { kind: 'refuse', refused: { accepted: false, code: 'malformed', message: read.message } };
+  }
+
+  private receive(message: RawValue): MessageTaken | SessionRefused {
+    const judged = this.judge(message);
+    const at = new Date(Date.now()).toISOString();
+    if (judged.kind === 'refuse') return judged.refused;
+    if (judged.kind === 'repeat') return state.repeatedMessage(this.session, judged.message, at);
+    const taken = state.takeMessage(this.session, judged.message, at);
+    this.changed();
+    return taken;
+  }
+
+  private control(message: RawValue): SessionControl | SessionRefused {
+    const control = readControl(message);
+    if ('accepted' in control) return control;
+    state.takeControl(this.session, control);
+    this.changed();
+    return control;
+  }
+
+  /** A signal has no answer: what was refused is shown in the memo. */
+  private note(message: RawValue, answer: MessageTaken | SessionRefused): void {
+    if (answer.accepted) return;
+    const read = messages.readMessage(message, messages.SEND_BOUNDS);
+    const given = read.ok && isObject(read.value) ? read.value['messageId'] : undefined;
+    const messageId = typeof given === 'string' ? given.slice(0, 64) : undefined;
+    const last = this.refused.slice(1 - LIMITS.memoVerdicts);
+    this.refused = [...last, { code: answer.code, ...defined({ messageId }) }];
+    this.publish();
+  }
+
+  /** Somebody said or did something: it is passed on to the running turn. */
+  private changed(): void {
+    this.came += 1;
+    this.child?.passOn();
+    // Between turns the main loop goes on, and publishes.
+    if (this.child !== undefined || this.session.paused) this.publish();
+  }
+
+  private async runTurn(running: state.RunningTurn): Promise<void> {
+    this.text = running.message.text.slice(0, LIMITS.promptCharacters);
+    this.child = new ChildTurn(this.session, running);
+    this.publish();
+    const { record, status } = await this.child.outcome();
+    this.child = undefined;
+    this.ended += 1;
+    state.endTurn(this.session, record, status);
+  }
+
+  private async end(): Promise<SessionResult> {
+    await this.queue.emptied();
+    this.publish('closed');
+    if (this.cancelled) throw new CancelledFailure('the session was cancelled');
+    const { turns, waiting } = this.session;
+    return { status: 'closed', turns, left: waiting.map(({ messageId }) => messageId) };
+  }
+
+  /** Between turns, and only in a run that has done something: a turn, where one can start. */
+  private mustContinue(): boolean {
+    const { came, ended, session } = this;
+    const { continueAsNewSuggested, historySize } = workflowInfo();
+    const isIdle = session.paused || session.waiting.length === 0;
+    if (came >= LIMITS.sessionMessages) return true;
+    if (continueAsNewSuggested) return ended > 0 || (isIdle && came > 0);
+    const isLong = came >= LIMITS.sessionIdleMessages || (ended >= IDLE_TURNS && historySize > IDLE_BYTES);
+    return isIdle && isLong;
+  }
+
+  private async continue(): Promise<void> {
+    await this.queue.emptied();
+    // Somebody closed it meanwhile.
+    if (this.session.closing) return;
+    const { agent, origin } = this.session;
+    const carried = state.carriedSession(this.session);
+    await continueAsNew<typeof agentSession>({ agent, ...defined({ origin }), carried });
+  }
+
+  /** Shows what the session is doing to lists and to Temporal's UI. Writes only what changed. */
+  private publish(ended?: 'closed'): void {
+    const memo = this.memo(ended ?? stateOf(this.session));
+    const text = JSON.stringify(memo);
+    if (text === this.published) return;
+    this.published = text;
+    upsertMemo({ [MEMO.session]: memo });
+    setCurrentDetails(detailsOf(memo));
+  }
+
+  private memo(now: SessionState): SessionMemo {
+    const { agent, turns, running, waiting } = this.session;
+    return {
+      ...{ agent, state: now, turns, waiting: waiting.length, text: this.text },
+      ...(running === undefined ? {} : { turn: running.turn }),
+      ...(running?.cancelling === true ? { cancelling: true } : {}),
+      ...(this.refused.length === 0 ? {} : { refused: this.refused }),
+    };
+  }
+}
+
+/** A long history is left behind while nothing waits: after so many turns, and over so many bytes. */
+const IDLE_TURNS = 20;
+const IDLE_BYTES = 1024 * 1024;
+
+/** The run before left it in the memo. */
+function textBefore(): string {
+  const memo = workflowInfo().memo?.[MEMO.session];
+  const text = isObject(memo) ? memo['text'] : undefined;
+  return typeof text === 'string' ? text : '';
+}
+
+function stateOf({ closing, running, paused }: state.Session): SessionState {
+  if (closing) return 'closing';
+  if (running !== undefined) return 'running';
+  return paused ? 'paused' : 'idle';
+}
+
+function detailsOf({ state: now, turn, cancelling, waiting }: SessionMemo): string {
+  const lines = [`Session: ${now}, ${waiting} waiting`];
+  if (turn !== undefined) lines.push(`- turn \`${turn}\` runs`);
+  if (cancelling === true)
+    lines.push('- it is being cancelled; it ends as soon as the outcome of each of its calls is known');
+  return lines.join('\n');
+}
+
+function readControl(message: RawValue): SessionControl | SessionRefused {
+  const read = messages.readMessage(message, messages.CONTROL_BOUNDS);
+  return state.readControl(read.ok ? read.value : undefined);
+}
+
+/** Checks again in the handler: another message of the same task may have come first. */
+function takenOf<T extends object>(answer: T | SessionRefused): T {
+  if (isRefused(answer)) throw refusalFailure(answer);
+  return answer;
+}
+
+function isRefused(answer: object): answer is SessionRefused {
+  return 'accepted' in answer && answer.accepted === false;
+}
+
+/** Thrown in the validator, it leaves nothing in history, and the sender gets the answer at once. */
+function refusalFailure(refused: SessionRefused): ApplicationFailure {
+  const { code, message } = refused;
+  return ApplicationFailure.create({ type: code, message, nonRetryable: true, details: [refused] });
+}

@@ -1,0 +1,207 @@
+import type { TurnOrigin } from '../../contract/call';
+import { defined } from '../../contract/defined';
+import { digestText } from '../../contract/digest';
+import { LIMITS } from '../../contract/limits';
+import { describeIssues } from '../../contract/read-json';
+import { messageCheck } from '../../contract/schema/message';
+import {
+  SESSION_CONTROL,
+  SESSION_MESSAGE,
+  type CarriedSession,
+  type HeldMessage,
+  type MessageTaken,
+  type SessionControl,
+  type SessionInput,
+  type SessionMessage,
+  type SessionRefusal,
+  type SessionRefused,
+  type TurnMemory,
+  type TurnRecord,
+} from '../../contract/session';
+import { jsonBytes } from '../../contract/text/bytes';
+import { originIssues } from '../../contract/turn';
+import { SessionMemory } from './memory';
+
+/** The turn that runs. */
+export interface RunningTurn {
+  turn: string;
+  message: HeldMessage;
+  /** Sent to it; those that it does not take up are queued when it ends. */
+  steering: HeldMessage[];
+  cancelling: boolean;
+}
+
+/** The state of a session: a pure state machine. Message handlers and the main loop change it. */
+export interface Session {
+  readonly agent: string;
+  readonly origin?: TurnOrigin;
+  /** The number of the last turn. */
+  turns: number;
+  running: RunningTurn | undefined;
+  /** In the order in which turns will be about them. */
+  waiting: HeldMessage[];
+  /** Ids of messages, oldest first, with the beginning of the digest of the text. */
+  known: Map<string, string>;
+  paused: boolean;
+  closing: boolean;
+  memory: SessionMemory;
+}
+
+/** A session at its start, or as the run before left it. */
+export function makeSession({ agent, origin, carried }: SessionInput): Session {
+  return {
+    agent,
+    ...defined({ origin }),
+    turns: carried?.turns ?? 0,
+    running: undefined,
+    waiting: [...(carried?.waiting ?? [])],
+    known: new Map(carried?.known),
+    paused: carried?.paused ?? false,
+    closing: false,
+    memory: new SessionMemory(carried),
+  };
+}
+
+/** What the next run has to know. Only between turns. */
+export function carriedSession({ turns, memory, waiting, known, paused }: Session): CarriedSession {
+  return { turns, waiting, known: [...known], paused, ...memory.carried };
+}
+
+/** A message that was judged. `repeat`: it came before. */
+export type JudgedMessage =
+  | { kind: 'take'; message: SessionMessage }
+  | { kind: 'repeat'; message: SessionMessage }
+  | { kind: 'refuse'; refused: SessionRefused };
+
+const messageIssues = messageCheck(SESSION_MESSAGE);
+const controlIssues = messageCheck(SESSION_CONTROL);
+const isMessage = (value: unknown): value is SessionMessage => messageIssues(value).length === 0;
+const isControl = (value: unknown): value is SessionControl => controlIssues(value).length === 0;
+
+/** Judges what anybody may have sent. Changes nothing. */
+export function judgeMessage(session: Session, value: unknown): JudgedMessage {
+  if (!isMessage(value)) return refuse('malformed', `not a message: ${describeIssues(messageIssues(value))}`);
+  const wrong = whyUnfit(session, value);
+  if (wrong !== undefined) return refuse('malformed', wrong);
+  const digest = session.known.get(value.messageId);
+  if (digest !== undefined) {
+    if (digest === digestOf(value.text)) return { kind: 'repeat', message: value };
+    return refuse('message_changed', `message ${value.messageId} came before, with another text`);
+  }
+  if (session.closing) return refuse('session_closing', 'this session is closing and takes no more messages');
+  if (!hasRoom(session, value)) return refuse('session_full', FULL);
+  return { kind: 'take', message: value };
+}
+
+function whyUnfit({ agent }: Session, { text, sender, agent: wanted }: SessionMessage): string | undefined {
+  if (text.trim() === '') return 'a message needs words';
+  if (jsonBytes(text) > LIMITS.sessionTextBytes) return 'the text of a message is over 1 MiB';
+  if (wanted !== undefined && wanted !== agent)
+    return `this session is of agent ${JSON.stringify(agent)}, not ${JSON.stringify(wanted)}`;
+  const issues = originIssues(defined({ requester: sender }));
+  return issues.length === 0 ? undefined : `not a sender: ${describeIssues(issues)}`;
+}
+
+const FULL = `${LIMITS.sessionWaiting} messages, or 1 MiB of them, wait in this session; send again when some of them are done`;
+
+function hasRoom({ waiting, running }: Session, { text }: SessionMessage): boolean {
+  const held = [...waiting, ...(running?.steering ?? [])];
+  if (held.length === 0) return true;
+  if (held.length >= LIMITS.sessionWaiting) return false;
+  const bytes = held.reduce((sum, one) => sum + jsonBytes(one.text), jsonBytes(text));
+  return bytes <= LIMITS.sessionWaitingBytes;
+}
+
+function refuse(code: SessionRefusal, message: string): Extract<JudgedMessage, { kind: 'refuse' }> {
+  return { kind: 'refuse', refused: { accepted: false, code, message } };
+}
+
+/** Takes a message that was judged so. `at`: workflow time, ISO 8601. */
+export function takeMessage(session: Session, message: SessionMessage, at: string): MessageTaken {
+  const { messageId, text, mode, sender } = message;
+  const held = { messageId, text, mode, at, ...defined({ sender }) };
+  remember(session, messageId, digestOf(text));
+  const outcome = place(session, held);
+  return { accepted: true, messageId, outcome, at };
+}
+
+/** The answer to a message that came before. */
+export function repeatedMessage(session: Session, { messageId }: SessionMessage, at: string): MessageTaken {
+  const isWaiting = session.waiting.some((one) => one.messageId === messageId);
+  return { accepted: true, messageId, outcome: isWaiting ? 'queued' : 'started', repeated: true, at };
+}
+
+function place(session: Session, held: HeldMessage): MessageTaken['outcome'] {
+  const { running, waiting, paused } = session;
+  if (held.mode === 'interrupt') {
+    waiting.splice(interrupts(waiting), 0, held);
+    if (running === undefined) return waiting[0] === held && !paused ? 'started' : 'queued';
+    running.cancelling = true;
+    return 'interrupting';
+  }
+  if (held.mode === 'steer' && running?.cancelling === false) {
+    running.steering.push(held);
+    return 'steering';
+  }
+  waiting.push(held);
+  return running === undefined && waiting.length === 1 && !paused ? 'started' : 'queued';
+}
+
+/** How many messages at the beginning interrupted a turn. */
+function interrupts(waiting: readonly HeldMessage[]): number {
+  const first = waiting.findIndex(({ mode }) => mode !== 'interrupt');
+  return first === -1 ? waiting.length : first;
+}
+
+/** Those that still wait are never forgotten: fewer may wait than are remembered. */
+function remember({ known }: Session, messageId: string, digest: string): void {
+  known.set(messageId, digest);
+  for (const oldest of known.keys()) {
+    if (known.size <= LIMITS.sessionIds) break;
+    known.delete(oldest);
+  }
+}
+
+/** Half of it: nobody gains anything from two texts of one digest. */
+function digestOf(text: string): string {
+  return digestText(text).slice(0, 32);
+}
+
+/** Reads what somebody asks for, or why it is refused. */
+export function readControl(value: unknown): SessionControl | SessionRefused {
+  if (isControl(value)) return value;
+  const message = `not a control of a session: ${describeIssues(controlIssues(value))}`;
+  return { accepted: false, code: 'malformed', message };
+}
+
+/** Does what somebody asks for. Twice is as once. */
+export function takeControl(session: Session, { action, cancel }: SessionControl): void {
+  if (action === 'pause') session.paused = true;
+  else if (action === 'resume') session.paused = false;
+  else if (action === 'close') session.closing = true;
+  const cancels = action === 'cancel_turn' || (action === 'close' && cancel === true);
+  if (cancels && session.running !== undefined) session.running.cancelling = true;
+}
+
+/** Takes the next message for a turn; undefined: none starts now. */
+export function beginTurn(session: Session, turnId: (n: number) => string): RunningTurn | undefined {
+  const { running, paused, closing, waiting } = session;
+  if (running !== undefined || paused || closing) return undefined;
+  const message = waiting.shift();
+  if (message === undefined) return undefined;
+  session.turns += 1;
+  session.running = { turn: turnId(session.turns), message, steering: [], cancelling: false };
+  return session.running;
+}
+
+/** Ends the running turn: what it did is kept, and what it did not take up is queued, after what interrupted it. */
+export function endTurn(session: Session, record: TurnRecord, status: TurnMemory['status']): void {
+  const { running, waiting } = session;
+  if (running === undefined) return;
+  const took = new Set(record.took);
+  const late = running.steering.filter(({ messageId }) => !took.has(messageId));
+  waiting.splice(interrupts(waiting), 0, ...late);
+  const { turn, message } = running;
+  session.running = undefined;
+  session.memory.add({ ...record, turn, status, messageId: message.messageId });
+}

@@ -1,0 +1,150 @@
+import { type RawValue, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  type ActivityOptions,
+  CancellationScope,
+  CancelledFailure,
+  ChildWorkflowFailure,
+  type ChildWorkflowHandle,
+  isCancellation,
+  scheduleActivity,
+  startChild,
+  TerminatedFailure,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { noteOf, readRecord, recordEntries } from '../../contract/session/conversation';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import { TIMES } from '../../contract/limits';
+import { ACTIVITIES, activityIds, SIGNALS, WORKFLOWS } from '../../contract/names';
+import { type SessionTurnEnd, turnIdIn, type TurnRecord } from '../../contract/session';
+import type { TurnInput } from '../../contract/turn';
+import type { agentTurn } from '../agent-turn';
+import { childTurnOptions } from '../child-turn';
+import { rawResult, valueOf } from '../messages';
+import { MOST_ASKED } from '../think';
+import type { RunningTurn, Session } from './state';
+
+/** How a turn of a session ended, and what is kept. */
+interface TurnOutcome {
+  status: SessionTurnEnd;
+  record: TurnRecord;
+}
+
+/** The turn that a session runs, as a child workflow. */
+export class ChildTurn {
+  private readonly scope: CancellationScope;
+  private child: ChildWorkflowHandle<typeof agentTurn> | undefined;
+  /** How many of its messages were sent to it. */
+  private sent = 0;
+
+  constructor(
+    private readonly session: Session,
+    private readonly running: RunningTurn,
+  ) {
+    this.scope = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
+  }
+
+  /** Starts it and waits for its end. A turn with a call in doubt does not end before that is resolved. */
+  async outcome(): Promise<TurnOutcome> {
+    const { running } = this;
+    try {
+      this.child = await this.scope.run(() => this.start());
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      return { status: 'cancelled', record: withNote(ofWords(running.message.text), 'cancelled') };
+    }
+    this.passOn();
+    try {
+      const { status, conversation, why } = await this.child.result();
+      return { status, record: withNote(readRecord(conversation) ?? (await recall(running)), status, why) };
+    } catch (error) {
+      if (!(error instanceof ChildWorkflowFailure)) throw error;
+      const status = statusOf(error);
+      const why = status === 'cancelled' ? undefined : errorMessage(error.cause);
+      return { status, record: withNote(await recall(running), status, why) };
+    }
+  }
+
+  /** Passes on what somebody said or did meanwhile. */
+  passOn(): void {
+    const { child, running } = this;
+    if (running.cancelling) this.scope.cancel();
+    if (child === undefined) return;
+    for (const { messageId, text } of running.steering.slice(this.sent)) {
+      this.sent += 1;
+      // A turn that has ended did not take it up: then it is queued.
+      child.signal(SIGNALS.words, { messageId, text }).catch(() => undefined);
+    }
+  }
+
+  /** Where a turn of its id was started before, it gets the next number. */
+  private async start(): Promise<ChildWorkflowHandle<typeof agentTurn>> {
+    const { running, session } = this;
+    for (;;) {
+      const input = this.input();
+      try {
+        const options = childTurnOptions({ turn: running.turn, input });
+        return await startChild<typeof agentTurn>(WORKFLOWS.turn, options);
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        session.turns += 1;
+        running.turn = turnIdIn(workflowInfo().workflowId, session.turns);
+      }
+    }
+  }
+
+  private input(): TurnInput {
+    const { agent, memory, origin } = this.session;
+    const { messageId, text, sender } = this.running.message;
+    const { workflowId: sessionId, runId } = workflowInfo();
+    const ofTurn = defined({ ...origin, requester: sender ?? origin?.requester });
+    return {
+      agent,
+      prompt: text,
+      ...(Object.keys(ofTurn).length === 0 ? {} : { origin: ofTurn }),
+      session: { sessionId, runId, messageId, ...memory.ref },
+    };
+  }
+}
+
+/** How a turn ended that gave no result. */
+function statusOf({ cause }: ChildWorkflowFailure): SessionTurnEnd {
+  if (cause instanceof CancelledFailure) return 'cancelled';
+  if (cause instanceof TerminatedFailure) return 'terminated';
+  return cause instanceof TimeoutFailure ? 'timed_out' : 'failed';
+}
+
+function withNote({ entries, took }: TurnRecord, status: SessionTurnEnd, why?: string): TurnRecord {
+  return { entries: [...entries, ...noteOf(status, why)], took };
+}
+
+function ofWords(...words: string[]): TurnRecord {
+  return { entries: recordEntries(words.map((text) => ({ kind: 'words', text }))), took: [] };
+}
+
+/** Asks a turn that gave no result what it did: its history is there as long as its retention lasts. */
+async function recall({ turn, message }: RunningTurn): Promise<TurnRecord> {
+  for (let asked = 1; asked <= MOST_ASKED; asked++) {
+    const record = readRecord(valueOf(await ask(turn, asked)));
+    if (record !== undefined) return record;
+  }
+  return ofWords(message.text, '[What this turn did is not known any more]');
+}
+
+function ask(turn: string, asked: number): Promise<RawValue | undefined> {
+  const options: ActivityOptions = {
+    activityId: activityIds.recall(turn, asked),
+    startToCloseTimeout: TIMES.recallTimeout,
+    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 5 },
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    summary: `what ${turn} did`,
+  };
+  const asking = scheduleActivity<RawValue>(ACTIVITIES.recall, [{ turn }], options, rawResult);
+  return asking.catch((error: unknown) => {
+    if (error instanceof ActivityFailure) return undefined;
+    throw error;
+  });
+}

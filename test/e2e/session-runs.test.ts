@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { connect, type Countersign, type Session } from '../../src/client';
+import { defineAgent } from '../../src/tools/define-agent';
+import { calls, startFixture, type Fixture } from '../support/fixture';
+import { scriptBook } from '../support/script-book';
+import { until } from '../support/until';
+
+jest.setTimeout(120_000);
+
+/** A server that suggests to continue as new after a few events. */
+const SUGGEST = 'limit.historyCount.suggestContinueAsNew=5';
+
+const book = scriptBook();
+let fixture: Fixture;
+let client: Countersign;
+
+beforeAll(async () => {
+  fixture = await startFixture({
+    ownServer: { dynamicConfig: [SUGGEST] },
+    agents: [defineAgent({ name: 'talker', instructions: 'do', model: book.model, tools: [] })],
+  });
+  client = await connect({ address: fixture.address });
+});
+afterAll(() => client.close());
+
+const open = (): Session =>
+  client.session(`s-${randomUUID()}`, { agent: 'talker', taskQueue: fixture.taskQueue });
+
+const answers = (session: Session, count: number) =>
+  until(`${count} answers`, async () => {
+    const { turns } = await session.history();
+    const answered = turns.flatMap(({ answer }) => answer ?? []);
+    return answered.length >= count && answered;
+  });
+
+test('it continues as new under load; each message of two senders is answered once, in its order', async () => {
+  const session = open();
+  const texts = Array.from({ length: 24 }, (_, n) => book.add({ text: `answer ${n}` }));
+  const sender = async (own: string[]): Promise<void> => {
+    for (const text of own) await session.send({ text, messageId: text.slice(-12) });
+  };
+  await Promise.all([sender(texts.slice(0, 12)), sender(texts.slice(12))]);
+  const found = await answers(session, 24);
+  expect([...found].sort()).toEqual(texts.map((_, n) => `answer ${n}`).sort());
+  const numbers = found.map((text) => Number(text.slice(7)));
+  expect(numbers.filter((n) => n < 12)).toEqual([...numbers.filter((n) => n < 12)].sort((a, b) => a - b));
+  const { count } = await fixture.client.workflow.count(`WorkflowId = '${session.id}'`);
+  expect(count).toBeGreaterThan(2);
+  expect(await session.send({ text: texts[0] ?? '', messageId: (texts[0] ?? '').slice(-12) })).toMatchObject({
+    status: 'taken',
+    repeated: true,
+  });
+});
+
+test('the next turn knows what was said in turns that are deleted', async () => {
+  const session = open();
+  const seen: string[][] = [];
+  await session.send(book.add({ text: 'the number is 7' }));
+  await answers(session, 1);
+  const old = fixture.client.workflow.getHandle(`${session.id}.t1`);
+  const { namespace } = fixture.client.options;
+  await fixture.client.workflowService.deleteWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId: old.workflowId },
+  });
+  const isGone = (): Promise<boolean> =>
+    old.describe().then(
+      () => false,
+      () => true,
+    );
+  // The server deletes some half a minute later.
+  await until('the turn to be gone', isGone, 90);
+  await session.send(
+    book.add(({ messages }) => {
+      seen.push(messages.map(({ content }) => content));
+      return { text: 'still 7' };
+    }),
+  );
+  expect(await answers(session, 2)).toEqual(['the number is 7', 'still 7']);
+  expect(seen[0]).toContain('the number is 7');
+});
+
+test('a worker that is killed in the middle of a turn loses nothing', async () => {
+  const own = await startFixture();
+  const worker = await own.addProcess();
+  const session = client.session(`s-${randomUUID()}`, { agent: 'crash', taskQueue: own.taskQueue });
+  const there = await connect({ address: own.address });
+  const here = there.session(session.id, { agent: 'crash', taskQueue: own.taskQueue });
+  await here.send({ text: JSON.stringify([calls('look:killed')]), messageId: 'first' });
+  await own.effectsOf('killed', 1);
+  await worker.kill();
+  expect(await here.send({ text: 'later', messageId: 'second' })).toMatchObject({ status: 'recorded' });
+  await own.addProcess();
+  await own.open('killed');
+  const { turns } = await until('both turns', async () => {
+    const view = await here.history();
+    return view.turns.length === 2 && view.turns.every(({ status }) => status !== 'running') && view;
+  });
+  expect(turns).toMatchObject([{ status: 'answered', messageId: 'first' }, { messageId: 'second' }]);
+  await there.close();
+});
