@@ -3,6 +3,7 @@ import { addAnswer } from './commands/answer';
 import { addApprove } from './commands/approve';
 import { addAudit } from './commands/audit';
 import { addCancel } from './commands/cancel';
+import { addChat } from './commands/chat';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDoctor, addSetup } from './commands/doctor';
@@ -55,6 +56,7 @@ const COMMANDS = [
   addWorker,
   addWeb,
   addRun,
+  addChat,
   addSend,
   addClose,
   addInbox,

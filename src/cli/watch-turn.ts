@@ -260,7 +260,7 @@ function startTimer(ms: number | undefined, act: () => void): NodeJS.Timeout | u
 }
 
 /** Reports silence at growing intervals. Ignores a failed report: following the turn meets the same error. */
-function watchSilence(report: () => Promise<void>): { broken(): void; end(): void } {
+export function watchSilence(report: () => Promise<void>): { broken(): void; end(): void } {
   let timer: NodeJS.Timeout | undefined;
   const start = (times: number): void => {
     const ms = SILENCE_MS[Math.min(times, SILENCE_MS.length - 1)];

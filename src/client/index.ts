@@ -62,6 +62,7 @@ export type {
   SessionOptions,
   SessionsQuery,
   SessionSummary,
+  SessionText,
   SessionTurnEvent,
 } from './session/types';
 export type { FollowedEvent } from './session/follow';

@@ -36,13 +36,27 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
   );
 }
 
-/** What a review goes through, and with what. */
-interface Review {
-  client: Pick<Countersign, 'inbox' | 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
-  query: InboxQuery;
+/** Who looks at calls that wait and decides them, and with what. */
+export interface Reviewing {
+  client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
   approver: string;
   context: Context;
   terminal: Terminal;
+}
+
+/** What a review goes through. */
+interface Review extends Reviewing {
+  client: Reviewing['client'] & Pick<Countersign, 'inbox'>;
+  query: InboxQuery;
+}
+
+/** One call that waits for a person. */
+export type WaitingCall = Pick<InboxItem, 'turn' | 'agent' | 'callId' | 'callKey' | 'kind'>;
+
+/** How a call is presented: the line above it, and where one can go from it without a decision. */
+export interface Presented {
+  heading: string;
+  moves?: readonly ReviewAct[];
 }
 
 /**
@@ -59,7 +73,8 @@ async function reviewInbox(review: Review): Promise<void> {
   for (;;) {
     const item = currentItem(queue);
     if (item === undefined) break;
-    const act = await reviewOne(review, item, queue);
+    const heading = `${queue.at + 1} of ${queue.items.length}`;
+    const act = await reviewOne(review, item, { heading });
     if (act === 'quit') break;
     if (act === 'decided') decided++;
     if (act === 'decided' || act === 'gone') done.add(itemKey(item));
@@ -89,14 +104,23 @@ async function refreshed(review: Review, queue: Queue, done: ReadonlySet<string>
 }
 
 /** Where to go from an item: it is decided here, gone already, changed and asks again, or it stays undecided. */
-type Way = 'decided' | 'gone' | 'asks again' | 'next' | 'back' | 'quit';
+export type Way = 'decided' | 'gone' | 'asks again' | 'next' | 'back' | 'quit';
 
-async function reviewOne(review: Review, item: InboxItem, queue: Queue): Promise<Way> {
+/**
+ * Shows one call and asks until it is decided, gone, or left.
+ *
+ * @throws Interrupted when the person leaves by Ctrl-C.
+ */
+export async function reviewOne(
+  review: Reviewing,
+  item: WaitingCall,
+  { heading, moves }: Presented,
+): Promise<Way> {
   const { screen } = review.context;
   for (;;) {
-    const call = await look(review, item, queue);
+    const call = await look(review, item, heading);
     if (call === undefined) return 'gone';
-    const act = await askAct(review, item, call);
+    const act = await askAct(review, item, { call, moves });
     if (act === 'next' || act === 'back' || act === 'quit') return act;
     const way = act === 'show' ? 'stays' : await carryOut(review, item, call, act);
     if (way !== 'stays') return way;
@@ -105,7 +129,7 @@ async function reviewOne(review: Review, item: InboxItem, queue: Queue): Promise
 }
 
 /** Shows an item; undefined where it does not wait any more. */
-async function look(review: Review, item: InboxItem, { at, items }: Queue): Promise<CallView | undefined> {
+async function look(review: Reviewing, item: WaitingCall, heading: string): Promise<CallView | undefined> {
   const { screen } = review.context;
   const { turn, callId } = item;
   const view = await ask(review, () => review.client.view(turn));
@@ -119,14 +143,14 @@ async function look(review: Review, item: InboxItem, { at, items }: Queue): Prom
   const changed = await ask(review, () => changedIn(review.client, view));
   screen.lines([
     '',
-    screen.style.strong(`${at + 1} of ${items.length}`),
+    screen.style.strong(heading),
     ...callLines(call, { turn, screen, now: Date.now(), story, ...changed }),
     '',
   ]);
   return call;
 }
 
-function waits({ phase, request, question, doubt }: CallView, { kind, callKey }: InboxItem): boolean {
+function waits({ phase, request, question, doubt }: CallView, { kind, callKey }: WaitingCall): boolean {
   if (kind === 'question') return phase === 'asked' && question?.callKey === callKey;
   if (kind === 'in_doubt') return phase === 'in_doubt' && doubt?.callKey === callKey;
   return phase === 'requested' && request?.callKey === callKey;
@@ -139,18 +163,18 @@ const PROMPTS: Readonly<Record<InboxItem['kind'], string>> = {
 };
 
 function askAct(
-  { terminal, context: { screen } }: Review,
-  item: InboxItem,
-  call: CallView,
+  { terminal, context: { screen } }: Reviewing,
+  item: WaitingCall,
+  { call, moves }: { call: CallView; moves: Presented['moves'] },
 ): Promise<ReviewAct> {
-  const choices = choicesFor(item.kind, call.request?.preview?.plan?.hunks ?? []);
+  const choices = choicesFor(item.kind, call.request?.preview?.plan?.hunks ?? [], moves);
   return choose(terminal, PROMPTS[item.kind], choices, screen);
 }
 
 /** Does what was asked for. `stays` where the person gave it up, or the turn refused it: it is looked at again. */
 async function carryOut(
-  review: Review,
-  { turn, agent }: InboxItem,
+  review: Reviewing,
+  { turn, agent }: WaitingCall,
   call: CallView,
   act: DecidingAct,
 ): Promise<Way | 'stays'> {
@@ -177,7 +201,7 @@ const PASSING: readonly CountersignError['code'][] = [
 ];
 
 /** A client that waits for a server that is away: what was typed is kept, and each decision has one id however often it is sent. */
-function patient(review: Review): Subject['client'] {
+function patient(review: Reviewing): Subject['client'] {
   const { client } = review;
   return {
     answer: (turn, answer) => ask(review, () => client.answer(turn, answer)),
@@ -187,7 +211,7 @@ function patient(review: Review): Subject['client'] {
   };
 }
 
-async function ask<T>({ terminal, context: { screen } }: Review, question: () => Promise<T>): Promise<T> {
+async function ask<T>({ terminal, context: { screen } }: Reviewing, question: () => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const note = (text: string): void => screen.note(screen.style.quiet(text));
   try {

@@ -60,11 +60,16 @@ const DOUBT: readonly Choice<ReviewAct>[] = [
   { means: 'run-again', keys: ['r', 'run-again'], does: 'start it once more: a new decision' },
 ];
 
-/** The keys for one item. */
-export function choicesFor(kind: InboxItem['kind'], hunks: readonly Hunk[]): readonly Choice<ReviewAct>[] {
-  if (kind === 'in_doubt') return [...DOUBT, ...MOVES];
-  if (kind === 'question') return [...QUESTION, ...MOVES];
-  return [...REQUEST, ...(hunks.length > 1 ? HUNKS : []), ...MOVES];
+/** The keys for one item; `moves` are the ways to leave it without a decision: all of them unless said otherwise. */
+export function choicesFor(
+  kind: InboxItem['kind'],
+  hunks: readonly Hunk[],
+  moves?: readonly ReviewAct[],
+): readonly Choice<ReviewAct>[] {
+  const ways = moves === undefined ? MOVES : MOVES.filter(({ means }) => moves.includes(means));
+  if (kind === 'in_doubt') return [...DOUBT, ...ways];
+  if (kind === 'question') return [...QUESTION, ...ways];
+  return [...REQUEST, ...(hunks.length > 1 ? HUNKS : []), ...ways];
 }
 
 /**

@@ -1,31 +1,65 @@
 import { readTurn } from '../../history/read';
 import { readSession, type SessionEvent } from '../../history/session/events';
+import type { TextDelta } from '../../contract/streamed-text';
+import type { TurnEvent } from '../../history/events';
 import type { ClientContext } from '../context';
 import type { FollowOptions } from '../requests';
-import type { SessionTurnEvent } from './types';
+import { followWithText } from '../streamed-text';
+import type { SessionText, SessionTurnEvent } from './types';
 
 /** What a session and its running turn do, as it comes. */
-export type FollowedEvent = SessionEvent | SessionTurnEvent;
+export type FollowedEvent = SessionEvent | SessionTurnEvent | SessionText;
 
 /**
  * Every event of a session from its start, then live until it ends, with the events of each turn that runs meanwhile, from
  * its start. A turn that is over already comes with its beginning and its end alone.
  */
-export async function* followSession(
-  { source }: ClientContext,
+export function followSession(
+  context: ClientContext,
   session: string,
-  { signal = new AbortController().signal, onCaughtUp }: FollowOptions,
+  options: FollowOptions,
+): AsyncGenerator<SessionEvent | SessionTurnEvent> {
+  const readEvents: ReadTurn<TurnEvent> = (turn, signal) =>
+    readTurn(context.source, turn, { live: true, signal });
+  return followBoth(context, { ...options, session }, readEvents, (turn, event) => ({
+    ...{ type: 'turn_event', turn, event },
+  }));
+}
+
+/** The same, with what models write while they write. */
+export function followSessionWithText(
+  context: ClientContext,
+  session: string,
+  options: FollowOptions,
 ): AsyncGenerator<FollowedEvent> {
+  const readAll: ReadTurn<TurnEvent | TextDelta> = (turn, signal) =>
+    followWithText(context, turn, { signal });
+  return followBoth<TurnEvent | TextDelta, FollowedEvent>(
+    context,
+    { ...options, session },
+    readAll,
+    (turn, event) =>
+      event.type === 'text' ? { type: 'turn_text', turn, delta: event } : { type: 'turn_event', turn, event },
+  );
+}
+
+/** Reads what a turn does, until it ends. */
+type ReadTurn<T> = (turn: string, signal: AbortSignal) => AsyncIterable<T>;
+
+async function* followBoth<T, E extends object>(
+  { source }: ClientContext,
+  { session, signal = new AbortController().signal, onCaughtUp }: FollowOptions & { session: string },
+  readRunning: ReadTurn<T>,
+  ofTurn: (turn: string, event: T) => E,
+): AsyncGenerator<SessionEvent | E> {
   const ended = new AbortController();
   const either = AbortSignal.any([signal, ended.signal]);
-  const mailbox = new Mailbox();
+  const mailbox = new Mailbox<SessionEvent | E>();
   let running: string | undefined;
   let isLive = false;
   let turnOver: Promise<void> = Promise.resolve();
   const follow = (turn: string): void => {
-    turnOver = pump(readTurn(source, turn, { live: true, signal: either }), (event) =>
-      mailbox.put({ type: 'turn_event', turn, event }),
-    );
+    turnOver = pump(readRunning(turn, either), (event) => mailbox.put(ofTurn(turn, event)));
     turnOver.catch((error: unknown) => mailbox.fail(error));
   };
   const caughtUp = (): void => {
@@ -64,12 +98,12 @@ async function pump<T>(events: AsyncIterable<T>, put: (event: T) => void): Promi
 }
 
 /** Events of several readers, in the order in which they come. */
-class Mailbox {
-  private readonly held: (FollowedEvent | (() => void))[] = [];
+class Mailbox<E extends object> {
+  private readonly held: (E | (() => void))[] = [];
   private over: { error?: unknown } | undefined;
   private wake: () => void = () => undefined;
 
-  put(event: FollowedEvent): void {
+  put(event: E): void {
     this.held.push(event);
     this.wake();
   }
@@ -91,7 +125,7 @@ class Mailbox {
     this.wake();
   }
 
-  async *take(): AsyncGenerator<FollowedEvent> {
+  async *take(): AsyncGenerator<E> {
     for (;;) {
       for (let one = this.held.shift(); one !== undefined; one = this.held.shift()) {
         if (typeof one === 'function') one();

@@ -19,7 +19,7 @@ import { isNotReady, retry, STATUS, statusOf, toCountersignError } from '../../h
 import type { SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
 import { isNotFound } from '../control-turn';
-import { followSession } from './follow';
+import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';
 import { isServed } from '../pending';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
@@ -42,6 +42,7 @@ export function openSession(context: ClientContext, id: string, options: Session
     send: (message) =>
       sendMessage(context, { session, options }, typeof message === 'string' ? { text: message } : message),
     follow: (how: FollowOptions = {}) => followSession(context, session, how),
+    followWithText: (how: FollowOptions = {}) => followSessionWithText(context, session, how),
     history,
     state: () => stateOf(context, session),
     pause: (by = {}) => control({ action: 'pause', ...by }),

@@ -1,4 +1,5 @@
 import type { MessageMode, MessageTaken, SessionMemo } from '../../contract/session';
+import type { TextDelta } from '../../contract/streamed-text';
 import type { TurnEvent } from '../../history/events';
 import type { SessionEvent } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
@@ -38,6 +39,13 @@ export interface SessionTurnEvent {
   type: 'turn_event';
   turn: string;
   event: TurnEvent;
+}
+
+/** What the model of the running turn writes, while it writes; see `TextDelta`. The event `step` has the finished reply. */
+export interface SessionText {
+  type: 'turn_text';
+  turn: string;
+  delta: TextDelta;
 }
 
 /** What a session is doing now. Needs no worker. */
@@ -81,6 +89,8 @@ export interface Session {
   send(message: string | SendRequest): Promise<SentMessage>;
   /** Every event of the session from its start, then live until it ends, with the events of the turn that runs. */
   follow(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
+  /** The same, with what models write while they write; see `followWithText` of a client. */
+  followWithText(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent | SessionText>;
   /** Messages, turns and their answers so far. Needs no worker. */
   history(): Promise<SessionView>;
   /** What it is doing now. Needs no worker. */

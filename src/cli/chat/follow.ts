@@ -1,0 +1,68 @@
+import type { Countersign, Session, SessionText, SessionTurnEvent } from '../../client';
+import { describeState } from '../../history/labels';
+import type { TurnView } from '../../history/view';
+import type { WaitingCall } from '../commands/review';
+import type { SessionEvent, SessionTurn } from '../../history/session/events';
+import type { SessionView } from '../../history/session/view';
+
+/** A conversation, and who has it. */
+export interface Chat {
+  client: Countersign;
+  session: Session;
+  agent: string;
+  /** Who talks, and decides. */
+  name: string;
+  /** The conversation so far. Undefined: the session is new, and its first message starts it. */
+  before: SessionView | undefined;
+}
+
+/** What happens in a session, and in its turns. */
+export type ChatEvent = SessionEvent | SessionTurnEvent | SessionText;
+
+/**
+ * The events of a session from now on, or from the first of these messages on. A new session is followed from its start. A
+ * turn may end before it can be followed: then its events come from its record.
+ */
+export async function* followChat(
+  { client, session, before }: Pick<Chat, 'client' | 'session' | 'before'>,
+  { signal, mine }: { signal: AbortSignal; mine: ReadonlySet<string> },
+): AsyncGenerator<ChatEvent> {
+  let isLive = before === undefined;
+  const shown = new Set<string>();
+  const onCaughtUp = (): void => {
+    isLive = true;
+  };
+  for await (const event of session.followWithText({ signal, onCaughtUp })) {
+    if (event.type === 'message' && mine.has(event.messageId)) isLive = true;
+    if (!isLive) continue;
+    if (event.type === 'turn_event') shown.add(event.turn);
+    if (event.type === 'turn_ended' && event.status !== 'not_started' && !shown.has(event.turn)) {
+      const { turn } = event;
+      for (const one of await client.timeline(turn)) yield { type: 'turn_event', turn, event: one };
+    }
+    yield event;
+  }
+}
+
+/** How a turn ended that gave no answer, in words. */
+export function endOf(status: SessionTurn['status'], error?: string): string {
+  if (status === 'not_started') return 'the turn did not start';
+  return `the turn is over: ${describeState(status)[0]}${error === undefined ? '' : `: ${error}`}`;
+}
+
+type Opened = TurnView['requests' | 'questions' | 'inDoubt'][number];
+
+const KINDS = { request_opened: 'request', question_opened: 'question', in_doubt: 'in_doubt' } as const;
+
+/** A call that waits for a person. */
+export function waitingCall(
+  { type, callId, callKey }: Pick<Opened, 'type' | 'callId' | 'callKey'>,
+  place: Pick<WaitingCall, 'turn' | 'agent'>,
+): WaitingCall {
+  return { ...place, callId, callKey, kind: KINDS[type] };
+}
+
+/** The calls of a turn that wait for a person. */
+export function waitingIn({ turn, requests, questions, inDoubt }: TurnView, agent: string): WaitingCall[] {
+  return [...questions, ...requests, ...inDoubt].map((opened) => waitingCall(opened, { turn, agent }));
+}

@@ -1,0 +1,171 @@
+import type { SentMessage } from '../../client';
+import { CountersignError } from '../../contract/errors';
+import type { TextDelta } from '../../contract/streamed-text';
+import { sumUsage } from '../../contract/spending/usage';
+import { counted, describeUsage } from '../../history/labels';
+import type { SessionTurn } from '../../history/session/events';
+import type { SessionView } from '../../history/session/view';
+import { reviewOne, type WaitingCall } from '../commands/review';
+import type { Context } from '../context';
+import { escapeLines } from '../print/escape';
+import { type Prompt, Withdrawn } from '../review/prompt';
+import { Interrupted } from '../review/terminal';
+import { type Chat, endOf } from './follow';
+
+/** What `/help` says. */
+export const HELP_LINES = [
+  'What you type is a message; it waits for the next turn while one runs. A line that ends in \\ goes on.',
+  '/steer <words>      the running turn reads them before its next step',
+  '/interrupt <words>  the running turn is cancelled, the next one is about them',
+  '/pending            what waits for you, and what runs now',
+  '/history            the conversation so far',
+  '/model  /tools      the model that answers, the tools it used',
+  '/cost               tokens so far, and what they cost',
+  '/fork               the command that tries the last turn another way',
+  '/pause  /resume     no further turn starts, or does again',
+  '/close              end the session after the running turn',
+  '/exit               leave; the session goes on (Ctrl-D too)',
+  'Ctrl-C cancels the running turn; once more, it leaves.',
+];
+
+/** So many turns are shown at the beginning, and so many lines of each answer. */
+const LAST_TURNS = 3;
+const LAST_LINES = 12;
+
+/** Of longer sessions only the last turns are read for a sum. */
+const MOST_READ = 200;
+
+/** What a person sees of a conversation: words, answers and figures. */
+export class Shown {
+  private lastText = '';
+  /** What the model has written of the reply that is not finished, and how many characters of it are shown. */
+  private written = '';
+  private shownTo = 0;
+
+  constructor(
+    private readonly chat: Chat,
+    private readonly context: Context,
+  ) {}
+
+  /** The last turns of a session that is there already. */
+  beginning({ turns }: SessionView): void {
+    this.turns(turns.slice(-LAST_TURNS), LAST_LINES);
+  }
+
+  /** Something beside the conversation. */
+  quiet(text: string): void {
+    const { screen } = this.context;
+    screen.lines(escapeLines(text, screen.style.mark).map(screen.style.quiet));
+  }
+
+  /** Turns that are over. */
+  turns(turns: readonly SessionTurn[], most = Infinity): void {
+    const { screen } = this.context;
+    for (const { prompt = '', answer, status, error } of turns) {
+      const lines = escapeLines(answer ?? endOf(status, error), screen.style.mark, 'prose');
+      const more = lines.length > most ? [`… ${lines.length - most} more lines; /history shows all`] : [];
+      const asked = escapeLines(prompt, screen.style.mark, 'prose').map((line) => `> ${line}`);
+      screen.lines([...asked, ...lines.slice(0, most), ...more, ''].map(screen.style.quiet));
+    }
+  }
+
+  /** What became of a message, where that is not plain. */
+  sent(sent: SentMessage): void {
+    if (sent.status === 'recorded') return this.quiet('on record; it takes effect when a worker returns');
+    const texts = {
+      started: undefined,
+      queued: 'it waits for its turn; /interrupt would cancel the running one, /steer tell it at once',
+      steering: 'the running turn reads it before its next step',
+      interrupting: 'the running turn is being cancelled for it',
+    };
+    const text = texts[sent.outcome];
+    if (text !== undefined) this.quiet(text);
+  }
+
+  /** What the model writes, while it writes: each line once it is whole. An attempt that begins anew says so. */
+  piece({ at, text }: TextDelta): void {
+    const shown = this.written.slice(0, this.shownTo);
+    this.written = this.written.slice(0, at) + text;
+    if (!this.written.startsWith(shown)) {
+      this.shownTo = 0;
+      this.quiet('… the model writes it again, from the beginning');
+    }
+    this.show(this.written.lastIndexOf('\n') + 1);
+  }
+
+  /** What the model says, each text once; of a reply that was shown while it was written, what is new. */
+  text(text: string): void {
+    const words = text.trimEnd();
+    const shown = this.written.slice(0, this.shownTo);
+    if (words === '' || words === this.lastText) return this.forget();
+    this.lastText = words;
+    if (this.shownTo > 0 && !words.startsWith(shown.trimEnd())) {
+      this.quiet('… the finished reply is another one:');
+      this.shownTo = 0;
+    }
+    this.written = words;
+    this.show(words.length);
+    this.line('');
+    this.forget();
+  }
+
+  /** Shows what is written up to this character. */
+  private show(end: number): void {
+    if (end <= this.shownTo) return;
+    const { screen } = this.context;
+    const more = this.written.slice(this.shownTo, end).trimEnd();
+    screen.lines([...(this.shownTo === 0 ? [''] : []), ...escapeLines(more, screen.style.mark, 'prose')]);
+    this.shownTo = end;
+  }
+
+  private forget(): void {
+    this.written = '';
+    this.shownTo = 0;
+  }
+
+  line(text: string): void {
+    this.context.screen.line(text);
+  }
+
+  async figures(name: 'model' | 'tools' | 'cost', isThere: boolean): Promise<void> {
+    const turns = isThere ? (await this.chat.session.history()).turns : [];
+    const read = await Promise.all(turns.slice(-MOST_READ).map(({ turn }) => this.stepsOf(turn)));
+    const known = read.filter((one) => one !== undefined);
+    const lost = turns.length - known.length;
+    const steps = known.flatMap((view) => view.steps);
+    const of = lost === 0 ? '' : ` (${lost} turns are not counted: older, or not on record any more)`;
+    if (name === 'model') return this.quiet(steps.at(-1)?.model ?? 'no model has answered yet');
+    if (name === 'tools') {
+      const tools = [...new Set(known.flatMap((view) => view.calls.map(({ tool }) => tool)))].sort();
+      return this.quiet(`used so far: ${tools.join(', ') || 'none'}${of}`);
+    }
+    const usage = describeUsage(sumUsage(steps)) || 'no tokens were counted';
+    this.quiet(`${usage}; ${counted(steps.length, 'step')}${of}`);
+  }
+
+  /** A turn whose retention is over is not on record. */
+  private stepsOf(turn: string) {
+    return this.chat.client.view(turn).catch((error: unknown) => {
+      if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
+      throw error;
+    });
+  }
+
+  /** Shows a call that waits, and lets the person decide it. */
+  async ask(call: WaitingCall, prompt: Prompt): Promise<void> {
+    const { chat, context } = this;
+    const review = { client: chat.client, approver: chat.name, context, terminal: prompt };
+    const later = 'it stays undecided; /pending asks again';
+    try {
+      const way = await reviewOne(review, call, {
+        heading: `${call.turn}/${call.callId} waits for you`,
+        moves: ['next', 'show'],
+      });
+      if (way === 'next') this.quiet(later);
+    } catch (error) {
+      if (error instanceof Withdrawn) this.quiet(error.message);
+      else if (error instanceof Interrupted) this.quiet(later);
+      else throw error;
+    }
+  }
+}

@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import type { SendRequest, Session } from '../../client';
+import type { MessageMode } from '../../contract/session';
+import { CountersignError } from '../../contract/errors';
+import { shellWord } from '../../contract/text/shell-word';
+import { truncate } from '../../history/describe';
+import type { TurnEvent } from '../../history/events';
+import type { WaitingCall } from '../commands/review';
+import type { Context } from '../context';
+import { retryWhileUnavailable } from '../live-inbox';
+import { escapeLines, escapeProse, escapeText } from '../print/escape';
+import { eventLines } from '../print/event';
+import { pendingLines } from '../print/turn';
+import { Prompt } from '../review/prompt';
+import type { Keyboard } from '../review/terminal';
+import { watchSilence } from '../watch-turn';
+import { type Chat, type ChatEvent, endOf, followChat, waitingCall, waitingIn } from './follow';
+import { HELP_LINES, Shown } from './shown';
+
+/** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */
+export type ChatEnd = 'ended' | 'left' | 'interrupted';
+
+/** Talks with an agent at a terminal until the person leaves, or the session ends. What runs goes on. */
+export async function chatAtTerminal(chat: Chat, keyboard: Keyboard, context: Context): Promise<ChatEnd> {
+  return new Talk(chat, keyboard, context).run();
+}
+
+class Talk {
+  private readonly session: Session;
+  private readonly context: Context;
+  private readonly prompt: Prompt;
+  private readonly shown: Shown;
+  private readonly stop = new AbortController();
+  private readonly mine = new Set<string>();
+  private readonly asks: WaitingCall[] = [];
+  private readonly silence: ReturnType<typeof watchSilence>;
+  private asked: WaitingCall | undefined;
+  private sending: Promise<void> = Promise.resolve();
+  private unsent = 0;
+  private follows = false;
+  private turn: string | undefined;
+  private lastTurn: string | undefined;
+  private interrupted = false;
+  private finish: (end: ChatEnd) => void = () => undefined;
+  private fail: (error: unknown) => void = () => undefined;
+
+  constructor(
+    private readonly chat: Chat,
+    keyboard: Keyboard,
+    context: Context,
+  ) {
+    this.session = chat.session;
+    this.prompt = new Prompt(keyboard, {
+      onText: (text) => this.typed(text),
+      onInterrupt: () => this.interrupt(),
+      onEnd: () => this.finish('left'),
+    });
+    this.context = { ...context, screen: this.prompt.above(context.screen) };
+    this.shown = new Shown(chat, this.context);
+    this.silence = watchSilence(() => this.noteSilence());
+    this.lastTurn = chat.before?.turns.at(-1)?.turn;
+  }
+
+  async run(): Promise<ChatEnd> {
+    const { before, session } = this.chat;
+    this.shown.quiet(`session ${session.id}; /help lists the commands`);
+    if (before !== undefined) this.shown.beginning(before);
+    const over = new Promise<ChatEnd>((resolve, reject) => {
+      this.finish = resolve;
+      this.fail = reject;
+    });
+    const leave = (): void => this.finish('interrupted');
+    process.once('SIGTERM', leave).once('SIGHUP', leave);
+    if (before !== undefined) this.follow();
+    this.prompt.show();
+    try {
+      return await over;
+    } finally {
+      process.removeListener('SIGTERM', leave).removeListener('SIGHUP', leave);
+      this.stop.abort();
+      this.silence.end();
+      this.prompt.close();
+    }
+  }
+
+  private tell(error: unknown): void {
+    if (this.stop.signal.aborted) return;
+    if (!(error instanceof CountersignError)) return this.fail(error);
+    const { screen, typed } = this.context;
+    const text = [error.message, ...(error.hint === undefined ? [] : [typed(error.hint)])].join('\n');
+    screen.lines(escapeLines(text, screen.style.mark).map(screen.style.bad));
+  }
+
+  private typed(text: string): void {
+    this.interrupted = false;
+    if (text.trim() !== '') {
+      const [, name = '', words = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
+      if (!text.startsWith('/')) this.say(text, 'queue');
+      else this.command(name, words).catch((error: unknown) => this.tell(error));
+    }
+    void this.askNext();
+  }
+
+  private say(text: string, mode: MessageMode): void {
+    const message = { text, mode, messageId: randomUUID(), sender: this.chat.name };
+    this.mine.add(message.messageId);
+    this.unsent += 1;
+    this.sending = this.sending
+      .then(() => this.send(message))
+      .catch((error: unknown) => this.tell(error))
+      .finally(() => (this.unsent -= 1));
+  }
+
+  /** Tried again while the server is away: the message has an id, so it counts once. */
+  private async send(message: SendRequest): Promise<void> {
+    const note = (text: string): void => this.shown.quiet(text);
+    const { signal } = this.stop;
+    this.shown.sent(await retryWhileUnavailable(() => this.session.send(message), { note, signal }));
+    this.follow();
+  }
+
+  private async command(name: string, words: string): Promise<void> {
+    const { session, chat, context } = this;
+    const act = { sender: chat.name };
+    switch (name) {
+      case 'help':
+        return context.screen.lines(HELP_LINES);
+      case 'steer':
+      case 'interrupt':
+        if (words.trim() === '') return this.shown.quiet(`/${name} needs words`);
+        return this.say(words, name);
+      case 'pause':
+        return session.pause(act);
+      case 'resume':
+        return session.resume(act);
+      case 'close':
+        return session.close(act);
+      case 'exit':
+        return this.finish('left');
+      case 'pending':
+        return this.pending();
+      case 'history':
+        return this.shown.turns((await session.history()).turns);
+      case 'fork':
+        return this.shown.quiet(
+          this.lastTurn === undefined
+            ? 'there is no turn yet'
+            : context.command(`fork ${shellWord(this.lastTurn)} --at 1`),
+        );
+      case 'model':
+      case 'tools':
+      case 'cost':
+        return this.shown.figures(name, this.follows);
+      default:
+        return this.shown.quiet(
+          `there is no command /${name}; /help lists them. A blank before it makes it words.`,
+        );
+    }
+  }
+
+  /** Asks about everything that waits once more, and says what runs. */
+  private async pending(): Promise<void> {
+    const { turn, chat } = this;
+    if (turn === undefined) return this.shown.quiet('no turn runs');
+    const open = waitingIn(await chat.client.view(turn), chat.agent);
+    this.asks.splice(0, this.asks.length, ...open);
+    const running = pendingLines(await chat.client.pendingActivities(turn), Date.now());
+    this.shown.quiet([`${open.length} wait for you`, ...running].join('\n'));
+    await this.askNext();
+  }
+
+  private interrupt(): void {
+    if (this.interrupted) return this.finish('interrupted');
+    if (this.turn === undefined && this.prompt.isTyping()) return this.prompt.drop();
+    this.interrupted = true;
+    const isRunning = this.turn !== undefined;
+    this.shown.quiet(
+      `${isRunning ? 'the running turn is being cancelled; ' : ''}Ctrl-C once more leaves, the session goes on`,
+    );
+    if (isRunning)
+      this.session.cancelTurn({ sender: this.chat.name }).catch((error: unknown) => this.tell(error));
+  }
+
+  private follow(): void {
+    if (this.follows) return;
+    this.follows = true;
+    const read = async (): Promise<void> => {
+      for await (const event of followChat(this.chat, { signal: this.stop.signal, mine: this.mine })) {
+        this.silence.broken();
+        this.take(event);
+      }
+    };
+    read().catch((error: unknown) => this.fail(error));
+  }
+
+  private take(event: ChatEvent): void {
+    switch (event.type) {
+      case 'message':
+        if (!this.mine.has(event.messageId))
+          this.shown.line(`${escapeText(event.sender ?? 'somebody')}: ${escapeProse(truncate(event.text))}`);
+        return;
+      case 'turn_started':
+        this.turn = this.lastTurn = event.turn;
+        this.interrupted = false;
+        return this.shown.quiet(`${event.turn}: ${truncate(event.prompt)}`);
+      case 'turn_event':
+        this.turn ??= event.turn;
+        return this.takeOfTurn(event.turn, event.event);
+      case 'turn_text':
+        return this.shown.piece(event.delta);
+      case 'turn_ended':
+        this.turn = undefined;
+        this.asks.length = 0;
+        this.prompt.withdraw();
+        if (event.status !== 'answered') this.shown.quiet(endOf(event.status, event.error));
+        return this.shown.text(event.answer ?? '');
+      case 'control':
+        if (event.sender !== this.chat.name || event.action !== 'cancel_turn')
+          this.shown.quiet(`${event.action.replace('_', ' ')} by ${event.sender ?? 'somebody'}`);
+        return;
+      case 'session_ended':
+        this.shown.quiet(
+          `the session is over: ${event.status}${event.error === undefined ? '' : `: ${event.error}`}`,
+        );
+        return this.finish('ended');
+    }
+  }
+
+  private takeOfTurn(turn: string, event: TurnEvent): void {
+    const { screen } = this.context;
+    switch (event.type) {
+      case 'turn_started':
+      case 'thinking':
+      case 'turn_ended':
+        return;
+      case 'step':
+        return this.shown.text(event.text);
+      case 'request_opened':
+      case 'question_opened':
+      case 'in_doubt':
+        this.asks.push(waitingCall(event, { turn, agent: this.chat.agent }));
+        screen.lines(eventLines(event, screen));
+        if (this.prompt.isTyping()) this.shown.quiet('it is asked about once your line is sent');
+        return void this.askNext();
+      default:
+        screen.lines(eventLines(event, screen));
+        if ('callId' in event && event.callId === this.asked?.callId) this.prompt.withdraw();
+    }
+  }
+
+  /** Asks about the next call that waits, unless the person is typing: their line is not taken for an answer. */
+  private async askNext(): Promise<void> {
+    if (this.asked !== undefined || this.prompt.isTyping() || this.stop.signal.aborted) return;
+    const next = (this.asked = this.asks.shift());
+    if (next === undefined) return;
+    try {
+      await this.prompt.questions(() => this.shown.ask(next, this.prompt));
+    } catch (error) {
+      this.tell(error);
+    } finally {
+      this.asked = undefined;
+    }
+    await this.askNext();
+  }
+
+  /** Says why nothing happens, where something should. */
+  private async noteSilence(): Promise<void> {
+    const { turn, asked, unsent, chat, session } = this;
+    if (asked !== undefined || (turn === undefined && unsent === 0)) return;
+    const pending = await chat.client.pendingActivities(turn ?? session.id);
+    for (const line of pendingLines(pending, Date.now())) this.shown.quiet(`… ${this.context.typed(line)}`);
+  }
+}

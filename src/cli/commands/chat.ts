@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import type { Countersign } from '../../client';
+import { defined } from '../../contract/defined';
+import { CountersignError } from '../../contract/errors';
+import { shellWord } from '../../contract/text/shell-word';
+import type { SessionView } from '../../history/session/view';
+import { type Chat, type ChatEvent, endOf, followChat } from '../chat/follow';
+import { chatAtTerminal } from '../chat/talk';
+import { type Context, osUser } from '../context';
+import { EXIT } from '../exit-codes';
+import { collect, readFacts, usageError } from '../options';
+import { escapeLines, escapeText } from '../print/escape';
+import { eventLines } from '../print/event';
+import { canAsk } from '../review/terminal';
+
+interface ChatOptions {
+  session?: string;
+  queue?: string;
+  as?: string;
+  meta?: readonly string[];
+  json?: boolean;
+}
+
+/** `chat <agent>`. */
+export function addChat(program: Command, context: Context): void {
+  program
+    .command('chat <agent>')
+    .description(
+      'talk with an agent in a session that outlives this terminal; each line of a pipe is a message',
+    )
+    .option(
+      '--session <id>',
+      'go on with this session, or start it (default: a new one, whose id is printed)',
+    )
+    .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
+    .option('--as <name>', 'who talks and decides (default: your user name here)')
+    .option(
+      '--meta <name=value>',
+      'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
+      collect,
+    )
+    .option('--json', 'read lines, and print JSON: one event a line')
+    .action((agent: string, options: ChatOptions) => chat(agent, options, context));
+}
+
+async function chat(agent: string, options: ChatOptions, context: Context): Promise<void> {
+  const { json = false, queue, meta, as: name = osUser() } = options;
+  const id = options.session ?? `${agent}-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+  const facts = meta && readFacts(meta);
+  await context.withClient(async (client) => {
+    const before = await conversationOf(client, id);
+    if (before !== undefined) checkOpen(before, agent);
+    const started = { agent, requester: name, ...defined({ taskQueue: queue, metadata: facts }) };
+    const session = client.session(id, before === undefined ? started : {});
+    const plan: Chat = { client, session, agent, name, before };
+    const { keyboard } = context;
+    if (!json && canAsk(keyboard))
+      await atTerminal(plan, () => chatAtTerminal(plan, keyboard, context), context);
+    else await chatByLines(plan, json, context);
+  });
+}
+
+/** What there is of a session; undefined where there is none. */
+async function conversationOf(client: Countersign, id: string): Promise<SessionView | undefined> {
+  try {
+    return await client.session(id).history();
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'session_not_found') return undefined;
+    throw error;
+  }
+}
+
+function checkOpen({ session, agent: known, state }: SessionView, agent: string): void {
+  if (known !== agent) {
+    const hint = `Say: countersign chat ${shellWord(known)} --session ${shellWord(session)}`;
+    throw usageError(`session ${session} is of the agent ${known}, not of ${agent}`, hint);
+  }
+  if (['open', 'paused'].includes(state)) return;
+  const hint = 'Start a session with another id.';
+  throw new CountersignError('session_closing', `session ${session} takes no messages: it is ${state}`, {
+    hint,
+    data: { session },
+  });
+}
+
+async function atTerminal(
+  { session, agent }: Chat,
+  talk: () => ReturnType<typeof chatAtTerminal>,
+  { screen, command }: Context,
+): Promise<void> {
+  const end = await talk();
+  if (end === 'ended') return;
+  const back = `chat ${shellWord(agent)} --session ${shellWord(session.id)}`;
+  screen.note(`The session goes on. Come back: ${command(back)}`);
+  if (end === 'interrupted') process.exitCode = EXIT.interrupted;
+}
+
+/**
+ * Takes each line of stdin as a message, one after the other, and prints the answers; all else goes to stderr.
+ *
+ * @throws CountersignError `turn_failed` at the end, where a turn gave no answer.
+ */
+async function chatByLines(plan: Chat, json: boolean, context: Context): Promise<void> {
+  const { screen } = context;
+  if (!json) screen.note(escapeText(`session ${plan.session.id}`));
+  const stop = new AbortController();
+  const interrupt = (): void => {
+    process.exitCode = EXIT.interrupted;
+    stop.abort();
+  };
+  process.once('SIGINT', interrupt);
+  const mine = new Set<string>();
+  const events = followChat(plan, { signal: stop.signal, mine });
+  const print = (event: ChatEvent): void => {
+    // The whole reply comes with its step.
+    if (event.type === 'turn_text') return;
+    if (json) screen.jsonLine(event);
+    else printEvent(event, plan, context);
+  };
+  let failed: TurnEnd | undefined;
+  try {
+    for await (const text of messagesIn(context, stop.signal)) {
+      const messageId = randomUUID();
+      mine.add(messageId);
+      const { status } = await plan.session.send({ text, messageId, sender: plan.name });
+      if (status === 'recorded' && !json) screen.note(context.typed(NO_WORKER));
+      const end = await endOfTurn(messageId, events, print);
+      if (end === undefined) break;
+      if (end.status !== 'answered') failed ??= end;
+    }
+  } finally {
+    stop.abort();
+    process.removeListener('SIGINT', interrupt);
+  }
+  if (failed === undefined) return;
+  const why = `${failed.turn} gave no answer; ${endOf(failed.status, failed.error)}`;
+  throw new CountersignError('turn_failed', why, { data: { turn: failed.turn } });
+}
+
+const NO_WORKER = 'on record; it takes effect when a worker returns: start one with `countersign worker`';
+
+/** What is typed or piped, a line a message; one that ends in a backslash goes on. Empty ones are left out. */
+async function* messagesIn({ keyboard }: Context, signal: AbortSignal): AsyncGenerator<string> {
+  const lines = createInterface({ input: keyboard?.input ?? process.stdin, crlfDelay: Infinity });
+  signal.addEventListener('abort', () => lines.close(), { once: true });
+  let parts: string[] = [];
+  for await (const line of lines) {
+    if (signal.aborted) return;
+    const goesOn = line.endsWith('\\');
+    parts.push(goesOn ? line.slice(0, -1) : line);
+    if (goesOn) continue;
+    const text = parts.join('\n');
+    parts = [];
+    if (text.trim() !== '') yield text;
+  }
+  if (parts.join('').trim() !== '') yield parts.join('\n');
+}
+
+type TurnEnd = Extract<ChatEvent, { type: 'turn_ended' }>;
+
+/** Takes events until the turn about a message is over, or the session. */
+async function endOfTurn(
+  messageId: string,
+  events: AsyncGenerator<ChatEvent>,
+  print: (event: ChatEvent) => void,
+): Promise<TurnEnd | undefined> {
+  let turn: string | undefined;
+  for (;;) {
+    const { value: event, done } = await events.next();
+    if (done === true) return undefined;
+    print(event);
+    if (event.type === 'turn_started' && event.messageId === messageId) turn = event.turn;
+    if (event.type === 'turn_ended' && event.status !== 'not_started' && event.turn === turn) return event;
+  }
+}
+
+/** The answer alone is what was asked for. */
+function printEvent(event: ChatEvent, { session }: Chat, { screen, command }: Context): void {
+  if (event.type === 'turn_ended' && event.answer !== undefined)
+    screen.lines(escapeLines(event.answer.trimEnd(), screen.style.mark, 'prose'));
+  if (event.type === 'session_ended')
+    screen.note(escapeText(`session ${session.id} is over: ${event.status}`));
+  if (event.type !== 'turn_event') return;
+  const { turn, event: happened } = event;
+  if (happened.type !== 'request_opened' && happened.type !== 'in_doubt') return;
+  for (const line of eventLines(happened, screen)) screen.note(line);
+  const id = shellWord(`${turn}/${happened.callId}`);
+  screen.note(`  ${command(`show ${id}`)} shows it, and how to decide it`);
+}
