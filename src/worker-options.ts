@@ -23,7 +23,8 @@ import { readAnswerKeys } from './encryption/answer-keys';
 import type { EncryptionOptions } from './encryption/keys';
 import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
 import { holderQueue } from './contract/names';
-import { agentPlugin, formatTools, type ToolDigests, workerIdentity } from './contract/worker-tools';
+import { agentPlugin, formatTools } from './contract/worker-tools';
+import { type BuildSettings, deploymentOptions, digestsOf, identityOn } from './worker-names';
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
 import { hasOwnSlots, makeTuner } from './worker-slots';
@@ -36,7 +37,7 @@ import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
 
 /** What a worker of turns is made of, whoever makes it. */
-export interface TurnWorkerSettings {
+export interface TurnWorkerSettings extends BuildSettings {
   config: Config;
   /**
    * Where the journal of unsafe calls is; it has to outlive the worker.
@@ -225,6 +226,8 @@ export async function workerOptions(
     ...defined({ maxCachedWorkflows }),
     ...own,
     ...place,
+    // Of every queue: a call must find a worker of the build that its turn is pinned to.
+    ...deploymentOptions(settings),
     identity: identityOn(config, place.taskQueue),
     plugins: [...config.agents.map(({ name }) => agentPlugin(name)), ...(own.plugins ?? [])],
     dataConverter: converterOf(shared),
@@ -273,25 +276,6 @@ function hasOwnPolls(own: OwnWorkerOptions): boolean {
 async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryption): Promise<string> {
   const head = `${enabled ? ENCODES_FAILURES : ''}${formatTools(digestsOf(settings.config))}`;
   return `${head}${await bundleCode(settings)}`;
-}
-
-function digestsOf({ agents }: Config): ToolDigests {
-  return Object.fromEntries(agents.map(({ name, registry }) => [name, byName(registry.list())]));
-}
-
-function byName(tools: readonly Tool[]): Record<string, string> {
-  return Object.fromEntries(tools.map(({ name, digest }) => [name, digest]));
-}
-
-/** Two workers of a queue have the same digest in their names where it does not matter which of them takes a task. */
-export function identityOn(config: Config, queue: string): string {
-  const here = { pid: process.pid, host: hostname() };
-  if (queue === config.taskQueue) return workerIdentity(here, digestsOf(config));
-  const far = config.agents.flatMap(({ name, registry }) => {
-    const tools = registry.list().filter((tool) => tool.taskQueue === queue);
-    return tools.length === 0 ? [] : [[name, byName(tools)] as const];
-  });
-  return workerIdentity(here, Object.fromEntries(far));
 }
 
 /** A queue and the tools whose calls come by it. */

@@ -28,7 +28,6 @@ import type { OpenConfig } from './tools/mcp';
 import {
   activityDeps,
   converterOf,
-  identityOn,
   makeShared,
   openTools,
   type Shared,
@@ -36,6 +35,7 @@ import {
   type TurnWorkerSettings,
   workerOptions,
 } from './worker-options';
+import { identityOn } from './worker-names';
 
 /** What a worker is started with. */
 export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
@@ -152,6 +152,7 @@ function holderOptions(
   const tools = statefulTools(config, queues);
   if (tools.length === 0) return undefined;
   const taskQueue = shared.holderQueue;
+  // Without a build: its queue is of this process, and whoever comes from another build has to find it there.
   return {
     ...TIMING,
     ...server,

@@ -35,6 +35,8 @@ const LISP = 'it needs SBCL; the test of the example asks the same';
 
 const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
 
+const BUILDS = 'it needs workers of two builds; the tests of deploys have them';
+
 /** Lines that are not run here, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test': 'it is this run',
@@ -69,6 +71,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'it replays workflows of ones own; the tests of replay have some',
   'npx countersign replay <turn> --inspect': DEBUGGER,
   'npx countersign replay turn.json --inspect --at 2.1': DEBUGGER,
+  'npx countersign worker --build-id 2': BUILDS,
+  'npx countersign deploy current 2': BUILDS,
+  'npx countersign drain 1': BUILDS,
   'npm install countersign zod': 'it is not on npm yet',
   'npm pack': PACKAGE,
   'npm install ../countersign/countersign-0.1.0.tgz zod': PACKAGE,

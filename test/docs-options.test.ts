@@ -43,6 +43,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['turns of a client', 'client/types', 'TurnsQuery'],
   ['runs of a client', 'client/types', 'RunQuery'],
   ['fork of a client', 'client/types', 'ForkTurnRequest'],
+  ['drain of a client', 'client/types', 'DrainOptions'],
   ['session of a client', 'client/session/types', 'SessionOptions'],
   ['send of a session', 'client/session/types', 'SendRequest'],
   ['sessions of a client', 'client/session/types', 'SessionsQuery'],

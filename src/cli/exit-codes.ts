@@ -35,6 +35,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   malformed: EXIT.refused,
   cancelled: EXIT.refused,
   message_changed: EXIT.refused,
+  build_refused: EXIT.refused,
+  build_not_found: EXIT.notFound,
   session_closing: EXIT.refused,
   session_full: EXIT.refused,
   not_in_doubt: EXIT.refused,

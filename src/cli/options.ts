@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
@@ -80,6 +80,11 @@ async function readStdin(): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
+}
+
+/** The option `--deployment`. */
+export function deploymentOption(): Option {
+  return new Option('--deployment <name>', 'the deployment that builds belong to (default: countersign)');
 }
 
 /** A mistake on the command line; the command ends with 2. */

@@ -6,6 +6,7 @@ import { addCancel } from './commands/cancel';
 import { addChat } from './commands/chat';
 import { addDeny } from './commands/deny';
 import { addDev } from './commands/dev';
+import { addDeploy, addDrain } from './commands/deploy';
 import { addDoctor, addSetup } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
@@ -81,6 +82,8 @@ const COMMANDS = [
   addSecretKey,
   addMcp,
   addSchedule,
+  addDeploy,
+  addDrain,
   addSetup,
   addDoctor,
 ] as const;

@@ -19,10 +19,12 @@ import { Outbox } from './outbox';
 import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
 import { readHistories, readHistory, readRunEvents, readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
+import { makeCurrent, readBuilds } from './builds';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { countWaiting, readInbox } from './inbox';
 import { WaitingReader } from './inbox-reader';
 import { answerQuestion, decideCall, resolveCall } from './decide';
+import { drainBuild } from './drain';
 import { findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
 import { openSession } from './session';
@@ -216,6 +218,9 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     runEvents: (run) => readRunEvents(context.source, run),
     history: (run) => readHistory(context.source, run),
     histories: (turn) => readHistories(context.source, turn),
+    builds: (deployment) => readBuilds(context, deployment),
+    makeCurrent: (build) => makeCurrent(context, build),
+    drain: (build, options = {}) => drainBuild(context, build, options),
     schedules: makeSchedules(context),
     session: (id, options = {}) => openSession(context, id, options),
     sessions: (query = {}) => listSessions(context, query),

@@ -9,8 +9,13 @@ export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/error
 export type { FollowOptions, StartRequest } from './requests';
 export type {
   Answer,
+  Build,
+  BuildId,
+  Builds,
   ConnectOptions,
   Countersign,
+  Drained,
+  DrainOptions,
   ForkTurnRequest,
   InboxItem,
   InboxQuery,

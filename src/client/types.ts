@@ -57,6 +57,50 @@ export interface StreamPlace {
   token: string;
 }
 
+/** A build of a deployment. */
+export interface BuildId {
+  build: string;
+  /** @default 'countersign' */
+  deployment?: string;
+}
+
+/** A build and what is open on it. */
+export interface Build {
+  build: string;
+  /** `current`: new turns begin on it; `draining`: older ones are open on it; `drained`: none is; `unused`: it was never current. */
+  state: 'current' | 'ramping' | 'draining' | 'drained' | 'unused';
+  /** Open turns. */
+  turns: number;
+  /** Of these, those that wait for people, with no call in doubt. */
+  waiting: number;
+  /** Of these, those with a call in doubt. */
+  inDoubt: number;
+  /** Open sessions. */
+  sessions: number;
+}
+
+/** The builds of a deployment. */
+export interface Builds {
+  deployment: string;
+  /** Null: none is; new turns begin on workers without a build id. */
+  current: string | null;
+  builds: Build[];
+}
+
+/** How a build is drained. */
+export interface DrainOptions {
+  /** Over how long its turns are spread, in milliseconds. @default 50 for each turn */
+  spreadMs?: number;
+}
+
+/**
+ * What became of an open turn or session of a build that is drained, by its id. `held`: it stays, for this reason: something of it runs or is
+ * decided (`busy`), or nobody answered for it (`no_worker`).
+ */
+export type Drained =
+  | { id: string; outcome: 'moved' | 'ended' }
+  | { id: string; outcome: 'held'; why: 'busy' | 'no_worker'; reason: string };
+
 /** A turn that was started. */
 export interface StartedTurn {
   turn: string;
@@ -417,6 +461,22 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`.
    */
   histories(turn: string): Promise<History[]>;
+  /** The builds of a deployment, and what is open on each; undefined where it has none. */
+  builds(deployment?: string): Promise<Builds | undefined>;
+  /**
+   * Makes a build the one on which turns begin.
+   *
+   * @throws CountersignError `usage` for an empty name; `build_not_found`; `build_refused` where it lacks a queue of the build before.
+   */
+  makeCurrent(build: BuildId): Promise<void>;
+  /**
+   * Moves the turns of a build that only wait for people, and its sessions between turns, to the current build, and says
+   * what became of each.
+   *
+   * @throws CountersignError `build_not_found`, `build_refused` for the current build, `still_waiting` where no worker of
+   * the build answers.
+   */
+  drain(build: BuildId, options?: DrainOptions): AsyncIterable<Drained>;
   /** Turns that start by themselves. */
   readonly schedules: Schedules;
   /** A session by its id. Asks the server nothing. @throws CountersignError `usage` for what cannot be an id. */

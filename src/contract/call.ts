@@ -136,11 +136,16 @@ export interface RemoteCall extends CallHead {
   taskQueue: string;
   /** Arguments as the model wrote them. */
   raw: string;
-  /** Only in a fork: why a person has to decide on it, even where safety and policy would let it run. */
+  /** In a fork, or on another build: why a person has to decide on it, even where safety and policy would let it run. */
   askFirst?: string;
+  /** Only of a call that was asked about on another build: the digest of its tool there. */
+  toolDigest?: string;
 }
 
-/** Only in a fork: a call whose result is taken from the record of the turn it was forked from. It never runs. */
+/**
+ * A call whose result is taken from the record: in a fork from that of the other turn, and where a turn moved to another
+ * build from its run before. It never runs.
+ */
 export interface RecordedCall extends CallHead {
   kind: 'recorded';
   /** What the model wrote where it could not be parsed. */

@@ -66,6 +66,8 @@ export const ERROR_CODES = [
   'schedule_exists',
   'schedule_not_found',
   'message_changed',
+  'build_not_found',
+  'build_refused',
   'session_closing',
   'session_full',
   ...REFUSAL_CODES,

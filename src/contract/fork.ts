@@ -1,4 +1,5 @@
 import type { PreparedCall, RemoteCall, ValidCall } from './call';
+import { previewDigests } from './plan';
 import type { ThinkOutput } from './think';
 import { type DryKind, makeSuccess, type ToolResult } from './result';
 import type { Effect } from './tool';
@@ -40,9 +41,26 @@ export function originOf(fork: ForkInput): ForkOrigin {
  */
 export function askFirst(asked: RemoteCall, prepared: PreparedCall): PreparedCall {
   const reason = asked.askFirst;
-  if (reason === undefined || prepared.kind !== 'run' || prepared.settings.effect === 'pure') return prepared;
-  return { ...prepared, kind: 'ask', policyReason: reason };
+  if (reason === undefined || prepared.kind !== 'run' || prepared.settings.effect === 'pure')
+    return noteOtherTool(asked, prepared);
+  return noteOtherTool(asked, { ...prepared, kind: 'ask', policyReason: reason });
 }
+
+/**
+ * Says in the preview that the tool is another one than when the call was first asked about. So it is seen, and a decision
+ * of who saw it before does not fit.
+ */
+function noteOtherTool({ toolDigest }: RemoteCall, prepared: PreparedCall): PreparedCall {
+  const isOther = toolDigest !== undefined && prepared.kind === 'ask' && prepared.toolDigest !== toolDigest;
+  if (!isOther || prepared.question !== undefined) return prepared;
+  const { preview } = prepared;
+  const text = preview === undefined ? OTHER_TOOL : `${OTHER_TOOL}\n\n${preview.text}`;
+  const noted = { ...preview, text };
+  return { ...prepared, preview: noted, ...previewDigests(noted) };
+}
+
+const OTHER_TOOL =
+  '[The tool has changed since this was first asked: another build was deployed. Look again before you decide.]';
 
 /**
  * The one rule of a dry world: how a call is recorded instead of running; undefined: it runs, because it changes nothing

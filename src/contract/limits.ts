@@ -36,6 +36,8 @@ export const LIMITS = {
   contextBytes: 32 * KIB,
   /** The transcript of a turn: it has to fit one payload when the turn continues as new. */
   transcriptBytes: 1.5 * 1000 * 1000,
+  /** All that a turn takes along to another build: one payload, with room for encryption under its limit of 2 MB. */
+  movedBytes: 1.8 * MIB,
   /** Decisions that a turn takes along when it continues as new, beside its transcript: the newest that fit. */
   carriedDecisionBytes: 256 * KIB,
   /** What a fork is started with: transcript and first step in one payload, with room for encryption. */

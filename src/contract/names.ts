@@ -1,6 +1,9 @@
 /** The task queue of a worker and its turns, unless set. */
 export const TASK_QUEUE = 'countersign';
 
+/** The deployment that workers with a build id are builds of, unless set. */
+export const DEPLOYMENT = 'countersign';
+
 /** What the queues of single workers begin with. Calls that share state go there; see `StateHolder`. */
 /** How the queues of single workers begin. */
 export const HOLDER_QUEUE = 'countersign-worker:';
@@ -44,11 +47,15 @@ export const SIGNALS = {
   control: 'control',
 } as const;
 
-/** Updates: answered by a live worker, refused without a trace in history. */
+/**
+ * Updates: answered by a live worker, refused without a trace in history. `move` asks a turn that only waits to go on in a
+ * new run on the current build; it is refused with FAILURES.held.
+ */
 export const UPDATES = {
   decide: 'decide',
   resolve: 'resolve',
   answer: 'answer',
+  move: 'move',
   send: 'send',
   control: 'control',
 } as const;
@@ -119,6 +126,8 @@ export const FAILURES = {
   notHere: 'countersign.not_here',
   /** The turn cannot start or go on. */
   turn: 'countersign.turn',
+  /** The turn cannot move to another build now. */
+  held: 'countersign.held',
   /** A workflow uses its gate wrongly. */
   gate: 'countersign.gate',
 } as const;

@@ -1,6 +1,7 @@
 import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS } from './limits';
+import { fitsMoved, MOVED } from './moved';
 import { HOLDER_QUEUE, RESERVED_TOOL_NAMES } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaCheck } from './schema/schema';
@@ -101,7 +102,7 @@ const VALID = object(
   },
 );
 const INVALID = object({ proposed: OBJECT, result: RESULT }, { raw: TEXT });
-const REMOTE = object({ taskQueue: NAME, raw: TEXT }, { askFirst: TEXT });
+const REMOTE = object({ taskQueue: NAME, raw: TEXT }, { askFirst: TEXT, toolDigest: TEXT });
 const only = (kinds: string[], then: JsonSchema): JsonSchema => ({
   if: { properties: { kind: { enum: kinds } } },
   then,
@@ -248,6 +249,7 @@ const CARRIED = object(
   {
     states: { type: 'array', items: CARRIED_STATE },
     words: WORDS,
+    moved: MOVED,
     ...CARRIED_SPENDING,
   },
 );
@@ -271,7 +273,8 @@ const issuesOf = soundCheck({
 export function isTurnInput(value: unknown): value is TurnInput {
   if (issuesOf(value).length > 0 || !isObject(value)) return false;
   const given = isObject(value['fork']) ? value['fork']['given'] : undefined;
-  const carried = isObject(value['carried']) ? value['carried']['transcript'] : undefined;
+  const { transcript, moved } = isObject(value['carried']) ? value['carried'] : {};
   const isReadable = given === undefined || readThinkOutput(given) !== undefined;
-  return isReadable && (!Array.isArray(carried) || carried.every(isTranscriptEntry));
+  if (!isReadable || (Array.isArray(transcript) && !transcript.every(isTranscriptEntry))) return false;
+  return !isObject(moved) || fitsMoved(readThinkOutput(moved['reply']), transcript);
 }

@@ -92,3 +92,24 @@ export interface PrepareOutput {
   call: PreparedCall;
   schema?: JsonSchema;
 }
+
+/** A step that waits for people, as the next run takes it up. Its reply is the last entry of the transcript. */
+export interface MovedStep {
+  /**
+   * Without its text, which the transcript has. Calls that have ended are `recorded`; those that wait are `remote`, so that
+   * they are prepared anew.
+   */
+  reply: ThinkOutput;
+  /** Each call that waits. */
+  waits: MovedCall[];
+}
+
+/** What was shown of a call that waits, and for how long it waits. */
+export interface MovedCall {
+  callId: string;
+  seenDigest: string;
+  /** Workflow time in ms. */
+  since: number;
+  /** Workflow time in ms; null where it never expires. */
+  deadline: number | null;
+}

@@ -18,7 +18,7 @@ import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { MEMO, SEARCH_ATTRIBUTES } from './names';
 import type { Usage } from './spending/usage';
-import type { ResultRef, SessionRef } from './think';
+import type { MovedStep, ResultRef, SessionRef } from './think';
 import type { TurnRecord, TurnWords } from './session';
 import type { TranscriptEntry } from './transcript';
 
@@ -68,6 +68,8 @@ export interface CarriedTurn {
   children?: number;
   /** The last steps that were alike. Absent: none were. */
   repeated?: Repeated;
+  /** Only where it moved to another build while it waited: the step that it is in. */
+  moved?: MovedStep;
 }
 
 /** What a turn may spend and has spent. */

@@ -12,7 +12,12 @@ export interface WorkerPlace {
 
 /** What a worker is called: process and machine, as Temporal's own are, then a digest of the agents and tools that it has for its queue. */
 export function workerIdentity({ pid, host }: WorkerPlace, tools: ToolDigests): string {
-  return `${pid}@${host}#${digestJson(tools).slice(0, DIGITS)}`;
+  return `${pid}@${host}#${toolSetDigest(tools)}`;
+}
+
+/** Names a set of agents and tools. */
+export function toolSetDigest(tools: ToolDigests): string {
+  return digestJson(tools).slice(0, DIGITS);
 }
 
 /** The digest of a worker's agents and tools, from its name; undefined for a worker that is not ours. */

@@ -30,7 +30,12 @@ export function describeEvent(event: TurnEvent): EventLine {
     case 'abandoned':
       return turnLine(`was given up by ${event.approver}${inBrackets(event.reason)}`, 'bad');
     case 'continued_as_new':
-      return turnLine('continues as new: its history was long', 'quiet');
+      return turnLine(
+        event.moved === true
+          ? 'moves to the current build; what waits is prepared anew'
+          : 'continues as new: its history was long',
+        'quiet',
+      );
     case 'reset':
       return turnLine(`was reset by an operator${inBrackets(event.reason)}`, 'ask');
     case 'task_failed':

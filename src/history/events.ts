@@ -126,10 +126,12 @@ export interface Abandoned extends EventHeader {
   identity: string;
 }
 
-/** The run ended because its history was long; turn_started of `newRunId` follows. */
+/** The run ended because its history was long, or because the turn moved to another build; turn_started of `newRunId` follows. */
 export interface ContinuedAsNew extends EventHeader {
   type: 'continued_as_new';
   newRunId: string;
+  /** It moved to another build. Absent: its history was long. */
+  moved?: true;
 }
 
 /** An operator reset the turn: what came at this eventId or later in run `baseRunId` no longer counts. */

@@ -2,10 +2,11 @@ import { isValidCall, type KnownState, type PreparedCall, stateKeyOf } from '../
 import { CountersignError } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
-import type { ResultRef, ThinkOutput } from '../contract/think';
+import type { MovedStep, ResultRef, ThinkOutput } from '../contract/think';
 import { defined } from '../contract/defined';
 import type { JsonSchema } from '../contract/tool';
 import type { TranscriptEntry } from '../contract/transcript';
+import type { CarriedTurn } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import type { DecodedEvent, EventOf } from './decode/events';
 import type { TurnEvent } from './events';
@@ -110,12 +111,27 @@ function readEvent(state: RunReading, event: DecodedEvent): void {
   else if (event.kind === 'activity_completed') readCompleted(state, event);
 }
 
-/** The step that a fork began with. */
+/** The step that a fork began with, or that came along from another build: the run before has it in full, if it is there. */
 function readSeedStep(state: RunReading, { input }: EventOf<'started'>): void {
+  const carried = is.turnInput(input) && is.carried(input.carried) ? input.carried : undefined;
+  if (carried?.moved !== undefined) return readMovedStep(state, carried, carried.moved);
   if (!is.turnInput(input) || !is.forkInput(input.fork) || input.fork.given === undefined) return;
   const { step = 0, droppedBefore = 0, results = [] } = input.carried ?? {};
   const at = state.events.findLastIndex((event) => event.type === 'forked') + 1;
   addReply(addStep(state, { step: step + 1, at, droppedBefore, results }), input.fork.given);
+}
+
+function readMovedStep(
+  state: RunReading,
+  { step = 0, transcript, droppedBefore = 0, results = [] }: Partial<CarriedTurn>,
+  { reply }: MovedStep,
+): void {
+  const before = state.steps.get(step + 1);
+  if (before !== undefined) return void (state.last = before);
+  const last = transcript?.at(-1);
+  const text = last?.kind === 'reply' ? last.text : '';
+  const at = state.events.length;
+  addReply(addStep(state, { step: step + 1, at, droppedBefore, results }), { ...reply, text });
 }
 
 function addStep(

@@ -28,6 +28,8 @@ export interface Timeline {
   view: TurnView;
   /** Ids of its runs, first one first; more than one where it continued as new. */
   runs: string[];
+  /** How many of them are there because the turn moved to another build. */
+  moved: number;
   /** Tokens of all replies, as far as the provider counted them. */
   usage: Usage;
   steps: TimelineStep[];
@@ -40,6 +42,7 @@ export function timelineOf(events: readonly TurnEvent[]): Timeline {
   return {
     view,
     runs: events.flatMap((event) => (event.type === 'turn_started' ? [event.runId] : [])),
+    moved: events.filter((event) => event.type === 'continued_as_new' && event.moved === true).length,
     usage: sumUsage(view.steps),
     steps: groupSteps(events).map((group) => {
       const undone = !group.all.every((event) => effective.has(event));

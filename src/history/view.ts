@@ -94,7 +94,7 @@ function viewRun(view: TurnView, event: TurnEvent): void {
   }
 }
 
-/** A run that continues the one before changes nothing but the run. */
+/** A run that continues the one before changes nothing but the run. What waits when a turn moves does so until it is prepared anew. */
 function started(view: TurnView, event: TurnStarted): void {
   const { turn, runId, agent, prompt, origin, schedule, session, taskQueue, lineage, budget } = event;
   const facts = defined({ origin, schedule, session, lineage });

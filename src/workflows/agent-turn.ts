@@ -12,21 +12,25 @@ import { defined } from '../contract/defined';
 import { FAILURES } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import { checkStart } from './check-start';
-import type { CarriedTurn, TurnInput, TurnResult, TurnState } from '../contract/turn';
+import type { CarriedTurn, TurnCounts, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
 import { isTurnInput } from '../contract/payloads';
 import { ChangeNotifier } from './changes';
 import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
-import { carriedDecisions, markChanged } from './approvals/state';
+import { movedStep, whyHeld } from './approvals/moving';
+import { type CallState, carriedDecisions, markChanged } from './approvals/state';
+import { continueOnCurrentBuild } from './current-build';
 import { makeTurn, type Turn, type TurnRuntime } from './turn';
 import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
 import { modelFailure } from './outcome';
-import { Step, applySeedStep, isRepeated, noteStep } from './step';
+import { Step, isRepeated, noteStep } from './step';
 import { askForMore, countReply, usedUp } from './budget';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
-import { appendResults, applyThink, recordOf, think } from './think';
+import { appendResults, applySeedStep, applyThink, countCall, recordOf, think } from './think';
+import { LIMITS } from '../contract/limits';
+import { utf8Bytes } from '../contract/text/bytes';
 
 /**
  * Works through one user request until the model answers. No tool can fail it: every outcome is a result that the model
@@ -36,12 +40,17 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   checkStart('turn', input, isTurnInput);
   publishScheduled(input);
   const turn = makeTurn(input, workflowInfo().originalExecutionRunId);
-  const publisher = new Publisher(turn, (open) => currentDetails(open, turn.step));
+  const isMoved = turn.moved !== undefined;
+  const details = (open: readonly CallState[]): string => currentDetails(open, turn.step);
+  const publisher = new Publisher(turn, details, isMoved);
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   const queue = new MessageQueue();
+  // A step comes along from another build: until it waits here, messages wait, and what lists show stays.
+  if (isMoved) queue.hold();
   setHandlers(turn, queue);
   watchCancellation(turn, work);
   const changes = new ChangeNotifier(turn, publisher);
+  if (isMoved) changes.beginStep();
   return CancellationScope.nonCancellable(() => {
     const runtime = { publisher, changes, queue, nonCancellable: CancellationScope.current() };
     void changes.run();
@@ -65,6 +74,8 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     publisher.end(result.status);
     return result;
   } catch (error) {
+    // It may end before the step that came along waits here: what came meanwhile is answered.
+    runtime.queue.release();
     if (turn.approvals.cancelled || isCancellation(error)) return endCancelled(publisher);
     const end = error instanceof ActivityFailure ? modelFailure(error) : error;
     // Anything else, such as continue-as-new or a bug, is not the end of the turn.
@@ -82,7 +93,7 @@ function endCancelled(publisher: Publisher): never {
 async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
   for (let last: Pick<ThinkOutput, 'text' | 'value'> = { text: '' }; ;) {
     if (mustContinue(turn)) await continueTurn(turn, runtime);
-    if (usedUp(turn) !== undefined) {
+    if (turn.moved === undefined && usedUp(turn) !== undefined) {
       const why = await askForMore(turn, runtime);
       if (why !== undefined) return resultOf(turn, 'budget', last, why);
       if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
@@ -109,7 +120,11 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     const calls = hasRemote(output) ? await prepareRemote(turn, output) : output.calls;
     const step = new Step(turn, calls, runtime, isRepeated(turn, calls));
     // Not in a function of its own: that would cost each step two promises, and the SDK keeps a stack for each.
-    while (step.proceed()) await step.changed();
+    while (step.proceed()) {
+      if (turn.isMoving) await moveTurn(turn, runtime, { ...output, calls });
+      await step.changed();
+    }
+    turn.isMoving = false;
     appendResults(turn, step.results());
     const loops = noteStep(turn, calls);
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
@@ -148,24 +163,47 @@ function resultOf(
 }
 
 /** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */
-function mustContinue({ step, approvals, given }: Turn): boolean {
+function mustContinue({ step, approvals, given, moved }: Turn): boolean {
   // The next run gets what holds for the whole fork, but not its first step: that has to be applied before.
-  return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && given === undefined;
+  const isOpen = given !== undefined || moved !== undefined;
+  return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && !isOpen;
 }
 
 async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
   // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
   await queue.emptied();
+  return continueAsNew<typeof agentTurn>(nextInput(turn, carry(turn)));
+}
+
+/**
+ * Goes on in a run on the current build, if all that is open still waits for people once every message is judged. It waits
+ * for messages only while no call runs: the end of one would wake nobody.
+ */
+async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput): Promise<void> {
+  turn.isMoving = false;
+  if (whyHeld(turn.approvals) !== undefined) return;
+  await queue.emptied();
+  if (whyHeld(turn.approvals) !== undefined) return;
+  const moved = movedStep(turn.approvals, reply, workflowInfo().taskQueue);
+  const input = nextInput(turn, { ...carry(turn), step: turn.step - 1, counts: countsOf(turn), moved });
+  // It stays where it is: a payload that is too large would stop it for good.
+  if (utf8Bytes(JSON.stringify(input)) > LIMITS.movedBytes) turn.tooLargeIn = turn.step;
+  else await continueOnCurrentBuild<typeof agentTurn>(input);
+}
+
+/** Calls that have ended are counted in the run in which they ran. */
+function countsOf(turn: Turn): TurnCounts {
+  const counts = { ...turn.counts };
+  for (const { call, result } of turn.approvals.calls.values())
+    if (result !== undefined) countCall({ ...turn, counts }, { call, result });
+  return counts;
+}
+
+function nextInput(turn: Turn, carried: CarriedTurn): TurnInput {
   const { agent, origin, fork, session } = turn;
   const cap = Object.keys(turn.cap).length === 0 ? undefined : turn.cap;
   const lineage = turn.lineage.length === 0 ? undefined : [...turn.lineage];
-  const carried = carry(turn);
-  return continueAsNew<typeof agentTurn>({
-    agent,
-    prompt: '',
-    carried,
-    ...defined({ origin, fork, lineage, cap, session }),
-  });
+  return { agent, prompt: '', carried, ...defined({ origin, fork, lineage, cap, session }) };
 }
 
 function carry(turn: Turn): CarriedTurn {

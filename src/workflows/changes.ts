@@ -27,7 +27,7 @@ export class ChangeNotifier {
   /** Publishes, then acts on changes until the workflow ends. */
   async run(): Promise<void> {
     const { runId } = workflowInfo();
-    this.publish();
+    if (!this.isInStep) this.publish();
     while (isIn(runId)) {
       await condition(() => this.hasUnseen && (!this.isInStep || this.wake !== undefined));
       this.act();

@@ -8,6 +8,8 @@ import { judgeDecision, takeDecision } from './approvals/decide';
 import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } from './approvals/messages';
 import { judgeResolution, report, takeResolution } from './approvals/resolve';
 import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
+import { FAILURES } from '../contract/names';
+import { whyHeld } from './approvals/moving';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
 import { addWords, recordOf } from './think';
@@ -25,6 +27,7 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
     queue.add({ weight: messages.weightOf(message), judge: () => applyLateOutcome(turn, message) }),
   );
   setAbandonHandler(turn, queue);
+  setMoveHandler(turn);
   setHandler(
     messages.wordsSignal,
     (message) =>
@@ -43,6 +46,22 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
   setHandler(messages.transcriptQuery, (message) => turn.transcript.page(messages.firstAsked(message)), {
     description: 'The messages the model sees, a page at a time',
   });
+}
+
+const TOO_LARGE = 'its conversation and the results of this step are too large to go along';
+
+/** Whether it really moves is seen in its next run: a decision of the same moment wins. */
+function setMoveHandler(turn: Turn): void {
+  const validator = (): void => {
+    const why = turn.tooLargeIn === turn.step ? TOO_LARGE : whyHeld(turn.approvals);
+    if (why !== undefined) throw ApplicationFailure.nonRetryable(why, FAILURES.held);
+  };
+  const move = (): void => {
+    turn.isMoving = true;
+    markChanged(turn);
+  };
+  const description = 'Go on in a new run on the current build; only while it waits for people';
+  setHandler(messages.moveUpdate, move, { validator, description });
 }
 
 /** Skips tools of other task queues: this worker may have another version of them. */
@@ -129,6 +148,8 @@ export function setVerdictHandlers<M extends { decisionId?: string }>(
     return kind.take(context.approvals, judged, { now: Date.now(), decisionId });
   };
   const validator = (message: RawValue): void => {
+    // What it is about is about to be there: the handler judges it then.
+    if (queue.isHeld) return;
     const judged = judge(message);
     if (judged.kind === 'refuse') throw refusalFailure(judged.refused);
   };

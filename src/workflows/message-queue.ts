@@ -33,6 +33,7 @@ export class MessageQueue {
   /** What this workflow task applies again. */
   private readonly reapplied = { updates: new Array<QueuedMessage>(), signals: new Array<QueuedMessage>() };
   private isReapplying = false;
+  private held = false;
   private random = randomOfRun();
 
   constructor() {
@@ -43,7 +44,25 @@ export class MessageQueue {
 
   /** Whether messages wait. */
   get isBehind(): boolean {
-    return this.next < this.waiting.length || this.hasReapplied;
+    return this.held || this.next < this.waiting.length || this.hasReapplied;
+  }
+
+  /** Whether messages wait for `release`, so that nobody can judge them yet. */
+  get isHeld(): boolean {
+    return this.held;
+  }
+
+  /** Keeps all messages from here on: what they are about is not there yet. */
+  hold(): void {
+    this.held = true;
+  }
+
+  /** Judges what was kept. */
+  release(): void {
+    if (!this.held) return;
+    this.held = false;
+    this.judgeWaiting();
+    if (this.isBehind && !this.isEmptying) void this.empty();
   }
 
   private get hasReapplied(): boolean {
@@ -78,7 +97,7 @@ export class MessageQueue {
   private take(message: QueuedMessage): void {
     if (!this.isBehind && this.hasRoom(message)) return message.judge();
     this.waiting.push(message);
-    if (!this.isEmptying) void this.empty();
+    if (!this.isEmptying && !this.held) void this.empty();
   }
 
   /** Keeps a message until all messages of this workflow task are there: the SDK runs no promise before. */
@@ -127,15 +146,20 @@ export class MessageQueue {
     const { runId } = workflowInfo();
     while (this.isBehind && isIn(runId)) {
       await CancellationScope.nonCancellable(() => sleep(1, { summary: 'more messages to judge' }));
-      for (let first = this.waiting[this.next]; first !== undefined; first = this.waiting[this.next]) {
-        if (!this.hasRoom(first)) break;
-        this.next += 1;
-        first.judge();
-      }
+      this.judgeWaiting();
+    }
+    this.isEmptying = false;
+  }
+
+  /** Judges what waits, as far as this workflow task has room. */
+  private judgeWaiting(): void {
+    for (let first = this.waiting[this.next]; first !== undefined; first = this.waiting[this.next]) {
+      if (!this.hasRoom(first)) return;
+      this.next += 1;
+      first.judge();
     }
     this.waiting.length = 0;
     this.next = 0;
-    this.isEmptying = false;
   }
 }
 

@@ -36,6 +36,7 @@ export const abandonSignal = defineSignal<[RawValue]>(SIGNALS.abandon, raw);
 export const decideUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.decide, raw);
 export const resolveUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.resolve, raw);
 export const answerUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.answer, raw);
+export const moveUpdate = defineUpdate<void>(UPDATES.move, raw);
 export const wordsSignal = defineSignal<[RawValue]>(SIGNALS.words, raw);
 export const sendSignal = defineSignal<[RawValue]>(SIGNALS.send, raw);
 export const sendUpdate = defineUpdate<MessageTaken, [RawValue]>(UPDATES.send, raw);

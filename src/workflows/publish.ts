@@ -38,17 +38,20 @@ export function publishScheduled({ agent, prompt }: TurnInput): void {
  */
 export class Publisher {
   private state: TurnState = 'running';
-  private open = 'null';
+  private open: string;
   /** Whether the memo holds closings. */
   private hasClosed = false;
   private verdicts = 0;
   private ended = false;
 
-  /** `details` writes the current details. */
+  /** `details` writes the current details. `takesUp`: the run before left what waits, which this one writes anew. */
   constructor(
     private readonly context: ApprovalContext,
     private readonly details: (open: readonly CallState[]) => string,
-  ) {}
+    takesUp = false,
+  ) {
+    this.open = takesUp ? '' : 'null';
+  }
 
   publish(): void {
     if (this.ended) return;

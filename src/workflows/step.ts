@@ -24,12 +24,12 @@ import {
   successOf,
 } from './approvals/transitions';
 import { releaseChild, runChild } from './child-turn';
+import { takeUpWaits } from './approvals/moving';
 import { sweepAbandoned } from './approvals/resolve';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import type { Turn, TurnRuntime } from './turn';
 import { resultWithoutRun } from '../contract/fork';
-import type { ThinkOutput } from '../contract/think';
-import { appendPrompt, appendReply, type FinishedCall } from './think';
+import type { FinishedCall } from './think';
 import { prepareCall, runCall, untilNextRound } from './call-activities';
 import { settlementIn, settlementOf, startVerify } from './outcome';
 import { LIMITS } from '../contract/limits';
@@ -50,6 +50,7 @@ export class Step {
     this.clock = new WorkClock(turn);
     this.timer = new DeadlineTimer(runtime.nonCancellable, () => markChanged(turn));
     open(turn, calls, isRefused);
+    runtime.queue.release();
     runtime.changes.beginStep();
   }
 
@@ -108,6 +109,8 @@ function open(turn: Turn, calls: readonly PreparedCall[], isRefused: boolean): v
     if (call.kind !== 'run' && call.kind !== 'ask') continue;
     register(turn.approvals, call, { callKey: callKey(turn.stepKey, call.callId), now });
   }
+  takeUpWaits(turn.approvals, turn.moved?.waits ?? []);
+  delete turn.moved;
   closeDry(turn, now);
   if (isRefused) refuseAll(turn, now);
   if (turn.approvals.cancelled) cancelAll(turn.approvals, now);
@@ -173,16 +176,6 @@ function ownResult(call: PreparedCall): ToolResult {
   if (call.kind !== 'invalid' && call.kind !== 'recorded')
     throw new Error(`call ${call.callId} ended without a result`);
   return call.result;
-}
-
-/** The step that a fork begins with, once; undefined: the model is asked. */
-export function applySeedStep(turn: Turn): ThinkOutput | undefined {
-  const { given } = turn;
-  if (given === undefined) return undefined;
-  delete turn.given;
-  appendPrompt(turn);
-  appendReply(turn, given);
-  return given;
 }
 
 /** Closes every call that a fork only records, before anything could start it. */

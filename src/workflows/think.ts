@@ -55,9 +55,29 @@ export function applyThink(turn: Turn, result: RawValue, asked: number): ThinkOu
   return output;
 }
 
-/** Adds a reply to the transcript. From here on the limits and the order that it brings hold. */
+/** Adds a reply to the transcript. */
 export function appendReply(turn: Turn, output: ThinkOutput): void {
   turn.transcript.add(replyEntry(output));
+  applyLimits(turn, output);
+}
+
+/** The step that a fork begins with, or that came along from another build, once; undefined: the model is asked. */
+export function applySeedStep(turn: Turn): ThinkOutput | undefined {
+  const { given, moved } = turn;
+  if (moved !== undefined) {
+    applyLimits(turn, moved.reply);
+    const last = turn.transcript.entries.at(-1);
+    return { ...moved.reply, text: last?.kind === 'reply' ? last.text : '' };
+  }
+  if (given === undefined) return undefined;
+  delete turn.given;
+  appendPrompt(turn);
+  appendReply(turn, given);
+  return given;
+}
+
+/** From here on the limits and the order that a reply brings hold. */
+function applyLimits(turn: Turn, output: ThinkOutput): void {
   turn.maxSteps = output.maxSteps;
   turn.order = output.order;
   turn.repeats = output.repeats;
@@ -140,7 +160,7 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
 export function appendResults(turn: Turn, finished: readonly FinishedCall[]): void {
   turn.results = finished.map(resultRef);
   turn.cutTo = turn.transcript.addResults(finished.map(({ call, result }) => resultEntry(call, result)));
-  for (const one of finished) count(turn, one);
+  for (const one of finished) countCall(turn, one);
 }
 
 function resultRef({ call, result, contentDigest, ours }: FinishedCall): ResultRef {
@@ -150,9 +170,12 @@ function resultRef({ call, result, contentDigest, ours }: FinishedCall): ResultR
   return { callId: call.callId, digest, success, ...(inline ? { text: content } : {}) };
 }
 
-function count(turn: Turn, { call, result }: FinishedCall): void {
-  const { counts, approvals } = turn;
-  // The turn in which it ran has counted it.
+/** Counts a call that is over. */
+export function countCall(
+  { counts, approvals }: Turn,
+  { call, result }: Pick<FinishedCall, 'call' | 'result'>,
+): void {
+  // The turn, or the run, in which it ran has counted it.
   if (call.kind === 'recorded') return;
   counts.calls += 1;
   if (!result.success) counts.failed += 1;

@@ -4,7 +4,7 @@ import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
 import type { Usage } from '../contract/spending/usage';
-import type { ResultRef, SessionRef, ThinkOutput } from '../contract/think';
+import type { MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
 import type { TurnWords } from '../contract/session';
 import type { CarriedSpending, Repeated, TurnCounts, TurnInput } from '../contract/turn';
 import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
@@ -145,6 +145,12 @@ export interface Turn extends ApprovalContext {
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
   given?: ThinkOutput;
+  /** The step that came along from another build, until it is taken up. */
+  moved?: MovedStep;
+  /** Somebody asked it to move to the current build. */
+  isMoving: boolean;
+  /** The step in which it had too much to carry to another build. */
+  tooLargeIn?: number;
   step: number;
   maxSteps: number;
   order: Order;
@@ -182,7 +188,8 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     children: carried?.children ?? 0,
     repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
     repeats: undefined,
-    ...defined({ session: input.session }),
+    isMoving: false,
+    ...defined({ session: input.session, moved: carried?.moved }),
     step: carried?.step ?? 0,
     maxSteps: LIMITS.stepsPerTurn,
     order: 'lane',

@@ -23,6 +23,9 @@ export interface FixtureSettings {
   trap?: Trap;
   /** Where the tools `charge` and `transfer` pay, and their timeout. */
   bank?: { url: string; timeout: string };
+  /** The build that it is. */
+  buildId?: string;
+  deployment?: string;
   /** Of every tool, in place of what each says by itself. */
   description?: string;
   /** A queue of their own for the tools. */

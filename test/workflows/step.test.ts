@@ -5,10 +5,10 @@ import type { ForkInput } from '../../src/contract/fork';
 import { ChangeNotifier } from '../../src/workflows/changes';
 import { MessageQueue } from '../../src/workflows/message-queue';
 import { Publisher } from '../../src/workflows/publish';
-import { applySeedStep, nextToStart, Step } from '../../src/workflows/step';
+import { nextToStart, Step } from '../../src/workflows/step';
 import type { FinishedCall } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn';
-import { result, thinkOutput } from '../history/script';
+import { result } from '../history/script';
 import { approvalsWith, type CallShape, validCall } from '../support/calls';
 import { endWorkflow, type Job, jobs, WorkflowUnderTest } from '../support/workflow';
 import type { Effect, Order } from '../../src/contract/tool';
@@ -96,25 +96,6 @@ it('draws a secret for each start of an unsafe call, and for no other', async ()
   const [unsafe, pure] = [...turn.approvals.calls.values()];
   expect(unsafe?.secret).toMatch(/^[0-9a-f-]{36}$/);
   expect(pure?.secret).toBeUndefined();
-});
-
-describe('the step that a fork begins with', () => {
-  const given = thinkOutput([validCall()], { maxSteps: 3 });
-  const fork = { of: 't', from: '1.1', world: 'dry', given } as const;
-
-  it('is applied once', () => {
-    const turn = turnWith(fork);
-    expect(applySeedStep(turn)).toEqual(given);
-    expect(turn.transcript.entries).toMatchObject([{ kind: 'words' }, { kind: 'reply' }]);
-    expect(turn.maxSteps).toBe(3);
-    expect(applySeedStep(turn)).toBeUndefined();
-  });
-
-  it('is missing in a turn that is not a fork', () => {
-    const turn = turnWith();
-    expect(applySeedStep(turn)).toBeUndefined();
-    expect(turn.transcript.entries).toEqual([]);
-  });
 });
 
 /** `P` pure, `E` with an effect; then the phase. */

@@ -10,6 +10,7 @@ import {
   appendPrompt,
   appendReply,
   appendResults,
+  applySeedStep,
   applyThink,
   type FinishedCall,
   think,
@@ -176,5 +177,23 @@ describe('the results of a step', () => {
     const turn = makeTestTurn();
     appendResults(turn, [{ call: validCall(), result: result('1.1'), contentDigest: 'f00d', ours: false }]);
     expect(turn.results).toEqual([{ callId: '1.1', digest: 'f00d', success: true }]);
+  });
+});
+describe('the step that a fork begins with', () => {
+  const given = thinkOutput([validCall()], { maxSteps: 3 });
+  const fork = { of: 't', from: '1.1', world: 'dry', given } as const;
+
+  it('is applied once', () => {
+    const turn = makeTestTurn({ fork });
+    expect(applySeedStep(turn)).toEqual(given);
+    expect(turn.transcript.entries).toMatchObject([{ kind: 'words' }, { kind: 'reply' }]);
+    expect(turn.maxSteps).toBe(3);
+    expect(applySeedStep(turn)).toBeUndefined();
+  });
+
+  it('is missing in a turn that is not a fork', () => {
+    const turn = makeTestTurn();
+    expect(applySeedStep(turn)).toBeUndefined();
+    expect(turn.transcript.entries).toEqual([]);
   });
 });

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
-import { TASK_QUEUE } from '../../contract/names';
+import { DEPLOYMENT, TASK_QUEUE } from '../../contract/names';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { checkCli, checkConfig, checkNode, checkSdk, failed, type Finding } from '../doctor/machine';
 import { EXIT } from '../exit-codes';
+import { deploymentOption } from '../options';
 import type { ScreenFormat } from '../print/screen';
 import { escapeText, escapeLines } from '../print/escape';
 import { widthOf, wrap } from '../print/format';
@@ -15,25 +16,38 @@ export function addDoctor(program: Command, context: Context): void {
     .command('doctor [config]')
     .description('check what is installed, reachable and registered, and say how to fix the rest')
     .addHelpText('after', '\nA config is a program, so doctor runs only one that you name.')
+    .addOption(deploymentOption())
     .option('--json', 'print JSON')
-    .action((config: string | undefined, { json = false }: { json?: boolean }) =>
-      doctor(config, json, context),
-    );
+    .action((config: string | undefined, options: DoctorOptions) => doctor(config, options, context));
 }
 
-async function doctor(named: string | undefined, json: boolean, context: Context): Promise<void> {
-  const findings = await examine(named, context);
+interface DoctorOptions {
+  deployment?: string;
+  json?: boolean;
+}
+
+async function doctor(
+  named: string | undefined,
+  { json = false, deployment = DEPLOYMENT }: DoctorOptions,
+  context: Context,
+): Promise<void> {
+  const findings = await examine(named, deployment, context);
   if (json) context.screen.json(findings);
   else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
   process.exitCode = verdictOf(findings);
 }
 
-async function examine(named: string | undefined, context: Context): Promise<Finding[]> {
+async function examine(named: string | undefined, deployment: string, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
   const servers = config?.mcpServers === undefined ? [] : await examineMcp(config);
   const { checkSandbox } = await import('../doctor/sandbox.js');
-  return [...machine, await checkSandbox(), ...servers, ...(await examineServer(config, context))];
+  return [
+    ...machine,
+    await checkSandbox(),
+    ...servers,
+    ...(await examineServer(config, deployment, context)),
+  ];
 }
 
 async function examineMcp(config: Config): Promise<Finding[]> {
@@ -41,19 +55,23 @@ async function examineMcp(config: Config): Promise<Finding[]> {
   return checkMcp(config);
 }
 
-async function examineServer(config: Config | undefined, context: Context): Promise<Finding[]> {
+async function examineServer(
+  config: Config | undefined,
+  deployment: string,
+  context: Context,
+): Promise<Finding[]> {
   const queues = await queuesFor(config);
   try {
     return await context.withClient((client) => {
       context.screen.note('looking at the server; a few seconds');
-      return lookAt(client, queues);
+      return lookAt(client, queues, deployment);
     });
   } catch (error) {
     const own = [
       ...queues.map((queue) => `queue ${queue}`),
       ...queues.slice(0, 1).map((main) => `agents of ${main}`),
     ];
-    const rest = ['search attributes', 'transitions', 'workflow tasks', ...own];
+    const rest = ['search attributes', 'transitions', 'workflow tasks', `builds of ${deployment}`, ...own];
     return [
       failed(SERVER, error),
       ...rest.map((name): Finding => ({ name, state: 'skipped', detail: 'needs the server' })),
@@ -61,7 +79,12 @@ async function examineServer(config: Config | undefined, context: Context): Prom
   }
 }
 
-async function lookAt(client: Countersign, queues: readonly string[]): Promise<Finding[]> {
+async function lookAt(
+  client: Countersign,
+  queues: readonly string[],
+  deployment: string,
+): Promise<Finding[]> {
+  const { checkBuilds } = await import('../doctor/builds.js');
   const { checkAgents, checkAttributes, checkQueue, checkTasks, requireAccess } =
     await import('../doctor/server.js');
   const { checkTransitions } = await import('../doctor/transition.js');
@@ -71,6 +94,7 @@ async function lookAt(client: Countersign, queues: readonly string[]): Promise<F
     await checkAttributes(client),
     await checkTransitions(client),
     await checkTasks(client),
+    await checkBuilds(client, deployment),
     ...(await Promise.all([
       ...queues.map((name, at) => checkQueue(client, { name, half: at === 0 ? 'turns' : 'activities' })),
       ...queues.slice(0, 1).map((main) => checkAgents(client, main)),

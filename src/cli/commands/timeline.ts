@@ -52,8 +52,9 @@ export function timelineLines(timeline: Timeline, place: TurnPlace): string[] {
   ];
 }
 
-function moreFacts({ runs }: Timeline): Fact[] {
-  return [['runs', runs.length < 2 ? undefined : `${runs.length}, because its history was long`]];
+function moreFacts({ runs, moved }: Timeline): Fact[] {
+  const why = moved === 0 ? 'because its history was long' : `${moved} of them on another build`;
+  return [['runs', runs.length < 2 ? undefined : `${runs.length}, ${why}`]];
 }
 
 /** The step's own line says it. */

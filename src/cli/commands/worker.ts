@@ -1,9 +1,13 @@
 import { type Command, Option } from 'commander';
 import { relative } from 'node:path';
 import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import type { BuildId } from '../../client';
 import type { RunningWorker, WorkerSettings } from '../../worker';
 import type { Context } from '../context';
 import { loadConfig, type LoadedConfig } from '../load-config';
+import { deploymentOption, usageError } from '../options';
+import { manifest } from '../own-modules';
 import { escapeText } from '../print/escape';
 import { withWaitingNote } from '../progress';
 import { type StopSignals, takeStopSignals } from '../stop-signals';
@@ -20,13 +24,27 @@ export interface WorkerOptions {
   log?: (typeof LOG_LEVELS)[number];
 }
 
+interface BuildOptions {
+  buildId?: string;
+  deployment?: string;
+  makeCurrent?: boolean;
+}
+
 /** `worker [config]`. */
 export function addWorker(program: Command, context: Context): void {
   program
     .command('worker [config]')
     .description('run a worker; SIGTERM or Ctrl-C drains it, a second one ends it at once')
+    .option(
+      '--build-id <id>',
+      'which build it is: turns stay on theirs; auto makes an id of agents and tools',
+    )
+    .addOption(deploymentOption())
+    .option('--make-current', 'once it works, new turns begin on this build')
     .addOption(logOption('WARN'))
-    .action((config: string | undefined, options: WorkerOptions) => work(config, options, context));
+    .action((config: string | undefined, options: WorkerOptions & BuildOptions) =>
+      work(config, options, context),
+    );
 }
 
 /** The option `--log` with its default. WARN includes failed attempts with their stacks. */
@@ -36,17 +54,51 @@ export function logOption(level: WorkerOptions['log']): Option {
     .default(level);
 }
 
-async function work(named: string | undefined, { log }: WorkerOptions, context: Context): Promise<void> {
+async function work(
+  named: string | undefined,
+  options: WorkerOptions & BuildOptions,
+  context: Context,
+): Promise<void> {
+  const { log, deployment } = options;
+  if (options.buildId === undefined && (options.makeCurrent === true || deployment !== undefined))
+    throw usageError(
+      '--make-current and --deployment need --build-id',
+      'Only a build is part of a deployment.',
+    );
   const loaded = await loadConfig(named);
+  const buildId = await buildIdOf(options, loaded.config);
   const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
   const encryption = keyFile === undefined ? undefined : { keyFile };
-  const place = defined({ address, namespace, profile, logLevel: log, encryption });
+  const build = defined({ buildId, deployment });
+  const place = defined({ address, namespace, profile, logLevel: log, encryption, ...build });
   const worker = await startPatiently({ config: loaded.config, ...place }, context);
   const stop = takeStopSignals(() =>
     context.screen.note('ended at once; what ran is picked up by another worker'),
   );
   describe(worker, loaded, context);
+  if (buildId !== undefined)
+    await tellBuild({ build: buildId, ...defined({ deployment }) }, options, context);
   await drained(worker, stop, context);
+}
+
+async function buildIdOf({ buildId }: BuildOptions, config: Config): Promise<string | undefined> {
+  if (buildId !== 'auto') return buildId;
+  const { autoBuildId } = await import('../../worker-names.js');
+  return autoBuildId(config, manifest().version);
+}
+
+/** A worker goes on where its build cannot be made current: turns of that build may wait for it. */
+async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context: Context): Promise<void> {
+  const { screen, command, withClient } = context;
+  const name = escapeText(build.build);
+  if (makeCurrent !== true)
+    return screen.note(`build ${name}; new turns begin on it after ${command(`deploy current ${name}`)}`);
+  try {
+    await withClient((client) => client.makeCurrent(build));
+    screen.note(`build ${name} is the current one`);
+  } catch (error) {
+    screen.note(`build ${name} is not the current one: ${escapeText(errorMessage(error))}`);
+  }
 }
 
 /** Starts a worker, and says so where the server is slow to answer. */

@@ -12,15 +12,16 @@ import { judgeFailures, localActivity } from './calls';
 import { childChanged } from './child-turns';
 import { memoChanged } from './requests';
 import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './messages';
-import { type FoldState, eventHeader, makeState } from './state';
+import { type CallFold, type FoldState, eventHeader, makeState } from './state';
 import { originOf } from '../../contract/fork';
 import { isObject } from '../../contract/json';
 import type { TranscriptEntry } from '../../contract/transcript';
-import type { TurnOrigin } from '../../contract/call';
+import type { CarriedTurn } from '../../contract/turn';
+import type { PreparedCall, TurnOrigin } from '../../contract/call';
 import { rootOf } from '../decode/failure';
 import { closeRest } from './results';
 import { is } from './guards';
-import { stepTaken } from './think';
+import { newCall, stepTaken } from './think';
 
 /** Turns history into turn events, one event after the other. */
 export interface Fold {
@@ -54,6 +55,7 @@ function foldEvent(state: FoldState, event: DecodedEvent): TurnEvent[] {
       state.taskTime = Date.parse(event.at);
       return judgeFailures(state, event);
     case 'activity_scheduled':
+      state.isMoving = false;
       return activityScheduled(state, event);
     case 'activity_started':
       return activityStarted(state, event);
@@ -100,7 +102,14 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
         { type: 'cancel_requested', ...head, identity: event.identity, ...defined({ reason: event.reason }) },
       ];
     case 'continued_as_new':
-      return [{ type: 'continued_as_new', ...head, newRunId: event.newRunId }];
+      return [
+        {
+          type: 'continued_as_new',
+          ...head,
+          newRunId: event.newRunId,
+          ...(state.isMoving ? { moved: true as const } : {}),
+        },
+      ];
     default:
       return runEnded(state, event);
   }
@@ -113,8 +122,10 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
     ? event.input
     : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
   const isNext = continuedFrom !== undefined && continuedFrom === state.runId;
-  const messages = carriedIn(event.input)?.transcript;
+  const carried = carriedIn(event.input);
+  const messages = carried?.transcript;
   const prompt = input.prompt || state.prompt || firstWords(messages);
+  const before = isNext ? state.calls : undefined;
   Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, ...originIn(event) });
   const { agent } = input;
   const started: TurnEvent = {
@@ -134,7 +145,28 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
       carried: isNext || state.fork !== undefined ? undefined : messages,
     }),
   };
-  return isNext ? [started] : [started, ...forked(state, event)];
+  const taken = isNext ? [] : forked(state, event);
+  return [started, ...taken, ...stepMoved(state, event, { carried, before })];
+}
+
+/** The step that came along from another build. Its events are there already, where the run before is among them. */
+function stepMoved(
+  state: FoldState,
+  event: EventOf<'started'>,
+  { carried, before }: { carried: Carried | undefined; before: FoldState['calls'] | undefined },
+): TurnEvent[] {
+  if (carried?.moved === undefined) return [];
+  const { reply } = carried.moved;
+  state.step = (carried.step ?? 0) + 1;
+  if (before !== undefined) {
+    const callOf = (call: PreparedCall): CallFold =>
+      (call.kind === 'remote' ? undefined : before.get(call.callId)) ?? newCall(call);
+    state.calls = new Map(reply.calls.map((call) => [call.callId, callOf(call)]));
+    return [];
+  }
+  const last = carried.transcript.at(-1);
+  const text = last?.kind === 'reply' ? last.text : '';
+  return stepTaken(state, event, { step: state.step, output: { ...reply, text }, given: true });
 }
 
 /** Every run of a fork has it. */
@@ -168,8 +200,11 @@ function limitsGiven(input: unknown): {
   return { lineage: is.lineage(lineage) ? lineage : undefined, budget: is.budget(given) ? given : undefined };
 }
 
+/** What the fold reads of what a run took along. */
+type Carried = Pick<CarriedTurn, 'transcript' | 'moved'> & Partial<Pick<CarriedTurn, 'step'>>;
+
 /** What a run took along; nothing for the first run, except in a fork. */
-function carriedIn(input: unknown): { transcript: TranscriptEntry[]; step?: number } | undefined {
+function carriedIn(input: unknown): Carried | undefined {
   const carried = isObject(input) ? input['carried'] : undefined;
   return is.carried(carried) ? carried : undefined;
 }

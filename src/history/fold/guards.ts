@@ -14,10 +14,9 @@ import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '
 import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
-import type { TranscriptEntry } from '../../contract/transcript';
 import type { Budget } from '../../contract/spending/budget';
 import { CLOSING_CAUSES } from '../../contract/call-messages';
-import type { ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
+import type { CarriedTurn, ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';
 
 /**
@@ -122,8 +121,12 @@ export function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
 const edit = { approver: z.string(), reason: z.string().optional() };
 
 export const is = {
-  carried: guard<{ transcript: TranscriptEntry[]; step?: number }>(
-    z.object({ transcript: z.array(message), step: z.number().optional() }),
+  carried: guard<Pick<CarriedTurn, 'transcript' | 'moved'> & { step?: number }>(
+    z.object({
+      transcript: z.array(message),
+      step: z.number().optional(),
+      moved: z.object({ reply: thinkOutput, waits: z.array(z.object({ callId: z.string() })) }).optional(),
+    }),
   ),
   origin: guard<TurnOrigin>(
     z.object({ requester: z.string().optional(), metadata: z.record(z.string(), z.string()).optional() }),

@@ -133,6 +133,10 @@ export function updateCompleted(state: FoldState, event: EventOf<'update_complet
   const verdict = is.accepted(event.value) ? event.value : undefined;
   const judgement = verdict === undefined ? refusal(event.failure) : { accepted: true as const };
   const { name, input, identity, reapplied } = update;
+  if (name === UPDATES.move) {
+    state.isMoving = true;
+    return [];
+  }
   const asksAgain = verdict?.asksAgain;
   const details = defined({ verdict, asksAgain, reapplied });
   const judged = { input, identity, door: 'update' as const, judgement, ...details };

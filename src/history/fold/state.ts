@@ -118,6 +118,8 @@ export interface FoldState {
   updates: Map<string, PendingUpdate>;
   /** The reset whose messages come now: it applies them again before it schedules the first workflow task. */
   reapplying: Reapplied | undefined;
+  /** Somebody asked the turn to move to another build, and nothing has started since. */
+  isMoving: boolean;
   /** Who ended the turn with calls in doubt, and why. */
   abandoned?: Abandonment;
   /** Decision ids that were accepted: a repeat by the other way makes no second event. */
@@ -139,6 +141,7 @@ export function makeState(): FoldState {
     signals: [],
     updates: new Map(),
     reapplying: undefined,
+    isMoving: false,
     acceptedIds: new Set(),
   };
 }

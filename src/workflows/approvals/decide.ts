@@ -92,6 +92,10 @@ function checkSeen(decision: Decision, state: CallState): Refused | undefined {
   if (decision.seenDigest !== undefined && decision.seenDigest !== state.seenDigest) {
     return refuse('stale_args', 'this request changed since you looked; look again', decision);
   }
+  if (decision.seenDigest === undefined && state.isOther === true && !isDenial(decision)) {
+    const message = 'this request changed with a deploy; look again, and send its seenDigest';
+    return refuse('stale_args', message, decision);
+  }
   if (decision.hunks === undefined) return undefined;
   if (state.plan === undefined || state.plan.hunks.length === 0) {
     return refuse('malformed', 'this call has no hunks to choose from', decision);

@@ -84,6 +84,8 @@ export interface CallState {
   replanningFor?: string;
   /** Its own scope was cancelled, in a workflow that runs it by a gate. A turn cancels all its calls at once. */
   cancelled?: true;
+  /** It was asked about on another build, and shown otherwise there: an approval has to say what its sender saw. */
+  isOther?: true;
   /** Why it is asked about once more: the last edit could not be previewed, or the decision did not hold. */
   note?: string;
 }

@@ -4,7 +4,6 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
-  continueAsNew,
   setCurrentDetails,
   setHandler,
   upsertMemo,
@@ -13,7 +12,7 @@ import {
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { MEMO } from '../../contract/names';
+import { FAILURES, MEMO } from '../../contract/names';
 import {
   turnIdIn,
   type MessageTaken,
@@ -26,6 +25,7 @@ import {
 } from '../../contract/session';
 import { pageOf } from '../../contract/transcript';
 import { checkStart } from '../check-start';
+import { continueOnCurrentBuild } from '../current-build';
 import { MessageQueue } from '../message-queue';
 import * as messages from '../messages';
 import { isSessionInput } from './memory';
@@ -52,6 +52,8 @@ class SessionRun {
   private came = 0;
   private ended = 0;
   private cancelled = false;
+  /** Somebody asked it to move to the current build. */
+  private isMoving = false;
   private child: ChildTurn | undefined;
   private refused: NonNullable<SessionMemo['refused']> = [];
   private text = textBefore();
@@ -103,6 +105,14 @@ class SessionRun {
       (message) => queue.add({ weight: messages.weightOf(message), judge: () => void this.control(message) }),
       { description: 'Pause, resume or close the session, or cancel its turn, when no worker is up' },
     );
+    setHandler(messages.moveUpdate, () => void (this.isMoving = true), {
+      validator: () => {
+        const { running } = this.session;
+        if (running === undefined) return;
+        throw ApplicationFailure.nonRetryable(`its turn ${running.turn} is open`, FAILURES.held);
+      },
+      description: 'Go on in a new run on the current build; only between turns',
+    });
   }
 
   /** Closes the session and cancels its turn. */
@@ -195,7 +205,8 @@ class SessionRun {
   /** Between turns, and only in a run that has done something: a turn, where one can start. */
   private mustContinue(): boolean {
     const { came, ended, session } = this;
-    const { continueAsNewSuggested, historySize } = workflowInfo();
+    const { continueAsNewSuggested, historySize, targetWorkerDeploymentVersionChanged } = workflowInfo();
+    if (this.isMoving || (targetWorkerDeploymentVersionChanged && came + ended > 0)) return true;
     const isIdle = session.paused || session.waiting.length === 0;
     if (came >= LIMITS.sessionMessages) return true;
     if (continueAsNewSuggested) return ended > 0 || (isIdle && came > 0);
@@ -209,7 +220,7 @@ class SessionRun {
     if (this.session.closing) return;
     const { agent, origin } = this.session;
     const carried = state.carriedSession(this.session);
-    await continueAsNew<typeof agentSession>({ agent, ...defined({ origin }), carried });
+    await continueOnCurrentBuild<typeof agentSession>({ agent, ...defined({ origin }), carried });
   }
 
   /** Shows what the session is doing to lists and to Temporal's UI. Writes only what changed. */

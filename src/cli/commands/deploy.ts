@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import type { Drained } from '../../client';
+import { shellWord } from '../../contract/text/shell-word';
+import { defined } from '../../contract/defined';
+import type { Context } from '../context';
+import { EXIT } from '../exit-codes';
+import { deploymentOption, readTime } from '../options';
+import { escapeText } from '../print/escape';
+
+interface DeployOptions {
+  deployment?: string;
+  json?: boolean;
+}
+
+/** `deploy current <build>`. */
+export function addDeploy(program: Command, context: Context): void {
+  const deploy = program.command('deploy').description('which build of the worker new turns begin on');
+  deploy
+    .command('current <build>')
+    .description('make a build the current one; turns that are open stay on theirs until `drain`')
+    .addOption(deploymentOption())
+    .option('--json', 'print JSON')
+    .action((build: string, options: DeployOptions) => makeCurrent(build, options, context));
+}
+
+async function makeCurrent(
+  build: string,
+  { deployment, json }: DeployOptions,
+  { screen, withClient, command }: Context,
+): Promise<void> {
+  await withClient(async (client) => {
+    const { current: before = null } = (await client.builds(deployment)) ?? {};
+    await client.makeCurrent({ build, ...defined({ deployment }) });
+    if (json === true) return screen.json({ current: build, before });
+    screen.line(`${escapeText(build)} is the current build; new turns begin on it`);
+    if (before === null || before === build) return;
+    const of = deployment === undefined ? '' : ` --deployment ${shellWord(deployment)}`;
+    screen.line(`Move what waits on ${escapeText(before)}: ${command(`drain ${shellWord(before)}${of}`)}`);
+  });
+}
+
+interface DrainOptions extends DeployOptions {
+  spread?: string;
+}
+
+/** `drain <build>`. */
+export function addDrain(program: Command, context: Context): void {
+  program
+    .command('drain <build>')
+    .description('move what only waits for people, and idle sessions, from a build to the current one')
+    .addOption(deploymentOption())
+    .option('--spread <time>', 'over how long they are spread (default: 20 turns a second)')
+    .option('--json', 'print JSON')
+    .action((build: string, options: DrainOptions) => drain(build, options, context));
+}
+
+async function drain(build: string, options: DrainOptions, context: Context): Promise<void> {
+  const { deployment, json, spread } = options;
+  const { screen } = context;
+  const spreadMs = spread === undefined ? undefined : readTime(spread, '--spread', 0);
+  await context.withClient(async (client) => {
+    const all: Drained[] = [];
+    const asked = client.drain({ build, ...defined({ deployment }) }, defined({ spreadMs }));
+    for await (const drained of asked) {
+      all.push(drained);
+      if (json !== true) screen.line(drainedLine(drained));
+    }
+    if (json === true) screen.json(all);
+    else screen.line(summaryLine(build, all));
+    if (all.some(({ outcome }) => outcome === 'held')) process.exitCode = EXIT.waiting;
+  });
+}
+
+/** What became of one turn or session. */
+export function drainedLine(drained: Drained): string {
+  const id = escapeText(drained.id);
+  return drained.outcome === 'held'
+    ? `${id} is held: ${escapeText(drained.reason)}`
+    : `${id} ${drained.outcome}`;
+}
+
+function summaryLine(build: string, all: readonly Drained[]): string {
+  const of = (outcome: Drained['outcome']): number => all.filter((one) => one.outcome === outcome).length;
+  const held = of('held');
+  const rest = held === 0 ? '' : `; ${held} held, so its worker is still needed: drain again later`;
+  return `build ${escapeText(build)}: ${of('moved')} moved${rest}`;
+}

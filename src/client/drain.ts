@@ -1,0 +1,179 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+import { CountersignError } from '../contract/errors';
+import { TIMES } from '../contract/limits';
+import { DEPLOYMENT, UPDATES, WORKFLOWS } from '../contract/names';
+import { describeTurn } from '../history/read';
+import { ask, isTransient, STATUS, statusOf } from '../history/server-errors';
+import { buildNotFound, openOn, settledDeployment } from './builds';
+import type { ClientContext } from './context';
+import { isNotFound } from './control-turn';
+import { LIST_PAGE, listPages } from './list';
+import type { BuildId, Drained, DrainOptions } from './types';
+
+const { VersioningBehavior } = temporal.api.enums.v1;
+
+type Execution = temporal.api.workflow.v1.IWorkflowExecutionInfo;
+
+/** Turns that are asked at once. */
+const AT_ONCE = 10;
+/** Turns that are asked in a second, on average: each is prepared anew on the current build. */
+const PER_SECOND = 20;
+
+/** An open turn or session of the build that is drained. */
+interface Open {
+  id: string;
+  runId: string;
+}
+
+/**
+ * Asks every open turn and session of a build to go on on the current one, at moments that chance spreads, and says what
+ * became of each. Only a turn that waits for people, and nobody has decided anything in, moves, and a session between turns.
+ * Needs workers of both builds.
+ */
+export async function* drainBuild(
+  context: ClientContext,
+  { deployment = DEPLOYMENT, build }: BuildId,
+  options: DrainOptions = {},
+): AsyncGenerator<Drained> {
+  await requireOther(context, { deployment, build });
+  const all = await openOf(context, { deployment, build });
+  const spreadMs = options.spreadMs ?? (all.length / PER_SECOND) * 1000;
+  const started = Date.now();
+  const waiting = all
+    .map((open) => ({ open, at: started + Math.random() * spreadMs }))
+    .sort((a, b) => a.at - b.at);
+  const running = new Set<Promise<Ended>>();
+  let silent = 0;
+  const next = async (): Promise<Drained> => {
+    const { self, drained } = await Promise.race(running);
+    running.delete(self);
+    silent = drained.outcome === 'held' && drained.why === 'no_worker' ? silent + 1 : 0;
+    if (silent >= AT_ONCE) throw noWorker(build);
+    return drained;
+  };
+  for (const { open, at } of waiting) {
+    while (running.size >= AT_ONCE) yield next();
+    await delay(Math.max(0, at - Date.now()));
+    const self: Promise<Ended> = drainOne(context, { open, build }).then((drained) => ({ self, drained }));
+    // Nobody may look at it yet when it fails; `next` does later.
+    self.catch(() => undefined);
+    running.add(self);
+  }
+  while (running.size > 0) yield next();
+}
+
+interface Ended {
+  self: Promise<Ended>;
+  drained: Drained;
+}
+
+/** @throws CountersignError `build_not_found`, `build_refused` for the current build. */
+async function requireOther(context: ClientContext, { deployment, build }: Required<BuildId>): Promise<void> {
+  const found = await settledDeployment(context, deployment);
+  if (found?.builds.some((one) => one.build === build) !== true) throw buildNotFound({ deployment, build });
+  if (found.current !== build) return;
+  throw new CountersignError('build_refused', `build ${build} is the current one: its turns belong there`, {
+    hint: 'make another build current first: countersign deploy current <build>',
+    data: { deployment, build },
+  });
+}
+
+async function openOf(context: ClientContext, build: BuildId): Promise<Open[]> {
+  const all: Open[] = [];
+  await ask(context, 'listing turns', async () => {
+    all.length = 0;
+    for (const type of [WORKFLOWS.turn, WORKFLOWS.session])
+      for await (const page of listPages(context.lister, openOn(build, type), LIST_PAGE))
+        all.push(...page.map(({ workflowId: id, runId }) => ({ id, runId })));
+  });
+  return all;
+}
+
+function noWorker(build: string): CountersignError {
+  return new CountersignError('still_waiting', `no worker of build ${build} answers`, {
+    hint: 'what is open on it can move only while a worker of that build runs: start one, and drain again',
+    data: { build },
+  });
+}
+
+/** How often one is asked that agreed and then stayed: a decision of the same moment wins. */
+const MOST_ASKED = 3;
+
+async function drainOne(
+  context: ClientContext,
+  { open, build }: { open: Open; build: string },
+): Promise<Drained> {
+  const { id } = open;
+  let { runId } = open;
+  for (let asked = 1; asked <= MOST_ASKED; asked++) {
+    const held = await askToMove(context, { id, runId });
+    if (held !== undefined) return { id, outcome: 'held', ...held };
+    const now = await runAfter(context, { id, runId, build });
+    if (now.outcome !== 'stayed') return { id, outcome: now.outcome };
+    runId = now.runId;
+  }
+  return { id, outcome: 'held', why: 'busy', reason: 'it changed each time it was asked; drain again' };
+}
+
+type Held = Omit<Extract<Drained, { outcome: 'held' }>, 'id' | 'outcome'>;
+
+/** Undefined: it agreed, or this run of it has ended. */
+async function askToMove(context: ClientContext, { id, runId }: Open): Promise<Held | undefined> {
+  const handle = context.client.workflow.getHandle(id, runId);
+  try {
+    await context.connection.withDeadline(Date.now() + TIMES.updateAnswer, () =>
+      handle.executeUpdate<void, []>(UPDATES.move, { args: [] }),
+    );
+    return undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    if (error instanceof WorkflowUpdateFailedError) return heldBy(error);
+    if (isSilence(error))
+      return { why: 'no_worker', reason: 'no worker of this build answers: start one, and drain again' };
+    // It is about to end this run.
+    if (isTransient(error)) return undefined;
+    throw error;
+  }
+}
+
+function isSilence(error: unknown): boolean {
+  const isOver = error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError';
+  return isOver || statusOf(error) === STATUS.deadlineExceeded;
+}
+
+/** A run that ends at the same moment answers with a failure of its own. Whether it moved is looked up later. */
+function heldBy({ cause }: WorkflowUpdateFailedError): Held | undefined {
+  if (!(cause instanceof ApplicationFailure) || cause.type === 'AcceptedUpdateCompletedWorkflow')
+    return undefined;
+  return { why: 'busy', reason: cause.message };
+}
+
+/** How long one that agreed has to begin its next run, and how often it is looked at. */
+const MOVES_MS = 5_000;
+const LOOK_MS = 100;
+
+/** What became of what agreed to move. A new run may be on the old build: it continued as new because its history was long. */
+async function runAfter(
+  context: ClientContext,
+  { id, runId, build }: Open & { build: string },
+): Promise<{ outcome: 'moved' | 'ended' } | { outcome: 'stayed'; runId: string }> {
+  const until = Date.now() + MOVES_MS;
+  for (;;) {
+    const info = (await describeTurn(context.source, id))?.workflowExecutionInfo;
+    const now = info?.execution?.runId;
+    if (info == null || now == null || info.closeTime != null)
+      return { outcome: now == null || now === runId ? 'ended' : 'moved' };
+    if (now !== runId)
+      return isPinnedTo(info, build) ? { outcome: 'stayed', runId: now } : { outcome: 'moved' };
+    if (Date.now() >= until) return { outcome: 'stayed', runId };
+    await delay(LOOK_MS);
+  }
+}
+
+function isPinnedTo({ versioningInfo }: Execution, build: string): boolean {
+  const isPinned = versioningInfo?.behavior === VersioningBehavior.VERSIONING_BEHAVIOR_PINNED;
+  return isPinned && versioningInfo.deploymentVersion?.buildId === build;
+}

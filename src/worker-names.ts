@@ -1,0 +1,81 @@
+import { hostname } from 'node:os';
+import type { WorkerOptions } from '@temporalio/worker';
+import { CountersignError } from './contract/errors';
+import { DEPLOYMENT } from './contract/names';
+import { type ToolDigests, toolSetDigest, workerIdentity } from './contract/worker-tools';
+import type { Config } from './tools/define-config';
+import type { Tool } from './tools/types';
+
+/** Which build of a deployment a worker is. */
+export interface BuildSettings {
+  /**
+   * Names the code of this worker. A turn that it begins stays on workers of this build.
+   * @default none: any worker of the queue goes on with any turn
+   */
+  buildId?: string;
+  /** The deployment that it is a build of: all workers whose builds follow each other. @default 'countersign' */
+  deployment?: string;
+}
+
+/** The agents and tools of a config, by name and digest. */
+export function digestsOf({ agents }: Config): ToolDigests {
+  return Object.fromEntries(agents.map(({ name, registry }) => [name, byName(registry.list())]));
+}
+
+function byName(tools: readonly Tool[]): Record<string, string> {
+  return Object.fromEntries(tools.map(({ name, digest }) => [name, digest]));
+}
+
+/** Two workers of a queue have the same digest in their names where it does not matter which of them takes a task. */
+export function identityOn(config: Config, queue: string): string {
+  const here = { pid: process.pid, host: hostname() };
+  if (queue === config.taskQueue) return workerIdentity(here, digestsOf(config));
+  const far = config.agents.flatMap(({ name, registry }) => {
+    const tools = registry.list().filter((tool) => tool.taskQueue === queue);
+    return tools.length === 0 ? [] : [[name, byName(tools)] as const];
+  });
+  return workerIdentity(here, Object.fromEntries(far));
+}
+
+/** A build id made of a version of this package and of the agents and tools as they are declared; it does not see their code. */
+export function autoBuildId(config: Config, version: string): string {
+  return `${version}-${toolSetDigest(digestsOf(config))}`;
+}
+
+/** The server puts both names together with a colon or a dot. */
+const BUILD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const DEPLOYMENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+
+/**
+ * What makes a worker a build of a deployment; nothing where it is none. Its turns are pinned.
+ *
+ * @throws CountersignError `config_invalid` for what cannot be a name, and where the build is said twice.
+ */
+export function deploymentOptions({
+  buildId,
+  deployment: deploymentName = DEPLOYMENT,
+  worker: own,
+}: BuildSettings & { worker?: Pick<WorkerOptions, 'workerDeploymentOptions'> }): Pick<
+  WorkerOptions,
+  'workerDeploymentOptions'
+> {
+  const given = own?.workerDeploymentOptions;
+  if (buildId === undefined) return given === undefined ? {} : { workerDeploymentOptions: given };
+  if (given !== undefined)
+    throw new CountersignError('config_invalid', 'the build of the worker is said twice', {
+      hint: 'Give `buildId`, or `workerDeploymentOptions` among the options of `worker`.',
+    });
+  if (!BUILD_ID.test(buildId)) throw badName('build id', buildId, 'dots');
+  if (!DEPLOYMENT_NAME.test(deploymentName)) throw badName('name of a deployment', deploymentName, undefined);
+  const version = { buildId, deploymentName };
+  return {
+    workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' },
+  };
+}
+
+function badName(what: string, given: string, dots: string | undefined): CountersignError {
+  const signs = ['letters', 'digits', ...(dots === undefined ? [] : [dots]), 'underscores'].join(', ');
+  return new CountersignError('config_invalid', `${JSON.stringify(given)} cannot be a ${what}`, {
+    hint: `Use ${signs} and hyphens, 128 at most; begin with a letter or a digit.`,
+  });
+}

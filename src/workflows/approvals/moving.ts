@@ -1,0 +1,88 @@
+import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } from '../../contract/call';
+import { defined } from '../../contract/defined';
+import { RAISE_BUDGET } from '../../contract/spending/budget';
+import type { MovedCall, MovedStep, ThinkOutput } from '../../contract/think';
+import type { Approvals, CallState, Phase } from './state';
+
+/**
+ * Why a turn cannot move to another build now, in words; undefined: all that is open waits for the first word of a person.
+ * Only what nobody has decided on moves: it is prepared anew there, and a decision is for exactly what was shown.
+ */
+export function whyHeld({ calls, cancelled }: Pick<Approvals, 'calls' | 'cancelled'>): string | undefined {
+  if (cancelled) return 'it is being cancelled';
+  const states = [...calls.values()];
+  for (const state of states) {
+    const why = whyCallHeld(state);
+    if (why !== undefined) return `call ${state.call.callId} (${state.call.tool}) ${why}`;
+  }
+  return states.some(isWaiting) ? undefined : 'it waits for no person: its model is at work';
+}
+
+/** What is said of a call that keeps its turn where it is. */
+const BUSY: Readonly<Partial<Record<Phase, string>>> = {
+  replanning: 'was edited, and its preview is being made',
+  ready: 'has a decision and is about to start',
+  running: 'is running',
+  in_doubt: 'is in doubt: resolve it first',
+};
+
+function whyCallHeld({ call, phase, edit, generation, mayHaveRun }: CallState): string | undefined {
+  const busy = BUSY[phase];
+  if (busy !== undefined || phase === 'done') return busy;
+  if (call.tool === RAISE_BUDGET) return 'asks for more budget: decide on it first';
+  if (edit !== undefined) return 'was edited by a person: decide on it first';
+  return generation > 0 || mayHaveRun === true ? 'may have run: decide on it first' : undefined;
+}
+
+function isWaiting({ phase }: CallState): boolean {
+  return phase === 'request' || phase === 'question';
+}
+
+const ASKED_BEFORE = 'it waited for a decision when another build of the worker was deployed';
+
+/** The step of these calls as the next run takes it up. `taskQueue`: that of the turn. */
+export function movedStep(approvals: Approvals, reply: ThinkOutput, taskQueue: string): MovedStep {
+  const { replyId, model, finishReason, order, maxSteps, repeats } = reply;
+  const calls = reply.calls.map((call) => movedCall(approvals.calls.get(call.callId), call, taskQueue));
+  return {
+    reply: {
+      ...{ replyId, text: '', calls, schemas: {}, model, finishReason, order, maxSteps },
+      ...defined({ repeats }),
+    },
+    waits: [...approvals.calls.values()].filter(isWaiting).map(movedWait),
+  };
+}
+
+function movedCall(state: CallState | undefined, call: PreparedCall, taskQueue: string): PreparedCall {
+  if (state === undefined || !isValidCall(call)) return call;
+  return state.result === undefined ? remote(state, taskQueue) : recorded(state, state.result);
+}
+
+function recorded({ call }: CallState, result: RecordedCall['result']): RecordedCall {
+  const { callId, id, tool, arguments: args, proposed = args } = call;
+  return { kind: 'recorded', callId, id, tool, proposed, result };
+}
+
+function remote({ call }: CallState, ofTurn: string): RemoteCall {
+  const { callId, id, tool, toolDigest, settings, arguments: args, proposed = args } = call;
+  const { taskQueue = ofTurn } = settings;
+  const raw = JSON.stringify(proposed);
+  return { kind: 'remote', callId, id, tool, raw, taskQueue, toolDigest, askFirst: ASKED_BEFORE };
+}
+
+function movedWait({ call, seenDigest, since, deadline }: CallState): MovedCall {
+  return { callId: call.callId, seenDigest, since, deadline };
+}
+
+/**
+ * Takes up the calls that waited on another build, once they are registered here. What is shown as it was keeps its time.
+ * What is shown otherwise has its whole time, and takes no approval that does not say what its sender saw.
+ */
+export function takeUpWaits({ calls }: Approvals, waits: readonly MovedCall[]): void {
+  for (const { callId, seenDigest, since, deadline } of waits) {
+    const state = calls.get(callId);
+    if (state === undefined || !isWaiting(state)) continue;
+    if (state.seenDigest === seenDigest) Object.assign(state, { since, deadline });
+    else state.isOther = true;
+  }
+}
