@@ -74,8 +74,6 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     publisher.end(result.status);
     return result;
   } catch (error) {
-    // It may end before the step that came along waits here: what came meanwhile is answered.
-    runtime.queue.release();
     if (turn.approvals.cancelled || isCancellation(error)) return endCancelled(publisher);
     const end = error instanceof ActivityFailure ? modelFailure(error) : error;
     // Anything else, such as continue-as-new or a bug, is not the end of the turn.

@@ -50,8 +50,9 @@ export class Step {
     this.clock = new WorkClock(turn);
     this.timer = new DeadlineTimer(runtime.nonCancellable, () => markChanged(turn));
     open(turn, calls, isRefused);
-    runtime.queue.release();
     runtime.changes.beginStep();
+    // What came before is judged now. It is answered before the step acts on it, as what comes later.
+    runtime.queue.release();
   }
 
   /** Starts and closes the calls that can start or close now. False: every call has its result. */

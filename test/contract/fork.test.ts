@@ -64,6 +64,26 @@ test.each<[string, RemoteCall, PreparedCall, string]>([
   expect('policyReason' in made).toBe(kind === 'ask' && prepared.kind === 'run');
 });
 
+test.each<[string, Partial<RemoteCall>, CallShape, RegExp | undefined]>([
+  ['another tool', { toolDigest: 'pay-0' }, {}, /^\[The tool has changed/],
+  [
+    'another tool with a preview',
+    { toolDigest: 'pay-0' },
+    { preview: 'pays 10' },
+    /has changed.*\n\npays 10$/s,
+  ],
+  ['the same tool', { toolDigest: 'pay-1' }, {}, undefined],
+  ['a fork, which names no tool', {}, {}, undefined],
+])('a call that waited on another build, with %s', (_, more, shape, text) => {
+  const prepared = validCall(shape);
+  const made = askFirst({ ...asked, ...more }, prepared);
+  if (text === undefined) return expect(made).toEqual(prepared);
+  expect(made).toMatchObject({ preview: { text: expect.stringMatching(text) } });
+  // What is shown is another thing, so a decision of before does not fit.
+  expect(made).toHaveProperty('previewDigest');
+  expect(made).not.toHaveProperty('previewDigest', prepared.previewDigest);
+});
+
 test('what holds for all runs of a fork is all but its first step', () => {
   const origin = { of: 't', from: '1.1', world: 'dry', changed: 'reply', model: 'm' } as const;
   expect(originOf({ ...origin, given: thinkOutput([]) })).toEqual(origin);

@@ -132,6 +132,13 @@ describe('what a turn starts with', () => {
   const start = (more: object = {}) => ({ agent: 'clerk', prompt: 'pay', ...more });
   const carry = (more: object) => start({ carried: { ...carried, ...more } });
   const entry = (more: object) => carry({ transcript: [more] });
+  const WAIT = { callId: '1.1', seenDigest: 'd', since: 0, deadline: 1 };
+  const MOVED = { reply: { ...thinkOutput([]), calls: [remote] }, waits: [WAIT] };
+  const moved = (more: object) =>
+    carry({
+      transcript: [{ kind: 'reply', replyId: 'r', text: '', calls: [] }],
+      moved: { ...MOVED, ...more },
+    });
 
   it.each<[string, unknown]>([
     ['an agent and a prompt', start()],
@@ -155,12 +162,19 @@ describe('what a turn starts with', () => {
       }),
     ],
     ['a fork', start({ fork: { of: 't', from: '1.1', world: 'dry', given: thinkOutput([]) } })],
+    ['a step that came along from another build', moved({})],
+    ['one with a request that never expires', moved({ waits: [{ ...WAIT, deadline: null }] })],
   ])('is enough: %s', (_case, input) => {
     expect(isTurnInput(input)).toBe(true);
   });
 
   it.each<[string, unknown]>([
     ['nothing', undefined],
+    ['a moved step without a reply', moved({ reply: {} })],
+    ['a moved step without calls', moved({ reply: thinkOutput([]) })],
+    ['a moved step that waits since no time', moved({ waits: [{ ...WAIT, since: 'now' }] })],
+    ['a moved step without a request', moved({ waits: [{}] })],
+    ['a moved step whose reply is not the last entry', carry({ moved: MOVED })],
     ['state without a group', carry({ states: [{ lost: true }] })],
     ['a holder that is not one', carry({ states: [['g', { holder: 'me' }]] })],
     ['a text', 'clerk'],

@@ -1,4 +1,4 @@
-import type { temporal } from '@temporalio/proto';
+import { temporal } from '@temporalio/proto';
 import { FAILURES, SIGNALS, UPDATES } from '../../src/contract/names';
 import type { ThinkOutput } from '../../src/contract/think';
 import { noteUnreadable } from '../../src/contract/unreadable';
@@ -18,6 +18,8 @@ import {
 
 afterEach(endWorkflow);
 
+const AUTO_UPGRADE =
+  temporal.api.enums.v1.ContinueAsNewVersioningBehavior.CONTINUE_AS_NEW_VERSIONING_BEHAVIOR_AUTO_UPGRADE;
 const INPUT = { agent: 'clerk', prompt: 'pay the bill' };
 const ANSWER = thinkOutput([], { replyId: 'r2', text: 'paid' });
 const PURE: CallShape = { kind: 'run', effect: 'pure' };
@@ -362,5 +364,63 @@ describe('a fork', () => {
   ])('begins with the step it is given and %s', async (_, world, shapes, commands) => {
     const { commands: first } = await start({ ...INPUT, fork: fork(world, replyOf(shapes)) });
     expect(lines(first)).toEqual(commands);
+  });
+});
+
+describe('a turn that came along from another build', () => {
+  const prepared = (seq: number, more: CallShape = {}): Job =>
+    jobs.completed(seq, { call: validCall({ ...ASK, ...more }), schema: PAY_SCHEMA });
+  const move = jobs.update(UPDATES.move, undefined);
+
+  /** What its next run is started with. */
+  async function moved(): Promise<unknown> {
+    const { workflow } = await start();
+    await workflow.task([jobs.completed(1, replyOf([ASK], { text: 'I pay.' }))]);
+    const commands = await workflow.task([move]);
+    expect(lines(commands)).toEqual([...TAKEN, 'continueAsNewWorkflowExecution']);
+    const next = commands.at(-1)?.continueAsNewWorkflowExecution;
+    expect(next?.initialVersioningBehavior).toBe(AUTO_UPGRADE);
+    endWorkflow();
+    return valueIn(next?.arguments?.[0]);
+  }
+
+  it.each<[string, Task[]]>([
+    [
+      'prepares its call anew, and nothing runs before a decision',
+      [
+        [[prepared(1)], ['start timer 1', 'memo open', 'search attributes']],
+        [[decide('approved')], [...TAKEN, 'schedule call-1.1-0', ...CLOSED, 'cancel timer 1']],
+      ],
+    ],
+    ['asks also where a new policy would let it run', [[[prepared(1, UNSAFE)], OPENED]]],
+    [
+      'judges a decision that came before the request',
+      [
+        [[decide('approved')], ['accept update']],
+        [[prepared(1)], ['complete update', 'schedule call-1.1-0', ...CLOSED]],
+      ],
+    ],
+    [
+      'answers what came before it was cancelled',
+      [
+        [[decide('approved')], ['accept update']],
+        [[jobs.cancel()], ['cancel activity 1']],
+        [[jobs.cancelled(1)], ['reject update', ...CLOSED, 'search attributes', 'cancelWorkflowExecution']],
+      ],
+    ],
+    ['does not move before its request is there', [[[move], ['reject update']]]],
+  ])('%s', async (_case, tasks) => {
+    const { workflow, commands } = await start(await moved());
+    expect(lines(commands)).toEqual(['schedule prepare-1.1']);
+    for (const [come, given, later] of tasks) expect(lines(await workflow.task(come, later))).toEqual(given);
+  });
+
+  it('stays where a decision comes first', async () => {
+    const { workflow } = await start();
+    await workflow.task([jobs.completed(1, replyOf([ASK]))]);
+    const both = lines(await workflow.task([decide('approved'), move]));
+    expect(both).not.toContain('continueAsNewWorkflowExecution');
+    expect(both).toContain('schedule call-1.1-0');
+    expect(lines(await workflow.task([done(2)]))).toContain('schedule think-2');
   });
 });

@@ -81,3 +81,31 @@ it('answers a sender in its turn, with what its judging throws', async () => {
   expect(await told).toEqual(new Error('refused'));
   expect(order).toEqual(['first', 'second', 'third']);
 });
+
+it('keeps messages until what they are about is there, then judges them in their order', async () => {
+  const queue = new MessageQueue();
+  const order: string[] = [];
+  queue.hold();
+  workflow.historyLength += 5;
+  queue.add({ weight: 1, judge: () => order.push('signal') });
+  const answer = queue.answer(1, () => order.push('update'));
+  await nextTask();
+  expect(order).toEqual([]);
+  expect([queue.isHeld, queue.isBehind]).toEqual([true, true]);
+  queue.release();
+  await answer;
+  expect(order).toEqual(['signal', 'update']);
+  expect([queue.isHeld, queue.isBehind]).toEqual([false, false]);
+});
+
+it('judges what was kept in later tasks where one has no room for all', async () => {
+  const queue = new MessageQueue();
+  const order: number[] = [];
+  queue.hold();
+  workflow.historyLength += 5;
+  for (const n of [1, 2]) queue.add({ weight: 2000, judge: () => order.push(n) });
+  queue.release();
+  expect(order).toEqual([1]);
+  await nextTask();
+  expect(order).toEqual([1, 2]);
+});

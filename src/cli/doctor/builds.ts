@@ -5,7 +5,7 @@ import { counted } from '../../history/labels';
 import { failed, type Finding } from './machine';
 
 /** Which build of a deployment is the current one, and what holds each of the others. */
-export async function checkBuilds(client: Countersign, deployment: string): Promise<Finding> {
+export async function checkBuilds(client: Pick<Countersign, 'builds'>, deployment: string): Promise<Finding> {
   const name = `builds of ${deployment}`;
   try {
     const builds = await client.builds(deployment);

@@ -1,3 +1,4 @@
+import { UPDATES } from '../../../src/contract/names';
 import { ask, result, run, Script, thinkOutput } from '../script';
 
 test('a turn with nothing but an answer', () => {
@@ -127,6 +128,24 @@ test('a turn that continues as new keeps its prompt and forgets nothing else tha
     { type: 'continued_as_new', newRunId: 'r2' },
     { type: 'turn_started', runId: 'r2', continuedFrom: 'r', prompt: 'the prompt' },
   ]);
+});
+
+test.each<[string, (script: Script) => void, boolean]>([
+  ['to another build', () => undefined, true],
+  [
+    'because its history was long, though it was asked to move before',
+    (script) => void script.scheduled('x', 'look'),
+    false,
+  ],
+])('a turn continues as new %s', (_, between, moved) => {
+  const script = new Script().started().task();
+  const update = { updateId: 'u', name: UPDATES.move, input: undefined, identity: 'me' };
+  script.add({ kind: 'update_accepted', ...update });
+  script.add({ kind: 'update_completed', updateId: 'u', value: undefined });
+  between(script);
+  script.add({ kind: 'continued_as_new', newRunId: 'r2' });
+  const [event] = script.told('continued_as_new');
+  expect(event?.moved).toBe(moved ? true : undefined);
 });
 
 test('where the first run is gone the prompt comes from what was carried along', () => {

@@ -1,0 +1,124 @@
+import type { ThinkOutput } from '../../../src/contract/think';
+import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
+import { movedStep, takeUpWaits, whyHeld } from '../../../src/workflows/approvals/moving';
+import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
+import { cancelAll, settle, start } from '../../../src/workflows/approvals/transitions';
+import { result, thinkOutput } from '../../history/script';
+import { approvalsWith, type CallShape, validCall } from '../../support/calls';
+
+const callOf = (approvals: Approvals, callId = '1.1'): CallState => {
+  const state = approvals.calls.get(callId);
+  if (state === undefined) throw new Error(`no call ${callId}`);
+  return state;
+};
+
+function decide(approvals: Approvals, decision: object): string {
+  const message = { callId: '1.1', approver: 'ann', ...decision };
+  const judged = judgeDecision(approvals, message, 1);
+  if (judged.kind === 'refuse') return judged.refused.code;
+  if (judged.kind === 'take') takeDecision(approvals, judged, { now: 1, decisionId: 'd' });
+  return judged.kind;
+}
+
+const approve = (approvals: Approvals): void => void decide(approvals, { decision: 'approved' });
+
+const lose = (approvals: Approvals): void => {
+  approve(approvals);
+  start(callOf(approvals));
+  settle(approvals, callOf(approvals), { settlement: { inDoubt: { message: 'lost' } }, now: 9 });
+};
+
+describe('a turn is held where', () => {
+  it.each<[string, CallShape[], (approvals: Approvals) => void, RegExp]>([
+    ['nothing is open', [], () => undefined, /its model is at work/],
+    ['a call is about to start', [{}, { callId: '1.2', kind: 'run' }], () => undefined, /1\.2 .*to start/],
+    ['a call has a decision', [{}, { callId: '1.2' }], approve, /1\.1 .*has a decision/],
+    ['a call runs', [{}], (all) => (approve(all), void start(callOf(all))), /1\.1 .*is running/],
+    ['a call is in doubt', [{}, { callId: '1.2' }], lose, /1\.1 .*is in doubt/],
+    [
+      'a preview is being made for an edit',
+      [{ preview: 'pays 10' }],
+      (all) => void decide(all, { decision: 'modified', arguments: { amount: 5 } }),
+      /was edited/,
+    ],
+    ['an edit stands', [{}], (all) => void (callOf(all).edit = { approver: 'ann' }), /was edited/],
+    ['a call may have run', [{}], (all) => void (callOf(all).mayHaveRun = true), /may have run/],
+    ['a call would run once more', [{}], (all) => void (callOf(all).generation = 1), /may have run/],
+    ['it is cancelled', [{}], (all) => cancelAll(all, 1), /is being cancelled/],
+  ])('%s', (_case, shapes, change, why) => {
+    const approvals = approvalsWith(...shapes);
+    change(approvals);
+    expect(whyHeld(approvals)).toMatch(why);
+  });
+});
+
+it.each<[string, CallShape[]]>([
+  ['a request', [{}]],
+  ['a question', [{ question: true }]],
+  ['both', [{}, { callId: '1.2', question: true }]],
+])('nothing holds a turn that waits for %s alone', (_case, shapes) => {
+  expect(whyHeld(approvalsWith(...shapes))).toBeUndefined();
+});
+
+/** Call 1.1 has its result, call 1.2 waits until the time 60,000. */
+const half = (): { approvals: Approvals; reply: ThinkOutput } => {
+  const approvals = approvalsWith({}, { callId: '1.2' });
+  approve(approvals);
+  start(callOf(approvals));
+  settle(approvals, callOf(approvals), { settlement: { result: result('1.1') }, now: 9 });
+  const calls = [validCall(), validCall({ callId: '1.2' })];
+  return { approvals, reply: thinkOutput(calls, { text: 'I pay.' }) };
+};
+
+it('takes along what has ended with its result, and what waits so that it is prepared anew', () => {
+  const { approvals, reply } = half();
+  const moved = movedStep(approvals, reply, 'queue');
+  expect(moved.reply).toMatchObject({ replyId: reply.replyId, text: '', schemas: {} });
+  expect(moved.reply.calls).toMatchObject([
+    { kind: 'recorded', callId: '1.1', result: { content: result('1.1').content } },
+    { kind: 'remote', callId: '1.2', raw: '{"amount":10}', taskQueue: 'queue', toolDigest: 'pay-1' },
+  ]);
+  // Asked about here, so asked about there, whatever a new policy says.
+  expect(moved.reply.calls[1]).toHaveProperty('askFirst');
+  const { seenDigest } = callOf(approvals, '1.2');
+  expect(moved.waits).toEqual([{ callId: '1.2', seenDigest, since: 0, deadline: 60_000 }]);
+});
+
+describe('a call that is taken up', () => {
+  const wait = (shape: CallShape = {}) => {
+    const { seenDigest } = callOf(approvalsWith(shape));
+    return { callId: '1.1', seenDigest, since: -50, deadline: 7 };
+  };
+
+  it('keeps its time where it is shown as it was', () => {
+    const approvals = approvalsWith({});
+    takeUpWaits(approvals, [wait()]);
+    expect(callOf(approvals)).toMatchObject({ since: -50, deadline: 7 });
+    expect(decide(approvals, { decision: 'approved' })).toBe('take');
+  });
+
+  it.each<[string, object, string]>([
+    ['an approval that does not say what was seen', { decision: 'approved' }, 'stale_args'],
+    ['an approval of what was seen before', { decision: 'approved', seenDigest: 'before' }, 'stale_args'],
+    ['an approval of what is shown now', { decision: 'approved', seenDigest: 'now' }, 'take'],
+    ['a denial', { decision: 'denied' }, 'take'],
+  ])('is another one where it is shown otherwise: %s', (_case, decision, outcome) => {
+    const approvals = approvalsWith({ preview: 'pays 10 elsewhere' });
+    takeUpWaits(approvals, [wait()]);
+    const state = callOf(approvals);
+    expect(state.deadline).toBe(60_000);
+    const digests: Record<string, string> = { before: wait().seenDigest, now: state.seenDigest };
+    const seen = 'seenDigest' in decision ? { seenDigest: digests[String(decision.seenDigest)] } : {};
+    expect(decide(approvals, { ...decision, ...seen })).toBe(outcome);
+  });
+
+  it.each<[string, CallShape]>([
+    ['one that does not wait here', { kind: 'run' }],
+    ['one that is not here', { callId: '1.9' }],
+  ])('is not %s', (_case, shape) => {
+    const approvals = approvalsWith(shape);
+    const before = structuredClone(approvals.calls);
+    takeUpWaits(approvals, [wait()]);
+    expect(approvals.calls).toEqual(before);
+  });
+});
