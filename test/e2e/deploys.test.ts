@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
+import { EXIT } from '../../src/cli/exit-codes';
 import { connect, type Countersign, type Drained, type Session } from '../../src/client';
 import type { Decision } from '../../src/contract/decision';
+import { ensureBuilt } from '../support/build';
+import { runCli } from '../cli/process';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import type { FixtureSettings, ProcessWorker } from '../support/process-worker';
 import { testAddress, testBundle } from '../support/server';
@@ -16,6 +20,7 @@ const TURNS = isThorough ? 50 : 5;
 
 let client: Countersign;
 
+beforeAll(ensureBuilt, 120_000);
 beforeAll(async () => {
   client = await connect({ address: testAddress() });
 });
@@ -31,6 +36,8 @@ interface Deployment {
   /** Drains a build, all at once. */
   drain(build: string): Promise<Drained[]>;
 }
+
+const cli = (...args: string[]) => runCli(args, { env: { TEMPORAL_ADDRESS: testAddress() } });
 
 /** Build 1 runs and is the current one. */
 const deploy = async (settings: Partial<FixtureSettings> = {}): Promise<Deployment> => {
@@ -190,6 +197,13 @@ test('a turn in which something runs, is in doubt or was edited stays where it i
   expect(reasons.get(doubtful.workflowId)).toBe('call 1.1 (work) is in doubt: resolve it first');
   expect(reasons.get(running.workflowId)).toBe('call 1.1 (work) is running');
   expect(await Promise.all([doubtful, running].map(runOf))).toEqual(runs);
+  const of = ['--deployment', deployment.name];
+  const { code, out } = await cli('drain', '1', ...of, '--spread', '0s');
+  expect(code).toBe(EXIT.waiting);
+  expect(out).toContain(`${running.workflowId} is held: call 1.1 (work) is running\n`);
+  expect(out).toContain('build 1: 0 moved; 2 held, so its worker is still needed: drain again later');
+  const { out: seen } = await cli('doctor', ...of);
+  expect(seen.replace(/\s+/g, ' ')).toContain('1 is draining: 2 turns open (1 waiting, 1 in doubt)');
   await resolve(doubtful, { callId: '1.1', resolution: 'did-not' });
   await fixture.open('running');
   for (const [handle, tag] of [
@@ -376,6 +390,17 @@ test('a build is not drained while it is the current one, or where nobody knows 
   await expect(all(client.drain({ deployment: name, build: '7' }))).rejects.toMatchObject({
     code: 'build_not_found',
   });
+  const config = join('deploy', 'agents', 'countersign.config.ts');
+  for (const [code, ...args] of [
+    [EXIT.notFound, 'drain', '7', '--deployment', name],
+    [EXIT.refused, 'drain', '1', '--deployment', name],
+    [EXIT.usage, 'deploy', 'current', '', '--deployment', name],
+    [EXIT.usage, 'drain', '1', '--deployment', name, '--spread', 'soon'],
+    [EXIT.usage, 'worker', config, '--make-current'],
+    [EXIT.usage, 'worker', config, '--deployment', name],
+  ] as const)
+    expect({ args, code: (await cli(...args)).code }).toEqual({ args, code });
+  expect((await cli('worker', config, '--build-id', '')).err).toContain('"" cannot be a build id');
   for (const empty of ['', ' '])
     await expect(client.makeCurrent({ deployment: name, build: empty })).rejects.toMatchObject({
       code: 'usage',
