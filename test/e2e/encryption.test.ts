@@ -81,7 +81,7 @@ const waiting = async (tag: string): Promise<string> => {
 const decision = {
   callId: '1.1',
   decision: 'approved',
-  approver: 'ann',
+  approver: `${CANARY} ann`,
   reason: `${CANARY} reason`,
 } as const;
 
@@ -108,7 +108,7 @@ test('a turn that is approved by update leaves no word of it with the server', a
   release();
   expect(await handleOf(client, turn).result()).toMatchObject({ answer: expect.stringContaining(CANARY) });
   const raw = await rawBytes(fixture, turn);
-  for (const secret of [CANARY, prompt, 'ann', 'did ']) expect(raw.includes(secret)).toBe(false);
+  for (const secret of [CANARY, prompt]) expect(raw.includes(secret)).toBe(false);
   const view = await client.view(turn);
   expect(view.calls.map(({ tool, result }) => [tool, result?.success])).toEqual([
     ['look', true],

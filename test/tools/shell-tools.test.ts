@@ -327,11 +327,13 @@ describe('a command that does not end', () => {
   });
 
   it('takes a whole tree with it that keeps forking', async () => {
-    const fork = 'i=0; while [ $i -lt 60 ]; do i=$((i+1)); setsid sleep 300 & done; echo done';
+    // A number of its own: other tests of the machine sleep too.
+    const nap = `sleep 300.${process.pid}`;
+    const fork = `i=0; while [ $i -lt 60 ]; do i=$((i+1)); setsid ${nap} & done; echo done`;
     expect((await shell(`setsid sh -c '${fork}' & sleep 0.2; echo done`)).content).toMatch(
       /\d+ processes that it left behind were killed/,
     );
-    expect(await shell('pgrep -fc "^sleep 300$"')).toMatchObject({
+    expect(await shell(`pgrep -fc "^${nap}$"`)).toMatchObject({
       content: expect.stringMatching(/exit code 1/),
     });
   });

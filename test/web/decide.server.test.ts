@@ -262,17 +262,29 @@ test('an edited proposal comes back with its new diff', async () => {
   expect(await ran('propose_lines anew')).toBe('propose_lines anew +one+zwei');
 });
 
+/** Moves to the row with the text by j and k; a row that comes or goes in between moves the others. */
+const goTo = (page: Page, text: string): Promise<true> =>
+  until(`the row "${text}" to be the current one`, async () => {
+    const rows = page.locator('.row');
+    const shown = await rows.evaluateAll((all) =>
+      all.map((row) => ({
+        text: row.textContent ?? '',
+        isCurrent: row.querySelector('a[aria-current]') !== null,
+      })),
+    );
+    const to = shown.findIndex((row) => row.text.includes(text));
+    const from = shown.findIndex((row) => row.isCurrent);
+    if (to === from && to >= 0) return true;
+    await page.keyboard.press(from < to ? 'j' : 'k');
+    return false;
+  });
+
 test('with the keyboard alone: from the inbox to an approval, which no single key gives', async () => {
   const handle = await start('refund_order', { ...REFUND, order: 'keys' });
   const page = await web().tab();
   await listOnly(page, 'decider');
   await page.locator('.row', { hasText: 'order keys' }).waitFor();
-  for (let rows = 0; rows < 300; rows++) {
-    await page.keyboard.press('j');
-    const current = page.locator('.row a[aria-current]');
-    await current.waitFor();
-    if ((await current.innerText()).includes('order keys')) break;
-  }
+  await goTo(page, 'order keys');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'refund_order' }).waitFor();
   await lookAtAll(page, 'key');
