@@ -12,7 +12,7 @@ import {
   type TranscriptQuery,
 } from '../contract/transcript';
 import type { TurnRecord } from '../contract/session';
-import type { ThinkInput, ThinkOutput } from '../contract/think';
+import type { SessionRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { LIMITS } from '../contract/limits';
 import { defined } from '../contract/defined';
 import { ModelError } from '../models/model';
@@ -131,7 +131,10 @@ async function readPages(
  * What was said before this turn in its session: from memory, or what is missing from the session itself. It does not change
  * while the turn runs. Empty where the turn is of no session.
  */
-export async function earlierWords({ session }: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {
+export async function earlierWords(
+  session: Omit<SessionRef, 'messageId'> | undefined,
+  memory: Memory,
+): Promise<TranscriptEntry[]> {
   if (session === undefined || session.count === 0) return [];
   const { sessionId, runId, count, digest, before } = session;
   const known = memory.transcript(sessionId, digest);

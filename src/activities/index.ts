@@ -6,6 +6,7 @@ import { ACTIVITIES, FAILURES } from '../contract/names';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
 import { recall } from './conversation';
+import type { CompactInput, CompactOutput } from '../contract/session';
 import type { ActivityDeps } from './deps';
 import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { waitForChild } from './child-turn';
@@ -13,7 +14,9 @@ import { aboutTurn } from './execution';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './failures';
 import { handBackUnregistered, runTool } from './run-tool';
-import { agentOf, think } from './think';
+import { agentOf } from './ask-model';
+import { compact } from './compact';
+import { think } from './think';
 import { verify } from './run-unsafe';
 
 /** Activities by type: ours, and one for each tool of the queue under the tool's name. */
@@ -29,6 +32,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     [ACTIVITIES.verify]: readable((input: VerifyInput): Promise<VerifyOutput> => verify(deps, input)),
     [ACTIVITIES.child]: readable((input: ChildWaitInput): Promise<ChildEnd> => waitForChild(input)),
     [ACTIVITIES.recall]: readable(recall),
+    [ACTIVITIES.compact]: readable((input: CompactInput): Promise<CompactOutput> => compact(deps, input)),
     ...Object.fromEntries(tools),
     default: readable((input: unknown) => notRegistered(deps, input)),
   };

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject, parseJson } from '../contract/json';
 import { addUsage, priced } from '../contract/spending/usage';
 import { type ThinkInput, type ThinkOutput } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
-import { type Model, type ModelCall, ModelError, type ModelMessage, type ModelReply } from '../models/model';
+import { type ModelCall, ModelError, type ModelMessage, type ModelReply } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/builtin/find-tools';
@@ -17,66 +17,34 @@ import { bytesOf, conversationOf, earlierWords, knownBefore, type Memory, runOf 
 import type { ActivityDeps } from './deps';
 import type { TextWriter } from './text-streams';
 import { STREAM } from '../contract/streamed-text';
-import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
-import { lackOf, leaveToAnother, modelFailure } from './failures';
+import { agentOf, type Asking, inTime, withModel } from './ask-model';
 import { aboutTurn } from './execution';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
 import { LIMITS } from '../contract/limits';
-import { span } from '../contract/text/times';
-import { modelOf } from '../models/providers';
-import { type Asked, EmptyReply, ModelTries } from './model-tries';
-import { unlessAborted } from '../tools/within';
-import { errorMessage } from '../contract/errors';
+import { type Asked, EmptyReply } from './model-tries';
 
 /** Asks the model for one step and prepares the calls of its reply. Replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
-  const tries = new ModelTries(agent, modelsFor(deps, agent, input.model));
-  const { model } = tries;
-  tries.checkLost();
-  const guard = startHeartbeat(tries.details);
-  const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
-  try {
-    const entries = await conversationOf(input, deps.memory);
-    const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
-    const known = await knownBefore({ agent, input, entries, ...about });
-    const earlier = await earlierWords(input, deps.memory);
-    const reply = await askModel({ ...known, model }, [...earlier, ...entries], {
-      ...{ guard, timeoutMs: tries.timeoutMs },
-      ...defined({ writer }),
-    });
-    const step = { agent, model, input, reply, bytes: bytesOf(entries) };
-    const output = { ...(await prepareStep(deps, step)), ...known.recorded };
-    writer?.finish(output.text);
-    rememberStep(deps.memory, entries, output);
-    return output;
-  } catch (error) {
-    // Stopped first: another heartbeat would replace the details that the failure leaves for the next attempt.
-    guard.stop();
-    throw tries.failureOf(error);
-  } finally {
-    guard.stop();
-    writer?.end();
-  }
-}
-
-/** The agent of this name; where this worker lacks it, another one of the queue may have it. */
-export function agentOf(deps: ActivityDeps, name: string): Agent {
-  const agent = deps.agents.get(name);
-  if (agent !== undefined) return agent;
-  throw leaveToAnother(deps, lackOf(deps, { agent: name }) ?? name);
-}
-
-/**
- * The models of a step, in the order in which they are asked: the agent's own or the one that a fork names, then those of
- * `fallback`. Another worker may have a model that this one lacks.
- */
-function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined): [Model, ...Model[]] {
-  const { name, models, fallback } = agent;
-  const first = named === undefined ? agent.model : models.get(named);
-  if (first !== undefined) return [modelOf(first), ...fallback.models.map(modelOf)];
-  const names = [...models.keys()].join(', ') || 'none';
-  throw leaveToAnother(deps, `agent "${name}" has no model "${named}" here; its models: ${names}`);
+  return withModel(deps, { agent, named: input.model }, async (asking) => {
+    const { model, guard } = asking;
+    const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
+    try {
+      const entries = await conversationOf(input, deps.memory);
+      const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
+      const known = await knownBefore({ agent, input, entries, ...about });
+      const earlier = await earlierWords(input.session, deps.memory);
+      const reply = await askModel(known.agent, [...earlier, ...entries], { asking, ...defined({ writer }) });
+      const step = { agent, model, input, reply, bytes: bytesOf(entries) };
+      const output = { ...(await prepareStep(deps, step)), ...known.recorded };
+      writer?.finish(output.text);
+      rememberStep(deps.memory, entries, output);
+      return output;
+    } finally {
+      guard.stop();
+      writer?.end();
+    }
+  });
 }
 
 async function prepareStep(
@@ -105,6 +73,7 @@ async function prepareStep(
         bytes: { read: bytes, wrote: utf8Bytes(text) },
       }),
       ...{ opaque, value: reply.value, repeats: agent.repeats },
+      compactOver: input.session && agent.compactOver,
       budget: budgetOf(agent, deps),
     }),
   };
@@ -153,37 +122,23 @@ function rememberStep(memory: Memory, before: readonly TranscriptEntry[], output
   memory.remember(runOf(), { replyId: output.replyId, entries, bytes: bytesOf(entries) });
 }
 
-/** Asks the model once. What it throws names the model. */
+/** Asks the model once; a second time for an answer that does not fit. */
 async function askModel(
-  { agent, model }: Asked,
+  agent: Agent,
   entries: readonly TranscriptEntry[],
-  { guard, timeoutMs, writer }: { guard: AttemptGuard; timeoutMs: number; writer?: TextWriter },
+  { asking, writer }: { asking: Asking; writer?: TextWriter },
 ): Promise<ValuedReply> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([timeout, guard.signal]);
-  try {
+  return inTime(asking, async (generate) => {
     const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
-      unlessAborted(
-        model.generate({
-          instructions: instructionsOf(agent),
-          messages: [...toMessages(entries), ...more],
-          tools: offeredTools(agent, entries),
-          signal,
-          // The words of a second answer would follow those of the first: they come with the finished reply.
-          ...defined({ onText: more.length === 0 ? writer?.add : undefined }),
-        }),
-        // A model that ignores its signal must not hold the attempt.
-        signal,
-        () => new Error('the request was ended by its caller'),
-      );
+      generate({
+        instructions: instructionsOf(agent),
+        messages: [...toMessages(entries), ...more],
+        tools: offeredTools(agent, entries),
+        // The words of a second answer would follow those of the first: they come with the finished reply.
+        ...defined({ onText: more.length === 0 ? writer?.add : undefined }),
+      });
     return await fittingReply(agent, checked(await ask(), entries), ask);
-  } catch (error) {
-    const lostReason = guard.lost();
-    // The next attempt asks again; it is not the model's fault.
-    if (lostReason !== undefined)
-      throw modelFailure(new Error(describeLostAttempt(lostReason), { cause: error }));
-    throw named(model, timeout.aborted ? tooSlow(timeoutMs, error) : error);
-  }
+  });
 }
 
 /** After a tool's result an empty reply is an answer: some models end like this when nothing is left to say. */
@@ -193,22 +148,6 @@ function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelR
   const isCut = finishReason === 'length' || finishReason === 'error';
   if (entries.at(-1)?.kind === 'result' && !isCut) return reply;
   throw new EmptyReply('server', `the model answered nothing (${finishReason})`, { retryable: true });
-}
-
-function tooSlow(timeoutMs: number, cause: unknown): ModelError {
-  return new ModelError('timeout', `the model did not answer within ${span(timeoutMs)}`, {
-    retryable: true,
-    cause,
-  });
-}
-
-function named({ id }: Model, error: unknown): unknown {
-  const message = errorMessage(error);
-  if (message.startsWith(`${id}: `)) return error;
-  const name = `${id}: ${message}`;
-  if (error instanceof EmptyReply) return new EmptyReply(error.kind, name, error.options);
-  if (error instanceof ModelError) return new ModelError(error.kind, name, error.options);
-  return new Error(name, { cause: error });
 }
 
 /** The transcript as a model reads it. */

@@ -96,6 +96,10 @@ export const LIMITS = {
   sessionIds: 1000,
   /** What a session remembers of its turns. With what waits it has to fit one payload. */
   sessionMemoryBytes: 512 * KIB,
+  /** What a model may write in place of the oldest turns of a session. */
+  summaryBytes: 16 * KIB,
+  /** Tokens of conversation over which a session has its oldest turns summarized, unless the agent says so. */
+  compactOver: 64_000,
   /** What a session remembers of one turn. */
   recordBytes: 64 * KIB,
   /** Of that: the arguments of one call, and the content of one result. */

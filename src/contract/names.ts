@@ -28,6 +28,7 @@ export const ACTIVITIES = {
   verify: 'countersign.verify',
   child: 'countersign.child',
   recall: 'countersign.recall',
+  compact: 'countersign.compact',
 } as const;
 
 /**
@@ -153,6 +154,7 @@ export const activityIds = {
   think: (step: number, asked = 1) => `think-${step}${again(asked)}`,
   prepare: (callId: string, asked = 1) => `prepare-${callId}${again(asked)}`,
   recall: (turn: string, asked = 1) => `recall-${turn}${again(asked)}`,
+  compact: (turns: number) => `compact-${turns}`,
   call: (callId: string, generation: number) => `call-${callId}-${generation}`,
   child: (callId: string, asked = 1) => `child-${callId}${again(asked)}`,
   verify: (callId: string, generation: number, asked = 1) => `verify-${callId}-${generation}${again(asked)}`,

@@ -25,7 +25,7 @@ const CALL_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' 
 /** Milliseconds that a timer can take; some 31 years. */
 const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
 
-const object = (
+export const object = (
   properties: Record<string, JsonSchema>,
   optional: Record<string, JsonSchema> = {},
 ): JsonSchema => ({
@@ -113,7 +113,8 @@ const CALL: JsonSchema = {
 };
 const COUNT: JsonSchema = { type: 'number', minimum: 0 };
 
-const USAGE = {
+/** Properties of a Usage. */
+export const USAGE = {
   ...{ inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT },
   ...{
     cachedInputTokens: COUNT,
@@ -142,6 +143,7 @@ const isThinkOutput = guard<ThinkOutput>(
       opaque: { ...TEXT, maxLength: LIMITS.opaqueBytes },
       budget: BUDGET,
       repeats: { type: 'integer', minimum: 1 },
+      compactOver: { type: 'integer', minimum: 1 },
     },
   ),
 );
@@ -208,7 +210,7 @@ export function readResult(value: unknown, callId: string): ToolResult | undefin
 }
 
 /** Whether a value fits, and is JSON that everything of ours can take. */
-function guard<T>(schema: JsonSchema): (value: unknown) => value is T {
+export function guard<T>(schema: JsonSchema): (value: unknown) => value is T {
   const check = schemaCheck(schema);
   return (value): value is T => isSoundJson(value) && check(value).length === 0;
 }

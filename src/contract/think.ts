@@ -75,6 +75,8 @@ export interface ThinkOutput {
   budget?: Budget;
   /** After how many steps that are alike the calls of the next one do not run. Absent: any number may. */
   repeats?: number;
+  /** See `limits.compactOver` of the agent; only in a session. */
+  compactOver?: number;
 }
 
 /** Input of `countersign.prepare`: one call, for the worker that has its tool, or a file proposal with new arguments. */

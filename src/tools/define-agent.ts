@@ -88,6 +88,13 @@ export interface AgentOptions {
      * @default 8
      */
     repeats?: number | false;
+    /**
+     * Tokens that a session takes along from turn to turn. Over it the model writes a summary of the oldest turns; see
+     * docs/sessions.md. Choose about half of the window of your model. False: only the limit of 512 KB holds.
+     *
+     * @default 64000
+     */
+    compactOver?: number | false;
   };
   /**
    * What one turn may spend, its child turns included; looked at before each step. `money` is in the currency of
@@ -147,6 +154,8 @@ export interface Agent {
   readonly budget: Budget | undefined;
   /** See `limits.repeats`. Undefined: any number. */
   readonly repeats: number | undefined;
+  /** See `limits.compactOver`. Undefined: nothing is summarized. */
+  readonly compactOver: number | undefined;
 }
 
 const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):.`);
@@ -222,6 +231,7 @@ const optionsSchema = z.strictObject({
       modelTimeout: duration().optional(),
       modelRetryFor: duration().optional(),
       repeats: z.union([z.literal(false), z.int().min(1).max(10_000)]).optional(),
+      compactOver: z.union([z.literal(false), z.int().min(1_000)]).optional(),
     })
     .optional(),
   budget: z
@@ -288,6 +298,7 @@ function makeAgent(options: AgentOptions): Agent {
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
     budget: parsed.data.budget && Object.freeze(defined(parsed.data.budget)),
     repeats: limits.repeats === false ? undefined : (limits.repeats ?? LIMITS.repeatedSteps),
+    compactOver: limits.compactOver === false ? undefined : (limits.compactOver ?? LIMITS.compactOver),
   };
   return asAgent(agent);
 }

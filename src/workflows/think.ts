@@ -52,7 +52,13 @@ export function applyThink(turn: Turn, result: RawValue, asked: number): ThinkOu
   }
   appendReply(turn, output);
   turn.usage = addUsage(turn.usage, output.usage);
+  if (turn.session !== undefined) turn.window = windowAfter(turn, output);
   return output;
+}
+
+/** Only the first reply of a turn was asked for with nothing of the turn before it but its first words. */
+function windowAfter({ step, window }: Turn, { compactOver, usage }: ThinkOutput): Turn['window'] {
+  return defined({ compactOver, tokens: step === 1 ? usage?.inputTokens : window.tokens });
 }
 
 /** Adds a reply to the transcript. */
@@ -106,7 +112,7 @@ export function takeUpWords({ words, transcript }: Turn): boolean {
 }
 
 /** What a session keeps of a turn. In the middle of a step with the results that are there. */
-export function recordOf({ transcript, approvals, words, prompt }: Turn): TurnRecord {
+export function recordOf({ transcript, approvals, words, prompt, window }: Turn): TurnRecord {
   const { entries } = transcript;
   const last = entries.at(-1);
   const open = last?.kind === 'reply' ? last.calls : [];
@@ -115,7 +121,7 @@ export function recordOf({ transcript, approvals, words, prompt }: Turn): TurnRe
     return result === undefined ? [] : [resultEntry(call, result)];
   });
   const all = entries.length === 0 ? [{ kind: 'words' as const, text: prompt }] : [...entries, ...results];
-  return { entries: recordEntries(all), took: words.took };
+  return { entries: recordEntries(all), took: words.took, ...window };
 }
 
 function thinkInput(turn: Turn): ThinkInput {

@@ -5,7 +5,7 @@ import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
 import type { Usage } from '../contract/spending/usage';
 import type { MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
-import type { TurnWords } from '../contract/session';
+import type { TurnRecord, TurnWords } from '../contract/session';
 import type { CarriedSpending, Repeated, TurnCounts, TurnInput } from '../contract/turn';
 import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
@@ -141,6 +141,8 @@ export interface Turn extends ApprovalContext {
   repeated: Repeated;
   /** After so many the calls of the next one do not run. Undefined: any number may. */
   repeats: number | undefined;
+  /** As its last reply says, and what the provider counted before its first one; see TurnRecord. */
+  window: Pick<TurnRecord, 'compactOver' | 'tokens'>;
   /** Only in a fork. */
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
@@ -188,6 +190,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     children: carried?.children ?? 0,
     repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
     repeats: undefined,
+    window: {},
     isMoving: false,
     ...defined({ session: input.session, moved: carried?.moved }),
     step: carried?.step ?? 0,

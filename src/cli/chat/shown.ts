@@ -1,13 +1,22 @@
 import type { SentMessage } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import type { TextDelta } from '../../contract/streamed-text';
-import { sumUsage } from '../../contract/spending/usage';
+import { addUsage, sumUsage } from '../../contract/spending/usage';
+import { truncate } from '../../history/describe';
 import { counted, describeUsage } from '../../history/labels';
-import type { SessionTurn } from '../../history/session/events';
+import type {
+  MessageReceived,
+  SessionCompacted,
+  SessionControlled,
+  SessionEnded,
+  SessionNotCompacted,
+  SessionTurn,
+} from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 import { reviewOne, type WaitingCall } from '../commands/review';
+import { summaryLines } from '../commands/show';
 import type { Context } from '../context';
-import { escapeLines } from '../print/escape';
+import { escapeLines, escapeProse, escapeText } from '../print/escape';
 import { type Prompt, Withdrawn } from '../review/prompt';
 import { Interrupted } from '../review/terminal';
 import { type Chat, endOf } from './follow';
@@ -22,6 +31,7 @@ export const HELP_LINES = [
   '/model  /tools      the model that answers, the tools it used',
   '/cost               tokens so far, and what they cost',
   '/fork               the command that tries the last turn another way',
+  '/compact            a summary takes the place of all turns but the last',
   '/pause  /resume     no further turn starts, or does again',
   '/close              end the session after the running turn',
   '/exit               leave; the session goes on (Ctrl-D too)',
@@ -46,6 +56,34 @@ export class Shown {
     private readonly chat: Chat,
     private readonly context: Context,
   ) {}
+
+  /** What somebody else said. */
+  said({ sender = 'somebody', text }: MessageReceived): void {
+    this.line(`${escapeText(sender)}: ${escapeProse(truncate(text))}`);
+  }
+
+  /** What somebody did with the session; who cancels a turn here has read that already. */
+  controlled({ action, sender }: SessionControlled): void {
+    if (sender === this.chat.name && action === 'cancel_turn') return;
+    this.quiet(`${action.replace('_', ' ')} by ${sender ?? 'somebody'}`);
+  }
+
+  over({ status, error }: SessionEnded): void {
+    this.quiet(`the session is over: ${status}${error === undefined ? '' : `: ${error}`}`);
+  }
+
+  /** How a summary went. */
+  compacted(event: SessionCompacted | SessionNotCompacted): void {
+    if (event.type === 'compaction_failed') return this.quiet(`nothing was summarized: ${event.error}`);
+    this.quiet(`${counted(event.turns, 'turn')} summarized by ${event.model}; /history shows the summary`);
+  }
+
+  /** The whole conversation. */
+  all({ turns, summary }: SessionView): void {
+    const { screen } = this.context;
+    this.turns(turns);
+    if (summary !== undefined) screen.lines(summaryLines(summary).map(screen.style.quiet));
+  }
 
   /** The last turns of a session that is there already. */
   beginning({ turns }: SessionView): void {
@@ -128,7 +166,9 @@ export class Shown {
   }
 
   async figures(name: 'model' | 'tools' | 'cost', isThere: boolean): Promise<void> {
-    const turns = isThere ? (await this.chat.session.history()).turns : [];
+    const { turns, summaryUsage } = isThere
+      ? await this.chat.session.history()
+      : { turns: [], summaryUsage: {} };
     const read = await Promise.all(turns.slice(-MOST_READ).map(({ turn }) => this.stepsOf(turn)));
     const known = read.filter((one) => one !== undefined);
     const lost = turns.length - known.length;
@@ -139,7 +179,7 @@ export class Shown {
       const tools = [...new Set(known.flatMap((view) => view.calls.map(({ tool }) => tool)))].sort();
       return this.quiet(`used so far: ${tools.join(', ') || 'none'}${of}`);
     }
-    const usage = describeUsage(sumUsage(steps)) || 'no tokens were counted';
+    const usage = describeUsage(addUsage(sumUsage(steps), summaryUsage)) || 'no tokens were counted';
     this.quiet(`${usage}; ${counted(steps.length, 'step')}${of}`);
   }
 

@@ -8,7 +8,7 @@ import type { TurnEvent } from '../../history/events';
 import type { WaitingCall } from '../commands/review';
 import type { Context } from '../context';
 import { retryWhileUnavailable } from '../live-inbox';
-import { escapeLines, escapeProse, escapeText } from '../print/escape';
+import { escapeLines } from '../print/escape';
 import { eventLines } from '../print/event';
 import { pendingLines } from '../print/turn';
 import { Prompt } from '../review/prompt';
@@ -133,6 +133,8 @@ class Talk {
         return session.pause(act);
       case 'resume':
         return session.resume(act);
+      case 'compact':
+        return session.compact(act);
       case 'close':
         return session.close(act);
       case 'exit':
@@ -140,7 +142,7 @@ class Talk {
       case 'pending':
         return this.pending();
       case 'history':
-        return this.shown.turns((await session.history()).turns);
+        return this.shown.all(await session.history());
       case 'fork':
         return this.shown.quiet(
           this.lastTurn === undefined
@@ -196,8 +198,7 @@ class Talk {
   private take(event: ChatEvent): void {
     switch (event.type) {
       case 'message':
-        if (!this.mine.has(event.messageId))
-          this.shown.line(`${escapeText(event.sender ?? 'somebody')}: ${escapeProse(truncate(event.text))}`);
+        if (!this.mine.has(event.messageId)) this.shown.said(event);
         return;
       case 'turn_started':
         this.turn = this.lastTurn = event.turn;
@@ -215,13 +216,12 @@ class Talk {
         if (event.status !== 'answered') this.shown.quiet(endOf(event.status, event.error));
         return this.shown.text(event.answer ?? '');
       case 'control':
-        if (event.sender !== this.chat.name || event.action !== 'cancel_turn')
-          this.shown.quiet(`${event.action.replace('_', ' ')} by ${event.sender ?? 'somebody'}`);
-        return;
+        return this.shown.controlled(event);
+      case 'compacted':
+      case 'compaction_failed':
+        return this.shown.compacted(event);
       case 'session_ended':
-        this.shown.quiet(
-          `the session is over: ${event.status}${event.error === undefined ? '' : `: ${event.error}`}`,
-        );
+        this.shown.over(event);
         return this.finish('ended');
     }
   }

@@ -5,6 +5,8 @@ import { escapeProse, escapeText } from '../print/escape';
 import { usageError } from '../options';
 import { viewOf } from '../../history/view';
 import { defined } from '../../contract/defined';
+import type { ConversationSummary } from '../../contract/session';
+import { counted } from '../../history/labels';
 import { section } from '../print/table';
 import { changedIn, rememberPrinted } from '../review/seen';
 import type { Context } from '../context';
@@ -82,7 +84,15 @@ function showSession(
 }
 
 /** A session as a conversation: each turn with its words and its answer, then what waits. */
-export function viewLines({ session, agent, state, turns, waiting, messages }: SessionView): string[] {
+export function viewLines({
+  session,
+  agent,
+  state,
+  turns,
+  summary,
+  waiting,
+  messages,
+}: SessionView): string[] {
   const textOf = (id: string): string => messages.find(({ messageId }) => messageId === id)?.text ?? id;
   const lines = [`session ${escapeText(session)} with ${escapeText(agent)}: ${state}`];
   for (const { turn, status, prompt, took, answer, error } of turns) {
@@ -90,8 +100,24 @@ export function viewLines({ session, agent, state, turns, waiting, messages }: S
     for (const words of [prompt ?? '', ...took.map(textOf)]) lines.push(...quoted('> ', words));
     lines.push(...quoted('  ', answer ?? error ?? ''));
   }
+  if (summary !== undefined) lines.push('', ...summaryLines(summary));
   if (waiting.length > 0) lines.push('', 'waiting:', ...waiting.flatMap(({ text }) => quoted('> ', text)));
   return lines;
+}
+
+/** What the model of a session reads in place of its oldest turns. */
+export function summaryLines({ text, turns, leftOut = 0, model = 'a model' }: ConversationSummary): string[] {
+  const kept = turns - leftOut;
+  const first = kept === 1 ? 'the first turn' : `the first ${kept} turns`;
+  return [
+    ...(kept === 0 ? [] : [`in place of ${first} the model reads this summary by ${escapeText(model)}:`]),
+    ...quoted('  ', text),
+    ...(leftOut === 0
+      ? []
+      : [
+          `of ${counted(leftOut, 'turn')} ${kept === 0 ? '' : 'after that '}it reads nothing: the conversation was over its limit`,
+        ]),
+  ];
 }
 
 function quoted(mark: string, text: string): string[] {

@@ -1,5 +1,6 @@
 import { readTurn } from '../../history/read';
-import { readSession, type SessionEvent } from '../../history/session/events';
+import type { SessionEvent } from '../../history/session/events';
+import { readSession } from '../../history/session/read';
 import type { TextDelta } from '../../contract/streamed-text';
 import type { TurnEvent } from '../../history/events';
 import type { ClientContext } from '../context';

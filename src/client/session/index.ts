@@ -48,6 +48,7 @@ export function openSession(context: ClientContext, id: string, options: Session
     pause: (by = {}) => control({ action: 'pause', ...by }),
     resume: (by = {}) => control({ action: 'resume', ...by }),
     cancelTurn: (by = {}) => control({ action: 'cancel_turn', ...by }),
+    compact: (by = {}) => control({ action: 'compact', ...by }),
     close: ({ cancel, ...by } = {}) =>
       control({ action: 'close', ...by, ...(cancel === true ? { cancel: true as const } : {}) }),
   };

@@ -100,6 +100,11 @@ export interface Session {
   resume(act?: SessionAct): Promise<void>;
   /** Asks the running turn to end; the session goes on with the next message. */
   cancelTurn(act?: SessionAct): Promise<void>;
+  /**
+   * Once no turn runs, has a model summarize all turns but the last; see `limits.compactOver` of `defineAgent`. The event
+   * `compacted` or `compaction_failed` says how that went.
+   */
+  compact(act?: SessionAct): Promise<void>;
   /** Takes no more messages, and ends after the running turn; `cancel`: that is cancelled. What waits is left undone. */
   close(act?: SessionAct & { cancel?: boolean }): Promise<void>;
 }

@@ -1,6 +1,8 @@
+import { defined } from '../defined';
 import { isObject } from '../json';
 import { LIMITS } from '../limits';
-import type { CarriedSession, SessionSummary, SessionTurnEnd, TurnRecord } from './index';
+import { guard, object, USAGE } from '../payloads';
+import type { CarriedSession, CompactOutput, ConversationSummary, SessionTurnEnd, TurnRecord } from './index';
 import {
   cutContent,
   DROPPED_OUTPUT,
@@ -160,17 +162,53 @@ export function noteOf(status: SessionTurnEnd, why?: string): TranscriptEntry[] 
 export function entriesOf({
   memory,
   summary,
-}: Pick<CarriedSession, 'memory'> & { summary?: SessionSummary | undefined }): TranscriptEntry[] {
-  const before: TranscriptEntry[] = summary === undefined ? [] : [{ kind: 'words', text: summary.text }];
-  return [...before, ...memory.flatMap(({ entries }) => entries)];
+}: Pick<CarriedSession, 'memory'> & { summary?: ConversationSummary | undefined }): TranscriptEntry[] {
+  const before = summary === undefined ? [] : summaryWords(summary);
+  return [
+    ...before.map((text): TranscriptEntry => ({ kind: 'words', text })),
+    ...memory.flatMap(({ entries }) => entries),
+  ];
+}
+
+/** What the model reads in place of turns whose words are gone. */
+function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string[] {
+  const some = (count: number, which: string): string =>
+    count === 1
+      ? `The ${which} turn of this conversation`
+      : `The ${which} ${count} turns of this conversation`;
+  const verb = (count: number): string => (count === 1 ? 'is' : 'are');
+  const kept = turns - leftOut;
+  const summary =
+    text === ''
+      ? []
+      : [`[${some(kept, 'first')} ${verb(kept)} kept only in this summary of yours:]\n${text}`];
+  const note = `[${some(leftOut, text === '' ? 'first' : 'next')} ${verb(leftOut)} left out: the conversation was over its limit]`;
+  return leftOut === 0 ? summary : [...summary, note];
 }
 
 /** A record that came from outside; undefined: it cannot be read. Never throws. */
 export function readRecord(value: unknown): TurnRecord | undefined {
   if (!isObject(value)) return undefined;
-  const { entries, took } = value;
+  const { entries, took, tokens, compactOver } = value;
   if (!Array.isArray(entries) || !Array.isArray(took)) return undefined;
   const ids = took.filter((one): one is string => typeof one === 'string');
   if (ids.length < took.length || !entries.every(isTranscriptEntry)) return undefined;
-  return { entries: recordEntries(entries), took: ids };
+  const counts = { tokens: countIn(tokens), compactOver: countIn(compactOver) };
+  return { entries: recordEntries(entries), took: ids, ...defined(counts) };
+}
+
+function countIn(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+const isCompactOutput = guard<CompactOutput>(
+  object(
+    { text: { type: 'string', pattern: '\\S' }, model: { type: 'string', minLength: 1, maxLength: 1000 } },
+    { usage: { type: 'object', properties: USAGE } },
+  ),
+);
+
+/** A summary, cut to the most that it may take; undefined: it cannot be read. */
+export function readCompactOutput(value: unknown): CompactOutput | undefined {
+  return isCompactOutput(value) ? { ...value, text: cutContent(value.text, LIMITS.summaryBytes) } : undefined;
 }

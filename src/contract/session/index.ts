@@ -1,5 +1,7 @@
 import type { TurnOrigin } from '../call';
 import type { MessageOf, MessageSchema } from '../schema/message';
+import type { Usage } from '../spending/usage';
+import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
 
 /** What a message does while a turn runs; without one each starts the next turn. */
@@ -33,15 +35,16 @@ export const SESSION_MESSAGE = {
 /** What a person says in a session. */
 export interface SessionMessage extends MessageOf<typeof SESSION_MESSAGE> {}
 
-export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'close'] as const;
+export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'compact', 'close'] as const;
 
 /** What somebody does with a session; payload of update and signal `control`. */
 export const SESSION_CONTROL = {
   type: 'object',
   properties: {
     /**
-     * `pause`: no further turn starts. `cancel_turn`: the running turn ends, the session goes on. `close`: no more messages;
-     * the session ends after the running turn.
+     * `pause`: no further turn starts. `cancel_turn`: the running turn ends, the session goes on. `compact`: once no turn
+     * runs, a summary takes the place of all turns but the last. `close`: no more messages; the session ends after the
+     * running turn.
      */
     action: { enum: CONTROLS },
     /** Only with `close`: the running turn is cancelled. */
@@ -103,10 +106,14 @@ export interface TurnRecord {
   entries: TranscriptEntry[];
   /** Ids of the messages it took up after its first words. */
   took: string[];
+  /** What the provider counted for the conversation before its first reply. Absent: it does not count. */
+  tokens?: number;
+  /** See `limits.compactOver` of the agent. Absent: nothing is ever summarized. */
+  compactOver?: number;
 }
 
 /** What a session keeps of a turn that is over. */
-export interface TurnMemory extends TurnRecord {
+export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
   turn: string;
   status: SessionTurnEnd;
   /** The message that it was about. */
@@ -114,10 +121,34 @@ export interface TurnMemory extends TurnRecord {
 }
 
 /** What a session keeps of turns whose words it no longer has. */
-export interface SessionSummary {
+export interface ConversationSummary {
+  /** What a model wrote; empty: nothing. */
   text: string;
   /** How many turns it stands for. */
   turns: number;
+  /** The last of these were left out after the text was written, so it does not have them. */
+  leftOut?: number;
+  /** Which model wrote the text. */
+  model?: string;
+}
+
+/** Input of `countersign.compact`: which part of the conversation is summarized, never its words. */
+export interface CompactInput {
+  agent: string;
+  origin?: TurnOrigin;
+  /** Where the conversation is read. */
+  session: Omit<SessionRef, 'messageId'>;
+  /** So many turns are summarized, and what was summarized before them. */
+  turns: number;
+  /** So many entries of the conversation, from its beginning. */
+  entries: number;
+}
+
+/** Output of `countersign.compact`. */
+export interface CompactOutput {
+  text: string;
+  model: string;
+  usage?: Usage;
 }
 
 /** What a session takes along when it continues as new. */
@@ -125,7 +156,7 @@ export interface CarriedSession {
   /** The number of its last turn. */
   turns: number;
   memory: TurnMemory[];
-  summary?: SessionSummary;
+  summary?: ConversationSummary;
   waiting: HeldMessage[];
   /** The last 1,000 ids of messages, oldest first, with the beginning of the digest of the text. */
   known: [string, string][];
@@ -155,7 +186,7 @@ export interface TurnWords {
 }
 
 /** What a session is doing. */
-export const SESSION_STATES = ['idle', 'running', 'paused', 'closing', 'closed'] as const;
+export const SESSION_STATES = ['idle', 'running', 'compacting', 'paused', 'closing', 'closed'] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
 /** Memo `session` of a session, which lists show. */

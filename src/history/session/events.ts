@@ -1,5 +1,6 @@
 import type { TurnOrigin } from '../../contract/call';
-import { readRecord } from '../../contract/session/conversation';
+import type { Usage } from '../../contract/spending/usage';
+import { readCompactOutput, readRecord } from '../../contract/session/conversation';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
@@ -9,13 +10,13 @@ import {
   MODES,
   SESSION_TURN_ENDS,
   type SessionControl,
+  type ConversationSummary,
   type SessionTurnEnd,
 } from '../../contract/session';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { is } from '../fold/guards';
 import { sessionIs } from './guards';
-import { type HistorySource, nextRun, readChain, type ReadOptions, readRun } from '../read';
 
 /** One turn of a session. */
 export interface SessionTurn {
@@ -52,6 +53,8 @@ export interface SessionStarted extends Head {
   origin?: TurnOrigin;
   /** Turns of earlier runs, whose events may be gone. */
   earlier: SessionTurn[];
+  /** What stands for turns whose words the session no longer has. */
+  summary?: ConversationSummary;
   /** Messages that still waited. */
   waiting: HeldMessage[];
 }
@@ -87,7 +90,24 @@ export interface SessionTurnRecalled extends Head {
   took: string[];
 }
 
-/** Somebody paused, resumed or closed the session, or cancelled its turn. */
+/** A model wrote a summary, which took the place of the oldest turns that the session still had word by word. */
+export interface SessionCompacted extends Head {
+  type: 'compacted';
+  /** How many turns it replaced, beside what was summarized before. */
+  turns: number;
+  text: string;
+  model: string;
+  usage?: Usage;
+}
+
+/** No model wrote a summary: where it is needed, the oldest outputs are dropped. */
+export interface SessionNotCompacted extends Head {
+  type: 'compaction_failed';
+  turns: number;
+  error: string;
+}
+
+/** Somebody paused, resumed, compacted or closed the session, or cancelled its turn. */
 export interface SessionControlled extends Head {
   type: 'control';
   action: SessionControl['action'];
@@ -109,52 +129,52 @@ export type SessionEvent =
   | SessionTurnStarted
   | SessionTurnEnded
   | SessionTurnRecalled
+  | SessionCompacted
+  | SessionNotCompacted
   | SessionControlled
   | SessionEnded;
 
-/**
- * The events of a session, through every run it continued in.
- *
- * @throws CountersignError as `readTurn`.
- */
-export async function* readSession(
-  source: HistorySource,
-  session: string,
-  { live = false, signal = new AbortController().signal, onCaughtUp }: ReadOptions = {},
-): AsyncGenerator<SessionEvent> {
-  const owner = { type: 'workflow', namespace: source.namespace, workflowId: session } as const;
-  const fold = createSessionFold();
-  const runs = await readChain(source, session);
-  for (let runId = runs.shift(); runId !== undefined;) {
-    let next: string | undefined;
-    const caughtUp = runs.length === 0 ? onCaughtUp : undefined;
-    const run = { turn: session, runId, live, signal, ...defined({ onCaughtUp: caughtUp }) };
-    for await (const raw of readRun(source, run)) {
-      const event = await source.decode(raw, owner);
-      next = (await nextRun(source, { turn: session, runId, event }))?.runId ?? next;
-      const made = fold(event);
-      if (made !== undefined && !(made.type === 'session_ended' && next !== undefined)) yield made;
-    }
-    if (signal.aborted) return;
-    runId = next;
-  }
-}
-
 /** Makes what tells what one event of a session's history after the other means; undefined: nothing. It never throws. */
 export function createSessionFold(): (event: DecodedEvent) => SessionEvent | undefined {
-  const recalls = new Map<number, string>();
+  const asked = new Map<number, (end: EndOfActivity) => SessionEvent | undefined>();
   return (event) => {
-    if (event.kind === 'started') recalls.clear();
-    if (event.kind === 'activity_scheduled' && event.activityType === ACTIVITIES.recall) {
-      const { input } = event;
-      if (isObject(input) && typeof input['turn'] === 'string') recalls.set(event.eventId, input['turn']);
+    if (event.kind === 'started') asked.clear();
+    if (event.kind === 'activity_scheduled') {
+      const read = readerOf(event);
+      if (read !== undefined) asked.set(event.eventId, read);
+      return undefined;
     }
-    if (event.kind !== 'activity_completed') return sessionEvent(event);
-    const turn = recalls.get(event.scheduledEventId);
-    const took = readRecord(event.result)?.took;
-    if (turn === undefined || took === undefined) return undefined;
-    return { type: 'turn_recalled', eventId: event.eventId, at: event.at, turn, took };
+    if (event.kind !== 'activity_completed' && event.kind !== 'activity_failed') return sessionEvent(event);
+    return asked.get(event.scheduledEventId)?.(event);
   };
+}
+
+/** How an activity ended that gave something, or failed. */
+type EndOfActivity = EventOf<'activity_completed' | 'activity_failed'>;
+
+/** Reads how an activity of the session ended; undefined: it is none of ours. */
+function readerOf({
+  activityType,
+  input,
+}: EventOf<'activity_scheduled'>): ((end: EndOfActivity) => SessionEvent | undefined) | undefined {
+  if (!isObject(input)) return undefined;
+  const { turn, turns } = input;
+  if (activityType === ACTIVITIES.recall && typeof turn === 'string') return (end) => recalled(turn, end);
+  if (activityType === ACTIVITIES.compact && typeof turns === 'number') return (end) => compacted(turns, end);
+  return undefined;
+}
+
+function recalled(turn: string, end: EndOfActivity): SessionTurnRecalled | undefined {
+  const took = end.kind === 'activity_completed' ? readRecord(end.result)?.took : undefined;
+  return took && { type: 'turn_recalled', eventId: end.eventId, at: end.at, turn, took };
+}
+
+function compacted(turns: number, end: EndOfActivity): SessionCompacted | SessionNotCompacted {
+  const head = { eventId: end.eventId, at: end.at, turns };
+  const output = end.kind === 'activity_completed' ? readCompactOutput(end.result) : undefined;
+  if (output !== undefined) return { type: 'compacted', ...head, ...output };
+  const error = end.kind === 'activity_failed' ? rootOf(end.failure).message : 'its result cannot be read';
+  return { type: 'compaction_failed', ...head, error };
 }
 
 function sessionEvent(event: DecodedEvent): SessionEvent | undefined {
@@ -198,6 +218,7 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
     ...{ eventId, at, session: turn, runId, agent, taskQueue },
     ...defined({ origin }),
     earlier,
+    ...defined({ summary: carried?.summary }),
     waiting: carried?.waiting ?? [],
   };
   return started;

@@ -23,13 +23,21 @@ const turnMemory = z.object({
   took: z.array(z.string()),
   entries: z.array(message),
 });
+const summary = z.object({
+  text: z.string(),
+  turns: z.number(),
+  leftOut: z.number().optional(),
+  model: z.string().optional(),
+});
 
 /** Guards over what the histories and memos of sessions hold. */
 export const sessionIs = {
   input: guard<SessionInput>(
     z.object({
       agent: z.string(),
-      carried: z.object({ memory: z.array(turnMemory), waiting: z.array(heldMessage) }).optional(),
+      carried: z
+        .object({ memory: z.array(turnMemory), waiting: z.array(heldMessage), summary: summary.optional() })
+        .optional(),
     }),
   ),
   message: guard<SessionMessage>(said),

@@ -1,5 +1,6 @@
 import { defined } from '../../contract/defined';
-import type { HeldMessage } from '../../contract/session';
+import type { HeldMessage, SessionControl, ConversationSummary } from '../../contract/session';
+import { addUsage, type Usage } from '../../contract/spending/usage';
 import type { SessionEnded, SessionEvent, SessionStarted, SessionTurn } from './events';
 
 /** A session as its history tells it. */
@@ -10,6 +11,10 @@ export interface SessionView {
   taskQueue: string;
   state: 'open' | 'paused' | 'closing' | SessionEnded['status'];
   turns: SessionTurn[];
+  /** What its model reads in place of its oldest turns. */
+  summary?: ConversationSummary;
+  /** Of the summaries that are on record. */
+  summaryUsage: Usage;
   /** Each once, oldest first; of earlier runs only those that are on record. */
   messages: HeldMessage[];
   /** Those that no turn was about yet. */
@@ -22,8 +27,10 @@ export function sessionViewOf(events: Iterable<SessionEvent>): SessionView | und
   const turns = new Map<string, SessionTurn>();
   const held = new Map<string, HeldMessage>();
   for (const event of events) {
-    if (event.type === 'session_started') view = begin(event, { turns, held });
-    else if (view !== undefined) applyEvent(view, event, { turns, held });
+    if (event.type === 'session_started') {
+      const { summaryUsage = {} } = view ?? {};
+      view = { ...begin(event, { turns, held }), summaryUsage };
+    } else if (view !== undefined) applyEvent(view, event, { turns, held });
   }
   if (view === undefined) return undefined;
   const done = new Set([...turns.values()].flatMap(({ messageId, took }) => [messageId, ...took]));
@@ -37,18 +44,24 @@ export function sessionViewOf(events: Iterable<SessionEvent>): SessionView | und
   };
 }
 
+const STATE_AFTER: Partial<Record<SessionControl['action'], SessionView['state']>> = {
+  pause: 'paused',
+  resume: 'open',
+};
+
 interface Known {
   turns: Map<string, SessionTurn>;
   held: Map<string, HeldMessage>;
 }
 
 function begin(
-  { session, runId, agent, taskQueue, earlier, waiting }: SessionStarted,
+  { session, runId, agent, taskQueue, earlier, waiting, summary }: SessionStarted,
   { turns, held }: Known,
-): SessionView {
+): Omit<SessionView, 'summaryUsage'> {
   for (const turn of earlier) if (!turns.has(turn.turn)) turns.set(turn.turn, turn);
   for (const message of waiting) if (!held.has(message.messageId)) held.set(message.messageId, message);
-  return { session, runId, agent, taskQueue, state: 'open', turns: [], messages: [], waiting: [] };
+  const none = { turns: [], messages: [], waiting: [] };
+  return { session, runId, agent, taskQueue, state: 'open', ...none, ...defined({ summary }) };
 }
 
 function applyEvent(
@@ -78,10 +91,17 @@ function applyEvent(
       if (known !== undefined) turns.set(event.turn, { ...known, took: event.took });
       return;
     }
+    case 'compacted': {
+      const { text, model, usage } = event;
+      view.summary = { text, model, turns: (view.summary?.turns ?? 0) + event.turns };
+      view.summaryUsage = addUsage(view.summaryUsage, usage);
+      return;
+    }
+    case 'compaction_failed':
+      return;
     case 'control':
       if (event.action === 'close') view.state = 'closing';
-      else if (event.action !== 'cancel_turn' && view.state !== 'closing')
-        view.state = event.action === 'pause' ? 'paused' : 'open';
+      else if (view.state !== 'closing') view.state = STATE_AFTER[event.action] ?? view.state;
       return;
     case 'session_ended':
       view.state = event.status;

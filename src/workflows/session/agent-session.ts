@@ -4,31 +4,29 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
-  setCurrentDetails,
   setHandler,
-  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { FAILURES, MEMO } from '../../contract/names';
+import { FAILURES } from '../../contract/names';
 import {
   turnIdIn,
   type MessageTaken,
   type SessionControl,
   type SessionInput,
-  type SessionMemo,
   type SessionRefused,
   type SessionResult,
-  type SessionState,
 } from '../../contract/session';
 import { pageOf } from '../../contract/transcript';
 import { checkStart } from '../check-start';
 import { continueOnCurrentBuild } from '../current-build';
 import { MessageQueue } from '../message-queue';
 import * as messages from '../messages';
+import { compact } from './compaction';
 import { isSessionInput } from './memory';
+import { SessionPublisher } from './publish';
 import * as state from './state';
 import { ChildTurn } from './turn';
 
@@ -55,11 +53,12 @@ class SessionRun {
   /** Somebody asked it to move to the current build. */
   private isMoving = false;
   private child: ChildTurn | undefined;
-  private refused: NonNullable<SessionMemo['refused']> = [];
-  private text = textBefore();
-  private published = '';
+  private compacting: CancellationScope | undefined;
+  private readonly publisher: SessionPublisher;
 
-  constructor(private readonly session: state.Session) {}
+  constructor(private readonly session: state.Session) {
+    this.publisher = new SessionPublisher(session);
+  }
 
   setMessageHandlers(): void {
     const { session, queue } = this;
@@ -97,13 +96,15 @@ class SessionRun {
       (message) => queue.answer(messages.weightOf(message), () => void takenOf(this.control(message))),
       {
         validator: (message) => void takenOf(readControl(message)),
-        description: 'Pause, resume or close the session, or cancel its turn',
+        description: 'Pause, resume, compact or close the session, or cancel its turn',
       },
     );
     setHandler(
       messages.controlSignal,
       (message) => queue.add({ weight: messages.weightOf(message), judge: () => void this.control(message) }),
-      { description: 'Pause, resume or close the session, or cancel its turn, when no worker is up' },
+      {
+        description: 'Pause, resume, compact or close the session, or cancel its turn, when no worker is up',
+      },
     );
     setHandler(messages.moveUpdate, () => void (this.isMoving = true), {
       validator: () => {
@@ -126,19 +127,20 @@ class SessionRun {
   async work(): Promise<SessionResult> {
     for (;;) {
       if (this.session.closing) return await this.end();
+      if (await this.compacted()) continue;
       if (this.mustContinue()) await this.continue();
       const running = state.beginTurn(this.session, (n) => turnIdIn(workflowInfo().workflowId, n));
       if (running !== undefined) await this.runTurn(running);
       else {
-        this.publish();
+        this.publisher.publish();
         await condition(() => this.canGoOn());
       }
     }
   }
 
   private canGoOn(): boolean {
-    const { closing, paused, waiting } = this.session;
-    return closing || (waiting.length > 0 && !paused) || this.mustContinue();
+    const { closing, paused, waiting, compaction } = this.session;
+    return closing || compaction !== undefined || (waiting.length > 0 && !paused) || this.mustContinue();
   }
 
   private judge(message: RawValue): state.JudgedMessage {
@@ -171,32 +173,44 @@ class SessionRun {
     const read = messages.readMessage(message, messages.SEND_BOUNDS);
     const given = read.ok && isObject(read.value) ? read.value['messageId'] : undefined;
     const messageId = typeof given === 'string' ? given.slice(0, 64) : undefined;
-    const last = this.refused.slice(1 - LIMITS.memoVerdicts);
-    this.refused = [...last, { code: answer.code, ...defined({ messageId }) }];
-    this.publish();
+    this.publisher.refuse({ code: answer.code, ...defined({ messageId }) });
   }
 
   /** Somebody said or did something: it is passed on to the running turn. */
   private changed(): void {
     this.came += 1;
+    const { closing, paused } = this.session;
     this.child?.passOn();
+    if (closing) this.compacting?.cancel();
     // Between turns the main loop goes on, and publishes.
-    if (this.child !== undefined || this.session.paused) this.publish();
+    if (this.child !== undefined || this.compacting !== undefined || paused) this.publisher.publish();
   }
 
   private async runTurn(running: state.RunningTurn): Promise<void> {
-    this.text = running.message.text.slice(0, LIMITS.promptCharacters);
+    this.publisher.text = running.message.text.slice(0, LIMITS.promptCharacters);
     this.child = new ChildTurn(this.session, running);
-    this.publish();
+    this.publisher.publish();
     const { record, status } = await this.child.outcome();
     this.child = undefined;
     this.ended += 1;
     state.endTurn(this.session, record, status);
   }
 
+  /** Has the oldest turns summarized where it is time for that. Messages that come meanwhile wait. */
+  private async compacted(): Promise<boolean> {
+    const begun = state.beginCompaction(this.session);
+    if (begun === undefined) return false;
+    this.compacting = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
+    this.publisher.publish();
+    await compact(this.session, { ...begun, scope: this.compacting });
+    this.compacting = undefined;
+    this.session.compaction = undefined;
+    return true;
+  }
+
   private async end(): Promise<SessionResult> {
     await this.queue.emptied();
-    this.publish('closed');
+    this.publisher.publish('closed');
     if (this.cancelled) throw new CancelledFailure('the session was cancelled');
     const { turns, waiting } = this.session;
     return { status: 'closed', turns, left: waiting.map(({ messageId }) => messageId) };
@@ -222,52 +236,11 @@ class SessionRun {
     const carried = state.carriedSession(this.session);
     await continueOnCurrentBuild<typeof agentSession>({ agent, ...defined({ origin }), carried });
   }
-
-  /** Shows what the session is doing to lists and to Temporal's UI. Writes only what changed. */
-  private publish(ended?: 'closed'): void {
-    const memo = this.memo(ended ?? stateOf(this.session));
-    const text = JSON.stringify(memo);
-    if (text === this.published) return;
-    this.published = text;
-    upsertMemo({ [MEMO.session]: memo });
-    setCurrentDetails(detailsOf(memo));
-  }
-
-  private memo(now: SessionState): SessionMemo {
-    const { agent, turns, running, waiting } = this.session;
-    return {
-      ...{ agent, state: now, turns, waiting: waiting.length, text: this.text },
-      ...(running === undefined ? {} : { turn: running.turn }),
-      ...(running?.cancelling === true ? { cancelling: true } : {}),
-      ...(this.refused.length === 0 ? {} : { refused: this.refused }),
-    };
-  }
 }
 
 /** A long history is left behind while nothing waits: after so many turns, and over so many bytes. */
 const IDLE_TURNS = 20;
 const IDLE_BYTES = 1024 * 1024;
-
-/** The run before left it in the memo. */
-function textBefore(): string {
-  const memo = workflowInfo().memo?.[MEMO.session];
-  const text = isObject(memo) ? memo['text'] : undefined;
-  return typeof text === 'string' ? text : '';
-}
-
-function stateOf({ closing, running, paused }: state.Session): SessionState {
-  if (closing) return 'closing';
-  if (running !== undefined) return 'running';
-  return paused ? 'paused' : 'idle';
-}
-
-function detailsOf({ state: now, turn, cancelling, waiting }: SessionMemo): string {
-  const lines = [`Session: ${now}, ${waiting} waiting`];
-  if (turn !== undefined) lines.push(`- turn \`${turn}\` runs`);
-  if (cancelling === true)
-    lines.push('- it is being cancelled; it ends as soon as the outcome of each of its calls is known');
-  return lines.join('\n');
-}
 
 function readControl(message: RawValue): SessionControl | SessionRefused {
   const read = messages.readMessage(message, messages.CONTROL_BOUNDS);

@@ -3,12 +3,14 @@ import { digestText } from '../../contract/digest';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
+import { estimatedTokens } from '../../contract/spending/usage';
 import { messageCheck } from '../../contract/schema/message';
 import {
   SESSION_MESSAGE,
   type CarriedSession,
+  type CompactOutput,
   type SessionInput,
-  type SessionSummary,
+  type ConversationSummary,
   type TurnMemory,
 } from '../../contract/session';
 import type { SessionRef } from '../../contract/think';
@@ -18,17 +20,38 @@ import { DROPPED_OUTPUT, isTranscriptEntry, type TranscriptEntry } from '../../c
 /** To this part of its limit a memory shrinks: one that shrank is read anew by the next turn. */
 const SHRINK_TO = 0.7;
 
-/** What a session remembers of its turns. To stay within its limit it drops the oldest outputs, then the oldest turns. */
+/** So full it may be before turns are summarized: with one more turn it is still within its limit. */
+const COMPACT_AT = estimatedTokens(0.8 * LIMITS.sessionMemoryBytes);
+
+/** The newest turns stay word by word, as many as take this part of what is allowed. */
+const KEEP = 0.4;
+
+/** Summarizing less than this part of what is allowed gains too little. */
+const LEAST = 0.1;
+
+/** The oldest turns, which a summary is to replace; with what was summarized before, so many entries. */
+export interface OldestPart {
+  turns: number;
+  entries: number;
+}
+
+/**
+ * What a session remembers of its turns. Before it is too long for the model, a summary takes the place of the oldest turns.
+ * Without one it drops the oldest outputs, and, to stay within its own limit, the oldest turns.
+ */
 export class SessionMemory {
   private turns: TurnMemory[];
-  private summary: SessionSummary | undefined;
+  private summary: ConversationSummary | undefined;
   private digest = '';
+  /** About how many tokens the next turn begins with. */
+  private tokens: number;
   /** What it held before the last turn, if that is still its beginning. */
   private before: SessionRef['before'];
 
   constructor(carried: Pick<CarriedSession, 'memory' | 'summary'> = { memory: [] }) {
     this.turns = [...carried.memory];
     this.summary = carried.summary;
+    this.tokens = tokensIn(this.entries);
     this.name();
   }
 
@@ -49,22 +72,61 @@ export class SessionMemory {
     return { memory, ...defined({ summary }) };
   }
 
-  add(turn: TurnMemory): void {
+  /** @param counted What the provider counted for the conversation before this turn; absent: it is estimated. */
+  add(turn: TurnMemory, counted?: number): void {
+    this.tokens = (counted ?? tokensIn(this.entries)) + tokensIn(turn.entries);
     this.before = { count: this.entries.length, digest: this.digest };
     this.turns.push(turn);
     this.digest = digestText(`${this.digest} ${JSON.stringify(turn.entries)}`);
     if (bytesOfEntries(this.entries) > LIMITS.sessionMemoryBytes) this.shrink();
   }
 
+  /** The turns that are to be summarized, where the conversation takes more than so many tokens; undefined: none. */
+  oldest(over: number, tokens = this.tokens): OldestPart | undefined {
+    const most = Math.min(over, COMPACT_AT);
+    if (tokens <= most) return undefined;
+    const kept = this.newest(most * KEEP);
+    const replaced = this.turns.slice(0, this.turns.length - kept);
+    const gain = replaced.reduce((sum, turn) => sum + tokensIn(turn.entries), 0);
+    return gain < most * LEAST ? undefined : this.part(replaced.length);
+  }
+
+  /** All turns but the last one; undefined: there is nothing to summarize. */
+  get allButLast(): OldestPart | undefined {
+    return this.turns.length < 2 ? undefined : this.part(this.turns.length - 1);
+  }
+
+  /** Puts a summary in the place of the oldest turns, and of what stood for turns before them. */
+  compact({ turns }: OldestPart, { text, model }: Pick<CompactOutput, 'text' | 'model'>): void {
+    this.turns = this.turns.slice(turns);
+    this.summary = { text, turns: (this.summary?.turns ?? 0) + turns, model };
+    this.name();
+  }
+
+  /** Without a summary: the oldest outputs are dropped until the conversation is about so many tokens again. */
+  dropOutputs(over: number): void {
+    const before = bytesOfEntries(this.entries);
+    const allowed = before * Math.min(1, over / this.tokens);
+    this.withoutOutputs(allowed * SHRINK_TO);
+    this.name();
+  }
+
+  /** How many of the last turns take at most so many tokens; at least one. */
+  private newest(most: number): number {
+    let left = most;
+    const out = this.turns.toReversed().findIndex(({ entries }) => (left -= tokensIn(entries)) < 0);
+    return out === -1 ? this.turns.length : Math.max(1, out);
+  }
+
+  private part(turns: number): OldestPart {
+    const before = entriesOf({ memory: [], summary: this.summary }).length;
+    const entries = this.turns.slice(0, turns).reduce((sum, turn) => sum + turn.entries.length, before);
+    return { turns, entries };
+  }
+
   private shrink(): void {
     const most = LIMITS.sessionMemoryBytes * SHRINK_TO;
-    let bytes = bytesOfEntries(this.entries);
-    this.turns = this.turns.map((turn, index) => {
-      if (bytes <= most || index === this.turns.length - 1) return turn;
-      const entries = turn.entries.map(withoutOutput);
-      bytes -= bytesOfEntries(turn.entries) - bytesOfEntries(entries);
-      return { ...turn, entries };
-    });
+    let bytes = this.withoutOutputs(most);
     let out = 0;
     for (const turn of this.turns.slice(0, -1)) {
       if (bytes <= most) break;
@@ -75,12 +137,23 @@ export class SessionMemory {
     this.name();
   }
 
+  /** Drops the oldest outputs until it takes at most so many bytes; says how many it takes then. */
+  private withoutOutputs(most: number): number {
+    let bytes = bytesOfEntries(this.entries);
+    this.turns = this.turns.map((turn, index) => {
+      if (bytes <= most || index === this.turns.length - 1) return turn;
+      const entries = turn.entries.map(withoutOutput);
+      bytes -= bytesOfEntries(turn.entries) - bytesOfEntries(entries);
+      return { ...turn, entries };
+    });
+    return bytes;
+  }
+
   /** Leaves out the oldest turns, and says so. */
   private leaveOut(count: number): void {
-    const turns = (this.summary?.turns ?? 0) + count;
-    const text = `[The first ${turns} turns of this conversation are left out: it was over its limit]`;
+    const { text = '', turns = 0, leftOut = 0, model } = this.summary ?? {};
     this.turns = this.turns.slice(count);
-    this.summary = { text, turns };
+    this.summary = { text, turns: turns + count, leftOut: leftOut + count, ...defined({ model }) };
   }
 
   /** Names what did not grow from what was there before. */
@@ -88,6 +161,10 @@ export class SessionMemory {
     this.before = undefined;
     this.digest = digestText(JSON.stringify(this.entries));
   }
+}
+
+function tokensIn(entries: readonly TranscriptEntry[]): number {
+  return estimatedTokens(bytesOfEntries(entries));
 }
 
 function withoutOutput(entry: TranscriptEntry): TranscriptEntry {

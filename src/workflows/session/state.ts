@@ -20,7 +20,7 @@ import {
 } from '../../contract/session';
 import { jsonBytes } from '../../contract/text/bytes';
 import { originIssues } from '../../contract/turn';
-import { SessionMemory } from './memory';
+import { type OldestPart, SessionMemory } from './memory';
 
 /** The turn that runs. */
 export interface RunningTurn {
@@ -45,6 +45,10 @@ export interface Session {
   paused: boolean;
   closing: boolean;
   memory: SessionMemory;
+  /** See `limits.compactOver` of the agent, as the last turn said. Undefined: nothing is summarized unless somebody asks. */
+  compactOver: number | undefined;
+  /** `due`: a turn has ended, so the memory may be too long. `asked`: by somebody. `running`: a model writes the summary. */
+  compaction: 'due' | 'asked' | 'running' | undefined;
 }
 
 /** A session at its start, or as the run before left it. */
@@ -59,6 +63,8 @@ export function makeSession({ agent, origin, carried }: SessionInput): Session {
     paused: carried?.paused ?? false,
     closing: false,
     memory: new SessionMemory(carried),
+    compactOver: undefined,
+    compaction: undefined,
   };
 }
 
@@ -178,6 +184,7 @@ export function readControl(value: unknown): SessionControl | SessionRefused {
 export function takeControl(session: Session, { action, cancel }: SessionControl): void {
   if (action === 'pause') session.paused = true;
   else if (action === 'resume') session.paused = false;
+  else if (action === 'compact') session.compaction = session.compaction === 'running' ? 'running' : 'asked';
   else if (action === 'close') session.closing = true;
   const cancels = action === 'cancel_turn' || (action === 'close' && cancel === true);
   if (cancels && session.running !== undefined) session.running.cancelling = true;
@@ -195,13 +202,30 @@ export function beginTurn(session: Session, turnId: (n: number) => string): Runn
 }
 
 /** Ends the running turn: what it did is kept, and what it did not take up is queued, after what interrupted it. */
-export function endTurn(session: Session, record: TurnRecord, status: TurnMemory['status']): void {
+export function endTurn(
+  session: Session,
+  { entries, took: taken, tokens, compactOver = session.compactOver }: TurnRecord,
+  status: TurnMemory['status'],
+): void {
   const { running, waiting } = session;
   if (running === undefined) return;
-  const took = new Set(record.took);
+  const took = new Set(taken);
   const late = running.steering.filter(({ messageId }) => !took.has(messageId));
   waiting.splice(interrupts(waiting), 0, ...late);
   const { turn, message } = running;
   session.running = undefined;
-  session.memory.add({ ...record, turn, status, messageId: message.messageId });
+  session.memory.add({ entries, took: taken, turn, status, messageId: message.messageId }, tokens);
+  session.compactOver = compactOver;
+  session.compaction ??= 'due';
+}
+
+/** The turns that a summary is to replace now, and whether somebody asked for it; undefined: none. */
+export function beginCompaction(session: Session): { part: OldestPart; isAsked: boolean } | undefined {
+  const { memory, compactOver, compaction } = session;
+  const isAsked = compaction === 'asked';
+  const due = compactOver === undefined ? undefined : memory.oldest(compactOver);
+  const part = isAsked ? memory.allButLast : due;
+  const isNow = compaction !== undefined && part !== undefined;
+  session.compaction = isNow ? 'running' : undefined;
+  return isNow ? { part, isAsked } : undefined;
 }

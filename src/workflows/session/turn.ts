@@ -117,8 +117,8 @@ function statusOf({ cause }: ChildWorkflowFailure): SessionTurnEnd {
   return cause instanceof TimeoutFailure ? 'timed_out' : 'failed';
 }
 
-function withNote({ entries, took }: TurnRecord, status: SessionTurnEnd, why?: string): TurnRecord {
-  return { entries: [...entries, ...noteOf(status, why)], took };
+function withNote(record: TurnRecord, status: SessionTurnEnd, why?: string): TurnRecord {
+  return { ...record, entries: [...record.entries, ...noteOf(status, why)] };
 }
 
 function ofWords(...words: string[]): TurnRecord {

@@ -1,0 +1,100 @@
+import { errorMessage } from '../contract/errors';
+import { span } from '../contract/text/times';
+import { type Model, ModelError, type ModelReply, type ModelRequest } from '../models/model';
+import { modelOf } from '../models/providers';
+import type { Agent } from '../tools/define-agent';
+import { unlessAborted } from '../tools/within';
+import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
+import type { ActivityDeps } from './deps';
+import { lackOf, leaveToAnother, modelFailure } from './failures';
+import { EmptyReply, ModelTries } from './model-tries';
+
+/** The model that one attempt asks, and for how long. */
+export interface Asking {
+  model: Model;
+  guard: AttemptGuard;
+  timeoutMs: number;
+}
+
+/**
+ * Does what needs a model of the agent. What it throws becomes the failure that has this model tried again, the next one
+ * asked, or the activity ended. `named`: one of the agent's `models`.
+ */
+export async function withModel<T>(
+  deps: ActivityDeps,
+  { agent, named }: { agent: Agent; named: string | undefined },
+  work: (asking: Asking) => Promise<T>,
+): Promise<T> {
+  const tries = new ModelTries(agent, modelsFor(deps, agent, named));
+  tries.checkLost();
+  const guard = startHeartbeat(tries.details);
+  try {
+    return await work({ model: tries.model, guard, timeoutMs: tries.timeoutMs });
+  } catch (error) {
+    // Stopped first: another heartbeat would replace the details that the failure leaves for the next attempt.
+    guard.stop();
+    throw tries.failureOf(error);
+  } finally {
+    guard.stop();
+  }
+}
+
+/** The agent of this name; where this worker lacks it, another one of the queue may have it. */
+export function agentOf(deps: ActivityDeps, name: string): Agent {
+  const agent = deps.agents.get(name);
+  if (agent !== undefined) return agent;
+  throw leaveToAnother(deps, lackOf(deps, { agent: name }) ?? name);
+}
+
+/**
+ * The models of an agent, in the order in which they are asked: its own or the one that is named, then those of `fallback`.
+ * Another worker may have a model that this one lacks.
+ */
+function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined): [Model, ...Model[]] {
+  const { name, models, fallback } = agent;
+  const first = named === undefined ? agent.model : models.get(named);
+  if (first !== undefined) return [modelOf(first), ...fallback.models.map(modelOf)];
+  const names = [...models.keys()].join(', ') || 'none';
+  throw leaveToAnother(deps, `agent "${name}" has no model "${named}" here; its models: ${names}`);
+}
+
+/** Lets `ask` ask the model, as long as the attempt has time and is ours. What it throws names the model. */
+export async function inTime<T>(
+  { model, guard, timeoutMs }: Asking,
+  ask: (generate: (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>) => Promise<T>,
+): Promise<T> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([timeout, guard.signal]);
+  try {
+    return await ask((request) =>
+      unlessAborted(
+        model.generate({ ...request, signal }),
+        // A model that ignores its signal must not hold the attempt.
+        signal,
+        () => new Error('the request was ended by its caller'),
+      ),
+    );
+  } catch (error) {
+    const lostReason = guard.lost();
+    // The next attempt asks again; it is not the model's fault.
+    if (lostReason !== undefined)
+      throw modelFailure(new Error(describeLostAttempt(lostReason), { cause: error }));
+    throw named(model, timeout.aborted ? tooSlow(timeoutMs, error) : error);
+  }
+}
+
+function tooSlow(timeoutMs: number, cause: unknown): ModelError {
+  return new ModelError('timeout', `the model did not answer within ${span(timeoutMs)}`, {
+    retryable: true,
+    cause,
+  });
+}
+
+function named({ id }: Model, error: unknown): unknown {
+  const message = errorMessage(error);
+  if (message.startsWith(`${id}: `)) return error;
+  const name = `${id}: ${message}`;
+  if (error instanceof EmptyReply) return new EmptyReply(error.kind, name, error.options);
+  if (error instanceof ModelError) return new ModelError(error.kind, name, error.options);
+  return new Error(name, { cause: error });
+}

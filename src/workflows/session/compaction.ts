@@ -1,0 +1,62 @@
+import type { RawValue } from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  type ActivityOptions,
+  type CancellationScope,
+  isCancellation,
+  scheduleActivity,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { defined } from '../../contract/defined';
+import { TIMES } from '../../contract/limits';
+import { ACTIVITIES, activityIds } from '../../contract/names';
+import { readCompactOutput } from '../../contract/session/conversation';
+import type { CompactInput } from '../../contract/session';
+import { rawResult, valueOf } from '../messages';
+import type { OldestPart } from './memory';
+import type { Session } from './state';
+
+/** What is summarized, and whether somebody asked for it. A cancelled scope leaves the memory as it is. */
+interface Compaction {
+  part: OldestPart;
+  isAsked: boolean;
+  scope: CancellationScope;
+}
+
+/**
+ * Puts a summary that a model writes in the place of the oldest turns. Where none can, the oldest outputs are dropped
+ * instead, unless the memory is short enough and somebody only asked.
+ */
+export async function compact(session: Session, { part, isAsked, scope }: Compaction): Promise<void> {
+  const { memory, compactOver } = session;
+  const written = await scope.run(() => ask(session, part)).catch(withoutSummary);
+  if (written === CANCELLED) return;
+  const output = readCompactOutput(valueOf(written));
+  if (output !== undefined) memory.compact(part, output);
+  else if (!isAsked && compactOver !== undefined) memory.dropOutputs(compactOver);
+}
+
+const CANCELLED = Symbol('cancelled');
+
+function withoutSummary(error: unknown): typeof CANCELLED | undefined {
+  if (isCancellation(error)) return CANCELLED;
+  if (error instanceof ActivityFailure) return undefined;
+  throw error;
+}
+
+function ask({ agent, origin, turns, memory }: Session, part: OldestPart): Promise<RawValue> {
+  const { workflowId: sessionId, runId } = workflowInfo();
+  const session = { sessionId, runId, ...memory.ref };
+  const input: CompactInput = { agent, session, ...part, ...defined({ origin }) };
+  const options: ActivityOptions = {
+    activityId: activityIds.compact(turns),
+    startToCloseTimeout: TIMES.thinkTimeout,
+    heartbeatTimeout: TIMES.heartbeatTimeout,
+    // As of a step: the activity decides how often and how long a model is asked.
+    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    summary: `summary of ${part.turns} ${part.turns === 1 ? 'turn' : 'turns'}`,
+  };
+  return scheduleActivity<RawValue>(ACTIVITIES.compact, [input], options, rawResult);
+}

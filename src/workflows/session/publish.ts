@@ -1,0 +1,65 @@
+import { setCurrentDetails, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import { isObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import { MEMO } from '../../contract/names';
+import type { SessionMemo, SessionState } from '../../contract/session';
+import type { Session } from './state';
+
+/** Shows what a session is doing to lists and to Temporal's UI. */
+export class SessionPublisher {
+  /** Head of the last message that a turn was about. */
+  text = textBefore();
+  private refused: NonNullable<SessionMemo['refused']> = [];
+  private published = '';
+
+  constructor(private readonly session: Session) {}
+
+  /** Writes only what changed. */
+  publish(ended?: 'closed'): void {
+    const memo = this.memo(ended ?? stateOf(this.session));
+    const text = JSON.stringify(memo);
+    if (text === this.published) return;
+    this.published = text;
+    upsertMemo({ [MEMO.session]: memo });
+    setCurrentDetails(detailsOf(memo));
+  }
+
+  /** A signal has no answer: the last ones that were refused are shown. */
+  refuse(one: NonNullable<SessionMemo['refused']>[number]): void {
+    this.refused = [...this.refused.slice(1 - LIMITS.memoVerdicts), one];
+    this.publish();
+  }
+
+  private memo(now: SessionState): SessionMemo {
+    const { agent, turns, running, waiting } = this.session;
+    return {
+      ...{ agent, state: now, turns, waiting: waiting.length, text: this.text },
+      ...(running === undefined ? {} : { turn: running.turn }),
+      ...(running?.cancelling === true ? { cancelling: true } : {}),
+      ...(this.refused.length === 0 ? {} : { refused: this.refused }),
+    };
+  }
+}
+
+/** The run before left it in the memo. */
+function textBefore(): string {
+  const memo = workflowInfo().memo?.[MEMO.session];
+  const text = isObject(memo) ? memo['text'] : undefined;
+  return typeof text === 'string' ? text : '';
+}
+
+function stateOf({ closing, running, paused, compaction }: Session): SessionState {
+  if (closing) return 'closing';
+  if (running !== undefined) return 'running';
+  if (compaction === 'running') return 'compacting';
+  return paused ? 'paused' : 'idle';
+}
+
+function detailsOf({ state: now, turn, cancelling, waiting }: SessionMemo): string {
+  const lines = [`Session: ${now}, ${waiting} waiting`];
+  if (turn !== undefined) lines.push(`- turn \`${turn}\` runs`);
+  if (now === 'compacting') lines.push('- a model writes a summary of the oldest turns');
+  if (cancelling === true)
+    lines.push('- it is being cancelled; it ends as soon as the outcome of each of its calls is known');
+  return lines.join('\n');
+}
