@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { connect } from '../../src/client';
 import type { JsonObject } from '../../src/contract/json';
 import { makeAnswerKey } from '../../src/encryption/answer-keys';
+import { makeKeys } from '../../src/history/audit/keys';
 import { sealAnswer } from '../../src/sealing/seal-answer';
 import type { QuestionOpened } from '../../src/history/events';
 import { askUser } from '../../src/tools/builtin/ask-user';
@@ -66,7 +67,8 @@ beforeAll(async () => {
   await writeFile(keyFile, `${made.line}\n`, { mode: 0o600 });
   const tools = [askUser(), reads, steals];
   const agent = defineAgent({ name: 'sealed', instructions: 'do', model: book.model, tools });
-  fixture = await startFixture({ agents: [agent], worker: { answerKeyFile: keyFile } });
+  const worker = { answerKeyFile: keyFile, logLevel: 'DEBUG' as const };
+  fixture = await startFixture({ agents: [agent], log: {}, worker });
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
@@ -107,7 +109,12 @@ const cli = (args: string[], stdin = '', env: NodeJS.ProcessEnv = {}) =>
 const got = (handle: TurnHandle): Promise<string> =>
   readFile(join(directory, `got-${handle.workflowId}`), 'utf8');
 
-test('from the command line: only the tool gets the value, and nothing on record or on a screen has it', async () => {
+test('from the command line: only the tool gets the value, and nothing on record, on a screen or in a log has it', async () => {
+  const logged: string[] = [];
+  const stderr = jest.spyOn(process.stderr, 'write').mockImplementation((line) => {
+    logged.push(String(line));
+    return true;
+  });
   const handle = await start(asks(), uses());
   await waitFor(handle, '1.1', 'question');
   const id = `${handle.workflowId}/1.1`;
@@ -126,7 +133,9 @@ test('from the command line: only the tool gets the value, and nothing on record
   await waitFor(handle, '2.1');
   await decide(handle, { callId: '2.1', decision: 'approved' });
   const { answer: said } = await handle.result();
+  stderr.mockRestore();
   expect(await got(handle)).toBe(SECRET);
+  expect(logged.join('')).toContain('TOOL_LOG tool=deploy');
   expect(said).toContain('"token":"answer:1.1/token"');
   const file = join(tmpdir(), `${handle.workflowId}.json`);
   await cli(['export', handle.workflowId, '--no-redact', '--out', file]);
@@ -137,7 +146,14 @@ test('from the command line: only the tool gets the value, and nothing on record
     cli(['show', handle.workflowId, '--json']),
     cli(['list', '--json']),
   ]);
+  const audit = join(directory, 'audit.jsonl');
+  const { privatePem } = makeKeys();
+  const key = join(directory, 'audit.key');
+  await writeFile(key, privatePem, { mode: 0o600 });
+  const audited = await cli(['audit', 'export', '--turn', handle.workflowId, '--out', audit, '--key', key]);
+  expect(audited).toMatchObject({ code: 0 });
   const everything = [
+    ...[audited.out, await readFile(audit, 'utf8'), ...logged],
     (await rawBytes(fixture, handle.workflowId)).toString('latin1'),
     (await rawBytes(fixture, handle.workflowId)).toString('utf8'),
     ...shown.map(({ out }) => out),

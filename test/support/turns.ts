@@ -1,5 +1,5 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
+import { ApplicationFailure, defaultPayloadConverter, WorkflowNotFoundError } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import type { Decision, Refused, Resolution, SignalVerdict, Verdict } from '../../src/contract/decision';
@@ -30,9 +30,14 @@ export function waitFor(
   kind: OpenItem['kind'] = 'request',
 ): Promise<OpenItem> {
   return until(`${callId} to be ${kind}`, async () => {
-    const open = await openOf(handle);
+    const open = await openOf(handle).catch(unlessNotStarted);
     return open?.items.find((item) => item.callId === callId && item.kind === kind);
   });
+}
+
+/** The turn of a session may not be there yet. */
+function unlessNotStarted(error: unknown): undefined {
+  if (!(error instanceof WorkflowNotFoundError)) throw error;
 }
 
 /** What a person saw of a request: the key of the call, and the digest of what was shown. */

@@ -57,6 +57,8 @@ export interface SessionStarted extends Head {
   summary?: ConversationSummary;
   /** Messages that still waited. */
   waiting: HeldMessage[];
+  /** No turn starts before somebody resumes it. */
+  paused?: true;
 }
 
 /** A person said something. A signal that the session refused is among them. */
@@ -218,7 +220,7 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
     ...{ eventId, at, session: turn, runId, agent, taskQueue },
     ...defined({ origin }),
     earlier,
-    ...defined({ summary: carried?.summary }),
+    ...defined({ summary: carried?.summary, paused: carried?.paused === true ? (true as const) : undefined }),
     waiting: carried?.waiting ?? [],
   };
   return started;

@@ -55,13 +55,14 @@ interface Known {
 }
 
 function begin(
-  { session, runId, agent, taskQueue, earlier, waiting, summary }: SessionStarted,
+  { session, runId, agent, taskQueue, earlier, waiting, summary, paused }: SessionStarted,
   { turns, held }: Known,
 ): Omit<SessionView, 'summaryUsage'> {
   for (const turn of earlier) if (!turns.has(turn.turn)) turns.set(turn.turn, turn);
   for (const message of waiting) if (!held.has(message.messageId)) held.set(message.messageId, message);
   const none = { turns: [], messages: [], waiting: [] };
-  return { session, runId, agent, taskQueue, state: 'open', ...none, ...defined({ summary }) };
+  const state = paused === true ? 'paused' : 'open';
+  return { session, runId, agent, taskQueue, state, ...none, ...defined({ summary }) };
 }
 
 function applyEvent(

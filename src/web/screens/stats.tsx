@@ -34,6 +34,9 @@ export function StatsScreen(): JSX.Element {
         Stats
       </h1>
       <Filters {...{ filter, setFilter, answer }} />
+      <p>
+        <a href={hrefOf({ at: 'refused' })}>Refused decisions, one by one</a>
+      </p>
       {answer === undefined ? <p class="empty">Reading turns …</p> : <Answer {...{ answer, isReading }} />}
     </section>
   );
@@ -100,9 +103,6 @@ function Answer({ answer, isReading }: { answer: StatsAnswer; isReading: boolean
         legend={[]}
         rows={rows.refusals}
       />
-      <p>
-        <a href={hrefOf({ at: 'refused' })}>Refused decisions, one by one</a>
-      </p>
     </>
   );
 }

@@ -230,9 +230,9 @@ class SessionRun {
 
   private async continue(): Promise<void> {
     await this.queue.emptied();
-    // Somebody closed it meanwhile.
-    if (this.session.closing) return;
-    const { agent, origin } = this.session;
+    const { agent, origin, closing, compaction } = this.session;
+    // Somebody closed it meanwhile, or asked for a summary.
+    if (closing || compaction !== undefined) return;
     const carried = state.carriedSession(this.session);
     await continueOnCurrentBuild<typeof agentSession>({ agent, ...defined({ origin }), carried });
   }

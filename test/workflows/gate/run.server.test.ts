@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { connect, type Countersign, type InboxItem } from '../../../src/client';
 import type { Decision, Resolution } from '../../../src/contract/decision';
@@ -224,8 +225,15 @@ describe('an unsafe call whose only attempt is lost', () => {
 describe('a call that never starts', () => {
   const isCancellation = (error: unknown): boolean =>
     error instanceof WorkflowFailedError && error.cause instanceof CancelledFailure;
-  const failureOf = (handle: WorkflowHandle): Promise<unknown> =>
-    handle.result().catch((error: unknown) => error);
+  /** Says what is on record where the workflow does not end. */
+  const failureOf = async (handle: WorkflowHandle): Promise<unknown> => {
+    const ended = handle.result().catch((error: unknown) => error);
+    const isOver = async (): Promise<boolean> => (await handle.describe()).status.name !== 'RUNNING';
+    await until('the end', isOver).catch(async (error: unknown) => {
+      throw new Error(JSON.stringify(historyToJSON(await handle.fetchHistory())), { cause: error });
+    });
+    return ended;
+  };
 
   it('is withdrawn where its workflow is cancelled before anybody decided', async () => {
     const order = `withdrawn-${randomUUID()}`;
