@@ -21,9 +21,16 @@ export const STATUS = {
   unauthenticated: 16,
 } as const;
 
-/** The gRPC status of an error, or of what caused it; undefined where there is none. */
+/**
+ * The gRPC status of an error, or of what caused it; undefined where there is none. A server whose time for a call is over
+ * may reset its stream before the client's own time is over. gRPC then says that the call was cancelled, in these words; for
+ * a call that we cancel it has others.
+ */
 export function statusOf(error: unknown): number | undefined {
-  if (isGrpcServiceError(error)) return error.code;
+  if (isGrpcServiceError(error))
+    return error.code === STATUS.cancelled && error.details === 'Call cancelled'
+      ? STATUS.deadlineExceeded
+      : error.code;
   return error instanceof Error && error.cause !== undefined ? statusOf(error.cause) : undefined;
 }
 

@@ -31,6 +31,7 @@ const sized = (eventId: number, mebibytes: number) =>
 test.each([
   ['the connection refuses', TOO_LARGE, false],
   ['does not come, because the SDK asks again and tells nobody', LATE, false],
+  ['the server cuts off at its deadline', { status: STATUS.cancelled, details: 'Call cancelled' }, false],
   ['the connection refuses, followed live', TOO_LARGE, true],
 ])('a page that %s is asked for in smaller parts, from the same place', async (_, refused, live) => {
   const { ids, sizes, tokens } = await read(

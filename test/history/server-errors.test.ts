@@ -29,6 +29,11 @@ test('the status is found in the error and in what caused it', () => {
   expect(detailsOf(new Error('other'))).toBe('other');
 });
 
+test('a stream that the server resets was late; a call that we cancel was not', () => {
+  expect(statusOf(grpc(STATUS.cancelled, 'Call cancelled'))).toBe(STATUS.deadlineExceeded);
+  expect(statusOf(grpc(STATUS.cancelled, 'Cancelled on client'))).toBe(STATUS.cancelled);
+});
+
 test.each([
   ['unavailable', true],
   ['deadlineExceeded', true],
