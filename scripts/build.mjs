@@ -76,15 +76,16 @@ const bundle = async () => {
 };
 
 /**
- * A third of the bundle is comments, most of them the SDK's. Names, structure and lines stay: an error in the sandbox prints
- * the line it is on, and a debugger stops on it. The source map is led on, its paths relative to the bundle.
+ * Half of the bundle is comments and indentation, most of it the SDK's. Names, structure and lines stay: an error in the
+ * sandbox prints the line it is on, and a debugger stops on it. The source map is led on, its paths relative to the bundle.
  */
 const withoutComments = async (bundled) => {
   const { transform } = await import('esbuild');
   const options = { legalComments: 'none', sourcemap: 'external', charset: 'utf8' };
   const { code, map } = await transform(bundled, options);
   const bare = await withoutMemberComments(code.trimEnd());
-  return `${bare}${SOURCE_MAP}${Buffer.from(withRelativeSources(map)).toString('base64')}`;
+  const [flush, shifted] = await withoutIndentation(bare, JSON.parse(map));
+  return `${flush}${SOURCE_MAP}${Buffer.from(withRelativeSources(shifted)).toString('base64')}`;
 };
 
 /** esbuild keeps the comments on members of classes. Their lines stay, empty, so that the map still fits. */
@@ -105,8 +106,25 @@ const withoutMemberComments = async (code) => {
   return [...kept, code.slice(from)].join('');
 };
 
-const withRelativeSources = (text) => {
-  const map = JSON.parse(text);
+/** Takes the indentation away, but not where it is part of a text. */
+const withoutIndentation = async (code, map) => {
+  const { parse } = await import('acorn');
+  const { decode, encode } = await import('@jridgewell/sourcemap-codec');
+  const inText = new Set();
+  const onToken = ({ loc: { start, end } }) => {
+    for (let line = start.line; line < end.line; line++) inText.add(line);
+  };
+  parse(code, { ecmaVersion: 'latest', locations: true, onToken });
+  const lines = code.split('\n');
+  const flush = lines.map((line, index) => (inText.has(index) ? line : line.trimStart()));
+  const mappings = decode(map.mappings).map((segments, index) => {
+    const gone = (lines[index]?.length ?? 0) - (flush[index]?.length ?? 0);
+    return segments.map(([column, ...rest]) => [Math.max(0, column - gone), ...rest]);
+  });
+  return [flush.join('\n'), { ...map, mappings: encode(mappings) }];
+};
+
+const withRelativeSources = (map) => {
   const sources = map.sources.map((source) => (isAbsolute(source) ? relative(at('lib'), source) : source));
   // A worker that is given the code and no path takes the name from here.
   return JSON.stringify({ ...map, file: 'workflow-bundle.js', sources });
