@@ -19,7 +19,15 @@ import {
 } from '@temporalio/workflow';
 import { type RawValue, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { tokensOf } from '../contract/spending/usage';
-import { addSpent, emptyKind, leftOf, noSpending, smallerOf, type Spent } from '../contract/spending/budget';
+import {
+  addSpent,
+  emptyKind,
+  leftOf,
+  noSpending,
+  restOf,
+  smallerOf,
+  type Spent,
+} from '../contract/spending/budget';
 import {
   type ChildEnd,
   childResult,
@@ -101,7 +109,8 @@ export function reserveChild(turn: Turn, state: CallState): void {
   const given = calls.flatMap(({ child }) => child?.given ?? []);
   const among = calls.filter(({ child }) => child === undefined).length;
   const { budget, spent } = turn.spending;
-  const mine = smallerOf(budget, turn.cap);
+  const { ofSession } = turn;
+  const mine = smallerOf(smallerOf(budget, turn.cap), ofSession && restOf(ofSession.budget, ofSession.spent));
   state.child = { given: leftOf(mine, { spent, given, among }) ?? {}, before: turn.children };
   turn.children += 1;
 }

@@ -95,7 +95,7 @@ export class ChildTurn {
   }
 
   private input(): TurnInput {
-    const { agent, memory, origin } = this.session;
+    const { agent, memory, origin, spending } = this.session;
     const { messageId, text, sender } = this.running.message;
     const { workflowId: sessionId, runId } = workflowInfo();
     const ofTurn = defined({ ...origin, requester: sender ?? origin?.requester });
@@ -104,6 +104,7 @@ export class ChildTurn {
       prompt: text,
       ...(Object.keys(ofTurn).length === 0 ? {} : { origin: ofTurn }),
       session: { sessionId, runId, messageId, ...memory.ref },
+      sessionSpending: spending,
     };
   }
 }
