@@ -94,7 +94,7 @@ class WorkClock {
   /** To be called at each change of the calls. */
   tick(calls: Iterable<CallState>): void {
     const now = Date.now();
-    if (this.since !== undefined) this.turn.spending.spent.time += now - this.since;
+    if (this.since !== undefined) this.turn.spending.spent.time += Math.max(0, now - this.since);
     const isAtWork = [...calls].some(
       ({ phase, call }) =>
         (phase === 'running' && call.settings.child === undefined) || phase === 'replanning',

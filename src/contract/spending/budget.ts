@@ -73,7 +73,8 @@ export function countedInReply(
 ): Spent {
   const counted = tokensOf(reply.usage);
   const estimated = counted === undefined ? { tokens: estimate, estimated: estimate } : {};
-  return { ...spentInReply(reply), ...estimated, time };
+  // The clock of the server may have been put back.
+  return { ...spentInReply(reply), ...estimated, time: Math.max(0, time) };
 }
 
 /** How much of one kind was spent; of money what was spent in the budget's currency. */
