@@ -137,18 +137,9 @@ function shareTexts(entries: readonly TranscriptEntry[], mostBytes: number): Tra
 
 const LEAST_BYTES = 64;
 
-/** Bytes of entries, as JSON. A session has the entries of all its turns: each is counted once. */
+/** Bytes of entries, as JSON. */
 export function bytesOfEntries(entries: readonly TranscriptEntry[]): number {
-  return entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
-}
-
-/** Entries are never changed. */
-const sizes = new WeakMap<TranscriptEntry, number>();
-
-function sizeOf(entry: TranscriptEntry): number {
-  const size = sizes.get(entry) ?? entryBytes(entry);
-  sizes.set(entry, size);
-  return size;
+  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
 /** What the model reads about a turn that did not come to an answer. */
