@@ -25,6 +25,7 @@ import { mcp } from './figures/mcp';
 import { recovery } from './figures/recovery';
 import { replay, replayBatch } from './figures/replay';
 import { sandbox } from './figures/sandbox';
+import { longSession, session } from './figures/session';
 import { show } from './figures/show';
 import { start } from './figures/start';
 import { step, throughput } from './figures/step';
@@ -53,6 +54,8 @@ const MEASUREMENTS: readonly Measurement[] = [
   sandbox,
   webInbox,
   streaming,
+  session,
+  longSession,
   flood,
   bigFlood,
   burst,

@@ -1,4 +1,11 @@
-import { condition, defineSignal, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
+import {
+  condition,
+  defineSignal,
+  defineUpdate,
+  executeChild,
+  proxyActivities,
+  setHandler,
+} from '@temporalio/workflow';
 
 /** A message of the conversation, as model APIs take it. */
 export type Message =
@@ -97,4 +104,23 @@ export async function countSignals(): Promise<number> {
   });
   await condition(() => ended);
   return count;
+}
+
+export const sayUpdate = defineUpdate<void, [string]>('say');
+
+/** A turn of the session below. */
+export async function bareTurn(text: string): Promise<string> {
+  return bareTool({ text });
+}
+
+/** Takes messages by update, and asks a model about each in a child workflow: the least that a session can be. */
+export async function bareSession(): Promise<never> {
+  const waiting: string[] = [];
+  setHandler(sayUpdate, (text) => {
+    waiting.push(text);
+  });
+  for (;;) {
+    await condition(() => waiting.length > 0);
+    await executeChild(bareTurn, { args: [waiting.shift() ?? ''] });
+  }
 }

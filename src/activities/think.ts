@@ -74,13 +74,14 @@ async function prepareStep(
       }),
       ...{ opaque, value: reply.value, repeats: agent.repeats },
       compactOver: input.session && agent.compactOver,
-      budget: budgetOf(agent, deps),
+      budget: withCurrency(agent.budget, deps),
+      sessionBudget: input.session && withCurrency(agent.sessionBudget, deps),
     }),
   };
 }
 
 /** What the agent allows, with the currency of the prices: whoever starts a turn may limit money where the agent does not. */
-function budgetOf({ budget }: Agent, { pricing }: ActivityDeps): Budget | undefined {
+function withCurrency(budget: Budget | undefined, { pricing }: ActivityDeps): Budget | undefined {
   if (Object.keys(pricing.prices).length === 0) return budget;
   return { ...budget, currency: pricing.currency };
 }

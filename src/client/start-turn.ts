@@ -38,7 +38,8 @@ export function inputOf(request: Omit<StartRequest, 'id'>): TurnInput {
   return { agent, prompt, ...defined({ origin: originGiven(request), budget: budgetGiven(request) }) };
 }
 
-function budgetGiven({ budget }: Omit<StartRequest, 'id'>): Budget | undefined {
+/** A budget that a turn or a session is started with. @throws CountersignError `usage`. */
+export function budgetGiven({ budget }: Pick<StartRequest, 'budget'>): Budget | undefined {
   const issues = budget === undefined ? [] : budgetIssues(budget);
   if (issues.length === 0) return budget;
   throw new CountersignError('usage', `the budget cannot be used: ${describeIssues(issues)}`, {

@@ -108,8 +108,12 @@ export const NEVER = '9999-12-31T00:00:00.000Z';
 /** A tool's name: snake_case, and none of the names Temporal or we use ourselves. */
 export const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** Names a tool cannot have: Temporal's catch-all activity, and the request for more budget. */
-export const RESERVED_TOOL_NAMES: readonly string[] = ['default', 'raise_budget'];
+/** The names under which a turn asks for more budget: its own, and that of its session. */
+export const RAISE_BUDGET = 'raise_budget';
+export const RAISE_SESSION_BUDGET = 'raise_session_budget';
+
+/** Names a tool cannot have: Temporal's catch-all activity, and the requests for more budget. */
+export const RESERVED_TOOL_NAMES: readonly string[] = ['default', RAISE_BUDGET, RAISE_SESSION_BUDGET];
 
 /** Providers whose models have a name `provider:model`. */
 export const MODEL_PROVIDERS = ['openai', 'anthropic', 'google'] as const;

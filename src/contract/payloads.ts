@@ -11,7 +11,8 @@ import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
-import { BUDGET, CARRIED_SPENDING } from './spending/budget';
+import { BUDGET } from './spending/budget';
+import { CARRIED_SPENDING } from './spending/carried';
 import { CHILD_INPUT, ORIGIN, type TurnInput } from './turn';
 
 /**
@@ -142,6 +143,7 @@ const isThinkOutput = guard<ThinkOutput>(
       usage: { type: 'object', properties: USAGE },
       opaque: { ...TEXT, maxLength: LIMITS.opaqueBytes },
       budget: BUDGET,
+      sessionBudget: BUDGET,
       repeats: { type: 'integer', minimum: 1 },
       compactOver: { type: 'integer', minimum: 1 },
     },

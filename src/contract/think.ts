@@ -73,6 +73,8 @@ export interface ThinkOutput {
   maxSteps: number;
   /** What the agent lets a turn spend. Absent: it sets no limit. */
   budget?: Budget;
+  /** What the agent lets a session spend; only in a session. Absent: it sets no limit. */
+  sessionBudget?: Budget;
   /** After how many steps that are alike the calls of the next one do not run. Absent: any number may. */
   repeats?: number;
   /** See `limits.compactOver` of the agent; only in a session. */

@@ -1,4 +1,5 @@
 import { BUDGET, type Budget, type Spent } from './spending/budget';
+import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';
 import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
 import type { JsonSchema } from './tool';
@@ -39,6 +40,8 @@ export interface TurnInput {
   cap?: Budget;
   /** Only in a turn of a session, in all its runs. */
   session?: SessionRef;
+  /** What its session may spend, and what earlier turns have spent of that. */
+  sessionSpending?: CarriedSpending;
 }
 
 /** What a turn takes along when it continues as new. */
@@ -70,27 +73,6 @@ export interface CarriedTurn {
   repeated?: Repeated;
   /** Only where it moved to another build while it waited: the step that it is in. */
   moved?: MovedStep;
-}
-
-/** What a turn may spend and has spent. */
-export interface CarriedSpending {
-  /** The budget as it is by now, where people raised it. */
-  budget: Budget;
-  /** The agent has said what it allows. */
-  isSet: boolean;
-  spent: Spent;
-}
-
-/** Steps in a row that asked for the same calls and got the same results. */
-export interface Repeated {
-  /** Digest of the calls of the last step. */
-  calls: string;
-  /** Digest of its results. */
-  results: string;
-  /** How many in a row. */
-  times: number;
-  /** How many in a row did not run for that. */
-  refused: number;
 }
 
 /** What happened in a turn, in numbers. */
@@ -180,7 +162,7 @@ const LINEAGE: JsonSchema = {
 };
 
 /** What a turn may be started with beside its agent and prompt, as it comes from outside. */
-export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET };
+export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
 /**
  * The id of the child turn of a call. It comes from the reply that asked for the call and not from a run: after a reset

@@ -25,7 +25,8 @@ import {
   type TurnView,
 } from './view-types';
 import { addSpent, noSpending, smallerOf, spentInReply } from '../contract/spending/budget';
-import { RAISE_BUDGET, raised } from '../contract/spending/budget';
+import { raised } from '../contract/spending/budget';
+import { RAISE_BUDGET } from '../contract/names';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import { isDenial } from '../contract/decision';

@@ -104,6 +104,12 @@ export interface AgentOptions {
    * @default no limit; then: 'end'
    */
   budget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
+  /**
+   * What one session may spend, all its turns and summaries together; counted and asked for as `budget` is.
+   *
+   * @default no limit; then: 'end'
+   */
+  sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
 }
 
 /** Which models are asked where the one before does not answer, and when. */
@@ -152,6 +158,8 @@ export interface Agent {
   readonly modelRetryForMs: number;
   /** What a turn may spend; time in milliseconds, money without its currency. Undefined: no limit. */
   readonly budget: Budget | undefined;
+  /** The same for a session. */
+  readonly sessionBudget: Budget | undefined;
   /** See `limits.repeats`. Undefined: any number. */
   readonly repeats: number | undefined;
   /** See `limits.compactOver`. Undefined: nothing is summarized. */
@@ -206,6 +214,14 @@ const NO_FALLBACK: Fallback = { models: [], on: new Set(), afterMs: undefined };
 /** The most of anything that a budget counts. */
 const MOST_AMOUNT = 1e12;
 
+const budgetSchema = z.strictObject({
+  tokens: z.int().min(1).max(MOST_AMOUNT).optional(),
+  money: z.number().positive().max(MOST_AMOUNT).optional(),
+  steps: z.int().min(1).max(MOST_AMOUNT).optional(),
+  time: duration().optional(),
+  then: z.enum(['end', 'ask']).optional(),
+});
+
 const optionsSchema = z.strictObject({
   name: z
     .string()
@@ -234,15 +250,8 @@ const optionsSchema = z.strictObject({
       compactOver: z.union([z.literal(false), z.int().min(1_000)]).optional(),
     })
     .optional(),
-  budget: z
-    .strictObject({
-      tokens: z.int().min(1).max(MOST_AMOUNT).optional(),
-      money: z.number().positive().max(MOST_AMOUNT).optional(),
-      steps: z.int().min(1).max(MOST_AMOUNT).optional(),
-      time: duration().optional(),
-      then: z.enum(['end', 'ask']).optional(),
-    })
-    .optional(),
+  budget: budgetSchema.optional(),
+  sessionBudget: budgetSchema.optional(),
 });
 
 /**
@@ -297,6 +306,7 @@ function makeAgent(options: AgentOptions): Agent {
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
     modelRetryForMs: limits.modelRetryFor ?? MODEL_RETRY_FOR_MS,
     budget: parsed.data.budget && Object.freeze(defined(parsed.data.budget)),
+    sessionBudget: parsed.data.sessionBudget && Object.freeze(defined(parsed.data.sessionBudget)),
     repeats: limits.repeats === false ? undefined : (limits.repeats ?? LIMITS.repeatedSteps),
     compactOver: limits.compactOver === false ? undefined : (limits.compactOver ?? LIMITS.compactOver),
   };

@@ -153,12 +153,13 @@ export function defineConfig(options: ConfigOptions): Config {
 /** Money that could not be counted would limit nothing. */
 function assertPriced(agent: Agent, pricing: Pricing): void {
   const { name, budget } = agent;
-  if (budget?.money === undefined) return;
+  const limited = budget?.money === undefined ? 'sessionBudget' : 'budget';
+  if (agent[limited]?.money === undefined) return;
   const ids = modelsOf(agent).map((one) => (typeof one === 'string' ? one : one.id));
   const unpriced = ids.find((id) => priceOf(pricing, id) === undefined);
   if (unpriced !== undefined)
     throw invalid(
-      `\`budget.money\` of agent ${name} needs a price of the model ${JSON.stringify(unpriced)} in \`prices\``,
+      `\`${limited}.money\` of agent ${name} needs a price of the model ${JSON.stringify(unpriced)} in \`prices\``,
     );
 }
 

@@ -201,7 +201,8 @@ function nextInput(turn: Turn, carried: CarriedTurn): TurnInput {
   const { agent, origin, fork, session } = turn;
   const cap = Object.keys(turn.cap).length === 0 ? undefined : turn.cap;
   const lineage = turn.lineage.length === 0 ? undefined : [...turn.lineage];
-  return { agent, prompt: '', carried, ...defined({ origin, fork, lineage, cap, session }) };
+  const sessionSpending = turn.ofSession;
+  return { agent, prompt: '', carried, ...defined({ origin, fork, lineage, cap, session, sessionSpending }) };
 }
 
 function carry(turn: Turn): CarriedTurn {

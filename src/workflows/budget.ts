@@ -1,50 +1,74 @@
 import { upsertMemo } from '@temporalio/workflow';
-import { estimatedTokens, tokensOf } from '../contract/spending/usage';
+import { estimatedTokens } from '../contract/spending/usage';
 import {
   addSpent,
   amountText,
+  type Budget,
+  BUDGET_KINDS,
   budgetText,
+  countedInReply,
   type Crossing,
   crossingOf,
   crossingText,
-  RAISE_BUDGET,
   raised,
   raiseSchema,
   smallerOf,
-  spentInReply,
   spentText,
 } from '../contract/spending/budget';
 import type { ValidCall } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { TIMES } from '../contract/limits';
-import { gateMemoKey } from '../contract/names';
+import { gateMemoKey, RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
+import type { CarriedSpending } from '../contract/spending/carried';
 import type { CallState } from './approvals/state';
 import { Step } from './step';
 import type { Turn, TurnRuntime } from './turn';
 
 /** Counts what a reply has used, and takes over what the agent allows, once: what people add later stays. */
 export function countReply(turn: Turn, output: ThinkOutput, thoughtMs: number): void {
-  const { spending } = turn;
-  const counted = tokensOf(output.usage);
-  const tokens = counted ?? estimatedTokens(turn.transcript.size);
-  spending.spent = addSpent(spending.spent, {
-    ...spentInReply(output),
-    ...{ tokens, time: thoughtMs },
-    ...(counted === undefined ? { estimated: tokens } : {}),
-  });
-  if (spending.isSet) return;
+  const { spending, ofSession } = turn;
+  const estimate = estimatedTokens(turn.transcript.size);
+  spending.spent = addSpent(spending.spent, countedInReply(output, { estimate, time: thoughtMs }));
+  if (!spending.isSet) allow(spending, output.budget);
+  if (ofSession?.isSet === false) allow(ofSession, output.sessionBudget);
   spending.isSet = true;
-  // What the agent says about asking counts; whoever starts a turn only makes it smaller.
-  spending.budget = smallerOf(output.budget, spending.budget);
 }
 
-/** What is used up: of what the parent has left, which nobody can raise here, or of the turn's own budget. */
-export function usedUp({ spending, cap }: Turn): { crossing: Crossing; isFinal: boolean } | undefined {
+/** What the agent says about asking counts; whoever starts a turn or a session only makes it smaller. */
+function allow(spending: CarriedSpending, allowed: Budget | undefined): void {
+  spending.isSet = BUDGET_KINDS.some((kind) => allowed?.[kind] !== undefined);
+  spending.budget = smallerOf(allowed, spending.budget);
+}
+
+/** A budget that is used up. */
+interface UsedUp {
+  crossing: Crossing;
+  /** Nobody is asked for more. */
+  isFinal: boolean;
+  /** The budget, and what was spent. */
+  of: CarriedSpending;
+  /** Why the turn cannot go on, in words. */
+  why: string;
+  /** It is the budget of the session. */
+  isSession: boolean;
+}
+
+/** What is used up: of what the parent has left, which nobody can raise here, of the session's budget, or of the turn's own. */
+export function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
   const capped = crossingOf(cap, spending.spent);
-  if (capped !== undefined) return { crossing: capped, isFinal: true };
+  const own = { of: spending, isSession: false };
+  if (capped !== undefined) return { crossing: capped, isFinal: true, why: crossingText(capped), ...own };
+  if (ofSession !== undefined) {
+    const of = { ...ofSession, spent: addSpent(ofSession.spent, spending.spent) };
+    const crossing = crossingOf(of.budget, of.spent);
+    const isFinal = of.budget.then !== 'ask';
+    if (crossing !== undefined)
+      return { crossing, isFinal, of, why: crossingText(crossing, 'its session'), isSession: true };
+  }
   const crossing = crossingOf(spending.budget, spending.spent);
-  return crossing && { crossing, isFinal: spending.budget.then !== 'ask' };
+  if (crossing === undefined) return undefined;
+  return { crossing, isFinal: spending.budget.then !== 'ask', why: crossingText(crossing), ...own };
 }
 
 /**
@@ -56,18 +80,19 @@ export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<stri
   for (let asked = 1; ; asked++) {
     const used = usedUp(turn);
     if (used === undefined || turn.approvals.cancelled) return undefined;
-    const { crossing, isFinal } = used;
-    if (isFinal || turn.fork?.world === 'dry') return crossingText(crossing);
-    const state = await decided(turn, requestOf(turn, crossing, asked), runtime);
+    const { isFinal, why, isSession } = used;
+    if (isFinal || turn.fork?.world === 'dry') return why;
+    const state = await decided(turn, requestOf(turn, used, asked), runtime);
     turn.counts.requests += 1;
     if (state.edit !== undefined) turn.counts.modified += 1;
     if (state.result?.error?.code === 'denied') turn.counts.denied += 1;
     if (state.result?.error?.code === 'expired') turn.counts.expired += 1;
     if (state.result?.success !== true) {
       if (turn.approvals.cancelled) return undefined;
-      return `${crossingText(crossing)}; ${state.result?.error?.message ?? 'nobody allowed more'}`;
+      return `${why}; ${state.result?.error?.message ?? 'nobody allowed more'}`;
     }
-    turn.spending.budget = raised(turn.spending.budget, state.effective);
+    const raises = isSession ? turn.ofSession : turn.spending;
+    if (raises !== undefined) raises.budget = raised(raises.budget, state.effective);
   }
 }
 
@@ -83,28 +108,30 @@ async function decided(turn: Turn, call: ValidCall, runtime: TurnRuntime): Promi
   return state;
 }
 
-function requestOf(turn: Turn, crossing: Crossing, asked: number): ValidCall {
+function requestOf(turn: Turn, { crossing, of, why, isSession }: UsedUp, asked: number): ValidCall {
   const { kind, limit, spent, currency } = crossing;
+  const tool = isSession ? RAISE_SESSION_BUDGET : RAISE_BUDGET;
   const callId = `${turn.step}.budget${asked === 1 ? '' : asked}`;
   const schema = raiseSchema(kind);
   // As much again; a budget of nothing is raised by what was spent.
   const more = limit > 0 ? limit : Math.max(1, spent);
   const args = { [kind]: more };
-  const toolDigest = digestJson({ name: RAISE_BUDGET, schema });
+  const toolDigest = digestJson({ name: tool, schema });
   turn.approvals.schemas.set(toolDigest, schema);
-  const { counts, spending, children } = turn;
-  const on = `${spentText(spending.spent)}; ${counts.calls} calls${children === 0 ? '' : `, ${children} child turns`}`;
+  const { counts, children } = turn;
+  const inTurn = `${counts.calls} calls${children === 0 ? '' : `, ${children} child turns`}`;
+  const on = `${spentText(of.spent)}; ${isSession ? `${spentText(turn.spending.spent)} of it in this turn, ` : ''}${inTurn}`;
   return {
     kind: 'ask',
     callId,
     id: callId,
-    tool: RAISE_BUDGET,
+    tool,
     arguments: args,
     argsDigest: digestJson(args),
     toolDigest,
     policyReason:
-      `the turn cannot go on: ${crossingText(crossing)}. Spent so far: ${on}. ` +
-      `Its budget: ${budgetText(spending.budget)}. Approve to add ${amountText(kind, more, currency)}`,
+      `the turn cannot go on: ${why}. Spent so far: ${on}. ` +
+      `${isSession ? "The session's" : 'Its'} budget: ${budgetText(of.budget)}. Approve to add ${amountText(kind, more, currency)}`,
     settings: {
       safety: 'dangerous',
       effect: 'idempotent',

@@ -2,9 +2,13 @@ import type { ChildAsked, ChildLook, ChildSettings } from '../contract/call';
 import {
   ActivityCancellationType,
   ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  type ChildWorkflowHandle,
   type ChildWorkflowOptions,
   ChildWorkflowCancellationType,
   ChildWorkflowFailure,
+  getExternalWorkflowHandle,
   isCancellation,
   ParentClosePolicy,
   scheduleActivity,
@@ -15,7 +19,15 @@ import {
 } from '@temporalio/workflow';
 import { type RawValue, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { tokensOf } from '../contract/spending/usage';
-import { addSpent, emptyKind, leftOf, noSpending, smallerOf, type Spent } from '../contract/spending/budget';
+import {
+  addSpent,
+  emptyKind,
+  leftOf,
+  noSpending,
+  restOf,
+  smallerOf,
+  type Spent,
+} from '../contract/spending/budget';
 import {
   type ChildEnd,
   childResult,
@@ -25,6 +37,7 @@ import {
   readChildEnd,
   startOf,
   type TurnInput,
+  type TurnResult,
 } from '../contract/turn';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
@@ -48,7 +61,7 @@ export interface ChildTurn {
  * How a workflow starts a turn as its child. Lists show it as they show a turn of the client; its id is used once; when its
  * parent closes, it is asked to end.
  */
-export function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowOptions & {
+function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowOptions & {
   args: [TurnInput];
 } {
   return {
@@ -61,6 +74,25 @@ export function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWo
     ...startOf(input, input.prompt),
     ...defined({ taskQueue }),
   };
+}
+
+type TurnWorkflow = (input: TurnInput) => Promise<TurnResult>;
+
+/**
+ * Starts a turn as a child; cancelled with the scope that starts it. The SDK would ask only the first run of the child to
+ * end, and the server takes that for one that has continued as new and does nothing: so the current run is asked.
+ */
+export async function startChildTurn(child: ChildTurn): Promise<ChildWorkflowHandle<TurnWorkflow>> {
+  const scope = CancellationScope.current();
+  if (scope.consideredCancelled) throw new CancelledFailure('the child turn was not started');
+  const start = () => startChild<TurnWorkflow>(WORKFLOWS.turn, childTurnOptions(child));
+  const handle = await CancellationScope.nonCancellable(start);
+  scope.cancelRequested.catch(() => {
+    const cancelled = CancellationScope.nonCancellable(() => getExternalWorkflowHandle(child.turn).cancel());
+    // It has ended meanwhile.
+    cancelled.catch(() => undefined);
+  });
+  return handle;
 }
 
 /** The id of the child turn of a call. */
@@ -77,7 +109,8 @@ export function reserveChild(turn: Turn, state: CallState): void {
   const given = calls.flatMap(({ child }) => child?.given ?? []);
   const among = calls.filter(({ child }) => child === undefined).length;
   const { budget, spent } = turn.spending;
-  const mine = smallerOf(budget, turn.cap);
+  const { ofSession } = turn;
+  const mine = smallerOf(smallerOf(budget, turn.cap), ofSession && restOf(ofSession.budget, ofSession.spent));
   state.child = { given: leftOf(mine, { spent, given, among }) ?? {}, before: turn.children };
   turn.children += 1;
 }
@@ -127,12 +160,11 @@ interface ChildPlan {
 async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<ChildEnd> {
   try {
     if (plan.look === 'there') return await waitFor(turn, state, plan.child);
-    const options = childTurnOptions({
+    const handle = await startChildTurn({
       turn: plan.child,
       input: inputOf(turn, state, plan.settings),
       ...defined({ taskQueue: plan.settings.taskQueue }),
     });
-    const handle = await startChild(WORKFLOWS.turn, options);
     return { kind: 'completed', result: await handle.result() };
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return lookAgain(turn, state, plan.child);

@@ -1,6 +1,6 @@
 import { uuid4 } from '@temporalio/workflow';
 import { callKey } from '../contract/names';
-import { RAISE_BUDGET, raisedText } from '../contract/spending/budget';
+import { isRaise, raisedText } from '../contract/spending/budget';
 import {
   type ChildReady,
   isValidCall,
@@ -94,7 +94,7 @@ class WorkClock {
   /** To be called at each change of the calls. */
   tick(calls: Iterable<CallState>): void {
     const now = Date.now();
-    if (this.since !== undefined) this.turn.spending.spent.time += now - this.since;
+    if (this.since !== undefined) this.turn.spending.spent.time += Math.max(0, now - this.since);
     const isAtWork = [...calls].some(
       ({ phase, call }) =>
         (phase === 'running' && call.settings.child === undefined) || phase === 'replanning',
@@ -203,7 +203,7 @@ function advance(turn: Turn, runtime: TurnRuntime): void {
   const states = [...turn.approvals.calls.values()];
   for (const state of states) if (state.phase === 'replanning') startReplan(turn, state);
   for (const state of nextToStart(states, turn.order))
-    if (state.call.tool === RAISE_BUDGET) allowMore(turn, state, now);
+    if (isRaise(state.call.tool)) allowMore(turn, state, now);
     else if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
 }
 

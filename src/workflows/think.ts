@@ -112,7 +112,8 @@ export function takeUpWords({ words, transcript }: Turn): boolean {
 }
 
 /** What a session keeps of a turn. In the middle of a step with the results that are there. */
-export function recordOf({ transcript, approvals, words, prompt, window }: Turn): TurnRecord {
+export function recordOf(turn: Turn): TurnRecord {
+  const { transcript, approvals, words, prompt, window, ofSession, spending } = turn;
   const { entries } = transcript;
   const last = entries.at(-1);
   const open = last?.kind === 'reply' ? last.calls : [];
@@ -121,7 +122,8 @@ export function recordOf({ transcript, approvals, words, prompt, window }: Turn)
     return result === undefined ? [] : [resultEntry(call, result)];
   });
   const all = entries.length === 0 ? [{ kind: 'words' as const, text: prompt }] : [...entries, ...results];
-  return { entries: recordEntries(all), took: words.took, ...window };
+  const spent = ofSession && { ...ofSession, spent: spending.spent };
+  return { entries: recordEntries(all), took: words.took, ...window, ...defined({ spending: spent }) };
 }
 
 function thinkInput(turn: Turn): ThinkInput {

@@ -6,7 +6,8 @@ import type { Order } from '../contract/tool';
 import type { Usage } from '../contract/spending/usage';
 import type { MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
 import type { TurnRecord, TurnWords } from '../contract/session';
-import type { CarriedSpending, Repeated, TurnCounts, TurnInput } from '../contract/turn';
+import type { CarriedSpending, Repeated } from '../contract/spending/carried';
+import type { TurnCounts, TurnInput } from '../contract/turn';
 import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
 import type { TurnOrigin, Ancestor } from '../contract/call';
@@ -135,6 +136,8 @@ export interface Turn extends ApprovalContext {
   readonly cap: Budget;
   /** What it may spend by its own budget, and what it has spent. */
   spending: CarriedSpending;
+  /** What its session may spend, and what earlier turns have spent of that. Only in a turn of a session. */
+  ofSession: CarriedSpending | undefined;
   /** Child turns that it has started. */
   children: number;
   /** The last steps that were alike. */
@@ -182,11 +185,12 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     ...forkOf(input),
     lineage: input.lineage ?? [],
     cap: input.cap ?? {},
-    spending: carried?.spending ?? {
-      budget: smallerOf(undefined, input.budget),
-      isSet: false,
-      spent: noSpending(),
-    },
+    spending: carried?.spending ?? unspent(input.budget),
+    // A fork is of no session: what it spends counts nowhere else.
+    ofSession:
+      input.session === undefined || input.fork !== undefined
+        ? undefined
+        : { ...(input.sessionSpending ?? unspent()) },
     children: carried?.children ?? 0,
     repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
     repeats: undefined,
@@ -210,6 +214,10 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     signalsWaiting: 0,
     revision: 0,
   };
+}
+
+function unspent(budget?: Budget): CarriedSpending {
+  return { budget: smallerOf(undefined, budget), isSet: false, spent: noSpending() };
 }
 
 function forkOf({ fork }: TurnInput): Pick<Turn, 'fork' | 'given'> {

@@ -168,6 +168,34 @@ test('a terminated turn asks its child turn to end', async () => {
   expect((await client.view(child.workflowId)).status).toBe('cancelled');
 });
 
+test('a child turn runs on the queue of another worker; its requests and what it spent come back', async () => {
+  const clerk = defineAgent({
+    ...{ name: 'clerk', instructions: 'do', model: book.model },
+    tools: [recordTool(effects, { name: 'pay', safety: 'dangerous' })],
+  });
+  const there = await startFixture({ agents: [clerk] });
+  const { taskQueue } = there;
+  const tool = agentTool('clerk', { description: 'Pays.', taskQueue });
+  const head = defineAgent({ name: 'head', instructions: 'do', model: book.model, tools: [tool] });
+  const here = await startFixture({ agents: [head] });
+  try {
+    const task = book.add(call('pay', 'elsewhere'), { text: 'paid there' });
+    const prompt = book.add({ toolCalls: [give(task, 'clerk')] }, readBack);
+    const { turn } = await client.start({ agent: 'head', prompt, taskQueue: here.taskQueue });
+    const parent = fixture.client.workflow.getHandle(turn);
+    const child = await childOf(parent);
+    await waitFor(child, '1.1');
+    expect(await client.view(child.workflowId)).toMatchObject({ taskQueue, lineage: [{ turn }] });
+    await decide(child, { callId: '1.1', decision: 'approved', ...(await seenOf(child)) });
+    const { answer, spent } = await parent.result();
+    expect(answer).toContain('paid there');
+    expect(spent?.steps).toBe(4);
+    expect(await effects.lines('elsewhere')).toHaveLength(1);
+  } finally {
+    await Promise.all([here.stop(), there.stop()]);
+  }
+});
+
 test('a dangerous sub-agent starts once a person approves, and with their task if they change it', async () => {
   const parent = await start(give('not this', 'careful'));
   const first = await waitFor(parent, '1.1');

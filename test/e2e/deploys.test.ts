@@ -379,6 +379,50 @@ test('sessions move between turns, forwards and back: what they remember goes al
     expect(await fixture.effects(tag)).toHaveLength(1);
 });
 
+test(`under ${TURNS} sessions with open requests a worker is replaced, forwards and back: nothing is lost or done twice`, async () => {
+  const deployment = await deploy();
+  const { fixture } = deployment;
+  const { taskQueue } = fixture;
+  let old = await deployment.worker('1');
+  await deployment.makeCurrent('1');
+  const tags = tagsOf('load-');
+  const sessions = tags.map((): Session =>
+    client.session(`s-${randomUUID()}`, { agent: 'crash', taskQueue }),
+  );
+  const turnsOf = (n: number): TurnHandle[] =>
+    sessions.map(({ id }) => fixture.client.workflow.getHandle(`${id}.t${n}`));
+  await Promise.all(sessions.map((session, at) => session.send(script(`${tags[at]}1`, `${tags[at]}2`))));
+  for (const [n, from, to] of [
+    [1, '1', '2'],
+    [2, '2', '1'],
+  ] as const) {
+    const open = turnsOf(n);
+    await Promise.all(open.map((turn) => waitFor(turn, '1.1')));
+    const next = await deployment.worker(to);
+    await deployment.makeCurrent(to);
+    const drained = await deployment.drain(from);
+    const moved = drained.flatMap(({ id, outcome }) => (outcome === 'moved' ? id : []));
+    expect(moved.sort()).toEqual(open.map(({ workflowId }) => workflowId).sort());
+    // More is said while the requests are open.
+    if (n === 1) await Promise.all(sessions.map((session) => session.send('go on')));
+    await Promise.all(open.map((turn) => waitFor(turn, '1.1')));
+    await Promise.all(open.map((turn) => approve(turn)));
+    await Promise.all(open.map((turn) => turn.result()));
+    await until('the sessions to be on the new build', async () => {
+      const version = `TemporalWorkerDeploymentVersion = '${deployment.name}:${from}'`;
+      const { count } = await fixture.client.workflow.count(`${version} AND ExecutionStatus = 'Running'`);
+      return count === 0;
+    });
+    await old.kill();
+    old = next;
+  }
+  for (const [at, session] of sessions.entries()) {
+    const { turns } = await session.history();
+    expect(turns.map(({ answer }) => answer)).toEqual([`saved ${tags[at]}1`, `saved ${tags[at]}2`]);
+    for (const n of [1, 2]) expect(await fixture.effects(`${tags[at]}${n}`)).toHaveLength(1);
+  }
+});
+
 test('a build is not drained while it is the current one, or where nobody knows it', async () => {
   const deployment = await deploy();
   await deployment.worker('1');

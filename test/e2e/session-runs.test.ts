@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type Countersign, type Session } from '../../src/client';
+import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
+import { recordTool, useEffects } from '../support/effects';
 import { calls, startFixture, type Fixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
 import { until } from '../support/until';
@@ -14,10 +16,20 @@ const book = scriptBook();
 let fixture: Fixture;
 let client: Countersign;
 
+const effects = useEffects();
+const helper = defineAgent({
+  ...{ name: 'helper', instructions: 'do', model: book.model },
+  tools: [recordTool(effects, { name: 'look' })],
+});
+
 beforeAll(async () => {
   fixture = await startFixture({
     ownServer: { dynamicConfig: [SUGGEST] },
-    agents: [defineAgent({ name: 'talker', instructions: 'do', model: book.model, tools: [] })],
+    agents: [
+      defineAgent({ name: 'talker', instructions: 'do', model: book.model, tools: [] }),
+      defineAgent({ name: 'boss', instructions: 'do', model: book.model, tools: [agentTool(helper)] }),
+      helper,
+    ],
   });
   client = await connect({ address: fixture.address });
 });
@@ -78,6 +90,24 @@ test('the next turn knows what was said in turns that are deleted', async () => 
   );
   expect(await answers(session, 2)).toEqual(['the number is 7', 'still 7']);
   expect(seen[0]).toContain('the number is 7');
+});
+
+test('a child turn that has continued as new is cancelled with the turn that called it', async () => {
+  const look = (tag: string) => ({ toolCalls: [{ name: 'look', arguments: { tag } }] });
+  let asked = (): void => undefined;
+  const wasAsked = new Promise<void>((resolve) => (asked = resolve));
+  const hangs = () => (asked(), new Promise<never>(() => undefined));
+  const task = book.add(look('one'), look('two'), hangs);
+  const prompt = book.add({ toolCalls: [{ name: 'helper', arguments: { task } }] }, { text: 'never' });
+  const { turn } = await client.start({ agent: 'boss', prompt, taskQueue: fixture.taskQueue });
+  await wasAsked;
+  const [call] = (await client.view(turn)).calls;
+  const child = fixture.client.workflow.getHandle(call?.child ?? '');
+  const runs = await fixture.client.workflow.count(`WorkflowId = '${child.workflowId}'`);
+  expect(runs.count).toBeGreaterThan(1);
+  await fixture.client.workflow.getHandle(turn).cancel();
+  await expect(fixture.client.workflow.getHandle(turn).result()).rejects.toThrow();
+  expect((await child.describe()).status.name).toBe('CANCELLED');
 });
 
 test('a worker that is killed in the middle of a turn loses nothing', async () => {

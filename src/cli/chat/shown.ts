@@ -17,6 +17,7 @@ import { reviewOne, type WaitingCall } from '../commands/review';
 import { summaryLines } from '../commands/show';
 import type { Context } from '../context';
 import { escapeLines, escapeProse, escapeText } from '../print/escape';
+import { limitsText } from '../print/turn';
 import { type Prompt, Withdrawn } from '../review/prompt';
 import { Interrupted } from '../review/terminal';
 import { type Chat, endOf } from './follow';
@@ -166,9 +167,8 @@ export class Shown {
   }
 
   async figures(name: 'model' | 'tools' | 'cost', isThere: boolean): Promise<void> {
-    const { turns, summaryUsage } = isThere
-      ? await this.chat.session.history()
-      : { turns: [], summaryUsage: {} };
+    const view = isThere ? await this.chat.session.history() : undefined;
+    const { turns = [], summaryUsage = {} } = view ?? {};
     const read = await Promise.all(turns.slice(-MOST_READ).map(({ turn }) => this.stepsOf(turn)));
     const known = read.filter((one) => one !== undefined);
     const lost = turns.length - known.length;
@@ -181,6 +181,8 @@ export class Shown {
     }
     const usage = describeUsage(addUsage(sumUsage(steps), summaryUsage)) || 'no tokens were counted';
     this.quiet(`${usage}; ${counted(steps.length, 'step')}${of}`);
+    const limits = view && limitsText(view);
+    if (limits !== undefined) this.quiet(`the session has spent ${limits}`);
   }
 
   /** A turn whose retention is over is not on record. */

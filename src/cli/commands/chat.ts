@@ -10,6 +10,7 @@ import { type Chat, type ChatEvent, endOf, followChat } from '../chat/follow';
 import { chatAtTerminal } from '../chat/talk';
 import { type Context, osUser } from '../context';
 import { EXIT } from '../exit-codes';
+import { readBudget } from './run';
 import { collect, readFacts, usageError } from '../options';
 import { escapeLines, escapeText } from '../print/escape';
 import { eventLines } from '../print/event';
@@ -20,6 +21,7 @@ interface ChatOptions {
   queue?: string;
   as?: string;
   meta?: readonly string[];
+  budget?: readonly string[];
   json?: boolean;
 }
 
@@ -41,6 +43,11 @@ export function addChat(program: Command, context: Context): void {
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
       collect,
     )
+    .option(
+      '--budget <what=most>',
+      'what a session that is started may spend in all its turns, as for run; repeatable',
+      collect,
+    )
     .option('--json', 'read lines, and print JSON: one event a line')
     .action((agent: string, options: ChatOptions) => chat(agent, options, context));
 }
@@ -49,10 +56,11 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
   const { json = false, queue, meta, as: name = osUser() } = options;
   const id = options.session ?? `${agent}-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   const facts = meta && readFacts(meta);
+  const budget = options.budget && readBudget(options.budget);
   await context.withClient(async (client) => {
     const before = await conversationOf(client, id);
     if (before !== undefined) checkOpen(before, agent);
-    const started = { agent, requester: name, ...defined({ taskQueue: queue, metadata: facts }) };
+    const started = { agent, requester: name, ...defined({ taskQueue: queue, metadata: facts, budget }) };
     const session = client.session(id, before === undefined ? started : {});
     const plan: Chat = { client, session, agent, name, before };
     const { keyboard } = context;

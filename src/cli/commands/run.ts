@@ -9,7 +9,7 @@ import { collect, readFacts, readText, readTime, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
 
 /** Reads `tokens=50000`, `time=5m`. @throws CountersignError `usage`. */
-function readBudget(given: readonly string[]): Budget {
+export function readBudget(given: readonly string[]): Budget {
   const budget: Budget = {};
   for (const text of given) {
     const [name = '', value = ''] = text.split('=', 2);
@@ -90,6 +90,7 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
 interface SendOptions {
   agent?: string;
   queue?: string;
+  budget?: readonly string[];
   steer?: boolean;
   interrupt?: boolean;
   messageId?: string;
@@ -105,6 +106,11 @@ export function addSend(program: Command, context: Context): void {
     .description('say something in a session: a turn works on it; the words may be @file')
     .option('--agent <name>', 'start the session with this agent if it does not exist')
     .option('--queue <name>', 'the task queue of a session that is started (default: countersign)')
+    .option(
+      '--budget <what=most>',
+      'what a session that is started may spend in all its turns, as for run; repeatable',
+      collect,
+    )
     .option('--steer', 'the running turn reads it before its next step')
     .option('--interrupt', 'cancel the running turn first')
     .option('--message-id <id>', 'the id of the message: the same id counts once (default: a random one)')
@@ -127,7 +133,8 @@ async function send(
   const { screen } = context;
   await context.withClient(async (client) => {
     const how = agent === undefined ? {} : { agent, requester: as };
-    const session = client.session(options.session, { ...how, ...defined({ taskQueue: queue }) });
+    const budget = options.budget && readBudget(options.budget);
+    const session = client.session(options.session, { ...how, ...defined({ taskQueue: queue, budget }) });
     const sent = await session.send({ text, mode, sender: as, ...defined({ messageId }) });
     const ended = options.wait === true ? await turnOf(session, sent.messageId) : undefined;
     if (json) return screen.json({ ...sent, ...defined({ turn: ended }) });

@@ -10,7 +10,7 @@ import { counted } from '../../history/labels';
 import { section } from '../print/table';
 import { changedIn, rememberPrinted } from '../review/seen';
 import type { Context } from '../context';
-import { callLines, pendingLines, placeOf, storyOf, turnLines } from '../print/turn';
+import { callLines, limitsText, pendingLines, placeOf, storyOf, turnLines } from '../print/turn';
 import { findCall, parseTarget, type Target } from '../target';
 import { watchTurn } from '../watch-turn';
 
@@ -92,9 +92,12 @@ export function viewLines({
   summary,
   waiting,
   messages,
+  ...spending
 }: SessionView): string[] {
   const textOf = (id: string): string => messages.find(({ messageId }) => messageId === id)?.text ?? id;
   const lines = [`session ${escapeText(session)} with ${escapeText(agent)}: ${state}`];
+  const limits = limitsText(spending);
+  if (limits !== undefined) lines.push(`spent: ${limits}`);
   for (const { turn, status, prompt, took, answer, error } of turns) {
     lines.push('', `${escapeText(turn)}  ${status.replaceAll('_', ' ')}`);
     for (const words of [prompt ?? '', ...took.map(textOf)]) lines.push(...quoted('> ', words));

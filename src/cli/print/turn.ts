@@ -159,7 +159,8 @@ function lineageText(lineage: TurnView['lineage']): string | undefined {
   return lineage && escapeText(describeLineage(lineage));
 }
 
-function limitsText({ budget, spent }: TurnView): string | undefined {
+/** What was spent and may be, where either is limited or has a price. */
+export function limitsText({ budget, spent }: Pick<TurnView, 'budget' | 'spent'>): string | undefined {
   const limits = budget === undefined ? '' : budgetText(budget);
   if (spent === undefined || (limits === '' && spent.money === undefined)) return undefined;
   return escapeText(`${spentText(spent)}${limits === '' ? '' : `; budget ${limits}`}`);

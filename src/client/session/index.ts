@@ -23,7 +23,7 @@ import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';
 import { isServed } from '../pending';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
-import { checkTurnId, drawTurnId, originGiven } from '../start-turn';
+import { budgetGiven, checkTurnId, drawTurnId, originGiven } from '../start-turn';
 import type { FollowOptions } from '../requests';
 import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
 
@@ -175,7 +175,7 @@ async function signalOnce(
 function startOptions(session: string, options: SessionOptions, agent: string) {
   const { taskQueue = TASK_QUEUE } = options;
   const origin = originGiven(options);
-  const input: SessionInput = { agent, ...defined({ origin }) };
+  const input: SessionInput = { agent, ...defined({ origin, budget: budgetGiven(options) }) };
   const memo: SessionMemo = { agent, state: 'idle', turns: 0, waiting: 0, text: '' };
   return {
     workflowId: session,

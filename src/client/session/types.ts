@@ -1,4 +1,5 @@
 import type { MessageMode, MessageTaken, SessionMemo } from '../../contract/session';
+import type { Budget } from '../../contract/spending/budget';
 import type { TextDelta } from '../../contract/streamed-text';
 import type { TurnEvent } from '../../history/events';
 import type { SessionEvent } from '../../history/session/events';
@@ -9,6 +10,11 @@ import type { FollowOptions, StartRequest } from '../requests';
 export interface SessionOptions extends Pick<StartRequest, 'taskQueue' | 'requester' | 'metadata'> {
   /** A session that exists has to be of this agent. @default the session has to exist */
   agent?: string;
+  /**
+   * What a session that this starts may spend, all its turns together; `time` in milliseconds. It makes the agent's
+   * `sessionBudget` smaller, never larger. @default that of the agent
+   */
+  budget?: Omit<Budget, 'currency'>;
 }
 
 /** A message to a session. */

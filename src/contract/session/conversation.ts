@@ -2,6 +2,7 @@ import { defined } from '../defined';
 import { isObject } from '../json';
 import { LIMITS } from '../limits';
 import { guard, object, USAGE } from '../payloads';
+import { type CarriedSpending, SPENDING } from '../spending/carried';
 import type { CarriedSession, CompactOutput, ConversationSummary, SessionTurnEnd, TurnRecord } from './index';
 import {
   cutContent,
@@ -189,16 +190,27 @@ function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string
 /** A record that came from outside; undefined: it cannot be read. Never throws. */
 export function readRecord(value: unknown): TurnRecord | undefined {
   if (!isObject(value)) return undefined;
-  const { entries, took, tokens, compactOver } = value;
+  const { entries, took, tokens, compactOver, spending } = value;
   if (!Array.isArray(entries) || !Array.isArray(took)) return undefined;
   const ids = took.filter((one): one is string => typeof one === 'string');
   if (ids.length < took.length || !entries.every(isTranscriptEntry)) return undefined;
-  const counts = { tokens: countIn(tokens), compactOver: countIn(compactOver) };
+  const counts = {
+    tokens: countIn(tokens),
+    compactOver: countIn(compactOver),
+    spending: spendingIn(spending),
+  };
   return { entries: recordEntries(entries), took: ids, ...defined(counts) };
 }
 
 function countIn(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+/** What may be spent and was, as it came from outside; undefined: it cannot be read. */
+const isSpending = guard<CarriedSpending>(SPENDING);
+
+function spendingIn(value: unknown): CarriedSpending | undefined {
+  return isSpending(value) ? value : undefined;
 }
 
 const isCompactOutput = guard<CompactOutput>(

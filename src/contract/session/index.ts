@@ -1,5 +1,7 @@
 import type { TurnOrigin } from '../call';
 import type { MessageOf, MessageSchema } from '../schema/message';
+import type { Budget } from '../spending/budget';
+import type { CarriedSpending } from '../spending/carried';
 import type { Usage } from '../spending/usage';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
@@ -110,6 +112,8 @@ export interface TurnRecord {
   tokens?: number;
   /** See `limits.compactOver` of the agent. Absent: nothing is ever summarized. */
   compactOver?: number;
+  /** What its session may spend by now, and what this turn alone has spent. Absent: that is not known. */
+  spending?: CarriedSpending;
 }
 
 /** What a session keeps of a turn that is over. */
@@ -161,12 +165,16 @@ export interface CarriedSession {
   /** The last 1,000 ids of messages, oldest first, with the beginning of the digest of the text. */
   known: [string, string][];
   paused: boolean;
+  /** Absent: nothing of it is limited, and nothing was spent. */
+  spending?: CarriedSpending;
 }
 
 /** Input of `agentSession`. The workflow's id is the session's. */
 export interface SessionInput {
   agent: string;
   origin?: TurnOrigin;
+  /** What all its turns together may spend, if its agent allows more. */
+  budget?: Budget;
   /** By continue-as-new. */
   carried?: CarriedSession;
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json';
 import type { JsonSchema } from '../tool';
+import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../names';
 import { soundCheck } from '../schema/message';
 import { span } from '../text/times';
 import { tokensOf, type Usage } from './usage';
@@ -65,6 +66,17 @@ export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
   };
 }
 
+/** What one reply has cost its turn or session: where no provider counts, its tokens are estimated. */
+export function countedInReply(
+  reply: { usage?: Usage | undefined },
+  { estimate, time }: { estimate: number; time: number },
+): Spent {
+  const counted = tokensOf(reply.usage);
+  const estimated = counted === undefined ? { tokens: estimate, estimated: estimate } : {};
+  // The clock of the server may have been put back.
+  return { ...spentInReply(reply), ...estimated, time: Math.max(0, time) };
+}
+
 /** How much of one kind was spent; of money what was spent in the budget's currency. */
 export function spentOf({ currency = '' }: Pick<Budget, 'currency'>, spent: Spent, kind: BudgetKind): number {
   if (kind !== 'money') return spent[kind];
@@ -122,6 +134,11 @@ export function emptyKind(left: Amounts | undefined): BudgetKind | undefined {
   return BUDGET_KINDS.find((kind) => left?.[kind] !== undefined && (left[kind] ?? 0) <= 0);
 }
 
+/** What is left of a budget for one that goes on from what others have spent; never below nothing. */
+export function restOf(budget: Budget, spent: Spent): Budget {
+  return leftOf(budget, { spent, given: [], among: 1 }) ?? {};
+}
+
 /** The smaller of two budgets in each kind. Money in another currency than the first's stays out. */
 export function smallerOf(one: Budget | undefined, other: Budget | undefined): Budget {
   const both: Budget = { ...other, ...one };
@@ -142,8 +159,8 @@ export function amountText(kind: BudgetKind, amount: number, currency?: string):
 }
 
 /** Why a turn cannot go on: `it has spent 102,113 tokens, and its budget is 100,000 tokens`. */
-export function crossingText({ kind, limit, spent, currency }: Crossing): string {
-  return `it has spent ${amountText(kind, spent, currency)}, and its budget is ${amountText(kind, limit, currency)}`;
+export function crossingText({ kind, limit, spent, currency }: Crossing, who = 'it'): string {
+  return `${who} has spent ${amountText(kind, spent, currency)}, and its budget is ${amountText(kind, limit, currency)}`;
 }
 
 /** What was spent, in words: `12,000 tokens (3,000 estimated), 8 steps, 2 min of work, 0.4 EUR`. */
@@ -166,8 +183,10 @@ export function budgetText(budget: Budget): string {
   }).join(', ');
 }
 
-/** The name under which a turn asks for more. No tool can have it. */
-export const RAISE_BUDGET = 'raise_budget';
+/** Whether a call is a request of the turn for more, which no worker runs. */
+export function isRaise(tool: string): boolean {
+  return tool === RAISE_BUDGET || tool === RAISE_SESSION_BUDGET;
+}
 
 /** The most that a person can add at once; every sum with it is exact. */
 const MOST = 1e12;
@@ -201,7 +220,7 @@ export function raisedText(args: JsonObject): string {
   return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;
 }
 
-const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST };
+export const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST };
 
 /** A budget as it comes from outside. */
 export const BUDGET: JsonSchema = {
@@ -214,37 +233,5 @@ export const BUDGET: JsonSchema = {
   additionalProperties: false,
 };
 
-/** What a turn has spent, as it comes from outside. */
-const SPENT: JsonSchema = {
-  type: 'object',
-  properties: {
-    tokens: AMOUNT,
-    steps: AMOUNT,
-    time: AMOUNT,
-    estimated: AMOUNT,
-    money: { type: 'object', maxProperties: 20, additionalProperties: AMOUNT },
-  },
-  required: ['tokens', 'steps', 'time'],
-};
-
-/** What a turn may spend and has spent, as its next run gets it. */
-const SPENDING: JsonSchema = {
-  type: 'object',
-  properties: { budget: BUDGET, isSet: { type: 'boolean' }, spent: SPENT },
-  required: ['budget', 'isSet', 'spent'],
-};
-
-const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };
-
-/** The last steps that were alike, as the next run gets them. */
-const REPEATED: JsonSchema = {
-  type: 'object',
-  properties: { calls: { type: 'string' }, results: { type: 'string' }, times: WHOLE, refused: WHOLE },
-  required: ['calls', 'results', 'times', 'refused'],
-};
-
 /** What is wrong with a budget that a turn is started with; empty: it fits. */
 export const budgetIssues = /* @__PURE__ */ soundCheck(BUDGET);
-
-/** What a turn takes along of all this when it continues as new. */
-export const CARRIED_SPENDING = { spending: SPENDING, repeated: REPEATED, children: WHOLE };

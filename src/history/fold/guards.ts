@@ -63,12 +63,12 @@ const call = z.discriminatedUnion('kind', [
 ]);
 const lineage = z.array(z.object({ turn: z.string(), callId: z.string(), agent: z.string() }));
 const amounts = { tokens: z.number(), money: z.number(), steps: z.number(), time: z.number() };
-const budget = z.object({
+export const budget = z.object({
   ...z.object(amounts).partial().shape,
   currency: z.string().optional(),
   then: z.enum(['end', 'ask']).optional(),
 });
-const spent = z.object({
+export const spent = z.object({
   ...{ tokens: z.number(), steps: z.number(), time: z.number() },
   estimated: z.number().optional(),
   money: z.record(z.string(), z.number()).optional(),

@@ -1,4 +1,4 @@
-import { RAISE_BUDGET, raisedText } from '../../contract/spending/budget';
+import { isRaise, raisedText } from '../../contract/spending/budget';
 import { type InDoubt, isValidCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
@@ -90,7 +90,7 @@ export function endResolved(head: EventHeader, held: CallFold | undefined): Call
 
 /** Ends a request for more budget: the turn does by itself what a person allowed, so no activity tells. */
 export function endRaised(head: EventHeader, held: CallFold | undefined): CallEnded[] {
-  if (held?.phase !== 'decided' || held.call.tool !== RAISE_BUDGET) return [];
+  if (held?.phase !== 'decided' || !isRaise(held.call.tool)) return [];
   return end(head, held, successResult(held, raisedText(held.effective), head.at));
 }
 

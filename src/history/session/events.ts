@@ -1,5 +1,7 @@
 import type { TurnOrigin } from '../../contract/call';
+import type { Budget } from '../../contract/spending/budget';
 import type { Usage } from '../../contract/spending/usage';
+import type { CarriedSpending } from '../../contract/spending/carried';
 import { readCompactOutput, readRecord } from '../../contract/session/conversation';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
@@ -59,6 +61,10 @@ export interface SessionStarted extends Head {
   waiting: HeldMessage[];
   /** No turn starts before somebody resumes it. */
   paused?: true;
+  /** What it was started to spend at most. */
+  budget?: Budget;
+  /** What it may spend and has spent, where an earlier run says so. */
+  spending?: CarriedSpending;
 }
 
 /** A person said something. A signal that the session refused is among them. */
@@ -82,6 +88,8 @@ export interface SessionTurnEnded extends Head {
   took: string[];
   /** Why it failed. */
   error?: string;
+  /** What its session may spend by then, and what this turn has spent. */
+  spending?: CarriedSpending;
 }
 
 /** A turn that gave no result was asked what it had done. */
@@ -90,6 +98,8 @@ export interface SessionTurnRecalled extends Head {
   turn: string;
   /** Messages that it took up while it ran. */
   took: string[];
+  /** As of a turn that has ended. */
+  spending?: CarriedSpending;
 }
 
 /** A model wrote a summary, which took the place of the oldest turns that the session still had word by word. */
@@ -167,8 +177,10 @@ function readerOf({
 }
 
 function recalled(turn: string, end: EndOfActivity): SessionTurnRecalled | undefined {
-  const took = end.kind === 'activity_completed' ? readRecord(end.result)?.took : undefined;
-  return took && { type: 'turn_recalled', eventId: end.eventId, at: end.at, turn, took };
+  const record = end.kind === 'activity_completed' ? readRecord(end.result) : undefined;
+  if (record === undefined) return undefined;
+  const { took, spending } = record;
+  return { type: 'turn_recalled', eventId: end.eventId, at: end.at, turn, took, ...defined({ spending }) };
 }
 
 function compacted(turns: number, end: EndOfActivity): SessionCompacted | SessionNotCompacted {
@@ -204,7 +216,7 @@ function sessionEvent(event: DecodedEvent): SessionEvent | undefined {
 
 function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }: EventOf<'started'>) {
   if (workflowType !== WORKFLOWS.session || !sessionIs.input(input)) return undefined;
-  const { agent, origin, carried } = input;
+  const { agent, origin, budget, carried } = input;
   const earlier = (carried?.memory ?? []).map(
     ({ turn: id, status, messageId, took, entries }): SessionTurn => {
       const prompt = entries.find((entry) => entry.kind === 'words');
@@ -218,7 +230,7 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
   const started: SessionStarted = {
     type: 'session_started',
     ...{ eventId, at, session: turn, runId, agent, taskQueue },
-    ...defined({ origin }),
+    ...defined({ origin, budget, spending: carried?.spending }),
     earlier,
     ...defined({ summary: carried?.summary, paused: carried?.paused === true ? (true as const) : undefined }),
     waiting: carried?.waiting ?? [],
@@ -258,9 +270,10 @@ function turnEnded(head: Head, { child, end }: EventOf<'child_ended'>): SessionT
   const result = end.kind === 'completed' && is.turnResult(end.result) ? end.result : undefined;
   const status = SESSION_TURN_ENDS.find((one) => one === (result?.status ?? end.kind)) ?? 'answered';
   const error = end.kind === 'failed' || end.kind === 'foreign' ? end.message : undefined;
+  const { took = [], spending } = readRecord(result?.conversation) ?? {};
   return {
-    ...{ type: 'turn_ended', ...head, turn: child, status, took: result?.conversation?.took ?? [] },
-    ...defined({ answer: result?.answer, error }),
+    ...{ type: 'turn_ended', ...head, turn: child, status, took },
+    ...defined({ answer: result?.answer, error, spending }),
   };
 }
 

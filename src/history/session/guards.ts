@@ -7,7 +7,7 @@ import {
   type SessionMemo,
   type SessionMessage,
 } from '../../contract/session';
-import { guard, message } from '../fold/guards';
+import { budget, guard, message, spent } from '../fold/guards';
 
 const said = z.object({
   messageId: z.string(),
@@ -23,6 +23,7 @@ const turnMemory = z.object({
   took: z.array(z.string()),
   entries: z.array(message),
 });
+const spending = z.object({ budget, isSet: z.boolean(), spent });
 const summary = z.object({
   text: z.string(),
   turns: z.number(),
@@ -35,8 +36,12 @@ export const sessionIs = {
   input: guard<SessionInput>(
     z.object({
       agent: z.string(),
+      budget: budget.optional(),
       carried: z
-        .object({ memory: z.array(turnMemory), waiting: z.array(heldMessage), summary: summary.optional() })
+        .object({
+          ...{ memory: z.array(turnMemory), waiting: z.array(heldMessage) },
+          ...{ summary: summary.optional(), spending: spending.optional() },
+        })
         .optional(),
     }),
   ),

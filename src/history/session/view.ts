@@ -1,6 +1,8 @@
 import { defined } from '../../contract/defined';
 import type { HeldMessage, SessionControl, ConversationSummary } from '../../contract/session';
 import { addUsage, type Usage } from '../../contract/spending/usage';
+import { addSpent, type Budget, noSpending, type Spent, spentInReply } from '../../contract/spending/budget';
+import type { CarriedSpending } from '../../contract/spending/carried';
 import type { SessionEnded, SessionEvent, SessionStarted, SessionTurn } from './events';
 
 /** A session as its history tells it. */
@@ -15,6 +17,10 @@ export interface SessionView {
   summary?: ConversationSummary;
   /** Of the summaries that are on record. */
   summaryUsage: Usage;
+  /** What it may spend, where that is limited and a turn has ended. */
+  budget?: Budget;
+  /** What its turns, their child turns and its summaries have spent. */
+  spent: Spent;
   /** Each once, oldest first; of earlier runs only those that are on record. */
   messages: HeldMessage[];
   /** Those that no turn was about yet. */
@@ -28,8 +34,8 @@ export function sessionViewOf(events: Iterable<SessionEvent>): SessionView | und
   const held = new Map<string, HeldMessage>();
   for (const event of events) {
     if (event.type === 'session_started') {
-      const { summaryUsage = {} } = view ?? {};
-      view = { ...begin(event, { turns, held }), summaryUsage };
+      const { summaryUsage = {}, spent = noSpending() } = view ?? {};
+      view = { ...begin(event, { turns, held }), summaryUsage, spent: event.spending?.spent ?? spent };
     } else if (view !== undefined) applyEvent(view, event, { turns, held });
   }
   if (view === undefined) return undefined;
@@ -55,14 +61,22 @@ interface Known {
 }
 
 function begin(
-  { session, runId, agent, taskQueue, earlier, waiting, summary, paused }: SessionStarted,
+  { session, runId, agent, taskQueue, earlier, waiting, summary, paused, budget, spending }: SessionStarted,
   { turns, held }: Known,
-): Omit<SessionView, 'summaryUsage'> {
+): Omit<SessionView, 'summaryUsage' | 'spent'> {
   for (const turn of earlier) if (!turns.has(turn.turn)) turns.set(turn.turn, turn);
   for (const message of waiting) if (!held.has(message.messageId)) held.set(message.messageId, message);
   const none = { turns: [], messages: [], waiting: [] };
   const state = paused === true ? 'paused' : 'open';
-  return { session, runId, agent, taskQueue, state, ...none, ...defined({ summary }) };
+  return {
+    session,
+    runId,
+    agent,
+    taskQueue,
+    state,
+    ...none,
+    ...defined({ summary, budget: spending?.budget ?? budget }),
+  };
 }
 
 function applyEvent(
@@ -85,17 +99,18 @@ function applyEvent(
       const { turn, status, took, answer, error, at } = event;
       const known = turns.get(turn) ?? { turn, messageId: '' };
       turns.set(turn, { ...known, status, took, endedAt: at, ...defined({ answer, error }) });
-      return;
+      return countTurn(view, event);
     }
     case 'turn_recalled': {
       const known = turns.get(event.turn);
       if (known !== undefined) turns.set(event.turn, { ...known, took: event.took });
-      return;
+      return countTurn(view, event);
     }
     case 'compacted': {
       const { text, model, usage } = event;
       view.summary = { text, model, turns: (view.summary?.turns ?? 0) + event.turns };
       view.summaryUsage = addUsage(view.summaryUsage, usage);
+      view.spent = addSpent(view.spent, spentInReply(event));
       return;
     }
     case 'compaction_failed':
@@ -107,4 +122,10 @@ function applyEvent(
     case 'session_ended':
       view.state = event.status;
   }
+}
+
+function countTurn(view: SessionView, { spending }: { spending?: CarriedSpending }): void {
+  if (spending === undefined) return;
+  view.spent = addSpent(view.spent, spending.spent);
+  view.budget = spending.budget;
 }

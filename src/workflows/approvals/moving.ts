@@ -1,6 +1,6 @@
 import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
-import { RAISE_BUDGET } from '../../contract/spending/budget';
+import { isRaise } from '../../contract/spending/budget';
 import type { MovedCall, MovedStep, ThinkOutput } from '../../contract/think';
 import type { Approvals, CallState, Phase } from './state';
 
@@ -29,7 +29,7 @@ const BUSY: Readonly<Partial<Record<Phase, string>>> = {
 function whyCallHeld({ call, phase, edit, generation, mayHaveRun }: CallState): string | undefined {
   const busy = BUSY[phase];
   if (busy !== undefined || phase === 'done') return busy;
-  if (call.tool === RAISE_BUDGET) return 'asks for more budget: decide on it first';
+  if (isRaise(call.tool)) return 'asks for more budget: decide on it first';
   if (edit !== undefined) return 'was edited by a person: decide on it first';
   return generation > 0 || mayHaveRun === true ? 'may have run: decide on it first' : undefined;
 }

@@ -11,7 +11,9 @@ import {
 import { defined } from '../../contract/defined';
 import { TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds } from '../../contract/names';
-import { readCompactOutput } from '../../contract/session/conversation';
+import { bytesOfEntries, readCompactOutput } from '../../contract/session/conversation';
+import { addSpent, countedInReply } from '../../contract/spending/budget';
+import { estimatedTokens } from '../../contract/spending/usage';
 import type { CompactInput } from '../../contract/session';
 import { rawResult, valueOf } from '../messages';
 import type { OldestPart } from './memory';
@@ -30,11 +32,18 @@ interface Compaction {
  */
 export async function compact(session: Session, { part, isAsked, scope }: Compaction): Promise<void> {
   const { memory, compactOver } = session;
+  const asked = Date.now();
+  const estimate = estimatedTokens(bytesOfEntries(memory.entries.slice(0, part.entries)));
   const written = await scope.run(() => ask(session, part)).catch(withoutSummary);
   if (written === CANCELLED) return;
   const output = readCompactOutput(valueOf(written));
-  if (output !== undefined) memory.compact(part, output);
-  else if (!isAsked && compactOver !== undefined) memory.dropOutputs(compactOver);
+  if (output !== undefined) {
+    memory.compact(part, output);
+    session.spending.spent = addSpent(
+      session.spending.spent,
+      countedInReply(output, { estimate, time: Date.now() - asked }),
+    );
+  } else if (!isAsked && compactOver !== undefined) memory.dropOutputs(compactOver);
 }
 
 const CANCELLED = Symbol('cancelled');

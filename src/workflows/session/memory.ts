@@ -4,7 +4,9 @@ import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { estimatedTokens } from '../../contract/spending/usage';
-import { messageCheck } from '../../contract/schema/message';
+import { messageCheck, soundCheck } from '../../contract/schema/message';
+import { budgetIssues } from '../../contract/spending/budget';
+import { SPENDING } from '../../contract/spending/carried';
 import {
   SESSION_MESSAGE,
   type CarriedSession,
@@ -173,20 +175,23 @@ function withoutOutput(entry: TranscriptEntry): TranscriptEntry {
     : entry;
 }
 
+const spendingIssues = soundCheck(SPENDING);
 const messageIssues = messageCheck(SESSION_MESSAGE);
 
 /** Whether a workflow was started with what a session needs. Anybody may start one with anything. Never throws. */
 export function isSessionInput(value: unknown): value is SessionInput {
   if (!isObject(value)) return false;
-  const { agent, origin, carried } = value;
+  const { agent, origin, budget, carried } = value;
   if (typeof agent !== 'string' || agent === '') return false;
+  if (budget !== undefined && budgetIssues(budget).length > 0) return false;
   if (origin !== undefined && originIssues(origin).length > 0) return false;
   return carried === undefined || isCarriedSession(carried);
 }
 
 function isCarriedSession(value: unknown): value is CarriedSession {
   if (!isObject(value)) return false;
-  const { turns, memory, summary, waiting, known, paused } = value;
+  const { turns, memory, summary, waiting, known, paused, spending } = value;
+  if (spending !== undefined && spendingIssues(spending).length > 0) return false;
   const isWhole = Number.isSafeInteger(turns) && Number(turns) >= 0 && typeof paused === 'boolean';
   const isSummary =
     summary === undefined ||

@@ -18,8 +18,10 @@ import {
   type TurnMemory,
   type TurnRecord,
 } from '../../contract/session';
+import { addSpent, noSpending, smallerOf } from '../../contract/spending/budget';
 import { jsonBytes } from '../../contract/text/bytes';
 import { originIssues } from '../../contract/turn';
+import type { CarriedSpending } from '../../contract/spending/carried';
 import { type OldestPart, SessionMemory } from './memory';
 
 /** The turn that runs. */
@@ -45,6 +47,8 @@ export interface Session {
   paused: boolean;
   closing: boolean;
   memory: SessionMemory;
+  /** What it may spend, as its turns and people have said, and what it has spent. */
+  spending: CarriedSpending;
   /** See `limits.compactOver` of the agent, as the last turn said. Undefined: nothing is summarized unless somebody asks. */
   compactOver: number | undefined;
   /** `due`: a turn has ended, so the memory may be too long. `asked`: by somebody. `running`: a model writes the summary. */
@@ -52,7 +56,7 @@ export interface Session {
 }
 
 /** A session at its start, or as the run before left it. */
-export function makeSession({ agent, origin, carried }: SessionInput): Session {
+export function makeSession({ agent, origin, budget, carried }: SessionInput): Session {
   return {
     agent,
     ...defined({ origin }),
@@ -63,14 +67,20 @@ export function makeSession({ agent, origin, carried }: SessionInput): Session {
     paused: carried?.paused ?? false,
     closing: false,
     memory: new SessionMemory(carried),
+    spending: carried?.spending ?? {
+      budget: smallerOf(undefined, budget),
+      isSet: false,
+      spent: noSpending(),
+    },
     compactOver: undefined,
     compaction: undefined,
   };
 }
 
 /** What the next run has to know. Only between turns. */
-export function carriedSession({ turns, memory, waiting, known, paused }: Session): CarriedSession {
-  return { turns, waiting, known: [...known], paused, ...memory.carried };
+export function carriedSession(session: Session): CarriedSession {
+  const { turns, memory, waiting, known, paused, spending } = session;
+  return { turns, waiting, known: [...known], paused, spending, ...memory.carried };
 }
 
 /** A message that was judged. `repeat`: it came before. */
@@ -204,7 +214,7 @@ export function beginTurn(session: Session, turnId: (n: number) => string): Runn
 /** Ends the running turn: what it did is kept, and what it did not take up is queued, after what interrupted it. */
 export function endTurn(
   session: Session,
-  { entries, took: taken, tokens, compactOver = session.compactOver }: TurnRecord,
+  { entries, took: taken, tokens, compactOver = session.compactOver, spending }: TurnRecord,
   status: TurnMemory['status'],
 ): void {
   const { running, waiting } = session;
@@ -215,6 +225,8 @@ export function endTurn(
   const { turn, message } = running;
   session.running = undefined;
   session.memory.add({ entries, took: taken, turn, status, messageId: message.messageId }, tokens);
+  if (spending !== undefined)
+    session.spending = { ...spending, spent: addSpent(session.spending.spent, spending.spent) };
   session.compactOver = compactOver;
   session.compaction ??= 'due';
 }

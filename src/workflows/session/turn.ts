@@ -9,7 +9,6 @@ import {
   type ChildWorkflowHandle,
   isCancellation,
   scheduleActivity,
-  startChild,
   TerminatedFailure,
   TimeoutFailure,
   workflowInfo,
@@ -18,11 +17,11 @@ import { noteOf, readRecord, recordEntries } from '../../contract/session/conver
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
-import { ACTIVITIES, activityIds, SIGNALS, WORKFLOWS } from '../../contract/names';
+import { ACTIVITIES, activityIds, SIGNALS } from '../../contract/names';
 import { type SessionTurnEnd, turnIdIn, type TurnRecord } from '../../contract/session';
 import type { TurnInput } from '../../contract/turn';
 import type { agentTurn } from '../agent-turn';
-import { childTurnOptions } from '../child-turn';
+import { startChildTurn } from '../child-turn';
 import { rawResult, valueOf } from '../messages';
 import { MOST_ASKED } from '../think';
 import type { RunningTurn, Session } from './state';
@@ -86,8 +85,7 @@ export class ChildTurn {
     for (;;) {
       const input = this.input();
       try {
-        const options = childTurnOptions({ turn: running.turn, input });
-        return await startChild<typeof agentTurn>(WORKFLOWS.turn, options);
+        return await startChildTurn({ turn: running.turn, input });
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
         session.turns += 1;
@@ -97,7 +95,7 @@ export class ChildTurn {
   }
 
   private input(): TurnInput {
-    const { agent, memory, origin } = this.session;
+    const { agent, memory, origin, spending } = this.session;
     const { messageId, text, sender } = this.running.message;
     const { workflowId: sessionId, runId } = workflowInfo();
     const ofTurn = defined({ ...origin, requester: sender ?? origin?.requester });
@@ -106,6 +104,7 @@ export class ChildTurn {
       prompt: text,
       ...(Object.keys(ofTurn).length === 0 ? {} : { origin: ofTurn }),
       session: { sessionId, runId, messageId, ...memory.ref },
+      sessionSpending: spending,
     };
   }
 }

@@ -4,6 +4,7 @@ import {
   amountText,
   type Budget,
   BUDGET_KINDS,
+  countedInReply,
   crossingOf,
   emptyKind,
   leftOf,
@@ -32,6 +33,14 @@ it.each<[Budget, Partial<Spent>, string | undefined]>([
   [{ tokens: 0 }, {}, 'tokens'],
 ])('of %j with %j spent, %p is used up', (budget, used, kind) => {
   expect(crossingOf(budget, spent(used))?.kind).toBe(kind);
+});
+
+it.each([
+  ['counted', { usage: { totalTokens: 7 } }, 20, { tokens: 7, steps: 1, time: 20 }],
+  ['estimated', {}, 20, { tokens: 500, estimated: 500, steps: 1, time: 20 }],
+  ['with a clock that was put back', {}, -3_600_000, { tokens: 500, estimated: 500, steps: 1, time: 0 }],
+])('a reply, %s', (_case, reply, time, expected) => {
+  expect(countedInReply(reply, { estimate: 500, time })).toEqual(expected);
 });
 
 it('a currency named like a property of objects is a currency', () => {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { addSpent, noSpending, raised, restOf } from '../../../src/contract/spending/budget';
 import { LIMITS } from '../../../src/contract/limits';
 import { MODES, turnIdIn, type SessionMessage } from '../../../src/contract/session';
 import { isSessionInput } from '../../../src/workflows/session/memory';
@@ -127,3 +128,57 @@ it('loses and doubles no message, in any order of messages, turns and runs', () 
     { numRuns: 300 },
   );
 });
+
+const amount = fc.integer({ min: 0, max: 1000 });
+const spending = fc.record({ tokens: amount, steps: amount, time: amount, euros: amount });
+const budgetAct = fc.oneof(
+  fc.record({ kind: fc.constant('turn' as const), spent: spending, more: amount }),
+  fc.record({ kind: fc.constant('lost' as const) }),
+  fc.record({ kind: fc.constant('continue' as const) }),
+);
+
+it('counts what each turn has spent once, and keeps what people added, over turns and runs', () => {
+  fc.assert(
+    fc.property(fc.array(budgetAct, { maxLength: 60 }), (acts) => {
+      let session = state.makeSession({ agent: 'a', budget: { tokens: 500, then: 'ask' } });
+      let expected = noSpending();
+      let allowed = 500;
+      for (const [n, one] of acts.entries()) {
+        if (one.kind === 'continue') {
+          const carried: unknown = JSON.parse(JSON.stringify(state.carriedSession(session)));
+          const input = { agent: 'a', carried };
+          if (!isSessionInput(input)) throw new Error('what a session takes along cannot be read');
+          session = state.makeSession(input);
+          continue;
+        }
+        send(session, message(`m${n}`));
+        state.beginTurn(session, turnId);
+        const { budget, spent: before } = session.spending;
+        expect(restOf(budget, before).tokens).toBe(Math.max(0, allowed - expected.tokens));
+        const entries = [{ kind: 'words' as const, text: 'x' }];
+        if (one.kind === 'lost') state.endTurn(session, { entries, took: [] }, 'terminated');
+        else {
+          const { euros, ...rest } = one.spent;
+          const spent = { ...rest, money: { EUR: euros } };
+          expected = addSpent(expected, spent);
+          allowed += one.more;
+          const more = raised(budget, { tokens: one.more });
+          state.endTurn(
+            session,
+            { entries, took: [], spending: { budget: more, isSet: true, spent } },
+            'answered',
+          );
+        }
+      }
+      expect(session.spending.spent).toEqual(expected);
+      expect(session.spending.budget).toEqual({ tokens: allowed, then: 'ask' });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it.each([
+  [{ agent: 'a', budget: { tokens: -1 } }],
+  [{ agent: 'a', budget: { speed: 1 } }],
+  [{ agent: 'a', carried: { ...state.carriedSession(state.makeSession({ agent: 'a' })), spending: {} } }],
+])('%j starts no session', (input) => expect(isSessionInput(input)).toBe(false));
