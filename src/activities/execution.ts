@@ -1,6 +1,8 @@
 import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
-import type { CallInput, CallOutput } from '../contract/call';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { CallInput, CallOutput, CallQuestion, CallReply } from '../contract/call';
 import { withDecisionNote } from '../contract/call-messages';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
@@ -13,7 +15,8 @@ import { type AttemptGuard, earlierBeat } from './attempt';
 import type { HeldState } from './held-state';
 import { withSealedAnswers } from './sealed-secrets';
 import type { Secrets } from '../tools/secrets';
-import { SIGNALS } from '../contract/names';
+import { SIGNALS, UPDATES } from '../contract/names';
+import { unlessAborted } from '../tools/within';
 
 /** A call to execute here; this worker may lack its tool. */
 export interface AskedExecution {
@@ -77,7 +80,7 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
         state: state?.given,
       }),
     },
-    live: liveReporter(guard),
+    live: { ...liveReporter(guard), ...defined({ ask: asker(input, guard.signal) }) },
     onLate: lateReporter(execution),
     onLeft: (over) => keepAbandoned(key, over),
     ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
@@ -108,6 +111,35 @@ function liveReporter(guard: AttemptGuard): Live {
       guard.report({ partial });
     },
   };
+}
+
+/**
+ * Asks a person on behalf of a call that runs, by an update of its own turn that waits for the answer. Undefined where a
+ * call may not ask, and in a fork without effects, in which nobody is asked. Should this worker die, the turn closes the
+ * question together with the call.
+ */
+function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
+  const { info } = Context.current();
+  const { secret, askMs, callId, callKey, generation } = input;
+  if (secret === undefined || askMs === undefined || input.dry === true || info.isLocal) return undefined;
+  const { client } = Context.current();
+  const head = { callId, callKey, generation, secret, attempt: info.attempt };
+  return async (question) => {
+    const handle = client.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
+    const asked: CallQuestion = { ...head, question };
+    const reply = handle.executeUpdate<CallReply, [CallQuestion]>(UPDATES.ask, { args: [asked] });
+    try {
+      return await unlessAborted(reply, signal, () => new Error('the call was given up'));
+    } catch (error) {
+      throw refusalIn(error);
+    }
+  };
+}
+
+/** Why the turn did not ask. */
+function refusalIn(error: unknown): unknown {
+  const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
+  return cause instanceof ApplicationFailure ? new Error(cause.message) : error;
 }
 
 /** What the functions of a tool learn of the turn that calls them. */

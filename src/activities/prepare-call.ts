@@ -104,6 +104,7 @@ function settingsOf(tool: Tool): CallSettings {
       taskQueue: tool.taskQueue,
       local: tool.local || undefined,
       noBatch: tool.noBatch || undefined,
+      askMs: tool.askMs,
       server: tool.server === 'local' ? undefined : tool.server,
       child: childSettings(tool),
       state: tool.state === 'call' ? undefined : { scope: tool.state, group: tool.stateGroup },

@@ -27,6 +27,11 @@ export const ENDINGS = {
     code: 'expired',
     message: 'Nobody answered this question in time. Go on without an answer, or ask again.',
   },
+  /** It was a question of a call that has ended meanwhile. */
+  askerEnded: {
+    code: 'cancelled',
+    message: 'The call that asked this has ended. Nobody needs the answer any more.',
+  },
   /** Its request was taken back. */
   withdrawn: {
     code: 'cancelled',
@@ -55,6 +60,7 @@ export const ENDINGS = {
 export const CLOSING_CAUSES = [
   'expired',
   'unanswered',
+  'askerEnded',
   'withdrawn',
   'neverStarted',
   'cancelled',

@@ -64,6 +64,8 @@ export interface CallSettings {
   startWithinMs: number;
   /** Its requests are decided one by one only. Absent: no. */
   noBatch?: boolean;
+  /** It may ask people while it runs, and wait for so many milliseconds in all beside its timeout. Absent: it may not. */
+  askMs?: number;
   /** The MCP server that has the tool. Absent: it is our own. */
   server?: string;
   /** Absent: its calls share no state. */
@@ -128,6 +130,8 @@ export interface ValidCall extends CallHead {
   policyReason?: string;
   /** Only where `kind` is `ask`: it asks a person for an answer, which is its result. It never runs. */
   question?: Question;
+  /** Only of a question that a call asks while it runs: the id of that call, which gets the answer. */
+  askedBy?: string;
 }
 
 /** A call whose tool lives on another queue: a `countersign.prepare` activity there makes it valid or invalid. */
@@ -191,14 +195,16 @@ export interface CallInput extends CallHead {
   /** Only for a call that shares state with others: where that is, as the turn knows. */
   state?: KnownState;
   /**
-   * Only for unsafe calls: drawn by the workflow for this execution, and asked of whoever reports its outcome late. It
-   * stands in no memo, so that nobody who lists turns can forge one.
+   * Only for unsafe calls, and for those that may ask people: drawn by the workflow for this execution, and asked of
+   * whoever reports its outcome late, or asks in its name. It stands in no memo, so that nobody who lists turns can forge one.
    */
   secret?: string;
   /** It waited for the worker that held its state, where an attempt may have run. Never of an unsafe call. */
   mayHaveRun?: true;
   /** How often a worker gave this call back because it lacks the agent or tool, or did not take it where it held its state. Absent: never. */
   round?: number;
+  /** As its settings say. */
+  askMs?: number;
   /** Secret answers that the arguments name, encrypted. */
   sealed?: SealedValues;
   /** Only of a call that is a child turn. */
@@ -311,6 +317,22 @@ export type VerifyOutput =
   | { outcome: 'happened'; result: ToolResult }
   | { outcome: 'did_not'; message: string }
   | { outcome: 'cannot_tell'; message: string };
+
+/** Payload of the `ask` update: a call that runs asks a person. */
+export interface CallQuestion {
+  callId: string;
+  callKey: string;
+  generation: number;
+  /** Of the execution that asks; see CallInput. */
+  secret: string;
+  /** Of its activity: a later one takes the place of one that was lost. */
+  attempt: number;
+  question: Question;
+}
+
+/** What became of a question of a call that runs. `unanswered`: nobody answered in time, or it was closed. */
+export type CallReply =
+  { answer: 'answered'; content: JsonObject } | { answer: 'declined' } | { answer: 'unanswered' };
 
 /** Payload of the `outcome` signal: what a call that had been given up reports when it ends after all. */
 export interface OutcomeReport {

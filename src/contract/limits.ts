@@ -66,6 +66,10 @@ export const LIMITS = {
   questionChars: 4_000,
   /** Characters of the form of a question, as JSON: a person reads all of it. */
   formCharacters: 16_000,
+  /** Bytes of a question that a call asks while it runs, with its form: it stands in the memo. */
+  callQuestionBytes: 16 * KIB,
+  /** Questions of one call. */
+  questionsOfCall: 20,
   /** Fields of a form, and choices of one field. */
   formFields: 20,
   formOptions: 100,

@@ -50,12 +50,14 @@ export const SIGNALS = {
 
 /**
  * Updates: answered by a live worker, refused without a trace in history. `move` asks a turn that only waits to go on in a
- * new run on the current build; it is refused with FAILURES.held.
+ * new run on the current build; it is refused with FAILURES.held. By `ask` a call that runs asks a person; it is answered
+ * with a CallReply, or refused with FAILURES.ask.
  */
 export const UPDATES = {
   decide: 'decide',
   resolve: 'resolve',
   answer: 'answer',
+  ask: 'ask',
   move: 'move',
   send: 'send',
   control: 'control',
@@ -133,6 +135,8 @@ export const FAILURES = {
   turn: 'countersign.turn',
   /** The turn cannot move to another build now. */
   held: 'countersign.held',
+  /** A call may not ask a person, or not this. */
+  ask: 'countersign.ask',
   /** A workflow uses its gate wrongly. */
   gate: 'countersign.gate',
 } as const;

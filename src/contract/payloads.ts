@@ -85,6 +85,7 @@ const SETTINGS = object(
     taskQueue: NAME,
     local: { type: 'boolean' },
     noBatch: { type: 'boolean' },
+    askMs: MS,
     server: TEXT,
     state: object({ scope: { enum: STATES.filter((scope) => scope !== 'call') }, group: NAME }),
     child: object({ agent: NAME, outputBytes: { type: 'integer', minimum: 1 } }, { taskQueue: NAME }),

@@ -16,7 +16,7 @@ type ContextFacts = Omit<CallContext, keyof ContextFunctions>;
 
 type ContextFunctions = Pick<
   CallContext,
-  'signal' | 'partial' | 'progress' | 'checkpoint' | 'log' | 'secrets'
+  'signal' | 'partial' | 'progress' | 'checkpoint' | 'ask' | 'log' | 'secrets'
 >;
 
 /** Takes what a handler says of its work while it runs. Contract: does not throw. */
@@ -24,6 +24,8 @@ export interface Live {
   partial?(text: string): void;
   progress?(progress: CallProgress): void;
   checkpoint?(value: Json): void;
+  /** Absent: nobody can be asked. Contract: see CallContext. */
+  ask?: CallContext['ask'];
 }
 
 /** What the functions of a context use. */
@@ -52,6 +54,7 @@ export function makeContext(
     partial: (text) => live.partial?.(String(text)),
     progress: (part, text) => live.progress?.(toProgress(secrets, part, text)),
     checkpoint: (value) => live.checkpoint?.(toCheckpoint(secrets, value)),
+    ...defined({ ask: live.ask }),
     log: { debug: write('DEBUG'), info: write('INFO'), warn: write('WARN'), error: write('ERROR') },
     secrets: { get: (name) => secrets.get(name, signal), hide: secrets.hide },
   };

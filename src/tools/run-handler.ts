@@ -1,3 +1,4 @@
+import { defined } from '../contract/defined';
 import type { CallContext, Tool } from './types';
 import { within } from './within';
 import { type CallFacts, type ContextDeps, type Live, makeContext } from './context';
@@ -47,7 +48,8 @@ export async function runHandler(run: HandlerRun): Promise<Ending> {
   const partial = readablePartial(run);
   const abort = new AbortController();
   const clock = watch(run, abort);
-  const finished = start(run, abort.signal, partial.add);
+  const ask = whileStanding(run.live?.ask, clock);
+  const finished = start(run, abort.signal, { partial: partial.add, ...defined({ ask }) });
   try {
     const first = await Promise.race([finished, clock.over]);
     if (first.kind === 'returned') return first;
@@ -88,23 +90,58 @@ function watch({ timeoutMs, signal }: HandlerRun, abort: AbortController) {
   const onAbort = (): void => end('cancelled', signal?.reason);
   const timeout = (): void =>
     end('timeout', new DOMException(`timed out after ${timeoutMs} ms`, 'TimeoutError'));
-  const timer = setTimeout(timeout, timeoutMs);
+  const timer = createTimer(timeoutMs, timeout);
   signal?.addEventListener('abort', onAbort, { once: true });
   const stop = (): void => {
-    clearTimeout(timer);
+    timer.stop();
     signal?.removeEventListener('abort', onAbort);
   };
-  return { over, stop };
+  return { over, stop, timer };
 }
 
-async function start(
-  run: HandlerRun,
-  signal: AbortSignal,
-  partial: (text: string) => void,
-): Promise<Finished> {
+/** A timer that can stand still. Any number may hold it. */
+function createTimer(ms: number, fire: () => void) {
+  let left = ms;
+  let since = performance.now();
+  let holders = 0;
+  let timer: NodeJS.Timeout | undefined = setTimeout(fire, left);
+  const hold = (): void => {
+    holders += 1;
+    if (holders > 1) return;
+    clearTimeout(timer);
+    left = Math.max(0, left - (performance.now() - since));
+  };
+  const release = (): void => {
+    holders -= 1;
+    if (holders > 0) return;
+    since = performance.now();
+    // Undefined: it was stopped.
+    if (timer !== undefined) timer = setTimeout(fire, left);
+  };
+  const stop = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  return { hold, release, stop };
+}
+
+/** A person may take longer than the tool: how long they may take is for whoever asks them to say. */
+function whileStanding(ask: Live['ask'], { timer }: ReturnType<typeof watch>): Live['ask'] {
+  if (ask === undefined) return undefined;
+  return async (question) => {
+    timer.hold();
+    try {
+      return await ask(question);
+    } finally {
+      timer.release();
+    }
+  };
+}
+
+async function start(run: HandlerRun, signal: AbortSignal, own: Live): Promise<Finished> {
   const { tool, value, facts, deps = {}, live, runner = inProcess } = run;
   try {
-    const context = makeContext(facts, deps, { signal, live: { ...live, partial } });
+    const context = makeContext(facts, deps, { signal, live: { ...live, ...own } });
     return { kind: 'returned', value: await runner({ tool, value, context }) };
   } catch (error) {
     return { kind: 'threw', error };

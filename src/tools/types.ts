@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { FilePlan, Preview } from '../contract/plan';
 import type { Json, JsonObject } from '../contract/json';
+import type { CallReply } from '../contract/call';
 import type { Question } from '../contract/question';
 import type { Effect, Issue, JsonSchema, RetryOptions, Safety, StateScope } from '../contract/tool';
 
@@ -78,6 +79,13 @@ export interface CallContext {
     /** Says that what earlier calls had made is gone, such as with a process that ended. The result then says so, too. */
     declareLost(): void;
   };
+  /**
+   * Asks a person, and waits for the answer. Meanwhile the tool's timeout stands still. Only of a handler in a turn whose
+   * tool may ask: of an MCP server with `elicitation`. An answer is never a permission.
+   *
+   * @throws Error where the question cannot be asked, with the reason.
+   */
+  ask?(question: Question): Promise<CallReply>;
   /** Writes to the worker's log. */
   log: Readonly<Record<'debug' | 'info' | 'warn' | 'error', WriteLine>>;
   /** Secrets by name, from the provider that the config names. */
@@ -208,6 +216,8 @@ export interface Tool {
   readonly preview: ((value: unknown, context: CallContext) => Promise<Preview>) | undefined;
   readonly verify: ((value: unknown, context: CallContext) => Promise<Verification>) | undefined;
   handle(value: unknown, context: CallContext): Promise<unknown>;
+  /** Its calls may ask people while they run, and wait for so many milliseconds in all beside the timeout. */
+  readonly askMs?: number;
   /** What a call asks a person, by what `parse` returned: its answer is the result, and no handler runs. Only of `askUser`. */
   readonly asks?: (value: unknown) => Question;
 }

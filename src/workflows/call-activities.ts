@@ -109,6 +109,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
       child: askedChild(turn, state),
       ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
       plan: state.plan,
+      askMs: call.settings.askMs,
       sealed: turn.transcript.sealedIn(state.effective),
       state: state.placed,
       mayHaveRun: state.mayHaveRun,
@@ -122,7 +123,7 @@ function activityOptions(state: CallState): ActivityOptions {
   const holder = state.placed?.holder;
   return {
     activityId: activityIds.call(callId, state.generation),
-    startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,
+    startToCloseTimeout: settings.timeoutMs + (settings.askMs ?? 0) + TIMES.closeMargin,
     scheduleToStartTimeout: startWithin(settings, holder !== undefined),
     heartbeatTimeout: settings.heartbeatMs,
     retry: retryOf(state),

@@ -1,6 +1,7 @@
 import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo } from '@temporalio/common';
 import { decode } from '@temporalio/common/lib/encoding';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { CallReply } from '../contract/call';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
@@ -36,6 +37,7 @@ export const abandonSignal = defineSignal<[RawValue]>(SIGNALS.abandon, raw);
 export const decideUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.decide, raw);
 export const resolveUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.resolve, raw);
 export const answerUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.answer, raw);
+export const askUpdate = defineUpdate<CallReply, [RawValue]>(UPDATES.ask, raw);
 export const moveUpdate = defineUpdate<void>(UPDATES.move, raw);
 export const wordsSignal = defineSignal<[RawValue]>(SIGNALS.words, raw);
 export const sendSignal = defineSignal<[RawValue]>(SIGNALS.send, raw);
@@ -67,6 +69,11 @@ export const ANSWER_BOUNDS: Bounds = {
   what: 'answer',
   bytes: LIMITS.messageBytes,
   fields: Object.keys(QUESTION_ANSWER.properties),
+};
+export const ASK_BOUNDS: Bounds = {
+  what: 'question of a call',
+  bytes: LIMITS.callQuestionBytes + 4 * 1024,
+  fields: ['callId', 'callKey', 'generation', 'secret', 'attempt', 'question'],
 };
 export const OUTCOME_BOUNDS: Bounds = {
   what: 'outcome',

@@ -24,6 +24,7 @@ import {
   successOf,
 } from './approvals/transitions';
 import { releaseChild, runChild } from './child-turn';
+import { askingCalls, closeQuestions } from './ask';
 import { takeUpWaits } from './approvals/moving';
 import { sweepAbandoned } from './approvals/resolve';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
@@ -85,19 +86,22 @@ export class Step {
   }
 }
 
-/** Counts the time in which a call of this turn was at work. A child turn counts its own. */
+/** Counts the time in which a call of this turn was at work, and did not wait for a person. A child turn counts its own. */
 class WorkClock {
   private since: number | undefined;
 
   constructor(private readonly turn: Turn) {}
 
   /** To be called at each change of the calls. */
-  tick(calls: Iterable<CallState>): void {
+  tick(states: Iterable<CallState>): void {
+    const calls = [...states];
+    const asking = askingCalls(calls);
     const now = Date.now();
     if (this.since !== undefined) this.turn.spending.spent.time += Math.max(0, now - this.since);
-    const isAtWork = [...calls].some(
+    const isAtWork = calls.some(
       ({ phase, call }) =>
-        (phase === 'running' && call.settings.child === undefined) || phase === 'replanning',
+        (phase === 'running' && call.settings.child === undefined && !asking.has(call.callId)) ||
+        phase === 'replanning',
     );
     this.since = isAtWork ? now : undefined;
   }
@@ -216,10 +220,13 @@ function allowMore({ approvals }: Turn, state: CallState, now: number): void {
 function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
   const decision = start(state);
   delete state.secret;
-  if (state.call.settings.effect === 'unsafe') state.secret = uuid4();
+  delete state.asked;
+  if (state.call.settings.effect === 'unsafe' || state.call.settings.askMs !== undefined)
+    state.secret = uuid4();
   markChanged(turn);
   const end = (settlement: Settlement): void => {
     turn.states.end(state.call, state.placed, usedIn(settlement));
+    closeQuestions(turn.approvals, state, Date.now());
     settle(turn.approvals, state, { settlement, now: Date.now() });
     if (state.phase === 'in_doubt') startVerify(turn, state, runtime.nonCancellable);
     runtime.changes.callEnded();

@@ -72,13 +72,23 @@ const ways = {
     write({ method: 'notifications/tools/list_changed' });
     write({ id, result: text('changed') });
   },
-  ask: (id) => {
-    waiting.set('ask', (answer) => write({ id, result: text(JSON.stringify(answer)) }));
+  ask: (id, { with: params }) => {
+    waiting.set('ask', ({ result, error }) => write({ id, result: text(JSON.stringify(result ?? error)) }));
     write({
       id: 'ask',
       method: 'elicitation/create',
-      params: { message: 'Your token?', requestedSchema: { type: 'object', properties: {} } },
+      params: params || { message: 'Your token?', requestedSchema: { type: 'object', properties: {} } },
     });
+  },
+  // Nobody has called anything when it asks: the client has taken the answer once it answers the ping.
+  later: (id) => {
+    write({ id, result: text('done') });
+    waiting.set('taken', () => {
+      const requestedSchema = { type: 'object', properties: { a: { type: 'boolean' } } };
+      write({ id: 'later', method: 'elicitation/create', params: { message: 'Now?', requestedSchema } });
+    });
+    waiting.set('later', ({ error }) => appendFileSync(effects, `${JSON.stringify(error)}\n`));
+    write({ id: 'taken', method: 'ping' });
   },
   child: (id) => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });

@@ -1,3 +1,4 @@
+import { within } from '../../src/tools/within';
 import { runHandler, type HandlerRun } from '../../src/tools/run-handler';
 import { gate, makeTool } from './support';
 
@@ -92,4 +93,34 @@ it('runs the handler by another runner', async () => {
     value: 'from the sandbox',
   });
   expect(runner).toHaveBeenCalledWith(expect.objectContaining({ value: {} }));
+});
+
+it('stands still while a person is asked, and has the rest of its time afterwards', async () => {
+  const asked = gate();
+  const answer = gate();
+  const running = runOf(
+    async (_, { ask, signal }) => {
+      const reply = await ask?.({ text: 'How many?', form: {} });
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return reply;
+    },
+    {
+      timeoutMs: 1000,
+      live: {
+        ask: async () => {
+          asked.open();
+          await answer.opened;
+          return { answer: 'declined' };
+        },
+      },
+    },
+  );
+  await asked.opened;
+  const isOver = await within(running, 1500);
+  expect(isOver.ended).toBe(false);
+  answer.open();
+  expect(await running).toMatchObject({
+    kind: 'timeout',
+    finished: { kind: 'returned', value: { answer: 'declined' } },
+  });
 });

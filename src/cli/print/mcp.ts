@@ -89,6 +89,7 @@ export function startLines({ name, start }: McpServer, isKnown: boolean, { style
         ([variable, source]) => `  ${key} ${escapeText(variable)}: ${escapeText(String(source))}`,
       ),
     ),
+    ...(start.elicitation === true ? ['  elicitation: in a call it may ask people for input'] : []),
   ];
 }
 

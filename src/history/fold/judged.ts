@@ -26,7 +26,7 @@ import type {
   Resolved,
   TurnEvent,
 } from '../events';
-import { endRaised, endResolved } from './results';
+import { endAsked, endRaised, endResolved } from './results';
 import { type CallFold, eventHeader, type FoldState } from './state';
 
 /** A decision, a resolution or an answer with its verdict. */
@@ -145,7 +145,7 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
   }
   if (event.type === 'answered') {
     applyAnswer(state, event);
-    return [event];
+    return [event, ...endAsked(event, state.calls.get(event.callId))];
   }
   applyResolution(state, event);
   const isTaken = event.judgement.accepted === true;

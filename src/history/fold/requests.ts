@@ -8,7 +8,7 @@ import { defined } from '../../contract/defined';
 import type { EventHeader, TurnEvent } from '../events';
 import { sha256 } from '../audit/format';
 import { callSummary } from '../../contract/text/call-summary';
-import { closeByProof, failureResult } from './results';
+import { closeByProof, endAsked, failureResult } from './results';
 import { is } from './guards';
 import {
   CLOSING_CAUSES,
@@ -40,7 +40,7 @@ export function memoChanged(state: FoldState, event: EventOf<'memo'>): TurnEvent
   return is.verdicts(verdicts) ? [...made, ...judgeSignals(state, event, verdicts)] : made;
 }
 
-/** A call that a user's workflow gates; the memo `open` asks for it next. */
+/** A call that a user's workflow gates, or a question of a call that runs; the memo `open` asks for it next. */
 function gateChanged(
   state: FoldState,
   head: EventHeader,
@@ -180,9 +180,10 @@ function callClosed(
   if (cause === 'proven') return held.proof === undefined ? [] : closeByProof(head, held, held.proof);
   held.phase = 'closed';
   held.closing = closingOf(state, held, cause);
-  if (cause !== 'expired' && cause !== 'unanswered') return [];
+  const ended = endAsked(head, held);
+  if (cause !== 'expired' && cause !== 'unanswered') return ended;
   const question = cause === 'unanswered' ? { question: true as const } : {};
-  return [{ type: 'request_expired', ...eventHeader(head), callId: held.call.callId, ...question }];
+  return [{ type: 'request_expired', ...eventHeader(head), callId: held.call.callId, ...question }, ...ended];
 }
 
 function closingOf({ abandoned = {} }: FoldState, held: CallFold, cause: Exclude<ClosingCause, 'proven'>) {

@@ -88,6 +88,13 @@ export function endResolved(head: EventHeader, held: CallFold | undefined): Call
   return end(head, held, resultOfClosing(held, held.closing, head.at));
 }
 
+/** Ends a question of a call that runs: its answer goes to that call, and no `think` follows that would end it. */
+export function endAsked(head: EventHeader, held: CallFold | undefined): CallEnded[] {
+  if (held?.closing === undefined || held.phase === 'ended') return [];
+  if (!isValidCall(held.call) || held.call.askedBy === undefined) return [];
+  return end(head, held, resultOfClosing(held, held.closing, head.at));
+}
+
 /** Ends a request for more budget: the turn does by itself what a person allowed, so no activity tells. */
 export function endRaised(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.phase !== 'decided' || !isRaise(held.call.tool)) return [];

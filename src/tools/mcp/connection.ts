@@ -1,14 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
 import { z } from 'zod';
+import type { CallReply } from '../../contract/call';
 import { errorMessage } from '../../contract/errors';
 import { isObject, type JsonObject } from '../../contract/json';
+import type { Question } from '../../contract/question';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { cutOutput } from '../cut-output';
 import { nothingDone, ToolError, TransportError } from '../errors';
-import { unlessAborted } from '../within';
+import { queueAfter, unlessAborted } from '../within';
 import { LoginNeeded } from './authorization';
 import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
+import { elicit } from './elicitation';
+import { type Breaker, createBreaker } from './breaker';
 import { failureOfCall } from './result';
 
 /** One call of a tool. */
@@ -21,6 +25,8 @@ export interface McpCall {
   signal: AbortSignal;
   /** Takes what the server says of its work. */
   onProgress(progress: { progress: number; total?: number | undefined; message?: string | undefined }): void;
+  /** Asks a person what the server asks in this call. Absent: nobody can be asked. */
+  ask?(question: Question): Promise<CallReply>;
 }
 
 /** The connection of this worker to one server. It is made when it is first needed, and again after it broke. */
@@ -49,6 +55,8 @@ export interface ConnectionOptions {
   makeTransport(signal: AbortSignal): Promise<Transport & { lastWords?(): string }>;
   /** Takes what is worth a line in the worker's log. */
   warn(message: string): void;
+  /** Whether the server may ask for input in the middle of a call. @default false */
+  mayAsk?: boolean;
   /** @default a new one */
   breaker?: Breaker;
 }
@@ -81,12 +89,16 @@ interface Link {
   isOpen: boolean;
   /** Calls that wait for an answer. */
   busy: number;
+  /** Where the server may ask: the only call that waits for an answer. */
+  call?: McpCall;
 }
 
 class Connection implements McpConnection {
   private link: Promise<Link> | undefined;
   /** Of the newest start. */
   private client: Client | undefined;
+  /** Where the server may ask: resolves when the calls before are over. */
+  private before: Promise<unknown> = Promise.resolve();
   private readonly breaker: Breaker;
   /** Aborts when the connection is closed for good. */
   private readonly closing = new AbortController();
@@ -105,7 +117,19 @@ class Connection implements McpConnection {
     }
   }
 
-  async call(call: McpCall): Promise<unknown> {
+  /** A server does not say in which call it asks. So one that may ask has one call at a time. */
+  call(call: McpCall): Promise<unknown> {
+    if (this.options.mayAsk !== true) return this.callNow(call);
+    const { signal } = call;
+    const { own, all } = queueAfter(this.before, () => this.callNow(call), {
+      signal,
+      toError: stoppedBefore,
+    });
+    this.before = all;
+    return own;
+  }
+
+  private async callNow(call: McpCall): Promise<unknown> {
     const link = await this.open(call.signal);
     await this.requireSame(link, call);
     if (call.signal.aborted) throw stoppedBefore();
@@ -119,9 +143,11 @@ class Connection implements McpConnection {
     await this.client?.close().catch(() => undefined);
   }
 
-  private async send(link: Link, { tool, arguments: args, signal, onProgress }: McpCall): Promise<unknown> {
+  private async send(link: Link, call: McpCall): Promise<unknown> {
+    const { tool, arguments: args, signal, onProgress } = call;
     const params = { name: tool, arguments: args };
     link.busy += 1;
+    link.call = call;
     try {
       return await link.client.request({ method: 'tools/call', params }, z.unknown(), {
         signal,
@@ -131,9 +157,12 @@ class Connection implements McpConnection {
     } catch (error) {
       const failure = failureOfCall(error, this.options.server);
       if (saysSessionOver(failure)) this.leave(link);
+      // It may go on, and what it asks then would count as asked in the next call.
+      if (this.options.mayAsk === true && signal.aborted) this.leave(link);
       throw failure;
     } finally {
       link.busy -= 1;
+      delete link.call;
       if (!link.isOpen && link.busy === 0) void link.client.close().catch(() => undefined);
     }
   }
@@ -179,13 +208,16 @@ class Connection implements McpConnection {
   }
 
   private async connect(): Promise<Link> {
-    const { server, makeTransport } = this.options;
+    const { server, makeTransport, mayAsk } = this.options;
     const { Client } = await import('@modelcontextprotocol/client');
     const transport = await makeTransport(AbortSignal.timeout(START_MS));
-    // No capabilities: no sampling, no roots, no elicitation.
-    const client = new Client({ name: 'countersign', version: '1' }, { capabilities: {} });
+    // No sampling and no roots; questions in forms only, because an address may be a trap.
+    const capabilities = mayAsk === true ? { elicitation: { form: {} } } : {};
+    const client = new Client({ name: 'countersign', version: '1' }, { capabilities });
     this.client = client;
     const link: Link = { client, tools: undefined, isOpen: false, busy: 0 };
+    if (mayAsk === true)
+      client.setRequestHandler('elicitation/create', ({ params }) => elicit(params, link.call, this.options));
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       link.tools = undefined;
     });
@@ -276,44 +308,4 @@ function stoppedBefore(): Error {
 /** What a server of streamable HTTP answers once it has forgotten the session, such as after a restart. */
 function saysSessionOver({ details }: TransportError): boolean {
   return isObject(details) && (details['status'] === 404 || details['status'] === 400);
-}
-
-/** Says when a server may be started again that keeps ending. */
-export interface Breaker {
-  /** How long to wait before the next start; undefined where that is too long for a call. */
-  waitMs(): number | undefined;
-  /** Seconds until the next start. */
-  seconds(): number;
-  started(): void;
-  /** It ended, or did not start. */
-  ended(): void;
-}
-
-/** A server that ran for this long has worked. */
-const STABLE_MS = 30_000;
-const FIRST_MS = 500;
-const LONGEST_MS = 60_000;
-/** A call does not wait longer than this. */
-const PATIENCE_MS = 5_000;
-
-/**
- * Lets a server start again at once after its first end, and after each further one that comes early only after twice as
- * long, a minute at most. While that is more than a call can wait, calls fail without a start.
- */
-export function createBreaker(now: () => number = () => performance.now()): Breaker {
-  let ends = 0;
-  let startedAt: number | undefined;
-  let nextAt = 0;
-  const left = (): number => Math.max(0, nextAt - now());
-  return {
-    waitMs: () => (left() > PATIENCE_MS ? undefined : left()),
-    seconds: () => Math.ceil(left() / 1000),
-    started: () => void (startedAt = now()),
-    ended() {
-      const hasWorked = startedAt !== undefined && now() - startedAt >= STABLE_MS;
-      startedAt = undefined;
-      ends = hasWorked ? 1 : ends + 1;
-      nextAt = now() + (ends === 1 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(ends - 2, 20)));
-    },
-  };
 }

@@ -23,6 +23,8 @@ export interface McpCommand {
   env?: Readonly<Record<string, McpValue>>;
   /** Its folder, relative to the current one. @default '.' */
   cwd?: string;
+  /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
+  elicitation?: boolean;
 }
 
 /** A server that runs elsewhere and speaks streamable HTTP. */
@@ -33,6 +35,8 @@ export interface McpAddress {
   headers?: Readonly<Record<string, McpValue>>;
   /** For `countersign mcp login`. @default the server says how */
   oauth?: McpOAuth;
+  /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
+  elicitation?: boolean;
 }
 
 /** How people log in to a server. Most servers need none of it: they register clients by themselves. */
@@ -74,6 +78,7 @@ export type McpStart =
       args: readonly string[];
       cwd: string;
       env: Readonly<Record<string, McpValue>>;
+      elicitation?: true;
     }
   | McpHttpStart;
 
@@ -83,6 +88,7 @@ export interface McpHttpStart {
   url: string;
   headers: Readonly<Record<string, McpValue>>;
   oauth?: McpOAuth;
+  elicitation?: true;
 }
 
 /** A server that a config names. */
@@ -103,6 +109,7 @@ const command = z.looseObject({
   args: z.array(z.string()).optional(),
   env: values.optional(),
   cwd: z.string().min(1).optional(),
+  elicitation: z.boolean().optional(),
 });
 
 /** RFC 6749; a scope may become a word of a command line. */
@@ -127,6 +134,7 @@ const address = z.looseObject({
   type: z.enum(['http', 'streamable-http']).optional(),
   url: z.string().min(1),
   headers: values.optional(),
+  elicitation: z.boolean().optional(),
   // Checked later: what is wrong inside of a union is not said.
   oauth: z.unknown().optional(),
 });
@@ -199,11 +207,16 @@ export function prefixOf(name: string): string {
 
 function toStart(name: string, one: z.output<typeof server>): McpStart {
   if ('command' in one && typeof one.command === 'string') {
-    const { args = [], cwd = '.', env = {} } = command.parse(one);
-    return { kind: 'stdio', command: one.command, args, cwd, env };
+    const { args = [], cwd = '.', env = {}, elicitation } = command.parse(one);
+    return { kind: 'stdio', command: one.command, args, cwd, env, ...asks(elicitation) };
   }
-  const { url, headers = {}, oauth } = address.parse(one);
-  return { kind: 'http', url, headers, ...(oauth === undefined ? {} : { oauth: toOAuth(name, oauth) }) };
+  const { url, headers = {}, oauth, elicitation } = address.parse(one);
+  const login = oauth === undefined ? {} : { oauth: toOAuth(name, oauth) };
+  return { kind: 'http', url, headers, ...login, ...asks(elicitation) };
+}
+
+function asks(elicitation: boolean | undefined): { elicitation?: true } {
+  return elicitation === true ? { elicitation } : {};
 }
 
 function toOAuth(name: string, oauth: unknown): McpOAuth {

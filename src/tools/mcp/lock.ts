@@ -18,10 +18,12 @@ const startSchema = z.union([
     args: z.array(z.string()),
     cwd: z.string(),
     env: z.record(z.string(), z.string()),
+    elicitation: z.literal(true).optional(),
   }),
   z.strictObject({
     url: z.string(),
     headers: z.record(z.string(), z.string()),
+    elicitation: z.literal(true).optional(),
     oauth: z
       .strictObject({
         clientId: z.string().optional(),
@@ -97,12 +99,14 @@ export function lockTool(definition: Definition): LockedServer['tools'][string] 
 
 /** How a server is started, as the lock keeps it. */
 export function lockStart(start: McpStart): LockedStart {
+  const asks = defined({ elicitation: start.elicitation });
   if (start.kind === 'http') {
     const { url, headers, oauth } = start;
-    return { url, headers: sourcesOf(headers), ...(oauth === undefined ? {} : { oauth: lockOAuth(oauth) }) };
+    const login = oauth === undefined ? {} : { oauth: lockOAuth(oauth) };
+    return { url, headers: sourcesOf(headers), ...login, ...asks };
   }
   const { command, args, cwd, env } = start;
-  return { command, args: [...args], cwd, env: sourcesOf(env) };
+  return { command, args: [...args], cwd, env: sourcesOf(env), ...asks };
 }
 
 /** The port is of the machine where somebody logs in. */

@@ -24,6 +24,7 @@ import {
   variablesIn,
 } from './declare';
 import { type Definition, definitionsIn, type Listed, parametersOf, toolNames } from './definition';
+import { ASK_MS } from './elicitation';
 import { httpTransport } from './http';
 import type { Account } from './logins';
 import { digestStart, isAgreed, type LockedServer, lockStart, standings, whyNotStarted } from './lock';
@@ -42,6 +43,7 @@ export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDep
   return createConnection({
     server: name,
     warn,
+    mayAsk: start.elicitation === true,
     makeTransport: (signal) => makeTransport({ name, start }, { secrets, signal }),
   });
 }
@@ -155,7 +157,7 @@ export async function openServer(
   const connection = connectTo(server, deps);
   const { usable, others } = await stillAgreed(server, { locked, connection, warn: deps.warn });
   const names = toolNames(server.prefix, Object.keys(locked.tools));
-  const origin = { server: name, identity: digestStart(lockStart(start)), about: describeStart(start) };
+  const origin = { server: name, identity: digestStart(lockStart(start)), start };
   const tools = usable.flatMap(({ definition, digest }) => {
     const ours = names.get(definition.name);
     if (ours === undefined)
@@ -217,7 +219,7 @@ interface Origin {
   server: string;
   /** What names how the server is started. */
   identity: string;
-  about: string;
+  start: McpStart;
   ours: string;
   digest: string;
   settings: McpToolSettings;
@@ -225,7 +227,7 @@ interface Origin {
 }
 
 function toTool(definition: Definition, origin: Origin): Tool {
-  const { server, identity, about, ours, digest, settings, connection } = origin;
+  const { server, identity, ours, digest, settings, connection, start } = origin;
   const { name } = definition;
   const { description, parameters } = shownToModels(definition);
   const tool = defineTool({
@@ -239,12 +241,13 @@ function toTool(definition: Definition, origin: Origin): Tool {
     preview: (args) => {
       // Lists of requests show the first line. What the model wrote stands on that line alone.
       const what = argumentsSummary(args);
-      return `${what === '' ? '' : `with ${what}\n`}The tool ${shown(name)} of the MCP server ${server}: ${about}`;
+      return `${what === '' ? '' : `with ${what}\n`}The tool ${shown(name)} of the MCP server ${server}: ${describeStart(start)}`;
     },
     handler: async (args, context) => {
-      const { signal } = context;
+      const { signal, ask } = context;
       const onProgress = progressOf(context);
-      const answer = await connection.call({ tool: name, arguments: args, digest, signal, onProgress });
+      const call = { tool: name, arguments: args, digest, signal, onProgress };
+      const answer = await connection.call({ ...call, ...defined({ ask }) });
       return readAnswer(answer, { server, tool: name });
     },
   });
@@ -252,6 +255,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
   return Object.freeze({
     ...tool,
     server,
+    ...(start.elicitation === true ? { askMs: ASK_MS } : {}),
     digest: digestJson([tool.digest, digest, identity], contentDigest),
   });
 }

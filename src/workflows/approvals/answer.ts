@@ -58,6 +58,8 @@ function notAsked(approvals: Approvals, answer: QuestionAnswer, state: CallState
       answer,
     );
   if (closed?.cause === 'unanswered') return expired(answer);
+  if (closed?.cause === 'askerEnded')
+    return refuse('expired', 'the call that asked this has ended; nobody needs the answer any more', answer);
   if (closed?.cause === 'neverStarted')
     return refuse('cancelled', 'the turn was cancelled before this answer came', answer);
   if (standing !== undefined) {
@@ -80,6 +82,7 @@ export function takeAnswer(
   const approver = answer.approver ?? 'somebody';
   const iso = new Date(at.now).toISOString();
   state.standing = { decision: answer.answer, approver, at: iso };
+  if (state.asking !== undefined) state.asking.said = answer;
   const { decisionId } = at;
   const said = { approver, reason: answer.reason };
   const result =

@@ -1,7 +1,7 @@
 import type { AskAgain, InDoubt, KnownState, SpentDecision, UsedState, ValidCall } from '../../contract/call';
 import type { Amounts } from '../../contract/spending/budget';
 import type { ClosingCause } from '../../contract/call-messages';
-import type { Abandonment, SignalVerdict, Verdict } from '../../contract/decision';
+import type { Abandonment, QuestionAnswer, SignalVerdict, Verdict } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
 import { LIMITS } from '../../contract/limits';
@@ -70,6 +70,10 @@ export interface CallState {
   /** It waited for a worker that is gone, and a lost attempt there may have run. Never of an unsafe call. */
   mayHaveRun?: true;
   standing?: FinalDecision;
+  /** Only of a question that a call asks while it runs: which attempt asks, and what a person said. */
+  asking?: { attempt: number; said?: QuestionAnswer };
+  /** How many questions it has asked, and milliseconds for which it may wait for further answers. */
+  asked?: { questions: number; leftMs: number };
   /** Of a call that is a child turn, once it starts: what was put aside for it, and how many child turns came before. */
   child?: { given: Amounts; before: number };
   /** Secret of the execution that runs or is in doubt: only a sender who knows it can report a late outcome. */

@@ -1,4 +1,4 @@
-import { createBreaker } from '../../../src/tools/mcp/connection';
+import { createBreaker } from '../../../src/tools/mcp/breaker';
 
 const make = () => {
   let now = 0;

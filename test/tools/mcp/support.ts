@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createSecrets, type Secrets } from '../../../src/tools/secrets';
+import type { Json } from '../../../src/contract/json';
 import type { McpServer } from '../../../src/tools/mcp/declare';
 import type { McpCall, McpConnection } from '../../../src/tools/mcp/connection';
 import { digestDefinition } from '../../../src/tools/mcp/definition';
@@ -40,7 +41,7 @@ export const always = (): AbortSignal => new AbortController().signal;
 export async function act(
   connection: McpConnection,
   how: string,
-  rest: Partial<McpCall> & { with?: string } = {},
+  rest: Partial<McpCall> & { with?: Json } = {},
 ): Promise<unknown> {
   const { with: what = '', ...call } = rest;
   const digest = call.digest ?? (await digestOf(connection, 'act'));

@@ -1,0 +1,39 @@
+/** Says when a server may be started again that keeps ending. */
+export interface Breaker {
+  /** How long to wait before the next start; undefined where that is too long for a call. */
+  waitMs(): number | undefined;
+  /** Seconds until the next start. */
+  seconds(): number;
+  started(): void;
+  /** It ended, or did not start. */
+  ended(): void;
+}
+
+/** A server that ran for this long has worked. */
+const STABLE_MS = 30_000;
+const FIRST_MS = 500;
+const LONGEST_MS = 60_000;
+/** A call does not wait longer than this. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * Lets a server start again at once after its first end, and after each further one that comes early only after twice as
+ * long, a minute at most. While that is more than a call can wait, calls fail without a start.
+ */
+export function createBreaker(now: () => number = () => performance.now()): Breaker {
+  let ends = 0;
+  let startedAt: number | undefined;
+  let nextAt = 0;
+  const left = (): number => Math.max(0, nextAt - now());
+  return {
+    waitMs: () => (left() > PATIENCE_MS ? undefined : left()),
+    seconds: () => Math.ceil(left() / 1000),
+    started: () => void (startedAt = now()),
+    ended() {
+      const hasWorked = startedAt !== undefined && now() - startedAt >= STABLE_MS;
+      startedAt = undefined;
+      ends = hasWorked ? 1 : ends + 1;
+      nextAt = now() + (ends === 1 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(ends - 2, 20)));
+    },
+  };
+}

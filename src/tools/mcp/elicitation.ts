@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import type { CallReply } from '../../contract/call';
+import { errorMessage } from '../../contract/errors';
+import { isObject, type JsonObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import type { Question } from '../../contract/question';
+import { toForm } from '../../contract/schema/form';
+import { SECRET_FORMAT } from '../../contract/secret/sealed';
+import { isSecretName } from '../../contract/text/redact';
+import { escapeHidden } from '../../contract/text/unsafe-text';
+import { describeIssues } from '../options';
+
+/** How long a call may wait for the answers of people in all, beside its timeout. */
+export const ASK_MS = 60 * 60 * 1000;
+
+/** Whose tool was called when the server asked. */
+export interface AskedBy {
+  server: string;
+  tool: string;
+}
+
+/** The call that waits for the server. */
+interface Asking {
+  tool: string;
+  /** Absent: nobody can be asked. */
+  ask?(question: Question): Promise<CallReply>;
+}
+
+/** What goes back to the server. */
+export type ElicitAnswer =
+  { action: 'accept'; content: Record<string, string | number | boolean> } | { action: 'decline' | 'cancel' };
+
+const request = z.object({
+  mode: z.string().optional(),
+  message: z.string(),
+  requestedSchema: z.record(z.string(), z.unknown()),
+});
+
+/**
+ * Asks a person what a server asks in a call; undefined: it asked outside of one.
+ *
+ * @throws ProtocolError that tells the server why nobody was asked. The log has it, too.
+ */
+export async function elicit(
+  params: unknown,
+  call: Asking | undefined,
+  { server, warn }: { server: string; warn(message: string): void },
+): Promise<ElicitAnswer> {
+  const { ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/client');
+  const refused = (why: string): Error => {
+    warn(`the MCP server ${server} asked for input, and nobody was asked: ${why}`);
+    return new ProtocolError(ProtocolErrorCode.InvalidParams, why);
+  };
+  if (call === undefined) throw refused('it asked outside of a call');
+  if (call.ask === undefined) return { action: 'cancel' };
+  try {
+    return toElicitAnswer(await call.ask(readElicitation(params, { server, tool: call.tool })));
+  } catch (error) {
+    throw refused(errorMessage(error));
+  }
+}
+
+/**
+ * The question that a server asks a person in the middle of a call, in words that say who asks. A server is a stranger: its
+ * form has the bounds of any other, and what could be for a password or a key is refused.
+ *
+ * @throws Error that says why nobody is asked this.
+ */
+export function readElicitation(params: unknown, { server, tool }: AskedBy): Question {
+  const { mode = 'form' } = isObject(params) ? params : {};
+  if (mode !== 'form') throw new Error('only the mode "form" is supported');
+  const parsed = request.safeParse(params);
+  if (!parsed.success) throw new Error(`not a request for input: ${describeIssues(parsed.error)}`);
+  const { message, requestedSchema } = parsed.data;
+  const made = toForm(plain(requestedSchema));
+  if (!made.ok) {
+    const why = made.issues.map(({ path, message: what }) => `${path} ${what}`.trim()).join('; ');
+    throw new Error(`a person could not be shown this form: ${why}`);
+  }
+  if (asksForSecret(message, made.form)) throw new Error('a person is not asked for secrets by a form');
+  const head = `The MCP server ${shown(server)} asks this in a call of its tool ${shown(tool)}. The answer goes to that server.`;
+  const text = `${head}\n\n${escapeHidden(message)}`;
+  if (text.length > LIMITS.questionChars) throw new Error('the message is too long');
+  return { text, form: made.form };
+}
+
+/** What became of the question, as the server reads it. Silence is not a refusal. */
+export function toElicitAnswer(reply: CallReply): ElicitAnswer {
+  if (reply.answer === 'declined') return { action: 'decline' };
+  if (reply.answer === 'unanswered') return { action: 'cancel' };
+  const content: Record<string, string | number | boolean> = {};
+  for (const [name, value] of Object.entries(reply.content))
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      content[name] = value;
+  return { action: 'accept', content };
+}
+
+/** The same form in our words: choices with titles become plain choices, whose titles stand in the description. */
+function plain(schema: Record<string, unknown>): Record<string, unknown> {
+  const { properties } = schema;
+  if (!isObject(properties)) return schema;
+  const fields = Object.entries(properties).map(([name, field]) => [name, plainField(field)] as const);
+  return { ...schema, properties: Object.fromEntries(fields) };
+}
+
+const choices = z.array(z.object({ const: z.string(), title: z.string() })).max(LIMITS.formOptions);
+const titles = z.array(z.string()).max(LIMITS.formOptions);
+
+function plainField(field: unknown): unknown {
+  if (!isObject(field) || field['type'] !== 'string') return field;
+  const { oneOf, enumNames, ...rest } = field;
+  const titled = choices.safeParse(oneOf);
+  if (titled.success) {
+    const lines = titled.data.map(({ const: value, title }) => `${value}: ${title}`);
+    return { ...rest, enum: titled.data.map(({ const: value }) => value), ...described(rest, lines) };
+  }
+  const named = titles.safeParse(enumNames);
+  if (!named.success || !Array.isArray(rest['enum'])) return field;
+  const lines = rest['enum'].map((value, at) => `${String(value)}: ${named.data[at] ?? ''}`);
+  return { ...rest, ...described(rest, lines) };
+}
+
+function described(
+  { description }: Record<string, unknown>,
+  lines: readonly string[],
+): { description: string } {
+  return { description: [...(typeof description === 'string' ? [description] : []), ...lines].join('\n') };
+}
+
+const SECRET_WORDS =
+  /\b(pass(word|wd|phrase|code)?s?|secrets?|(api|access|private|secret|session|auth)[ _-]?(keys?|tokens?)|tokens?|credentials?|pin|cvv|cvc|otp|2fa)\b/i;
+
+/** Whether somebody may type a secret: a field for free text whose name or words speak of one, or the message does. */
+function asksForSecret(message: string, form: JsonObject): boolean {
+  const fields = Object.entries(isObject(form['properties']) ? form['properties'] : {});
+  const free = fields.filter(([, field]) => isFreeText(field));
+  if (free.length === 0) return false;
+  const words = free.flatMap(([name, field]) => {
+    const { title, description } = isObject(field) ? field : {};
+    return [name.replaceAll(/[_-]/g, ' '), title, description];
+  });
+  const isSecret = (text: unknown): boolean => typeof text === 'string' && SECRET_WORDS.test(text);
+  return (
+    free.some(([name, field]) => isSecretName(name) || isSecretField(field)) ||
+    [message, ...words].some(isSecret)
+  );
+}
+
+function isFreeText(field: unknown): boolean {
+  if (!isObject(field) || field['type'] !== 'string' || field['enum'] !== undefined) return false;
+  return field['format'] === undefined || field['format'] === SECRET_FORMAT;
+}
+
+function isSecretField(field: unknown): boolean {
+  return isObject(field) && field['format'] === SECRET_FORMAT;
+}
+
+function shown(name: string): string {
+  return escapeHidden(JSON.stringify(name));
+}

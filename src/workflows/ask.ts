@@ -1,0 +1,155 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  setHandler,
+  upsertMemo,
+} from '@temporalio/workflow';
+import type { RawValue } from '@temporalio/common';
+import type { CallQuestion, CallReply, ValidCall } from '../contract/call';
+import { ENDINGS } from '../contract/call-messages';
+import { digestJson } from '../contract/digest';
+import { isObject } from '../contract/json';
+import { LIMITS } from '../contract/limits';
+import { callKey, FAILURES, gateMemoKey } from '../contract/names';
+import type { Question } from '../contract/question';
+import { describeIssues } from '../contract/read-json';
+import { toForm } from '../contract/schema/form';
+import { secretFields } from '../contract/secret/sealed';
+import { utf8Bytes } from '../contract/text/bytes';
+import { type Approvals, type CallState, markChanged } from './approvals/state';
+import { closeCall, failureOf, register } from './approvals/transitions';
+import * as messages from './messages';
+import type { Turn } from './turn';
+
+/** A question that a call asks while it runs, once it was found to be in order. */
+interface Asked {
+  by: CallState;
+  question: Question;
+  attempt: number;
+}
+
+type Judged = { ok: true; asked: Asked } | { ok: false; why: string };
+
+/**
+ * Takes the questions of calls that run. Only the activity of a call knows its secret, so nobody else asks in its name. A
+ * question waits in the inbox as that of an agent does. Its answer goes to the call and allows nothing. It is closed when
+ * the call ends, in whatever way.
+ */
+export function setAskHandler(turn: Turn): void {
+  const validator = (message: RawValue): void => void inOrder(turn, message);
+  setHandler(messages.askUpdate, (message) => ask(turn, inOrder(turn, message)), {
+    validator,
+    description: 'A call that runs asks a person',
+  });
+}
+
+/** Checked again in the handler: after a reset Temporal applies updates without their validator. */
+function inOrder(turn: Turn, message: RawValue): Asked {
+  const judged = judge(turn.approvals, message);
+  if (judged.ok) return judged.asked;
+  throw ApplicationFailure.nonRetryable(judged.why, FAILURES.ask);
+}
+
+async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
+  const state = openQuestion(turn, asked);
+  await CancellationScope.nonCancellable(() => condition(() => state.phase === 'done'));
+  upsertMemo({ [gateMemoKey(state.call.callId)]: null });
+  const { by } = asked;
+  if (by.asked !== undefined) by.asked.leftMs -= Date.now() - state.since;
+  return replyOf(state);
+}
+
+function judge({ calls, cancelled }: Approvals, message: RawValue): Judged {
+  const read = messages.readMessage(message, messages.ASK_BOUNDS);
+  if (!read.ok) return { ok: false, why: read.message };
+  if (!isQuestion(read.value)) return { ok: false, why: 'not a question of a call' };
+  const { callId, generation, secret, attempt, question } = read.value;
+  const by = calls.get(callId);
+  const isIts = by?.callKey === read.value.callKey && by.generation === generation && by.secret === secret;
+  const { askMs } = by?.call.settings ?? {};
+  if (by === undefined || !isIts || by.phase !== 'running' || askMs === undefined || cancelled)
+    return { ok: false, why: `no call ${callId} that runs may ask` };
+  const { questions, leftMs } = by.asked ?? { questions: 0, leftMs: askMs };
+  if (questions >= LIMITS.questionsOfCall)
+    return { ok: false, why: `a call asks at most ${LIMITS.questionsOfCall} questions` };
+  if (leftMs <= 0) return { ok: false, why: 'the time in which it may ask is over' };
+  if (openBy(calls.values(), callId).some(({ asking }) => asking?.attempt === attempt))
+    return { ok: false, why: 'it asks one question at a time' };
+  return withForm({ by, question, attempt });
+}
+
+function withForm({ by, question, attempt }: Asked): Judged {
+  const { text } = question;
+  const made = toForm(question.form);
+  if (!made.ok) return { ok: false, why: `nobody could fill in the form: ${describeIssues(made.issues)}` };
+  if (secretFields(made).size > 0) return { ok: false, why: 'a call that runs cannot ask for secrets' };
+  if (text.trim() === '' || text.length > LIMITS.questionChars)
+    return { ok: false, why: `a question has 1 to ${LIMITS.questionChars} characters` };
+  if (utf8Bytes(JSON.stringify([text, made.form])) > LIMITS.callQuestionBytes)
+    return { ok: false, why: `a question with its form has at most ${LIMITS.callQuestionBytes} bytes` };
+  return { ok: true, asked: { by, attempt, question: { text, form: made.form } } };
+}
+
+function isQuestion(value: unknown): value is CallQuestion {
+  if (!isObject(value) || !isObject(value['question'])) return false;
+  const { callId, callKey: key, generation, secret, attempt, question } = value;
+  const areTexts = [callId, key, secret, question['text']].every((one) => typeof one === 'string');
+  return areTexts && typeof generation === 'number' && typeof attempt === 'number';
+}
+
+/** Closes what a lost attempt of the call had asked, and asks. The memo keeps the whole question, as that of a gate does. */
+function openQuestion(turn: Turn, { by, question, attempt }: Asked): CallState {
+  const { approvals } = turn;
+  const now = Date.now();
+  closeQuestions(approvals, by, now);
+  const asked = by.asked ?? { questions: 0, leftMs: by.call.settings.askMs ?? 0 };
+  by.asked = { ...asked, questions: asked.questions + 1 };
+  const call = questionCall(by, { question, number: by.asked.questions });
+  const { callId } = call;
+  const state = register(approvals, call, { callKey: callKey(turn.stepKey, callId), now });
+  state.asking = { attempt };
+  upsertMemo({ [gateMemoKey(callId)]: call });
+  markChanged(turn);
+  return state;
+}
+
+function questionCall(
+  by: CallState,
+  { question, number }: { question: Question; number: number },
+): ValidCall {
+  const { callId: askedBy, tool, toolDigest, settings } = by.call;
+  // A call that runs again asks anew, and its questions have other ids.
+  const callId = `${askedBy}.${by.generation}.${number}`;
+  const { askMs: _askMs, child: _child, state: _state, local: _local, ...shared } = settings;
+  return {
+    ...{ kind: 'ask', callId, id: callId, tool, toolDigest, askedBy, question },
+    ...{ arguments: {}, argsDigest: digestJson({}) },
+    settings: {
+      ...shared,
+      ...{ safety: 'safe', effect: 'pure' },
+      requestExpiresMs: Math.max(1, by.asked?.leftMs ?? 0),
+    },
+  };
+}
+
+/** Closes the questions of a call that has ended. */
+export function closeQuestions(approvals: Approvals, by: CallState, now: number): void {
+  for (const state of openBy(approvals.calls.values(), by.call.callId))
+    closeCall(approvals, state, { cause: 'askerEnded', result: failureOf(state, ENDINGS.askerEnded, now) });
+}
+
+/** Ids of calls that wait for an answer of a person. */
+export function askingCalls(calls: readonly CallState[]): ReadonlySet<string> {
+  return new Set(calls.flatMap(({ phase, call }) => (phase === 'question' ? (call.askedBy ?? []) : [])));
+}
+
+function openBy(calls: Iterable<CallState>, callId: string): CallState[] {
+  return [...calls].filter(({ phase, call }) => phase === 'question' && call.askedBy === callId);
+}
+
+function replyOf({ asking }: CallState): CallReply {
+  const { answer, content = {} } = asking?.said ?? {};
+  if (answer === undefined) return { answer: 'unanswered' };
+  return answer === 'answered' ? { answer, content } : { answer };
+}
