@@ -2,6 +2,7 @@ import tseslint from 'typescript-eslint';
 
 const HOUSE = [
   'activities',
+  'authority',
   'cli',
   'client',
   'contract',
@@ -97,6 +98,12 @@ const boundaries = [
       forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'Clients without a native module encrypt too.'),
     ],
     message: 'Encryption serves worker and client, and knows neither.',
+  }),
+  boundary({
+    from: 'authority',
+    folders: ['contract'],
+    packages: [forbid('^@temporalio', 'Who may decide is worked out without Temporal.')],
+    message: 'Workers, clients and the web inbox ask the same rules.',
   }),
   boundary({
     from: 'history',

@@ -130,6 +130,7 @@ describe('the rooms of lib', () => {
     ['activities', ['contract', 'tools', 'models', 'history', FILES]],
     ['client', ['contract', 'history', 'encryption', PROBE]],
     ['encryption', ['contract', FILES]],
+    ['authority', ['contract']],
     ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE]],
   ])('%s requires only %j', (folder, allowed) => {
     expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
@@ -175,6 +176,9 @@ describe('the workflow bundle', () => {
     'lib/models/',
     'lib/engine/',
     'lib/client/',
+    'lib/authority/',
+    '/@bufbuild/',
+    '/yaml/',
     '/zod/',
     '@temporalio/worker/',
     '@temporalio/client/',

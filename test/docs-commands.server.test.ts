@@ -224,6 +224,14 @@ const RULES: readonly Rule[] = [
   { line: /^npx countersign inbox --tool /, says: /Nothing waits|^CALL/ },
   { line: /^npx countersign list$/, turn: pay, says: (turn) => turn },
   { line: /^npx countersign show /, turn: pay, says: (turn) => `countersign approve ${turn}/1.1` },
+  // In this order: each needs the file of the first.
+  { line: /^npx countersign approvers init$/, says: /wrote approvers\.yaml/ },
+  {
+    line: /^npx countersign approvers check$/,
+    fill: (line) => `${line} agents.ts`,
+    says: /is in order: 1 person/,
+  },
+  { line: /^npx countersign approvers explain /, turn: pay, says: /rule +default/ },
   { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },
   { line: /^npx countersign doctor --json$/, says: /"name": "transitions"/ },
   {

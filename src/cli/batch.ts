@@ -1,5 +1,12 @@
 import type { Command } from 'commander';
-import { addInboxFilters, type InboxFilters, readInboxQuery, usageError } from './options';
+import {
+  addInboxFilters,
+  type InboxFilters,
+  readInboxQuery,
+  readWhere,
+  usageError,
+  type Where,
+} from './options';
 import type { Answer, Countersign, InboxItem, InboxQuery } from '../client';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
@@ -12,7 +19,6 @@ import { waits, withoutId } from './print/inbox';
 import { tableLines } from './print/table';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
-import { type Condition, isTrueOf, parseWhere } from './where';
 import { whyAlone } from '../history/alone';
 import type { RequestOpened } from '../history/events';
 
@@ -177,7 +183,7 @@ export function addBatchOptions(command: Command, yes = 'with --all: do not ask'
   return addInboxFilters(
     command
       .option('--all', 'decide many at once: the calls that the options below choose')
-      .option('--where <condition>', `only calls that match, such as 'args.amount<50'`)
+      .option('--where <condition>', `only calls that match, such as 'args.amount<50' (CEL)`)
       .option('-y, --yes', yes),
   );
 }
@@ -187,7 +193,11 @@ export function addBatchOptions(command: Command, yes = 'with --all: do not ask'
  *
  * @throws CountersignError `usage` where they choose nothing in particular, or do not fit together.
  */
-export function readBatch(options: BatchOptions, decision: 'approved' | 'denied', target?: string): Batch {
+export async function readBatch(
+  options: BatchOptions,
+  decision: 'approved' | 'denied',
+  target?: string,
+): Promise<Batch> {
   const { where, yes = false, json = false, as, reason } = options;
   if (target !== undefined)
     throw usageError('--all and a call exclude each other', 'Name one call, or choose many.');
@@ -200,7 +210,7 @@ export function readBatch(options: BatchOptions, decision: 'approved' | 'denied'
   }
   return {
     query: readInboxQuery(options),
-    wish: { decision, where: where === undefined ? undefined : parseWhere(where), now: Date.now() },
+    wish: { decision, where: where === undefined ? undefined : await readWhere(where), now: Date.now() },
     said: { approver: as ?? osUser(), ...defined({ reason }) },
     yes,
     json,
@@ -242,7 +252,7 @@ interface BatchPlan {
 /** What a batch decides and by which condition; without one everything is chosen. */
 export interface BatchWish {
   decision: 'approved' | 'denied';
-  where: Condition | undefined;
+  where: Where | undefined;
   /** Milliseconds since 1970. */
   now: number;
 }
@@ -264,6 +274,6 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
 function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {
   if (where === undefined) return true;
   const { agent, turn, since } = item;
-  const { arguments: args, tool } = request;
-  return isTrueOf(where, { args, tool, agent, turn, age: now - Date.parse(since) });
+  const { arguments: args, tool, schema } = request;
+  return where({ args, schema, tool, agent, turn, age: now - Date.parse(since) });
 }

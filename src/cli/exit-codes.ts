@@ -80,6 +80,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   audit_unsigned: EXIT.failed,
   audit_key: EXIT.failed,
   users_invalid: EXIT.usage,
+  approvers_invalid: EXIT.usage,
   user_not_found: EXIT.notFound,
   signed_out: EXIT.failed,
   forbidden: EXIT.failed,

@@ -7,6 +7,7 @@ import { readJson, describeIssues } from '../contract/read-json';
 import { toMilliseconds } from '../tools/options';
 import type { InboxQuery } from '../client';
 import { defined } from '../contract/defined';
+import type { JsonSchema } from '../contract/tool';
 
 /** Text as it is, or with `@` before it the contents of the file of that name (`@-`: of stdin). */
 export async function readText(value: string, option: string): Promise<string> {
@@ -136,4 +137,43 @@ export function readInboxQuery({ tool, agent, olderThan, limit }: InboxFilters):
     olderThanMs: olderThan === undefined ? undefined : readTime(olderThan, '--older-than'),
     limit: limit === undefined ? undefined : readCount(limit, '--limit'),
   });
+}
+
+/** What a condition is asked about. */
+export interface Facts {
+  args: JsonObject;
+  /** Of the tool, where the record has it. */
+  schema?: JsonSchema | undefined;
+  tool: string;
+  agent: string;
+  turn: string;
+  /** How long the request waits, in milliseconds. */
+  age: number;
+}
+
+/**
+ * Whether a condition is true of a call. What cannot be worked out does not match, and neither does its opposite: a call
+ * without an amount is chosen neither by `args.amount < 50` nor by `!(args.amount >= 50)`.
+ */
+export type Where = (facts: Facts) => boolean;
+
+/**
+ * Reads a condition in CEL about one call: `args`, `tool`, `agent`, `turn`, and `age`, a duration.
+ *
+ * @throws CountersignError `usage`, with the place of what cannot be read.
+ */
+export async function readWhere(text: string): Promise<Where> {
+  // Loaded here, so that no other command waits for CEL.
+  const { celDuration, conditionArguments, readCondition } = await import('../authority/condition.js');
+  const read = readCondition(text, ['args', 'tool', 'agent', 'turn', 'age']);
+  if (!read.ok) {
+    const { message, at } = read.mistake;
+    const line = text.replace(/\s/g, ' ');
+    const hint = `Write conditions in CEL, such as --where 'args.amount < 50 && !args.to.contains("@evil")'.`;
+    throw usageError(`--where cannot be read: ${message}\n  ${line}\n  ${' '.repeat(at)}^`, hint);
+  }
+  return ({ args, schema, age, ...names }) => {
+    const facts = { ...names, args: conditionArguments(args, schema), age: celDuration(age) };
+    return read.condition.evaluate(new Map(Object.entries(facts))) === true;
+  };
 }

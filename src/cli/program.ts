@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addAnswer } from './commands/answer';
 import { addApprove } from './commands/approve';
+import { addApprovers } from './commands/approvers';
 import { addAudit } from './commands/audit';
 import { addCancel } from './commands/cancel';
 import { addChat } from './commands/chat';
@@ -78,6 +79,7 @@ const COMMANDS = [
   addStats,
   addExport,
   addAudit,
+  addApprovers,
   addKeys,
   addSecretKey,
   addMcp,

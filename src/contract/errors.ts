@@ -55,6 +55,7 @@ export const ERROR_CODES = [
   'audit_unsigned',
   'audit_key',
   'users_invalid',
+  'approvers_invalid',
   'user_not_found',
   'signed_out',
   'forbidden',

@@ -10,7 +10,7 @@ import {
 } from '../../src/cli/batch';
 import { createStyle } from '../../src/cli/print/screen';
 import type { InboxItem } from '../../src/client';
-import { parseWhere } from '../../src/cli/where';
+import { readWhere } from '../../src/cli/options';
 import type { RequestOpened } from '../../src/history/events';
 import { call, inboxItem, NOW, proposal, request, testScreen } from './support';
 
@@ -20,14 +20,15 @@ describe('the batch that options mean', () => {
     ['approving without a tool', { agent: 'clerk' }, 'approved', undefined, /approve --all needs --tool/],
     ['denying everything', {}, 'denied', undefined, /deny --all needs --tool, --agent or --where/],
     ['a condition that cannot be read', { tool: 'pay', where: '(' }, 'approved', undefined, /--where/],
-  ])('refuses %s', (_, options, decision, target, message) => {
-    expect(() => readBatch(options, decision, target)).toThrow(
-      expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
-    );
+  ])('refuses %s', async (_, options, decision, target, message) => {
+    await expect(readBatch(options, decision, target)).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(message),
+    });
   });
 
-  it('takes who decides, why, and the filters', () => {
-    const batch = readBatch(
+  it('takes who decides, why, and the filters', async () => {
+    const batch = await readBatch(
       { tool: 'pay', olderThan: '10m', as: 'ann', reason: 'late', yes: true },
       'denied',
     );
@@ -72,11 +73,11 @@ const wish = (extra: Partial<BatchWish> = {}): BatchWish => ({
 });
 
 describe('what is decided together', () => {
-  it('is what the condition chose', () => {
+  it('is what the condition chose', async () => {
     const candidates = [5, 50].map((amount) => candidate(request({ arguments: { amount } })));
     const { planned, leftOut } = planBatch(
       candidates,
-      wish({ where: parseWhere('args.amount<50 and age >= 1m') }),
+      wish({ where: await readWhere('args.amount<50 && age >= duration("1m")') }),
     );
     expect(planned.map(({ request: { arguments: args } }) => args)).toEqual([{ amount: 5 }]);
     expect(leftOut).toEqual([]);

@@ -1,7 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readArguments, readMoment, readCount, readText, readTime } from '../../src/cli/options';
+import fc from 'fast-check';
+import {
+  type Facts,
+  readArguments,
+  readCount,
+  readMoment,
+  readText,
+  readTime,
+  readWhere,
+} from '../../src/cli/options';
 
 let directory: string;
 beforeAll(() => {
@@ -103,5 +112,123 @@ describe('moments', () => {
     "2026-01-01' OR '1",
   ])('refuses %j', (text) => {
     expect(() => readMoment(text, '--since', now)).toThrow(usage);
+  });
+});
+
+const facts: Facts = {
+  args: {
+    amount: 10,
+    to: 'ann@example.org',
+    list: ['a', 3, null, { deep: true }],
+    'odd name': 'x',
+    'a-b': 1,
+    nothing: null,
+    yes: true,
+    text: '10',
+    a: { b: { c: -1.5 } },
+  },
+  tool: 'pay',
+  agent: 'clerk',
+  turn: 't-1',
+  age: 600_000,
+};
+const holds = async (where: string): Promise<boolean> => (await readWhere(where))(facts);
+
+describe('a condition', () => {
+  it.each([
+    'args.amount<50',
+    'args.amount == 10',
+    'args.amount >= 10 && args.amount <= 10',
+    'args.amount + 1 == 11',
+    'args.a.b.c < -1.0',
+    'args.amount != 11',
+    `args.to.contains('example')`,
+    `args.to == "ann@example.org"`,
+    `args.to.matches('^ann@')`,
+    `"a" in args.list`,
+    '3 in args.list',
+    'args.list[0] == "a"',
+    'args.list[3].deep',
+    'args["odd name"] == "x"',
+    'args["a-b"] == 1',
+    'args.nothing == null',
+    'args.yes',
+    '!(args.amount > 10)',
+    'tool == "pay" && agent == "clerk" || turn == "x"',
+    `age > duration('5m')`,
+    `age >= duration('10m') && age < duration('0.5h')`,
+    'has(args.amount) && !has(args.missing)',
+    'args.missing < 50 || true',
+    'true',
+  ])('%s is true', async (where) => {
+    expect(await holds(where)).toBe(true);
+  });
+
+  it.each([
+    'args.amount < 10',
+    'args.amount == "10"',
+    'args.missing == null',
+    `args.to.contains('evil')`,
+    '"3" in args.list',
+    'args.yes == 1',
+    'tool == "PAY"',
+    'false',
+    'true && false',
+  ])('%s is not', async (where) => {
+    expect(await holds(where)).toBe(false);
+  });
+
+  it.each([
+    'args.missing < 50',
+    'args.missing >= 50',
+    'args.text < 50',
+    'args.constructor == "x"',
+    'args.__proto__ == null',
+    'args.list.length > 0',
+    'args.amount',
+    'args.to',
+    'args.amount.contains("1")',
+  ])('%s cannot be worked out, and its opposite is not true either', async (where) => {
+    expect(await holds(where)).toBe(false);
+    expect(await holds(`!(${where})`)).toBe(false);
+    expect(await holds(`(${where}) && true`)).toBe(false);
+    expect(await holds(`(${where}) || true`)).toBe(true);
+  });
+
+  it('goes by the schema, where there is one', async () => {
+    const where = await readWhere('args.amount + 1 == 11');
+    const of = (type: string): boolean =>
+      where({ ...facts, schema: { type: 'object', properties: { amount: { type } } } });
+    expect([of('integer'), of('number')]).toEqual([true, false]);
+  });
+});
+
+describe('a condition that cannot be read', () => {
+  it.each<[string, RegExp, number]>([
+    ['args.amount <', /there is < where that cannot be/, 12],
+    ['amount < 5', /'amount' is not known; there are args/, 0],
+    ['args.amount = 5', /there is = where that cannot be/, 12],
+    ['args.amount < 5 and true', /there is a where that cannot be/, 16],
+    ['process.exit()', /there is no function 'exit'/, 0],
+    ['safety == "safe"', /'safety' is not known/, 0],
+  ])('%j', async (where, message, at) => {
+    const read = readWhere(where);
+    await expect(read).rejects.toThrow(message);
+    await expect(read).rejects.toMatchObject({ code: 'usage', hint: expect.any(String) });
+    await expect(read).rejects.toThrow(`\n  ${' '.repeat(at)}^`);
+  });
+
+  it('is refused, and never anything else, whatever it is', async () => {
+    const words = ['args', '.', 'a', '<', '==', '5', '"x"', '&&', '||', '!', '(', ')', '[', ']', ' '];
+    const text = fc.array(fc.constantFrom(...words)).map((all) => all.join(' '));
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), text), async (where) => {
+        try {
+          expect(typeof (await holds(where))).toBe('boolean');
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'usage' });
+        }
+      }),
+    );
   });
 });

@@ -73,7 +73,7 @@ async function approveAll(
     const hint = 'Calls are approved together only as they are.';
     throw usageError(`--${own} and --all exclude each other`, hint);
   }
-  await decideBatch(readBatch(options, 'approved', target), context);
+  await decideBatch(await readBatch(options, 'approved', target), context);
 }
 
 async function approve(target: string | undefined, options: ApproveOptions, context: Context): Promise<void> {

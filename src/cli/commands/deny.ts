@@ -17,9 +17,9 @@ export function addDeny(program: Command, context: Context): void {
     .requiredOption('--reason <text>', 'why; the model reads it')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
-  addBatchOptions(command).action((target: string | undefined, options: DenyOptions) =>
+  addBatchOptions(command).action(async (target: string | undefined, options: DenyOptions) =>
     options.all === true
-      ? decideBatch(readBatch(options, 'denied', target), context)
+      ? decideBatch(await readBatch(options, 'denied', target), context)
       : deny(target, options, context),
   );
 }

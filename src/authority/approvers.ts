@@ -1,0 +1,173 @@
+import { readFile } from 'node:fs/promises';
+import { actionFor, type RuleAction, type RuleSnapshot, type Voter } from './votes';
+import { defined } from '../contract/defined';
+import { digestJson, digestText } from '../contract/digest';
+import { CountersignError, errorMessage, systemReason } from '../contract/errors';
+import type { JsonObject } from '../contract/json';
+import type { Effect, JsonSchema, Safety } from '../contract/tool';
+import { checkFile, type Known } from './check-file';
+import { type Condition, conditionArguments } from './condition';
+import { type Mistake, readApproversFile, type RuleContent } from './read-file';
+
+/** A call that rules are asked about. */
+export interface RuledCall {
+  agent: string;
+  tool: string;
+  safety: Safety;
+  effect: Effect;
+  args: JsonObject;
+  /** Absent: all whole numbers are whole numbers for conditions, too. */
+  schema?: JsonSchema;
+}
+
+/** What the rules say about a call. */
+export interface Ruling {
+  /** Safety and rule together. */
+  action: Exclude<RuleAction, 'by_safety'>;
+  rule: RuleSnapshot;
+  ruleDigest: string;
+  /** The condition of this rule could not be worked out, so the call is refused. */
+  failed?: string;
+  /** Rules of its tool and agent that were looked at before, and are not the one. */
+  passed: readonly string[];
+}
+
+/** The content of one approvers file. Immutable: a changed file is another one. */
+export interface Approvers {
+  readonly file: string;
+  readonly installation: string;
+  /** SHA-256 of the file's text. */
+  readonly digest: string;
+  readonly people: readonly Voter[];
+  readonly rules: readonly RuleSnapshot[];
+  /** The first rule that fits a call. Never throws. */
+  rulingOn(call: RuledCall): Ruling;
+  /** The person of a name or a mail address, whatever its case. */
+  personOf(name: string): string | undefined;
+}
+
+/**
+ * Reads and checks an approvers file.
+ *
+ * @throws CountersignError `approvers_invalid` with each mistake, its line and column; `file_failed` where there is none to read.
+ */
+export async function loadApprovers(file: string, known?: Known): Promise<Approvers> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const why = systemReason(error) ?? errorMessage(error);
+    throw new CountersignError('file_failed', `reading ${file} failed: ${why}`, { cause: error });
+  }
+  return parseApprovers(text, file, known);
+}
+
+/** As `loadApprovers`, from its text. */
+export function parseApprovers(text: string, file: string, known?: Known): Approvers {
+  const read = readApproversFile(text);
+  if (!read.ok) throw invalid(file, read.mistakes);
+  const { conditions, mistakes } = checkFile(read.file, known);
+  if (mistakes.length > 0) throw invalid(file, mistakes);
+  const { people, rules, installation } = read.file.content;
+  const ruled = rules.map((rule, at) => ruledBy(rule, conditions.get(at)));
+  const persons = new Map(
+    Object.entries(people).flatMap(([name, { mail }]) =>
+      [name, mail ?? name].map((one) => [one.toLowerCase(), name] as const),
+    ),
+  );
+  return Object.freeze<Approvers>({
+    file,
+    installation,
+    digest: digestText(text),
+    people: Object.entries(people).map(([name, { groups, delegates }]) => ({ name, groups, delegates })),
+    rules: ruled.map(({ snapshot }) => snapshot),
+    rulingOn: rulings(ruled),
+    personOf: (name) => persons.get(name.toLowerCase()),
+  });
+}
+
+const MOST_SHOWN = 20;
+
+function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
+  const lines = mistakes
+    .slice(0, MOST_SHOWN)
+    .map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`);
+  const more = mistakes.length > MOST_SHOWN ? [`and ${mistakes.length - MOST_SHOWN} more`] : [];
+  return new CountersignError('approvers_invalid', [...lines, ...more].join('\n'), {
+    hint: 'Correct the file; `countersign approvers check` looks at it again.',
+    data: { mistakes: [...mistakes] },
+  });
+}
+
+/** A rule, ready to be asked. */
+interface Ruled {
+  snapshot: RuleSnapshot;
+  digest: string;
+  tools: readonly string[] | undefined;
+  agents: readonly string[] | undefined;
+  condition: Condition | undefined;
+}
+
+function ruledBy(rule: RuleContent, condition: Condition | undefined): Ruled {
+  const { approvers, escalate, expires: expiresMs } = rule;
+  const snapshot: RuleSnapshot = Object.freeze({
+    name: rule.name,
+    then: rule.then,
+    rosters: approvers?.any === undefined ? [] : [approvers.any],
+    need: approvers?.need ?? 1,
+    groups: approvers?.groups ?? [],
+    notRequester: approvers?.notRequester ?? false,
+    denyNeeds: approvers?.denyNeeds ?? 1,
+    assurance: rule.assurance,
+    ...defined({
+      expiresMs,
+      escalate: escalate === undefined ? undefined : { afterMs: escalate.after, to: escalate.to },
+    }),
+  });
+  const { tools, agents, when } = rule;
+  return {
+    snapshot,
+    digest: digestJson({ ...snapshot, ...defined({ tools, agents, when }) }),
+    tools,
+    agents,
+    condition,
+  };
+}
+
+/** Rules by tool, so that those of other tools cost nothing. */
+function rulings(ruled: readonly Ruled[]): Approvers['rulingOn'] {
+  const named = new Set(ruled.flatMap(({ tools = [] }) => tools));
+  const others = ruled.filter(({ tools }) => tools === undefined);
+  const byTool = new Map(
+    [...named].map((tool) => [tool, ruled.filter(({ tools }) => tools?.includes(tool) ?? true)]),
+  );
+  return (call) => firstOf(byTool.get(call.tool) ?? others, call);
+}
+
+function firstOf(ruled: readonly Ruled[], call: RuledCall): Ruling {
+  const passed: string[] = [];
+  const facts = factsOf(call);
+  for (const { snapshot: rule, digest: ruleDigest, agents, condition } of ruled) {
+    if (agents?.includes(call.agent) === false) continue;
+    const outcome = condition?.evaluate(facts()) ?? true;
+    if (outcome === true) return { action: actionFor(rule.then, call.safety), rule, ruleDigest, passed };
+    if (outcome !== false) return { action: 'refuse', rule, ruleDigest, failed: outcome.failed, passed };
+    passed.push(rule.name);
+  }
+  throw new Error('the last rule fits every call');
+}
+
+function factsOf({
+  args,
+  schema,
+  tool,
+  agent,
+  safety,
+  effect,
+}: RuledCall): () => Parameters<Condition['evaluate']>[0] {
+  let facts: Parameters<Condition['evaluate']>[0] | undefined;
+  return () =>
+    (facts ??= new Map(
+      Object.entries({ args: conditionArguments(args, schema), tool, agent, safety, effect }),
+    ));
+}

@@ -1,0 +1,212 @@
+import { GROUP } from './votes';
+import { isObject } from '../contract/json';
+import type { JsonSchema, Safety } from '../contract/tool';
+import { type Condition, readCondition } from './condition';
+import {
+  checkPeople,
+  type Complain,
+  type Mistake,
+  MOST_VOTERS,
+  type Path,
+  type ReadFile,
+  type RuleContent,
+} from './read-file';
+
+/** A tool as far as rules go. */
+export interface RuledTool {
+  safety: Safety;
+  schema: JsonSchema;
+}
+
+/** What the file is checked against; without it names of tools and agents are taken as they are. */
+export interface Known {
+  tools: ReadonlyMap<string, RuledTool>;
+  agents: readonly string[];
+  /** MCP servers whose tools are not known yet: `server__…` may be any of theirs. */
+  servers: readonly string[];
+}
+
+/** What the conditions of rules may name. */
+export const RULE_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect'] as const;
+
+/** Conditions by the position of their rule, and everything that is wrong with the file. */
+export interface Checked {
+  conditions: ReadonlyMap<number, Condition>;
+  mistakes: Mistake[];
+}
+
+/** Checks what a file means. All mistakes are found at once, in the order of the file. */
+export function checkFile(file: ReadFile, known: Known | undefined): Checked {
+  const mistakes: Mistake[] = [];
+  const complain: Complain = (path, message, into) => void mistakes.push(file.mistakeAt(path, message, into));
+  const { people, rules, groups } = file.content;
+  const named = new Set([...Object.keys(groups), ...Object.values(people).flatMap((one) => one.groups)]);
+  checkPeople(file, named, complain);
+  const conditions = new Map<number, Condition>();
+  for (const [at, rule] of rules.entries()) {
+    checkRoster(rule, at, { file, named, complain });
+    if (known !== undefined) checkNames(rule, at, { known, complain });
+    const condition = checkWhen(rule, at, { known, complain });
+    if (condition !== undefined) conditions.set(at, condition);
+  }
+  checkOrder(rules, conditions, complain);
+  mistakes.sort((a, b) => a.line - b.line || a.column - b.column);
+  return { conditions, mistakes };
+}
+
+interface AboutFile {
+  file: ReadFile;
+  named: ReadonlySet<string>;
+  complain: Complain;
+}
+
+function checkRoster(rule: RuleContent, at: number, { file, named, complain }: AboutFile): void {
+  const { people } = file.content;
+  const path = ['rules', at];
+  const members = (group: string): string[] =>
+    Object.keys(people).filter((name) => people[name]?.groups.includes(group));
+  const who = (list: readonly string[], place: Path): Set<string> => {
+    const found = new Set<string>();
+    for (const [index, entry] of list.entries()) {
+      const group = entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
+      const isThere = group === undefined ? Object.hasOwn(people, entry) : named.has(group);
+      if (!isThere)
+        complain(
+          [...place, index],
+          group === undefined ? `there is no person '${entry}'` : `there is no group '${group}'`,
+        );
+      for (const name of group === undefined ? [entry] : members(group)) found.add(name);
+    }
+    return found;
+  };
+  if (rule.escalate !== undefined && who(rule.escalate.to, [...path, 'escalate', 'to']).size === 0)
+    complain([...path, 'escalate', 'to'], 'nobody is in it');
+  const { approvers } = rule;
+  if (rule.then === 'refuse' || rule.then === 'run') {
+    if (approvers !== undefined)
+      complain([...path, 'approvers'], `nobody decides where a rule says \`${rule.then}\``);
+    return;
+  }
+  const all =
+    approvers?.any === undefined
+      ? new Set(Object.keys(people))
+      : who(approvers.any, [...path, 'approvers', 'any']);
+  checkNumbers(rule, all, { path, complain, members, named });
+}
+
+function checkNumbers(
+  { approvers, name }: RuleContent,
+  all: ReadonlySet<string>,
+  by: { path: Path; complain: Complain; members: (group: string) => string[]; named: ReadonlySet<string> },
+): void {
+  const { path, complain, members, named } = by;
+  const place = approvers?.any === undefined ? path : [...path, 'approvers', 'any'];
+  const need = Math.max(approvers?.need ?? 1, approvers?.groups?.length ?? 1);
+  if (all.size === 0) complain(place, `the roster of '${name}' is empty: nobody could decide`);
+  else if (all.size < need) complain(place, `'${name}' needs ${need} people and only ${all.size} may vote`);
+  if (all.size > MOST_VOTERS && approvers?.any !== undefined)
+    complain(place, `${all.size} people may vote; the most is ${MOST_VOTERS}`);
+  for (const [index, group] of (approvers?.groups ?? []).entries()) {
+    const at = [...path, 'approvers', 'groups', index];
+    if (approvers?.groups?.indexOf(group) !== index) complain(at, `'${group}' is listed twice`);
+    if (!named.has(group)) complain(at, `there is no group '${group}'`);
+    else if (!members(group).some((one) => all.has(one)))
+      complain(at, `nobody of the group '${group}' may vote`);
+  }
+}
+
+interface AboutTools {
+  known: Known | undefined;
+  complain: Complain;
+}
+
+function checkNames(rule: RuleContent, at: number, { known, complain }: Required<AboutTools>): void {
+  for (const [index, tool] of (rule.tools ?? []).entries()) {
+    const path = ['rules', at, 'tools', index];
+    const found = known?.tools.get(tool);
+    const isOfServer = known?.servers.some((server) => tool.startsWith(`${server}__`)) === true;
+    if (found === undefined && !isOfServer) complain(path, `there is no tool '${tool}'`);
+    if (rule.then === 'run' && found?.safety === 'dangerous')
+      complain(['rules', at, 'then'], `'${tool}' is dangerous: a rule cannot let it run without a decision`);
+  }
+  for (const [index, agent] of (rule.agents ?? []).entries())
+    if (known?.agents.includes(agent) === false)
+      complain(['rules', at, 'agents', index], `there is no agent '${agent}'`);
+}
+
+function checkWhen(rule: RuleContent, at: number, { known, complain }: AboutTools): Condition | undefined {
+  if (rule.when === undefined) return undefined;
+  const path = ['rules', at, 'when'];
+  const read = readCondition(rule.when, RULE_VARIABLES);
+  if (!read.ok) {
+    complain(path, read.mistake.message, read.mistake.at);
+    return undefined;
+  }
+  const { condition } = read;
+  if (condition.isConstant) {
+    const always = condition.evaluate(new Map());
+    complain(
+      path,
+      always === true
+        ? 'this is always true: leave it out'
+        : `'${rule.name}' can never match: this is never true`,
+    );
+  }
+  const tools = (rule.tools ?? []).flatMap((name) => known?.tools.get(name) ?? []);
+  const isAll = rule.tools !== undefined && tools.length === rule.tools.length;
+  for (const field of condition.fields)
+    if (isAll && !tools.some((tool) => mayHave(tool.schema, field)))
+      complain(
+        path,
+        `'${rule.name}' can never match: no tool of it has an argument '${field}'`,
+        rule.when.indexOf(field),
+      );
+  return condition;
+}
+
+function mayHave({ properties, additionalProperties, ...schema }: JsonSchema, field: string): boolean {
+  const isPlain = ['$ref', 'anyOf', 'oneOf', 'allOf', 'patternProperties', 'if'].every(
+    (key) => !(key in schema),
+  );
+  if (!isPlain || !isObject(properties)) return true;
+  return (
+    Object.hasOwn(properties, field) || (additionalProperties !== undefined && additionalProperties !== false)
+  );
+}
+
+/** First match wins, so a rule after one that takes all its calls takes none. */
+function checkOrder(
+  rules: readonly RuleContent[],
+  conditions: ReadonlyMap<number, Condition>,
+  complain: Complain,
+): void {
+  for (const [at, rule] of rules.entries()) {
+    const same = rules.findIndex(({ name }) => name === rule.name);
+    if (same !== at) complain(['rules', at, 'name'], `there are two rules '${rule.name}'`);
+    const before = rules.findIndex((other, index) => index < at && covers(other, rule));
+    const takes = rules[before];
+    if (takes !== undefined && (rule.when === undefined || conditions.has(at)))
+      complain(
+        ['rules', at],
+        `'${rule.name}' can never match: '${takes.name}' before it takes each of its calls`,
+      );
+  }
+  const last = rules.at(-1);
+  const isDefault =
+    last?.name === 'default' &&
+    last.tools === undefined &&
+    last.agents === undefined &&
+    last.when === undefined;
+  if (!isDefault)
+    complain(
+      ['rules', rules.length - 1],
+      'the last rule must be named `default`, without tools, agents and when',
+    );
+}
+
+function covers(first: RuleContent, later: RuleContent): boolean {
+  const isWithin = (all: readonly string[] | undefined, some: readonly string[] | undefined): boolean =>
+    all === undefined || (some !== undefined && some.every((one) => all.includes(one)));
+  if (first.when !== undefined && first.when !== later.when) return false;
+  return isWithin(first.tools, later.tools) && isWithin(first.agents, later.agents);
+}

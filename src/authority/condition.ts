@@ -1,0 +1,215 @@
+import { celEnv, isCelError, parse, plan, run, type CelInput, type CelValue } from '@bufbuild/cel';
+import { errorMessage } from '../contract/errors';
+import { isObject, type Json, type JsonObject } from '../contract/json';
+import { findReference } from '../contract/schema/reference';
+import type { JsonSchema } from '../contract/tool';
+
+/** What a condition can speak of. */
+export const VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect', 'turn', 'age'] as const;
+type Variable = (typeof VARIABLES)[number];
+
+/** A condition that was read. */
+export interface Condition {
+  text: string;
+  /** Fields of `args` that it names, without those that it only looks for with `has`. */
+  fields: readonly string[];
+  /** Speaks of nothing, so it is the same for every call. */
+  isConstant: boolean;
+  /** What it comes to: a truth value, or why it has none. */
+  evaluate(facts: ReadonlyMap<string, CelInput>): boolean | { failed: string };
+}
+
+/** What is wrong with a condition, and where in it, in characters from 0. */
+export type ConditionMistake = { message: string; at: number };
+
+const LONGEST = 2_000;
+/** Lists and maps that a condition goes through have at most as many entries. */
+const MOST_ENTRIES = 1_000;
+
+const env = celEnv({});
+
+/** Reads a condition in CEL. `known`: the variables it may name. */
+export function readCondition(
+  text: string,
+  known: readonly Variable[],
+): { ok: true; condition: Condition } | { ok: false; mistake: ConditionMistake } {
+  if (text.length > LONGEST) return wrong(`a condition has at most ${LONGEST} characters`, LONGEST);
+  try {
+    const parsed = parse(text);
+    const seen: Seen = { names: new Set(), fields: new Set(), goesThrough: false };
+    const mistake = look(parsed.expr, seen, []);
+    if (mistake !== undefined) return wrong(mistake, 0);
+    const stranger = [...seen.names].find((name) => !known.some((one) => one === name));
+    if (stranger !== undefined)
+      return wrong(`'${stranger}' is not known; there are ${known.join(', ')}`, text.indexOf(stranger));
+    const planned = plan(env, parsed);
+    const evaluate: Condition['evaluate'] = (facts) => {
+      if (seen.goesThrough && [...facts.values()].some(isTooLong))
+        return { failed: `a list has over ${MOST_ENTRIES} entries` };
+      return outcomeOf(() => planned(Object.fromEntries(facts)));
+    };
+    const condition = { text, fields: [...seen.fields], isConstant: seen.names.size === 0, evaluate };
+    return { ok: true, condition };
+  } catch (error) {
+    return wrong(shortMessage(error), offsetOf(error));
+  }
+}
+
+function wrong(message: string, at: number): { ok: false; mistake: ConditionMistake } {
+  return { ok: false, mistake: { message, at: Math.max(0, at) } };
+}
+
+function outcomeOf(evaluate: () => unknown): boolean | { failed: string } {
+  try {
+    const value = evaluate();
+    if (typeof value === 'boolean') return value;
+    return { failed: isCelError(value) ? value.message : 'it is neither true nor false' };
+  } catch (error) {
+    return { failed: errorMessage(error) };
+  }
+}
+
+/** The parser lists everything that could have been there; that says less than what was. */
+function shortMessage(error: unknown): string {
+  const message = isObject(error) ? error['rawMessage'] : undefined;
+  const text = typeof message === 'string' ? message : errorMessage(error);
+  return text.replace(/ but expecting .*$/s, ' where that cannot be').replace(/^found /, 'there is ');
+}
+
+function offsetOf(error: unknown): number {
+  const location = isObject(error) ? error['location'] : undefined;
+  const start = isObject(location) ? location['start'] : undefined;
+  const offset = isObject(start) ? start['offset'] : undefined;
+  return typeof offset === 'number' ? offset : 0;
+}
+
+type Expression = ReturnType<typeof parse>['expr'];
+
+interface Seen {
+  names: Set<string>;
+  fields: Set<string>;
+  goesThrough: boolean;
+}
+
+/** Looks at each part of a condition once; what it must not have is the answer. `bound`: names that it made itself. */
+function look(expression: Expression | undefined, seen: Seen, bound: readonly string[]): string | undefined {
+  const kind = expression?.exprKind;
+  if (kind === undefined) return undefined;
+  const all = (parts: readonly (Expression | undefined)[], names = bound): string | undefined => {
+    for (const part of parts) {
+      const mistake = look(part, seen, names);
+      if (mistake !== undefined) return mistake;
+    }
+    return undefined;
+  };
+  switch (kind.case) {
+    case 'identExpr':
+      if (!bound.includes(kind.value.name)) seen.names.add(kind.value.name);
+      return undefined;
+    case 'selectExpr': {
+      const { operand, field, testOnly } = kind.value;
+      const of = operand?.exprKind;
+      const isField = of?.case === 'identExpr' && of.value.name === 'args' && !bound.includes('args');
+      if (isField && !testOnly) seen.fields.add(field);
+      return all([operand]);
+    }
+    case 'callExpr': {
+      const { function: name, target, args } = kind.value;
+      if (!name.startsWith('@') && env.funcs.find(name) === undefined && !OPERATORS.test(name))
+        return `there is no function '${name}'`;
+      return all([target, ...args]);
+    }
+    case 'listExpr':
+      return all(kind.value.elements);
+    case 'structExpr':
+      return all(
+        kind.value.entries.flatMap(({ keyKind, value }) => [
+          keyKind.case === 'mapKey' ? keyKind.value : undefined,
+          value,
+        ]),
+      );
+    case 'comprehensionExpr': {
+      const { iterRange, accuInit, loopCondition, loopStep, result, iterVar, iterVar2, accuVar } = kind.value;
+      if (bound.length > 0) return 'what goes through a list must not stand within another such';
+      seen.goesThrough = true;
+      const inner = [iterVar, iterVar2, accuVar];
+      return all([iterRange, accuInit]) ?? all([loopCondition, loopStep, result], inner);
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Functions that the planner itself knows. */
+const OPERATORS = /^(_\?_:_|_&&_|_\|\|_|!_|_\[_\]|_\[\?_\]|_\?\._)$/;
+
+function isTooLong(value: CelInput): boolean {
+  if (Array.isArray(value)) return value.length > MOST_ENTRIES || value.some(isTooLong);
+  if (value instanceof Map) return value.size > MOST_ENTRIES || [...value.values()].some(isTooLong);
+  return false;
+}
+
+/**
+ * Arguments as a condition sees them. JSON has one kind of number; CEL adds no whole number to a fraction, so a field that
+ * the tool's schema calls `integer` becomes one. Without a schema, whole numbers do.
+ */
+export function conditionArguments(args: JsonObject, schema: JsonSchema | undefined): CelInput {
+  return celValue(args, schema, schema);
+}
+
+function celValue(value: Json, schema: Json | undefined, root: JsonSchema | undefined): CelInput {
+  const own = isSchema(schema) ? resolved(schema, root) : undefined;
+  if (typeof value === 'number') return isWhole(value, own, root) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map((item, at) => celValue(item, itemSchema(own, at), root));
+  if (typeof value !== 'object' || value === null) return value;
+  // A map, because a name of an object could be one of JavaScript's own.
+  return new Map(
+    Object.entries(value).map(([name, item]) => [name, celValue(item, fieldSchema(own, name), root)]),
+  );
+}
+
+function resolved(schema: JsonObject, root: JsonSchema | undefined): JsonObject {
+  let own = schema;
+  for (let n = 0; n < 8 && typeof own['$ref'] === 'string' && root !== undefined; n++) {
+    const found = findReference(root, own['$ref']);
+    if (!isSchema(found)) return own;
+    own = found;
+  }
+  return own;
+}
+
+/** What is within a JSON Schema is JSON. */
+function isSchema(value: unknown): value is JsonObject {
+  return isObject(value);
+}
+
+function isWhole(value: number, schema: JsonObject | undefined, root: JsonSchema | undefined): boolean {
+  if (!Number.isSafeInteger(value)) return false;
+  if (root === undefined) return true;
+  if (schema === undefined) return false;
+  const { type } = schema;
+  if (type === 'integer') return true;
+  if (Array.isArray(type) && type.includes('integer') && !type.includes('number')) return true;
+  const ways = [schema['anyOf'], schema['oneOf'], schema['allOf']].flatMap((list) =>
+    Array.isArray(list) ? list : [],
+  );
+  return ways.some((way) => isSchema(way) && isWhole(value, resolved(way, root), root));
+}
+
+function itemSchema(schema: JsonObject | undefined, at: number): Json | undefined {
+  const first = schema?.['prefixItems'];
+  return Array.isArray(first) && at < first.length ? first[at] : schema?.['items'];
+}
+
+function fieldSchema(schema: JsonObject | undefined, name: string): Json | undefined {
+  const properties = schema?.['properties'];
+  const isOwn = isSchema(properties) && Object.hasOwn(properties, name);
+  return isOwn ? properties[name] : schema?.['additionalProperties'];
+}
+
+/** A time as CEL has it: `age > duration('10m')`. */
+export function celDuration(ms: number): CelValue {
+  const made = run('duration(text)', { text: `${(ms / 1000).toFixed(3)}s` });
+  if (isCelError(made)) throw new RangeError(`${ms} ms cannot be a duration: ${made.message}`);
+  return made;
+}

@@ -1,0 +1,248 @@
+import { createHash } from 'node:crypto';
+import { isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+import { z } from 'zod';
+import { ASSURANCES } from './votes';
+
+/** A place in the file: the keys and positions that lead to it. */
+export type Path = readonly (string | number)[];
+
+/** Something wrong with the file. Lines and columns count from 1. */
+export interface Mistake {
+  line: number;
+  column: number;
+  message: string;
+}
+
+/** The content of an approvers file, in its own form, and where each part of it stands. */
+export interface ReadFile {
+  content: FileContent;
+  /** The place of what is at a path, or of the nearest around it; `into`: characters of a text after its first. */
+  mistakeAt(path: Path, message: string, into?: number): Mistake;
+}
+
+const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_PEOPLE = 5_000;
+const MOST_RULES = 1_000;
+/** People who may vote on one request: their names are frozen in it. */
+export const MOST_VOTERS = 200;
+
+/** Plain letters only: names go into history, where a look-alike would pass for another person. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
+const NAME_RULE = 'must have letters, digits and . _ @ + - only, at most 64';
+const name = z.string().regex(NAME, NAME_RULE);
+const names = z.array(z.string().min(1)).min(1, 'must not be empty');
+const entry = z
+  .string()
+  .regex(/^(group:)?[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/, 'must be a person or group:<name>');
+const roster = z.array(entry).min(1, 'must not be empty: nobody could decide');
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const LONGEST_S = 3650 * 86_400;
+
+const time = z.string().transform((text, context) => {
+  const [, count = '', unit = ''] =
+    /^(\d{1,9}) ?(s|m|h|d|seconds?|minutes?|hours?|days?)$/.exec(text.trim()) ?? [];
+  const seconds = Number(count) * (UNITS[unit.charAt(0)] ?? NaN);
+  if (count !== '' && seconds > 0 && seconds <= LONGEST_S) return seconds * 1000;
+  context.addIssue('must be a time such as 30m, 1h or 2 days');
+  return z.NEVER;
+});
+
+const person = z.strictObject({
+  groups: z.array(name).default([]),
+  keys: z.array(z.string().min(1).max(4096)).default([]),
+  delegates: z.array(name).default([]),
+  slack: z.string().min(1).optional(),
+  mail: z.email('must be an address').optional(),
+});
+
+const approvers = z.strictObject({
+  any: roster.optional(),
+  groups: z.array(name).min(1, 'must not be empty').optional(),
+  need: z.int().min(1).max(50).default(1),
+  notRequester: z.boolean().default(false),
+  denyNeeds: z.int().min(1).max(50).default(1),
+});
+
+const rule = z.strictObject({
+  name: z.string().min(1).max(100),
+  tools: names.optional(),
+  agents: names.optional(),
+  when: z.string().min(1).optional(),
+  then: z.enum(['run', 'ask', 'refuse', 'by_safety']),
+  approvers: approvers.optional(),
+  assurance: z.enum(ASSURANCES).default('claimed'),
+  expires: time.optional(),
+  escalate: z.strictObject({ after: time, to: roster }).optional(),
+});
+
+const fileSchema = z.strictObject({
+  installation: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/, 'must be 32 hex digits; `countersign approvers init` draws them'),
+  /** Groups that may be named though nobody is in them yet, and what they are for. */
+  groups: z.record(name, z.string()).default({}),
+  people: z
+    .record(name, person)
+    .refine((people) => Object.keys(people).length <= MOST_PEOPLE, `must name at most ${MOST_PEOPLE} people`),
+  rules: z.array(rule).min(1, 'must not be empty').max(MOST_RULES, `must be at most ${MOST_RULES}`),
+});
+
+/** An approvers file as it is written, with defaults filled in and times in milliseconds. */
+export type FileContent = z.output<typeof fileSchema>;
+export type RuleContent = FileContent['rules'][number];
+
+/** Reads an approvers file: YAML 1.2 of the form above. What it means is checked later. */
+export function readApproversFile(
+  text: string,
+): { ok: true; file: ReadFile } | { ok: false; mistakes: Mistake[] } {
+  const lines = new LineCounter();
+  if (Buffer.byteLength(text) > MOST_BYTES)
+    return failed({ line: 1, column: 1, message: 'the file is over 4 MiB' });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const broken = [...document.errors, ...document.warnings].map(({ pos, message }) =>
+    placed(lines, pos[0], message),
+  );
+  if (broken.length > 0) return { ok: false, mistakes: broken };
+  const mistakeAt: ReadFile['mistakeAt'] = (path, message, into) =>
+    placed(lines, offsetOf(document, path, into), message);
+  const parsed = fileSchema.safeParse(contentOf(document));
+  if (parsed.success) return { ok: true, file: { content: parsed.data, mistakeAt } };
+  return { ok: false, mistakes: parsed.error.issues.flatMap((issue) => mistakesOf(issue, mistakeAt)) };
+}
+
+function failed(mistake: Mistake): { ok: false; mistakes: Mistake[] } {
+  return { ok: false, mistakes: [mistake] };
+}
+
+function contentOf(document: Document): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch {
+    // Aliases that grow without end; nothing of the file is used.
+    return null;
+  }
+}
+
+function placed(lines: LineCounter, offset: number, message: string): Mistake {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col), message };
+}
+
+function offsetOf(document: Document, path: Path, into = 0): number {
+  for (let length = path.length; length > 0; length--) {
+    const node: unknown = document.getIn(path.slice(0, length), true);
+    if (!isNode(node) || node.range == null) continue;
+    const [start] = node.range;
+    if (length < path.length || !isScalar(node)) return start;
+    // In a block the characters stand on lines of their own, so only its beginning is certain.
+    if (node.type === 'PLAIN') return start + into;
+    return node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE' ? start + 1 + into : start;
+  }
+  return 0;
+}
+
+function mistakesOf(issue: z.core.$ZodIssue, mistakeAt: ReadFile['mistakeAt']): Mistake[] {
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  const what = path.length === 0 ? 'the file' : `\`${path.join('.')}\``;
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => mistakeAt([...path, key], `${what} has no field \`${key}\``));
+  if (issue.code === 'invalid_key') return [mistakeAt(path, `${what} ${issue.issues[0]?.message ?? ''}`)];
+  const isMissing = issue.message.endsWith('received undefined') || issue.input === undefined;
+  if (isMissing && 'expected' in issue && path.length > 0) return [mistakeAt(path, `${what} is missing`)];
+  return [mistakeAt(path, `${what} ${issue.message.replace(/^Invalid (input|option): /, 'is wrong: ')}`)];
+}
+
+/** Takes something that is wrong; `into`: characters of a text after its first. */
+export type Complain = (path: Path, message: string, into?: number) => void;
+
+/** What is wrong with people, their keys, groups and delegates. */
+export function checkPeople(
+  { content: { people } }: ReadFile,
+  groups: ReadonlySet<string>,
+  complain: Complain,
+): void {
+  const taken = new Map<string, string>();
+  const claim = (what: string, label: string, { by, path }: { by: string; path: Path }): void => {
+    const owner = taken.get(what);
+    if (owner !== undefined && owner !== by)
+      complain(path, `${label} is that of ${owner}, too: one is one person's`);
+    else if (owner === by && label !== 'this name') complain(path, `${label} is listed twice`);
+    taken.set(what, by);
+  };
+  for (const [by, one] of Object.entries(people)) {
+    const path = ['people', by];
+    claim(`who ${by.toLowerCase()}`, 'this name', { by, path });
+    if (groups.has(by)) complain(path, `'${by}' is a group, too; give one of them another name`);
+    // Both name a person, so a mail is never the name of somebody else.
+    if (one.mail !== undefined && one.mail.toLowerCase() !== by.toLowerCase())
+      claim(`who ${one.mail.toLowerCase()}`, 'this mail', { by, path: [...path, 'mail'] });
+    if (one.slack !== undefined) claim(`slack ${one.slack}`, 'this slack', { by, path: [...path, 'slack'] });
+    for (const [at, key] of one.keys.entries()) {
+      const place = [...path, 'keys', at];
+      const body = keyBody(key);
+      if (body === undefined)
+        complain(place, 'this is not a public key in the form of OpenSSH, such as ssh-ed25519 AAAA…');
+      else claim(`key ${body}`, 'this key', { by, path: place });
+    }
+    for (const [at, to] of one.delegates.entries())
+      if (to === by || !Object.hasOwn(people, to))
+        complain(
+          [...path, 'delegates', at],
+          to === by ? 'nobody is their own delegate' : `there is no person '${to}'`,
+        );
+  }
+  checkDelegates(people, complain);
+  checkSpelling(groups, people, complain);
+}
+
+/** Type and body of a public key, without its comment. Certificates are refused: who signed them is not in the file. */
+function keyBody(line: string): string | undefined {
+  const [type = '', body = ''] = line.trim().split(/\s+/);
+  const isKnown =
+    /^(ssh-ed25519|sk-ssh-ed25519@openssh\.com|ecdsa-sha2-nistp(256|384|521)|sk-ecdsa-sha2-nistp256@openssh\.com|ssh-rsa)$/;
+  if (!isKnown.test(type) || !/^[A-Za-z0-9+/]+={0,2}$/.test(body)) return undefined;
+  const bytes = Buffer.from(body, 'base64');
+  const length = bytes.length < 4 ? -1 : bytes.readUInt32BE(0);
+  return bytes.subarray(4, 4 + length).toString('latin1') === type
+    ? createHash('sha256').update(bytes).digest('hex')
+    : undefined;
+}
+
+function checkDelegates(people: ReadFile['content']['people'], complain: Complain): void {
+  const done = new Set<string>();
+  const walk = (name: string, trail: readonly string[]): void => {
+    if (trail.includes(name)) {
+      const circle = [...trail.slice(trail.indexOf(name)), name];
+      if (!circle.some((one) => done.has(one)))
+        complain(['people', name, 'delegates'], `delegates in a circle: ${circle.join(' → ')}`);
+      return;
+    }
+    if (done.has(name)) return;
+    const next = Object.hasOwn(people, name) ? (people[name]?.delegates ?? []) : [];
+    for (const one of next) if (one !== name) walk(one, [...trail, name]);
+    done.add(name);
+  };
+  for (const name of Object.keys(people)) walk(name, []);
+}
+
+/** Names of groups that differ in case only, or are listed twice. */
+function checkSpelling(
+  named: ReadonlySet<string>,
+  people: ReadFile['content']['people'],
+  complain: Complain,
+): void {
+  const spelt = new Map<string, string>();
+  for (const group of named) {
+    const other = spelt.get(group.toLowerCase());
+    if (other === undefined) spelt.set(group.toLowerCase(), group);
+  }
+  for (const [name, { groups }] of Object.entries(people))
+    for (const [at, group] of groups.entries()) {
+      const path = ['people', name, 'groups', at];
+      const first = spelt.get(group.toLowerCase());
+      if (first !== undefined && first !== group)
+        complain(path, `'${group}' and '${first}' differ in case only: which is it?`);
+      if (groups.indexOf(group) !== at) complain(path, `'${group}' is listed twice`);
+    }
+}

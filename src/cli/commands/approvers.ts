@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { Approvers, Ruling } from '../../authority/approvers';
+import type { Known } from '../../authority/check-file';
+import { seatingOf, standingOf, type Standing, type VoteRefusal } from '../../authority/votes';
+import { defined } from '../../contract/defined';
+import { span } from '../../contract/text/times';
+import { counted } from '../../history/labels';
+import type { CallView, TurnView } from '../../history/view';
+import { type Config, toolsOf } from '../../tools/define-config';
+import { type Context, osUser } from '../context';
+import { writeNewFile } from '../files';
+import { loadConfig } from '../load-config';
+import { usageError } from '../options';
+import { escapeText } from '../print/escape';
+import { findCall, namedCall, parseTarget } from '../target';
+
+/** Looked for in the current directory where no file is named. */
+const APPROVERS_FILE = 'approvers.yaml';
+
+interface FileOptions {
+  file?: string;
+  json?: boolean;
+}
+
+/** `approvers init | check | explain`. */
+export function addApprovers(program: Command, context: Context): void {
+  const command = program.command('approvers').description('who may decide: the file approvers.yaml');
+  command
+    .command('init [file]')
+    .description('write a first file, with you in it')
+    .option('--json', 'print JSON')
+    .action((file: string | undefined, options: FileOptions) =>
+      init(file ?? APPROVERS_FILE, options, context),
+    );
+  command
+    .command('check [config]')
+    .description('check the file against the tools and agents of a config')
+    .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
+    .option('--json', 'print JSON')
+    .action((config: string | undefined, options: FileOptions) => check(config, options, context));
+  command
+    .command('explain <turn/call>')
+    .description('say which rule fits a call, who may decide it by that rule, and why (not enforced yet)')
+    .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
+    .option('--json', 'print JSON')
+    .action((target: string, options: FileOptions) => explain(target, options, context));
+}
+
+async function init(file: string, { json = false }: FileOptions, { screen }: Context): Promise<void> {
+  const installation = randomBytes(16).toString('hex');
+  await writeNewFile(file, firstFile(installation), 0o644);
+  if (json) return screen.json({ file, installation });
+  screen.lines([
+    screen.style.good(`wrote ${escapeText(file)}`),
+    'Add the people who decide, review the rules like code, and look at it with `countersign approvers check`.',
+  ]);
+}
+
+/** Takes effect as it is: what safety says holds, and one person decides. */
+function firstFile(installation: string): string {
+  // An account may have a name that the file does not take.
+  const you =
+    osUser()
+      .replace(/[^A-Za-z0-9._@+-]/g, '')
+      .replace(/^[^A-Za-z0-9]+/, '')
+      .slice(0, 64) || 'me';
+  return `# Who may decide. First match wins; conditions are CEL.
+# Quoted: digits alone would be a number.
+installation: '${installation}'
+people:
+  ${JSON.stringify(you)}: { groups: [owners] }
+rules:
+  # - name: large refunds
+  #   tools: [refund_order]
+  #   when: args.cents > 50000
+  #   then: ask
+  #   approvers: { any: ['group:owners'], need: 2, notRequester: true }
+  #   expires: 2 days
+  - name: default
+    then: by_safety
+`;
+}
+
+async function check(
+  named: string | undefined,
+  { file, json = false }: FileOptions,
+  { screen }: Context,
+): Promise<void> {
+  const { config } = await loadConfig(named);
+  const approvers = await load(file, knownOf(config));
+  const warnings = warningsAbout(approvers);
+  const { people, rules, digest } = approvers;
+  if (json)
+    return screen.json({
+      file: approvers.file,
+      digest,
+      people: people.length,
+      rules: rules.length,
+      warnings,
+    });
+  screen.lines([
+    screen.style.good(
+      `${escapeText(approvers.file)} is in order: ${people.length === 1 ? '1 person' : `${people.length} people`}, ${counted(rules.length, 'rule')}`,
+    ),
+    `${screen.style.quiet('digest')}  ${digest}`,
+    ...warnings.map((warning) => screen.style.warn(escapeText(warning))),
+  ]);
+}
+
+/** Loaded here, so that no other command waits for YAML and CEL. */
+async function load(file: string | undefined, known?: Known): Promise<Approvers> {
+  const { loadApprovers } = await import('../../authority/approvers.js');
+  return loadApprovers(file ?? join(process.cwd(), APPROVERS_FILE), known);
+}
+
+/** What a config says of its tools. Those of MCP servers are known once a worker has connected. */
+function knownOf(config: Config): Known {
+  return {
+    tools: new Map(toolsOf(config).map((tool) => [tool.name, tool])),
+    agents: config.agents.map(({ name }) => name),
+    servers: Object.keys(config.mcpServers ?? {}),
+  };
+}
+
+function warningsAbout({ rules }: Approvers): string[] {
+  return rules.flatMap(({ name, notRequester }) =>
+    notRequester
+      ? `'${name}': a turn that does not say who asked for it can be decided by nobody, because that person must not decide it`
+      : [],
+  );
+}
+
+/** Who may decide a call, as `--json` prints it. */
+interface Explanation extends Standing {
+  turn: string;
+  callId: string;
+  tool: string;
+  action: Ruling['action'];
+  rule: Ruling['rule'];
+  ruleDigest: string;
+  failed?: string;
+  passed: readonly string[];
+  digest: string;
+  requesters: readonly string[];
+  mayNot: { name: string; why: VoteRefusal }[];
+}
+
+async function explain(target: string, { file, json = false }: FileOptions, context: Context): Promise<void> {
+  const named = parseTarget(target);
+  namedCall(named.call);
+  const approvers = await load(file);
+  const { screen } = context;
+  await context.withClient(async (client) => {
+    const view = await client.view(await client.find(named.turn));
+    const about = explanationOf(approvers, view, findCall(view, named.call));
+    if (json) screen.json(about);
+    else screen.lines(explanationLines(about).map((line) => escapeText(line)));
+  });
+}
+
+/** @throws CountersignError `usage` for a call that never asked anybody: the record does not say how safe it is. */
+export function explanationOf(approvers: Approvers, view: TurnView, call: CallView): Explanation {
+  const { request, callId, tool } = call;
+  if (request === undefined)
+    throw usageError(
+      `${view.turn}/${callId} asked nobody`,
+      'Only calls that wait or waited for a decision are explained.',
+    );
+  const { safety, effect, schema, arguments: args } = request;
+  const ruling = approvers.rulingOn({
+    agent: view.agent,
+    tool,
+    safety,
+    effect,
+    args,
+    ...defined({ schema }),
+  });
+  const requesters = requestersOf(view).map((name) => approvers.personOf(name) ?? name);
+  const among = { people: approvers.people, requesters };
+  const seatingFor = seatingOf(ruling.rule, among);
+  const mayNot = approvers.people.flatMap(({ name }) => {
+    const seating = seatingFor(name);
+    return seating.ok ? [] : [{ name, why: seating.why }];
+  });
+  return {
+    ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot },
+    ...standingOf(ruling.rule, [], among),
+  };
+}
+
+/** Everyone whose words a turn took up, as far as the record names them; as claimed. */
+function requestersOf({ origin }: TurnView): string[] {
+  return origin?.requester === undefined ? [] : [origin.requester];
+}
+
+const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
+  unknown_person: 'is not in the file',
+  not_named: 'is not named by the rule',
+  requester: 'asked for the turn',
+  requesters_delegate: 'is a delegate of who asked for the turn',
+  requester_unknown: 'may not: nobody knows who asked for the turn',
+};
+
+/** An explanation as a person reads it. */
+export function explanationLines(about: Explanation): string[] {
+  const { rule, action, failed, passed, mayVote, mayNot, requesters } = about;
+  const head = [
+    `${about.turn}/${about.callId} ${about.tool}`,
+    `rule       ${rule.name}${passed.length === 0 ? '' : `, after ${passed.join(', ')} did not fit`}`,
+    `asked by   ${requesters.join(', ') || 'nobody is named'}`,
+  ];
+  if (failed !== undefined) return [...head, `refused: its condition cannot be worked out: ${failed}`];
+  if (action !== 'ask')
+    return [
+      ...head,
+      action === 'run' ? 'by this rule it runs without a decision' : 'by this rule it is refused',
+    ];
+  const { need, groups, assurance, expiresMs, escalate } = rule;
+  const groupsText = groups.length === 0 ? '' : `, one of each of ${groups.join(', ')}`;
+  return [
+    ...head,
+    `needs      ${counted(Math.max(need, groups.length), 'approval')}${groupsText}, ${assurance.replaceAll('_', ' ')}`,
+    ...(expiresMs === undefined ? [] : [`expires    ${span(expiresMs)} after it was asked`]),
+    ...(escalate === undefined
+      ? []
+      : [`then asks  ${escalate.to.join(', ')} after ${span(escalate.afterMs)}`]),
+    `may vote   ${mayVote.join(', ') || 'nobody'}`,
+    ...mayNot.map(({ name, why }) => `may not    ${name}: ${WHY_NOT[why]}`),
+    ...(about.isStuck ? ['Too few people may vote: nobody can approve it.'] : []),
+  ];
+}

@@ -1,0 +1,158 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addApprovers } from '../../../src/cli/commands/approvers';
+import { makeView, type TurnView } from '../../../src/history/view-types';
+import { call, request } from '../support';
+import { runCommand } from '../command';
+import { ensureBuilt } from '../../support/build';
+
+let folder: string;
+let file: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'approvers-'));
+  file = join(folder, 'approvers.yaml');
+});
+
+const CONFIG = `
+const { defineAgent, defineTool } = require('countersign');
+const pay = defineTool({ name: 'pay', description: 'pays', safety: 'dangerous', handler: () => 'paid',
+  parameters: { type: 'object', properties: { amount: { type: 'integer' } }, additionalProperties: false } });
+module.exports = defineAgent({ name: 'clerk', instructions: 'help', model: { id: 'm', generate: async () => ({}) }, tools: [pay] });
+`;
+
+const FILE = `installation: '${'ab'.repeat(16)}'
+people:
+  anna: { groups: [finance], delegates: [dora] }
+  bob: { groups: [finance] }
+  dora: {}
+  eve: {}
+rules:
+  - name: large
+    tools: [pay]
+    when: args.amount > 5
+    then: ask
+    approvers: { any: ['group:finance'], need: 2, notRequester: true }
+    expires: 2 days
+    escalate: { after: 1h, to: [eve] }
+  - { name: never, when: "args.amount < 0", then: refuse }
+  - { name: default, then: by_safety }
+`;
+
+describe('explain', () => {
+  const view = (changes: Partial<TurnView>, amount?: number): TurnView => ({
+    ...makeView(),
+    ...{ turn: 't-1', agent: 'clerk', origin: { requester: 'zoe' } },
+    calls: [
+      call({
+        request: request({ tool: 'pay', arguments: amount === undefined ? {} : { amount } }),
+        tool: 'pay',
+      }),
+    ],
+    ...changes,
+  });
+  const explain = async (shown: TurnView, ...more: string[]): Promise<string[]> => {
+    await writeFile(file, FILE);
+    const args = ['approvers', 'explain', 't-1/1.1', '--file', file, ...more];
+    return (await runCommand(addApprovers, { view: shown }, ...args)).printed;
+  };
+
+  it('says which rule fits, who may vote, and who may not and why', async () => {
+    expect(await explain(view({}, 10))).toEqual([
+      't-1/1.1 pay',
+      'rule       large',
+      'asked by   zoe',
+      'needs      2 approvals, claimed',
+      'expires    2 days after it was asked',
+      'then asks  eve after 60 min',
+      'may vote   anna, bob, dora',
+      'may not    eve: is not named by the rule',
+    ]);
+  });
+
+  it('leaves out who asked and their delegate, and says that too few are left', async () => {
+    expect((await explain(view({ origin: { requester: 'ANNA' } }, 10))).slice(-5)).toEqual([
+      'may vote   bob',
+      'may not    anna: asked for the turn',
+      'may not    dora: is a delegate of who asked for the turn',
+      'may not    eve: is not named by the rule',
+      'Too few people may vote: nobody can approve it.',
+    ]);
+  });
+
+  it('says that nobody can vote where nobody knows who asked', async () => {
+    const { origin: _, ...rest } = view({}, 10);
+    const lines = await explain(rest);
+    expect(lines).toContain('asked by   nobody is named');
+    expect(lines).toContain('may vote   nobody');
+  });
+
+  it.each<[string, number | undefined, string]>([
+    ['another rule', -1, 'by this rule it is refused'],
+    [
+      'a condition that throws',
+      undefined,
+      'refused: its condition cannot be worked out: field not found: amount',
+    ],
+  ])('says what %s does', async (_name, amount, line) => {
+    expect(await explain(view({}, amount))).toContain(line);
+  });
+
+  it('prints JSON', async () => {
+    const [json = ''] = await explain(view({}, 10), '--json');
+    expect(JSON.parse(json)).toMatchObject({
+      ...{ action: 'ask', rule: { name: 'large', need: 2 }, passed: [], mayVote: ['anna', 'bob', 'dora'] },
+      ...{ missing: 2, isStuck: false, requesters: ['zoe'], mayNot: [{ name: 'eve', why: 'not_named' }] },
+    });
+  });
+
+  it.each([
+    ['a turn without a call', ['approvers', 'explain', 't-1']],
+    ['a call that asked nobody', ['approvers', 'explain', 't-1/1.1']],
+  ])('refuses %s', async (_name, args) => {
+    await writeFile(file, FILE);
+    const { request: _, ...unasked } = call({ phase: 'running' });
+    const running = runCommand(addApprovers, { view: view({ calls: [unasked] }) }, ...args, '--file', file);
+    await expect(running).rejects.toMatchObject({ code: 'usage' });
+  });
+});
+
+describe('init and check', () => {
+  // The config loads this package as its users do.
+  beforeAll(ensureBuilt);
+
+  const check = async (...more: string[]): Promise<string[]> => {
+    const config = join(folder, 'countersign.config.js');
+    await writeFile(config, CONFIG);
+    return (await runCommand(addApprovers, {}, 'approvers', 'check', config, '--file', file, ...more))
+      .printed;
+  };
+
+  it('writes a file that is in order, and no second one over it', async () => {
+    await runCommand(addApprovers, {}, 'approvers', 'init', file);
+    expect(await readFile(file, 'utf8')).toMatch(/^installation: '[0-9a-f]{32}'$/m);
+    expect((await check())[0]).toMatch(/approvers.yaml is in order: 1 person, 1 rule$/);
+    await expect(runCommand(addApprovers, {}, 'approvers', 'init', file)).rejects.toMatchObject({
+      code: 'file_failed',
+    });
+  });
+
+  it('says what is wrong, by the tools of the config', async () => {
+    await writeFile(file, FILE.replace('[pay]', '[pray]'));
+    await expect(check()).rejects.toMatchObject({
+      code: 'approvers_invalid',
+      message: `${file}:9:13: there is no tool 'pray'`,
+    });
+  });
+
+  it('warns of four eyes where nobody may know who asked', async () => {
+    await writeFile(file, FILE);
+    const [json = ''] = await check('--json');
+    expect(JSON.parse(json)).toMatchObject({
+      people: 4,
+      rules: 3,
+      warnings: [expect.stringMatching(/^'large'/)],
+    });
+  });
+});
