@@ -70,13 +70,53 @@ const door = (...ours: string[]): fc.Arbitrary<string> =>
 const message = fc.oneof(
   fc.record({
     by: fc.constant('signal' as const),
-    name: door('approval', 'resolution', 'outcome'),
+    name: door('approval', 'resolution', 'outcome', 'answer', 'words'),
     input,
     header,
   }),
-  fc.record({ by: fc.constant('update' as const), name: door('decide', 'resolve'), input, header }),
-  fc.record({ by: fc.constant('query' as const), name: door('transcript', 'tools'), input, header }),
+  fc.record({
+    by: fc.constant('update' as const),
+    name: door('decide', 'resolve', 'answer', 'ask'),
+    input,
+    header,
+  }),
+  fc.record({
+    by: fc.constant('query' as const),
+    name: door('transcript', 'tools', 'record'),
+    input,
+    header,
+  }),
 );
+
+/** Each is wrong in one thing for a session. */
+const NEARLY_SAID = [
+  ...[
+    { messageId: 'm', text: ' ' },
+    { messageId: '', text: 'hi' },
+    { text: 'hi' },
+    { messageId: 'm' },
+    7,
+    [],
+  ],
+  ...[
+    { messageId: 'm', text: 'hi', mode: 'shout' },
+    { messageId: 'm', text: 'hi', agent: 'nobody' },
+  ],
+  ...[
+    { messageId: 'm', text: 'hi', sender: 7 },
+    { messageId: 'm', text: 'x'.repeat(1_100_000) },
+  ],
+  ...[{ action: 'open' }, { action: 'close', cancel: 'yes' }, { action: 'pause', more: 1 }],
+];
+const said = fc.record({
+  by: fc.constantFrom('signal' as const, 'update' as const),
+  name: door('send', 'control'),
+  input: fc.oneof(
+    payloads,
+    fc.constantFrom(...NEARLY_SAID).map((drawn) => [json(drawn)]),
+  ),
+  header,
+});
 
 const { TimeoutType } = temporal.api.enums.v1;
 /** What an operator, or a client of its own, may say that an activity failed with. */
@@ -322,6 +362,28 @@ test('whatever is sent to a turn, no task fails and what is decided happens once
   );
   const handle = await fixture.start('fuzz', book.add({ text: 'alive' }));
   expect(await handle.result()).toMatchObject({ answer: 'alive' });
+});
+
+test('whatever is sent to a session, no task fails and the conversation goes on', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(said, { minLength: 20, maxLength: 30 }), async (drawn) => {
+      const session = client.session(`fuzz-${randomUUID()}`, { agent: 'fuzz', taskQueue: fixture.taskQueue });
+      const answered = async (text: string): Promise<void> => {
+        await session.send({ text: book.add({ text }), messageId: text });
+        await until(`the answer ${text}`, async () =>
+          (await session.history()).turns.some(({ answer }) => answer === text),
+        );
+      };
+      await answered('before');
+      const handle: TurnHandle = fixture.client.workflow.getHandle(session.id);
+      for (const one of drawn) await sendRaw(handle, one);
+      await answered('after');
+      expect((await eventsOf(handle)).filter(isBad)).toEqual([]);
+      const { turns: all, state } = await session.history();
+      expect({ count: all.length, state }).toEqual({ count: 2, state: 'open' });
+    }),
+    { numRuns: 4, endOnFailure: true },
+  );
 });
 
 /**

@@ -12,10 +12,12 @@ import { whyUnreadable } from '../../src/contract/unreadable';
 import { payloadConverter } from '../../src/encryption/bundle-converters';
 import {
   parseAbandonment,
+  parseAnswer,
   parseDecision,
   parseOutcome,
   parseResolution,
 } from '../../src/workflows/approvals/messages';
+import { judgeMessage, makeSession, readControl } from '../../src/workflows/session/state';
 import * as messages from '../../src/workflows/messages';
 import { anyPayload, anyValue } from '../support/outsider';
 
@@ -26,6 +28,11 @@ const BOUNDS = [
   messages.RESOLUTION_BOUNDS,
   messages.OUTCOME_BOUNDS,
   messages.ABANDONMENT_BOUNDS,
+  messages.ANSWER_BOUNDS,
+  messages.ASK_BOUNDS,
+  messages.WORDS_BOUNDS,
+  messages.SEND_BOUNDS,
+  messages.CONTROL_BOUNDS,
 ];
 
 test('any payload is read or refused, by every door, and weighed before', () => {
@@ -39,6 +46,7 @@ test('any payload is read or refused, by every door, and weighed before', () => 
       }
       expect(Number.isSafeInteger(messages.firstAsked(message))).toBe(true);
       messages.valueOf(message);
+      messages.readWords(message);
     }),
     RUNS,
   );
@@ -58,11 +66,14 @@ test('any payload is converted in the sandbox, or noted as unreadable', () => {
 test('any value is understood or refused in words', () => {
   fc.assert(
     fc.property(anyValue, (drawn) => {
-      for (const parse of [parseDecision, parseResolution, parseOutcome]) {
+      for (const parse of [parseDecision, parseResolution, parseOutcome, parseAnswer]) {
         const parsed = parse(drawn);
         expect(parsed.ok || parsed.message.length > 0).toBe(true);
       }
       expect(parseAbandonment(drawn)).toEqual(expect.any(Object));
+      const judged = judgeMessage(makeSession({ agent: 'talker' }), drawn);
+      expect(judged.kind !== 'refuse' || judged.refused.message.length > 0).toBe(true);
+      readControl(drawn);
     }),
     RUNS,
   );

@@ -66,6 +66,12 @@ export function messageCheck(schema: MessageSchema): (value: unknown) => Issue[]
   return soundCheck(jsonSchemaOf(schema));
 }
 
+/** Whether a value is a message of this schema. */
+export function messageGuard<S extends MessageSchema>(schema: S): (value: unknown) => value is MessageOf<S> {
+  const issues = messageCheck(schema);
+  return (value): value is MessageOf<S> => issues(value).length === 0;
+}
+
 /** `schemaCheck` for values of any sender: what later code could choke on does not fit either. Never throws. */
 export function soundCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   const check = schemaCheck(schema);

@@ -7,9 +7,7 @@ import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
-  CONTROLS,
   type HeldMessage,
-  MODES,
   SESSION_TURN_ENDS,
   type SessionControl,
   type ConversationSummary,
@@ -239,17 +237,15 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
 }
 
 function messageOf(head: Head, input: unknown): MessageReceived | undefined {
-  if (!sessionIs.message(input)) return undefined;
-  const { messageId, text, sender } = input;
-  const mode = MODES.find((one) => one === input.mode);
-  return mode && { type: 'message', ...head, messageId, text, mode, ...defined({ sender }) };
+  if (!sessionIs.message(input) || input.text.trim() === '') return undefined;
+  const { messageId, text, mode, sender } = input;
+  return { type: 'message', ...head, messageId, text, mode, ...defined({ sender }) };
 }
 
 function controlOf(head: Head, input: unknown): SessionControlled | undefined {
   if (!sessionIs.control(input)) return undefined;
-  const { cancel, sender, reason } = input;
-  const action = CONTROLS.find((one) => one === input.action);
-  return action && { type: 'control', ...head, action, ...defined({ cancel, sender, reason }) };
+  const { action, cancel, sender, reason } = input;
+  return { type: 'control', ...head, action, ...defined({ cancel, sender, reason }) };
 }
 
 function turnStarted(

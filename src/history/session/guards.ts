@@ -1,21 +1,22 @@
 import { z } from 'zod';
+import { messageGuard } from '../../contract/schema/message';
 import {
   type MessageTaken,
+  SESSION_CONTROL,
+  SESSION_MESSAGE,
   SESSION_STATES,
-  type SessionControl,
   type SessionInput,
   type SessionMemo,
-  type SessionMessage,
 } from '../../contract/session';
 import { budget, guard, message, spent } from '../fold/guards';
 
-const said = z.object({
+const heldMessage = z.object({
   messageId: z.string(),
   text: z.string(),
   mode: z.string(),
   sender: z.string().optional(),
+  at: z.string(),
 });
-const heldMessage = said.extend({ at: z.string() });
 const turnMemory = z.object({
   turn: z.string(),
   status: z.string(),
@@ -45,7 +46,7 @@ export const sessionIs = {
         .optional(),
     }),
   ),
-  message: guard<SessionMessage>(said),
+  message: messageGuard(SESSION_MESSAGE),
   taken: guard<MessageTaken>(
     z.object({ accepted: z.literal(true), messageId: z.string(), outcome: z.string(), at: z.string() }),
   ),
@@ -59,7 +60,5 @@ export const sessionIs = {
       text: z.string(),
     }),
   ),
-  control: guard<SessionControl>(
-    z.object({ action: z.string(), sender: z.string().optional(), reason: z.string().optional() }),
-  ),
+  control: messageGuard(SESSION_CONTROL),
 };

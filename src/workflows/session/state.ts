@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { LIMITS } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';
-import { messageCheck } from '../../contract/schema/message';
+import { messageCheck, messageGuard } from '../../contract/schema/message';
 import {
   SESSION_CONTROL,
   SESSION_MESSAGE,
@@ -91,8 +91,8 @@ export type JudgedMessage =
 
 const messageIssues = messageCheck(SESSION_MESSAGE);
 const controlIssues = messageCheck(SESSION_CONTROL);
-const isMessage = (value: unknown): value is SessionMessage => messageIssues(value).length === 0;
-const isControl = (value: unknown): value is SessionControl => controlIssues(value).length === 0;
+const isMessage = messageGuard(SESSION_MESSAGE);
+const isControl = messageGuard(SESSION_CONTROL);
 
 /** Judges what anybody may have sent. Changes nothing. */
 export function judgeMessage(session: Session, value: unknown): JudgedMessage {
