@@ -141,6 +141,8 @@ function nobodyCouldSignIn(host: string): CountersignError {
 const SCRIPTS = [
   'app',
   'bulk',
+  'conversation',
+  'conversations',
   'decided',
   'moment',
   'question',
