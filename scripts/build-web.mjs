@@ -19,11 +19,21 @@ const late = {
 };
 
 /** Screens that are loaded when they are opened. */
-const LATE = ['bulk', 'decided', 'moment', 'question', 'stats', 'turns', 'two-paths'];
+const LATE = [
+  'bulk',
+  'conversation',
+  'conversations',
+  'decided',
+  'moment',
+  'question',
+  'stats',
+  'turns',
+  'two-paths',
+];
 
 /** What they have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
 const OWN =
-  /^canonicalize$|bulk-\w+$|model\/(alike|stats)$|(history\/|\.\/)(alone|compare|moment|transcript)$|contract\/(question|transcript)$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
+  /^canonicalize$|(bulk|conversation)-\w+$|model\/(alike|conversation|stats)$|(history\/|\.\/)(alone|compare|moment|transcript)$|contract\/(question|transcript)$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
 
 /** A second copy of a module would have a state of its own. */
 const shared = {

@@ -8,6 +8,16 @@ import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TurnEvent } from '../history/events';
 import type { TurnView } from '../history/view-types';
+import type { MessageMode, SessionControl } from '../contract/session';
+import type { SessionEvent } from '../history/session/events';
+import type { SessionView } from '../history/session/view';
+import type {
+  SendRequest,
+  SentMessage,
+  SessionNow,
+  SessionSummary,
+  SessionTurnEvent,
+} from '../client/session/types';
 
 /**
  * What the page and the server send each other: plain JSON. Types only, so that the page can import this file.
@@ -28,6 +38,11 @@ import type { TurnView } from '../history/view-types';
  * | `POST /api/turns/:turn/answers` `AnswerBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
  * | `POST /api/turns/:turn/forks` `ForkBody` | 201 `StartedForkAnswer` |
+ * | `GET /api/conversations?open=&limit=` | `ConversationRow[]`, newest first; 50 where no limit is given and never over 200 |
+ * | `GET /api/conversations/:session` | `ConversationDetails` |
+ * | `GET /api/conversations/:session/events` | server-sent events: `start`, with which every connection begins; `session` with a `SessionEvent`; `turn` with a `SessionTurnEvent` of the turn that runs; `text` with what its model writes; `live` once all so far was sent; `trouble` with an `ApiError`; `end` with `{}` |
+ * | `POST /api/conversations/:session/messages` `MessageBody` | `SentMessage`; only with the right `converse` |
+ * | `POST /api/conversations/:session/controls` `ControlBody` | 204; `resume` and `compact` only with the right `converse` |
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
  * | `GET /api/decided` | `DecidedAnswer`: what the signed-in user decided, and how it ended |
  * | `GET /api/refusals?since=` | `Refusal[]`, the last one first; `since` in milliseconds ago |
@@ -48,7 +63,7 @@ export interface ApiError {
 /** Who is signed in, and where. Decisions are recorded under `user`. */
 export interface Session {
   user: string;
-  /** What the user may do besides looking, deciding and forking without effects. */
+  /** What the user may do besides looking, deciding, stopping and forking without effects. */
   rights: readonly Right[];
   namespace: string;
   /** Version of the program, shown in the foot of the page. */
@@ -57,8 +72,8 @@ export interface Session {
   undoMs: number;
 }
 
-/** `fork-live`: start forks whose calls run. */
-export type Right = 'fork-live';
+/** `fork-live`: start forks whose calls run. `converse`: start turns in conversations, whose calls run. */
+export type Right = 'fork-live' | 'converse';
 
 /** A user's token, or the one-time code that `countersign web` printed. */
 export type SignIn = { token: string } | { code: string };
@@ -81,6 +96,8 @@ export interface InboxPageQuery {
   text?: string;
   tool?: string;
   agent?: string;
+  /** Only what a turn of this session, or a child turn of one, asks. */
+  session?: string;
   /** Only calls in doubt. */
   doubt?: '1';
   /** Only what expires within so many milliseconds. */
@@ -174,6 +191,27 @@ export interface StartedForkAnswer {
   of: string;
 }
 
+/** A conversation, and how many requests and calls in doubt of it wait for a person. */
+export interface ConversationRow extends SessionSummary {
+  asks: number;
+}
+
+export interface ConversationDetails {
+  now: SessionNow;
+  view: SessionView;
+}
+
+/** Says something in a conversation; with `agent` it starts where it does not exist. The session says who says it. */
+export interface MessageBody extends Required<Pick<SendRequest, 'text' | 'messageId'>> {
+  mode?: MessageMode;
+  agent?: string;
+  /** Of the workers that run a conversation which this starts. */
+  taskQueue?: string;
+}
+
+/** Stops, pauses or closes a conversation. */
+export type ControlBody = Omit<SessionControl, 'sender'>;
+
 export interface StatsAnswer {
   stats: Stats;
   /** Turns that are not counted because their payloads cannot be decrypted here. */
@@ -194,6 +232,10 @@ export type BodyOf<M, R extends keyof M> = Omit<M, FromSession | R> & Required<P
 
 export type {
   Answer,
+  SentMessage,
+  SessionEvent,
+  SessionTurnEvent,
+  SessionView,
   DecidedAnswer,
   DecidedCall,
   InboxItem,

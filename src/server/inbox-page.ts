@@ -83,12 +83,13 @@ function newestFirst(items: readonly InboxItem[]): InboxItem[] {
 }
 
 function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => boolean {
-  const { tool, agent, doubt, dueWithin, olderThan, text = '' } = query;
+  const { tool, agent, session, doubt, dueWithin, olderThan, text = '' } = query;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const [due, old] = [momentOf(dueWithin), momentOf(olderThan === undefined ? undefined : -olderThan)];
   return (item) =>
     (tool === undefined || item.tool === tool) &&
     (agent === undefined || item.agent === agent) &&
+    (session === undefined || item.session === session) &&
     (doubt === undefined || isDoubt(item)) &&
     (due === undefined || (item.deadline !== null && item.deadline <= due)) &&
     (old === undefined || item.since < old) &&

@@ -20,6 +20,7 @@ import {
   createSessions,
 } from './auth/authenticator';
 import { createUsers } from './auth/users';
+import { conversationRoutes } from './conversations';
 import type { AppDeps } from './deps';
 import { createErrorFormatter } from './failure';
 import { createDecidedReader } from './decided-reader';
@@ -140,6 +141,8 @@ function nobodyCouldSignIn(host: string): CountersignError {
 const SCRIPTS = [
   'app',
   'bulk',
+  'conversation',
+  'conversations',
   'decided',
   'moment',
   'question',
@@ -199,6 +202,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/turns', turnRoutes(deps));
   app.route('/api/turns', decisionRoutes(deps));
   app.route('/api/turns', forkRoutes(deps));
+  app.route('/api/conversations', conversationRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));
   app.route('/api/refusals', refusalRoutes(deps));
@@ -251,7 +255,7 @@ const MOST_MS = 100 * 365 * 24 * 3_600_000;
 const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
 
 const pageSchema = z.object({
-  ...{ text: filterText, tool: filterText, agent: filterText, seen: filterText },
+  ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
   doubt: z.literal('1').optional(),
   ...{ dueWithin: duration, olderThan: duration },
   sort: z.enum(['deadline', 'newest']).optional(),

@@ -13,6 +13,7 @@ import type { AppDeps } from './deps';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, messageBody, readBody, reason } from './request-body';
+import { createShared } from './shared';
 import { DECISION, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
 import { type Env, senderOf } from './session';
 import type { Refusal } from './refusal-log';
@@ -26,32 +27,6 @@ const listSchema = z.object({
   ...{ from: moment, to: moment },
   ...{ older: z.string().max(20_000).optional(), limit: z.coerce.number().int().min(1).max(500).optional() },
 });
-
-/**
- * Does a job for everybody who asks for the same: who asks while it is done gets the next result, so that no result is
- * older than its question.
- */
-function createShared<Q, T>(job: (question: Q) => Promise<T>): (question: Q) => Promise<T> {
-  const running = new Map<string, Promise<unknown>>();
-  const next = new Map<string, Promise<T>>();
-  const begin = (key: string, question: Q): Promise<T> => {
-    next.delete(key);
-    const answer = job(question);
-    const ended: Promise<unknown> = answer
-      .catch(() => undefined)
-      .then(() => running.get(key) === ended && running.delete(key));
-    running.set(key, ended);
-    return answer;
-  };
-  return (question) => {
-    const key = JSON.stringify(question);
-    const before = running.get(key);
-    if (before === undefined) return begin(key, question);
-    const shared = next.get(key) ?? before.then(() => begin(key, question));
-    next.set(key, shared);
-    return shared;
-  };
-}
 
 /** Reads turns, one turn, and one call. */
 export function turnRoutes({ client, texts, authenticator, closing, formatError }: AppDeps): Hono<Env> {
@@ -167,13 +142,17 @@ async function* pendingEvents(
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+/** Resolves once the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** The items of both, as they come, until the first one ends. */
-async function* untilFirstEnds<T>(first: AsyncGenerator<T>, other: AsyncGenerator<T>): AsyncGenerator<T> {
+export async function* untilFirstEnds<T>(
+  first: AsyncGenerator<T>,
+  other: AsyncGenerator<T>,
+): AsyncGenerator<T> {
   const ask = (source: AsyncGenerator<T>) => {
     const next = source.next().then((result) => ({ source, result }));
     // The race sees a failure; after the end it does not matter any more.

@@ -6,12 +6,16 @@ import type {
   AnswerBody,
   ApiError,
   CallDetails,
+  ControlBody,
+  ConversationRow,
   DecidedAnswer,
   DecisionBody,
   ForkBody,
   InboxPage,
+  MessageBody,
   Refusal,
   ResolutionBody,
+  SentMessage,
   Session,
   SignIn,
   StartedForkAnswer,
@@ -114,6 +118,17 @@ export const cancelTurn = (
   turn: string,
   body: { reason?: string; abandon?: boolean },
 ): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, { body });
+
+export const readConversations = (): Promise<Reply<ConversationRow[]>> => send('GET', '/api/conversations');
+
+export const sendMessage = (session: string, body: MessageBody): Promise<Reply<SentMessage>> =>
+  send('POST', `${conversationPath(session)}/messages`, { body });
+
+export const controlConversation = (session: string, body: ControlBody): Promise<Reply<null>> =>
+  send('POST', `${conversationPath(session)}/controls`, { body });
+
+export const conversationPath = (session: string): string =>
+  `/api/conversations/${encodeURIComponent(session)}`;
 
 export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
 

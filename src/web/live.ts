@@ -166,7 +166,10 @@ async function checkSession(signedOut: () => void): Promise<void> {
 export type LiveText = Pick<TextDelta, 'runId' | 'step' | 'attempt' | 'text'>;
 
 /** The text with one more delta. */
-function withDelta(last: LiveText | undefined, { runId, step, attempt, at, text }: TextDelta): LiveText {
+export function withDelta(
+  last: LiveText | undefined,
+  { runId, step, attempt, at, text }: TextDelta,
+): LiveText {
   return { runId, step, attempt, text: (last?.text ?? '').slice(0, at) + text };
 }
 

@@ -8,8 +8,7 @@ import type { Selection } from './model/alike';
 import { grouped, titleOf } from './model/inbox';
 import { connectionStatus, errorText } from './model/labels';
 import { hrefOf, type Route, signInCode } from './model/route';
-import { InboxScreen } from './screens/inbox';
-import { TurnScreen } from './screens/turn/turn';
+import { Screen } from './screens/screen';
 import { forgetTyped } from './typed';
 import {
   type AppContext,
@@ -20,12 +19,11 @@ import {
   useKeys,
   useNotices,
   useRoute,
-  Late,
 } from './ui/app';
 import { News, useFollowed } from './ui/news';
 import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
-import { HelpDialog, Nowhere, ThemeSwitch } from './ui/widgets';
+import { HelpDialog, ThemeSwitch } from './ui/widgets';
 
 interface State {
   /** The last session: during a new sign-in the page stays below it, with what was typed. */
@@ -157,6 +155,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
     '?': help,
     g: () => goTo({ at: 'inbox' }),
     t: () => goTo({ at: 'turns' }),
+    c: () => goTo({ at: 'conversations' }),
     s: () => goTo({ at: 'stats' }),
   });
   return (
@@ -181,33 +180,6 @@ function skip(event: Event): void {
   document.getElementById('main')?.focus();
 }
 
-function Screen({ route }: { route: Route }): JSX.Element {
-  switch (route.at) {
-    case 'inbox':
-      return <InboxScreen query={route.query} />;
-    case 'call':
-      return <InboxScreen query={route.query} open={route} />;
-    case 'turns':
-      return (
-        <Late key="turns" load={loadTurns} show={({ TurnsScreen }) => <TurnsScreen query={route.query} />} />
-      );
-    case 'stats':
-      return <Late key="stats" load={loadStats} show={({ StatsScreen }) => <StatsScreen />} />;
-    case 'decided':
-      return <Late key="decided" load={loadDecided} show={({ DecidedScreen }) => <DecidedScreen />} />;
-    case 'refused':
-      return <Late key="refused" load={loadDecided} show={({ RefusedScreen }) => <RefusedScreen />} />;
-    case 'turn':
-      return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
-    case 'nowhere':
-      return <Nowhere place={route.place} />;
-  }
-}
-
-const loadTurns = () => import('./screens/turns');
-const loadDecided = () => import('./screens/decided');
-const loadStats = () => import('./screens/stats');
-
 interface HeaderProps {
   session: Session;
   route: Route;
@@ -220,6 +192,11 @@ interface HeaderProps {
 const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] }[] = [
   { label: 'Inbox', to: { at: 'inbox' }, shows: ['inbox', 'call'] },
   { label: 'Turns', to: { at: 'turns' }, shows: ['turns', 'turn', 'decided'] },
+  {
+    label: 'Conversations',
+    to: { at: 'conversations' },
+    shows: ['conversations', 'conversation'],
+  },
   { label: 'Stats', to: { at: 'stats' }, shows: ['stats', 'refused'] },
 ];
 

@@ -6,10 +6,12 @@ export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export { defined } from '../contract/defined';
 export { LIMITS } from '../contract/limits';
+export { budgetText, spentText } from '../contract/spending/budget';
 export { readJson } from '../contract/read-json';
 export { isJsonObject, isObject } from '../contract/json';
 export { CountersignError } from '../contract/errors';
 export { callIdOf, effectiveEvents } from '../history/events';
+export { sessionViewOf } from '../history/session/view';
 export { viewOf } from '../history/view';
 export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
@@ -30,8 +32,11 @@ export {
   unreadText,
 } from '../history/labels';
 export {
+  controlConversation,
+  conversationPath,
   newDecisionId,
   readCall,
+  readConversations,
   readDecided,
   readRefusals,
   readStats,
@@ -39,8 +44,11 @@ export {
   readTurns,
   sendAnswer,
   sendDecision,
+  sendMessage,
+  whyRefused,
 } from './http';
-export { grouped, keyOf, MOST_ROWS } from './model/inbox';
+export { useInboxRows } from './inbox-rows';
+export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
 export { issuesOf } from './model/draft';
 export { errorText, REFUSAL_LABELS, refusalText } from './model/labels';
 export { hunkIds, toDecision, whyNot } from './model/review';
@@ -50,10 +58,12 @@ export { ArgumentsForm } from './screens/call/form';
 export { CallHead, Fact, ModelSays, Refusal, UserAsked } from './screens/call/head';
 export { useSend } from './screens/call/send';
 export { ArgumentsView } from './screens/call/content';
+export { Writing } from './screens/turn/steps';
 export { CallName, isWaiting } from './screens/turn/call-card';
 export { SelectBox } from './screens/inbox-list';
 export { NOTHING_TYPED } from './typed';
-export { showInList, useAppContext, useKeys, useNow } from './ui/app';
+export { goTo, showInList, useAppContext, useKept, useKeys, useNow } from './ui/app';
 export { SeenEnd, SeenText, Text, WatchSeen } from './ui/text';
-export { Chip, Deadline, SearchField, Select } from './ui/widgets';
-export { useTabVisible } from './live';
+export { Chip, Deadline, Key, SearchField, Select } from './ui/widgets';
+export { useTabVisible, withDelta } from './live';
+export { listen } from './stream';

@@ -22,7 +22,7 @@ const soon = inboxItem({
 });
 const later = inboxItem({
   ...{ turn: 'later', tool: 'pay', deadline: from(50 * HOUR), since: from(-2 * HOUR) },
-  ...{ summary: '1.1 pay cents=6500', note: '65.00 EUR to Ann', prompt: 'Refund the LAMP' },
+  ...{ summary: '1.1 pay cents=6500', note: '65.00 EUR to Ann', prompt: 'Refund the LAMP', session: 'talk' },
 });
 const never = inboxItem({ turn: 'never', tool: 'mail', deadline: null, since: from(-HOUR / 2) });
 const waiting: Waiting = { items: [doubt, soon, later, never], isComplete: true, version: 1 };
@@ -35,6 +35,8 @@ test.each<[InboxPageQuery, string[]]>([
   [{ doubt: '1' }, ['doubt']],
   [{ tool: 'pay' }, ['soon', 'later']],
   [{ tool: 'pay', agent: 'night' }, ['soon']],
+  [{ session: 'talk' }, ['later']],
+  [{ session: 'tal' }, []],
   [{ dueWithin: 2 * HOUR }, ['soon']],
   [{ olderThan: 1.5 * HOUR }, ['doubt', 'later']],
   [{ text: 'lamp' }, ['later']],

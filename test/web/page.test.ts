@@ -4,7 +4,17 @@ import { ensureBuilt, lib } from '../support/build';
 
 /** What every page loads, and the screens that it loads when they are opened. */
 const FIRST = ['app.js', 'syntax.js'];
-const LATE = ['bulk.js', 'decided.js', 'moment.js', 'question.js', 'stats.js', 'turns.js', 'two-paths.js'];
+const LATE = [
+  'bulk.js',
+  'conversation.js',
+  'conversations.js',
+  'decided.js',
+  'moment.js',
+  'question.js',
+  'stats.js',
+  'turns.js',
+  'two-paths.js',
+];
 const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
 const LATE_LIMIT = 5 * 1024;
@@ -18,6 +28,8 @@ it('is a few files, and the server has each', () => {
     'app.css',
     'app.js',
     'bulk.js',
+    'conversation.js',
+    'conversations.js',
     'decided.js',
     'icon.png',
     'icon.svg',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { createUsers, type Users } from '../../server/auth/users';
+import type { Right } from '../../server/api';
+import { createUsers, RIGHTS, type Users } from '../../server/auth/users';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { defaultUsersFile, readPort, readUndo, withWebInbox } from '../open-web-inbox';
@@ -73,9 +74,11 @@ function addUserCommands(user: Command, users: () => Users, context: Context): v
     .command('add <name>')
     .description('add a user who may sign in; prints the token once')
     .option('--may-fork', 'also allow live forks, which run calls with effects')
+    .option('--may-converse', 'also allow messages in conversations, which start turns')
     .option('--json', 'print JSON')
-    .action(async (name: string, { json, mayFork }: { json?: boolean; mayFork?: boolean }) => {
-      const token = await users().add(name, mayFork === true ? ['fork-live'] : []);
+    .action(async (name: string, { json, mayFork, mayConverse }: AddOptions) => {
+      const rights = RIGHTS.filter((right) => (right === 'fork-live' ? mayFork : mayConverse) === true);
+      const token = await users().add(name, rights);
       if (json === true) context.screen.json({ name, token });
       else context.screen.lines(tokenLines(name, token, context));
     });
@@ -93,6 +96,15 @@ function addUserCommands(user: Command, users: () => Users, context: Context): v
     });
 }
 
+interface AddOptions {
+  json?: boolean;
+  mayFork?: boolean;
+  mayConverse?: boolean;
+}
+
+/** What a right lets a user do, for the list. */
+const MAY: Readonly<Record<Right, string>> = { 'fork-live': 'forks with effects', converse: 'conversations' };
+
 function tokenLines(name: string, token: string, { screen }: Context): string[] {
   return [
     `${name} signs in with this token. It is shown once and kept nowhere:`,
@@ -107,7 +119,7 @@ async function listUsers(users: Users, { json }: { json?: boolean }, { screen }:
   const rows = known.map(({ name, createdAt, rights }) => [
     escapeText(name),
     relative(createdAt, Date.now()),
-    rights.includes('fork-live') ? 'forks with effects' : '',
+    rights.map((right) => MAY[right]).join(', '),
   ]);
   screen.lines(tableLines({ head: ['USER', 'ADDED', 'MAY ALSO'], rows, flex: 0 }, screen));
 }

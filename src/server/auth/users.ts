@@ -88,7 +88,7 @@ export interface User {
 }
 
 /** Every right there is. */
-export const RIGHTS: readonly Right[] = ['fork-live'];
+export const RIGHTS = ['fork-live', 'converse'] as const satisfies readonly Right[];
 
 const fileSchema = z.strictObject({
   users: z.array(
@@ -97,7 +97,7 @@ const fileSchema = z.strictObject({
       tokenDigest: z.string().regex(/^[0-9a-f]{64}$/),
       createdAt: z.string(),
       // A hand-written file may leave it out, which grants no right.
-      rights: z.array(z.enum(['fork-live'])).default([]),
+      rights: z.array(z.enum(RIGHTS)).default([]),
     }),
   ),
 });

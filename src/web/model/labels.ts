@@ -130,6 +130,7 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ['Esc', 'leave a field; back'],
   ['g', 'the inbox'],
   ['t', 'turns'],
+  ['c', 'conversations'],
   ['s', 'stats'],
   ['?', 'this list'],
 ];

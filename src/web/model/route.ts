@@ -11,6 +11,9 @@ export type Route =
   | { at: 'turns'; query?: string }
   /** `step`: the step or the call to show, `3` or `3.1`. */
   | { at: 'turn'; turn: string; step?: string }
+  | { at: 'conversations' }
+  /** `start`: the agent and the queue of one that its first message starts, as the part of a URL after `?`. */
+  | { at: 'conversation'; session: string; start?: string }
   | { at: 'stats' }
   | { at: 'decided' }
   | { at: 'refused' }
@@ -25,7 +28,9 @@ export function parseRoute(fragment: string): Route {
   const [first, turn = '', third, last = ''] = parts;
   // A link that signs in has no place.
   if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', ...defined({ query }) };
-  if (first === 'stats' && parts.length === 1) return { at: 'stats' };
+  if ((first === 'stats' || first === 'conversations') && parts.length === 1) return { at: first };
+  if (first === 'conversations' && turn !== '' && parts.length === 2)
+    return { at: 'conversation', session: turn, ...defined({ start: query }) };
   if ((first === 'decided' || first === 'refused') && parts.length === 1) return { at: first };
   if (first === 'turns' && parts.length === 1) return { at: 'turns', ...defined({ query }) };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
@@ -46,8 +51,10 @@ export function hrefOf(route: Route): string {
       return `#/${queryPart(route.query)}`;
     case 'turns':
       return `#/turns${queryPart(route.query)}`;
+    case 'conversation':
+      return `#/conversations/${encodeURIComponent(route.session)}${queryPart(route.start)}`;
+    case 'conversations':
     case 'stats':
-      return '#/stats';
     case 'decided':
     case 'refused':
       return `#/${route.at}`;

@@ -15,7 +15,7 @@ describe('the link of the terminal', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({
       user: 'owner',
-      rights: ['fork-live'],
+      rights: ['fork-live', 'converse'],
       namespace: 'default',
       version: '1.2.3',
       undoMs: 0,

@@ -14,6 +14,9 @@ const ROUTES: [string, Route][] = [
   ['#/turns/t-1/calls/1.2?doubt=1', { at: 'call', turn: 't-1', callId: '1.2', query: 'doubt=1' }],
   ['#/turns', { at: 'turns' }],
   ['#/stats', { at: 'stats' }],
+  ['#/conversations', { at: 'conversations' }],
+  ['#/conversations/s-1', { at: 'conversation', session: 's-1' }],
+  ['#/conversations/a%2Fb?agent=c&queue=d', { at: 'conversation', session: 'a/b', start: 'agent=c&queue=d' }],
   ['#/decided', { at: 'decided' }],
   ['#/refused', { at: 'refused' }],
   ['#/turns/t-1', { at: 'turn', turn: 't-1' }],
@@ -32,14 +35,20 @@ it.each(['', '#', '#code=abc'])('%j leads to the inbox', (fragment) => {
   expect(parseRoute(fragment)).toEqual({ at: 'inbox' });
 });
 
-it.each(['//', 'nowhere', 'inbox/1', 'stats/1', 'turns//calls/1.1', 'turns/t/calls', 'turns/t/calls/1/2'])(
-  '#/%s is nowhere',
-  (place) => {
-    const route = parseRoute(`#/${place}`);
-    expect(route).toEqual({ at: 'nowhere', place });
-    expect(hrefOf(route)).toBe(`#/${place}`);
-  },
-);
+it.each([
+  '//',
+  'nowhere',
+  'inbox/1',
+  'stats/1',
+  'turns//calls/1.1',
+  'turns/t/calls',
+  'turns/t/calls/1/2',
+  'conversations/s/t',
+])('#/%s is nowhere', (place) => {
+  const route = parseRoute(`#/${place}`);
+  expect(route).toEqual({ at: 'nowhere', place });
+  expect(hrefOf(route)).toBe(`#/${place}`);
+});
 
 it('takes what cannot be decoded as it is', () => {
   expect(parseRoute('#/turns/%E0%A4%A')).toEqual({ at: 'turn', turn: '%E0%A4%A' });

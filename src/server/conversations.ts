@@ -1,0 +1,212 @@
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import type { FollowOptions } from '../client/requests';
+import type { Session, SessionsQuery, SessionTurnEvent } from '../client/session/types';
+import type { Countersign } from '../client/types';
+import { defined } from '../contract/defined';
+import { CountersignError } from '../contract/errors';
+import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl } from '../contract/session';
+import type { SessionEvent } from '../history/session/events';
+import type { ConversationDetails, ConversationRow } from './api';
+import type { AppDeps } from './deps';
+import { checkInput, id, readBody } from './request-body';
+import { type Env, senderOf } from './session';
+import { eventStream, type ServerEvent } from './sse';
+import type { TextStore } from './streamed-text';
+import { createShared } from './shared';
+import { aborted, untilFirstEnds } from './turns';
+
+const listSchema = z.object({
+  open: z.literal('1').optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+
+const messageSchema = z.strictObject({
+  text: z.string(),
+  messageId: z.string().regex(new RegExp(SESSION_MESSAGE.properties.messageId.pattern)),
+  mode: z.enum(MODES).optional(),
+  ...{ agent: id.optional(), taskQueue: id.optional() },
+});
+
+const controlSchema = z.strictObject({
+  action: z.enum(CONTROLS),
+  cancel: z.literal(true).optional(),
+  reason: z.string().max(SESSION_CONTROL.properties.reason.maxLength).optional(),
+});
+
+/** Lists conversations, reads one, says something in it, and stops, pauses or closes it. */
+export function conversationRoutes(deps: AppDeps): Hono<Env> {
+  const { client, texts, authenticator, closing, formatError } = deps;
+  const list = createShared((query: SessionsQuery) => listRows(deps, query));
+  const named = (c: Context<Env>): Session => client.session(c.req.param('session') ?? '');
+  return new Hono<Env>()
+    .get('/', async (c) => {
+      const { open, limit } = checkInput(listSchema, c.req.query());
+      return c.json(await list({ limit, open: open !== undefined }));
+    })
+    .get('/:session', async (c) => {
+      const session = named(c);
+      const [now, view] = [await session.state(), await session.history()];
+      return c.json({ now, view } satisfies ConversationDetails);
+    })
+    .get('/:session/events', async (c) => {
+      const session = named(c);
+      // There has to be one: a stream cannot answer with a status.
+      await session.state();
+      const credentials = c.get('credentials');
+      return eventStream({
+        events: (signal) => conversationEvents({ session, texts }, signal),
+        isAllowed: () => authenticator.isStillSignedIn(credentials),
+        closing,
+        formatError,
+      });
+    })
+    .post('/:session/messages', async (c) => c.json(await sendMessage(client, c)))
+    .post('/:session/controls', async (c) => {
+      await control(() => named(c), c);
+      return c.body(null, 204);
+    });
+}
+
+/** The newest conversations, each with how much of it waits for a person. */
+async function listRows(
+  { client, feed }: Pick<AppDeps, 'client' | 'feed'>,
+  query: SessionsQuery,
+): Promise<ConversationRow[]> {
+  const found = await client.sessions(query);
+  return Promise.all(
+    found.map(async (one) => {
+      if (one.endedAt !== null) return { ...one, asks: 0 };
+      const page = await feed.page({ session: one.session, limit: 1 });
+      return { ...one, asks: page?.matching ?? 0 };
+    }),
+  );
+}
+
+async function sendMessage(client: Pick<Countersign, 'session'>, c: Context<Env>) {
+  const { agent, taskQueue, ...message } = await readBody(c, messageSchema);
+  requireConverse(c);
+  const { approver: sender } = senderOf(c);
+  const options = defined({ agent, taskQueue, requester: agent && sender });
+  return client.session(c.req.param('session') ?? '', options).send({ ...defined(message), sender });
+}
+
+/** What only stops something is for everybody who is signed in, as cancelling a turn is. */
+const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'close'];
+
+async function control(named: () => Session, c: Context<Env>): Promise<void> {
+  const { action, cancel, reason } = await readBody(c, controlSchema);
+  if (!STOPS.includes(action)) requireConverse(c);
+  const session = named();
+  const act = { sender: senderOf(c).approver, ...defined({ reason }) };
+  switch (action) {
+    case 'pause':
+      return session.pause(act);
+    case 'resume':
+      return session.resume(act);
+    case 'cancel_turn':
+      return session.cancelTurn(act);
+    case 'compact':
+      return session.compact(act);
+    case 'close':
+      return session.close({ ...act, ...defined({ cancel }) });
+  }
+}
+
+/** A message starts a turn, whose calls run. */
+function requireConverse(c: Context<Env>): void {
+  if (c.get('who').rights.includes('converse')) return;
+  throw new CountersignError('not_allowed', 'you may not start turns in conversations', {
+    hint: 'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
+  });
+}
+
+/** Where the events of a conversation come from. */
+interface ConversationSources {
+  session: {
+    follow(options: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
+  };
+  texts: Pick<TextStore, 'watch' | 'note'>;
+}
+
+/**
+ * All events of a conversation from its start, those of the turn that runs, and what its model writes, until it ends. `live`
+ * comes once all events so far were sent.
+ *
+ * @throws CountersignError as `Session.follow`.
+ */
+export async function* conversationEvents(
+  { session, texts }: ConversationSources,
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent> {
+  const ended = new AbortController();
+  const own = AbortSignal.any([signal, ended.signal]);
+  const caughtUp = new AbortController();
+  const running = new RunningTurn();
+  const past = sessionEvents({ session, texts }, running, {
+    signal: own,
+    onCaughtUp: () => caughtUp.abort(),
+  });
+  const words = textOfRunning(texts, running, own);
+  try {
+    yield { event: 'start', data: {} };
+    yield* untilFirstEnds(past, untilFirstEnds(words, liveEvent(own, caughtUp.signal)));
+    if (!signal.aborted) yield { event: 'end', data: {} };
+  } finally {
+    ended.abort();
+  }
+}
+
+async function* sessionEvents(
+  { session, texts }: ConversationSources,
+  running: RunningTurn,
+  options: FollowOptions,
+): AsyncGenerator<ServerEvent> {
+  for await (const data of session.follow(options)) {
+    if (data.type !== 'turn_event') {
+      yield { event: 'session', data };
+      if (data.type === 'turn_ended') running.set(undefined);
+      continue;
+    }
+    running.set(data.turn);
+    yield { event: 'turn', data };
+    texts.note(data.turn, data.event);
+  }
+}
+
+async function* liveEvent(signal: AbortSignal, caughtUp: AbortSignal): AsyncGenerator<ServerEvent> {
+  await aborted(AbortSignal.any([signal, caughtUp]));
+  if (!signal.aborted) yield { event: 'live', data: {} };
+}
+
+async function* textOfRunning(
+  texts: Pick<TextStore, 'watch'>,
+  running: RunningTurn,
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent> {
+  while (!signal.aborted) {
+    const { turn, over } = running;
+    const either = AbortSignal.any([signal, over]);
+    if (turn === undefined) await aborted(either);
+    else for await (const delta of texts.watch(turn, either)) yield { event: 'text', data: { turn, delta } };
+  }
+}
+
+/** Which turn of a conversation runs. */
+class RunningTurn {
+  turn: string | undefined;
+  private change = new AbortController();
+
+  /** Aborts once another turn runs, or none. */
+  get over(): AbortSignal {
+    return this.change.signal;
+  }
+
+  set(turn: string | undefined): void {
+    if (turn === this.turn) return;
+    const before = this.change;
+    this.turn = turn;
+    this.change = new AbortController();
+    before.abort();
+  }
+}

@@ -1,0 +1,67 @@
+import type { HeldMessage, MessageMode } from '../../contract/session';
+import { isObject } from '../../contract/json';
+import { jsonBytes } from '../../contract/text/bytes';
+import type { Label } from '../../history/labels';
+import type { SessionView } from '../../server/api';
+
+/** One message, as far as it is known. */
+export type ShownMessage = Pick<HeldMessage, 'messageId' | 'text'> & Partial<HeldMessage>;
+
+/** A turn of a conversation, and what people said that it is about. */
+export interface Exchange {
+  turn: SessionView['turns'][number];
+  said: readonly ShownMessage[];
+}
+
+/** The turns of a conversation in their order, each with the messages that it took. */
+export function exchangesOf({ turns, messages }: Pick<SessionView, 'turns' | 'messages'>): Exchange[] {
+  const byId = new Map<string, ShownMessage>(messages.map((message) => [message.messageId, message]));
+  return turns.map((turn) => {
+    const { messageId, prompt, took } = turn;
+    const first = byId.get(messageId) ?? (prompt === undefined ? undefined : { messageId, text: prompt });
+    const later = took.filter((one) => one !== messageId).flatMap((one) => byId.get(one) ?? []);
+    return { turn, said: first === undefined ? later : [first, ...later] };
+  });
+}
+
+const STATES: Readonly<Record<string, Label>> = {
+  running: ['running', 'busy'],
+  compacting: ['is being summarized', 'busy'],
+  paused: ['paused', 'ask'],
+  failed: ['failed', 'bad'],
+  terminated: ['terminated', 'bad'],
+  timed_out: ['timed out', 'bad'],
+};
+
+/** What a conversation does, or how it ended. */
+export function describeConversation(state: string): Label {
+  return STATES[state] ?? [state, 'quiet'];
+}
+
+/** A message that is not sent yet. */
+export interface MessageDraft {
+  text: string;
+  mode: MessageMode;
+  /** Drawn when it is sent first, so that it counts once however often it is sent. Empty until then. */
+  messageId: string;
+}
+
+export const EMPTY_MESSAGE: MessageDraft = { text: '', mode: 'queue', messageId: '' };
+
+/** Reads back what the tab kept. */
+export function readMessageDraft(value: unknown): MessageDraft | undefined {
+  if (!isObject(value)) return undefined;
+  const { text, mode, messageId } = value;
+  if (typeof text !== 'string' || typeof messageId !== 'string') return undefined;
+  return { text, messageId, mode: mode === 'steer' || mode === 'interrupt' ? mode : 'queue' };
+}
+
+/** The server takes no request over 1 MiB, and a request has a little more than the text. */
+const MOST_BYTES = 1024 * 1024 - 2048;
+
+/** Why a text is not sent; undefined: it can be. */
+export function textProblem(text: string): string | undefined {
+  if (text.trim() === '') return 'Write something first.';
+  if (jsonBytes(text) <= MOST_BYTES) return undefined;
+  return 'This is over 1 MiB. Put it into a file that the agent can read.';
+}

@@ -1,0 +1,105 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { TurnEvent } from '../../history/events';
+import { sessionViewOf } from '../../history/session/view';
+import { viewOf } from '../../history/view';
+import type { TurnView } from '../../history/view-types';
+import type { ApiError, SessionEvent, SessionTurnEvent, SessionView } from '../../server/api';
+import { conversationPath, whyRefused } from '../http';
+import { type LiveText, useTabVisible, withDelta } from '../live';
+import { listen } from '../stream';
+
+/** A conversation as it is now. */
+export interface LiveConversation {
+  /** Undefined until all so far has come. */
+  view?: SessionView | undefined;
+  /** The turn that runs. */
+  running?: TurnView | undefined;
+  /** What its model writes. */
+  text?: LiveText | undefined;
+  /** Why it cannot be read. */
+  problem?: ApiError | undefined;
+}
+
+type SetLive = (change: (last: LiveConversation) => LiveConversation) => void;
+
+/** A conversation from its start, then live while the tab is visible; another `attempt` reads it anew. */
+export function useConversation(session: string, attempt: number): LiveConversation {
+  const [state, setState] = useState<LiveConversation>({});
+  const isVisible = useTabVisible();
+  useEffect(
+    () => (isVisible ? follow(`${conversationPath(session)}/events`, setState) : undefined),
+    [session, attempt, isVisible],
+  );
+  return state;
+}
+
+/** What one connection gave so far. */
+interface Received {
+  events: SessionEvent[];
+  turn?: { id: string; events: TurnEvent[] } | undefined;
+  text?: LiveText | undefined;
+  isWhole: boolean;
+}
+
+/** Follows a conversation, and sets its state, until the returned function is called. */
+function follow(url: string, setState: SetLive): () => void {
+  let got: Received = { events: [], isWhole: false };
+  let frame = 0;
+  const draw = (): void => {
+    frame = 0;
+    const { events, turn, text, isWhole } = got;
+    if (!isWhole) return;
+    const running = turn && viewOf(turn.events);
+    setState((last) => ({ ...last, view: sessionViewOf(events), running, text }));
+  };
+  // A long conversation sends hundreds of events at once, which need one render only.
+  const drawSoon = (): void => {
+    frame ||= requestAnimationFrame(draw);
+  };
+  const explain = async (): Promise<void> => {
+    const problem = await whyRefused(url);
+    if (problem !== undefined) setState((last) => ({ ...last, problem }));
+    // There is nothing to wait for.
+    if (problem?.code === 'session_not_found') stop();
+  };
+  const take = (change: (data: string) => void) => (data: string) => {
+    change(data);
+    drawSoon();
+  };
+  const stop = listen(url, {
+    on: {
+      start: () => (got = { events: [], isWhole: false }),
+      session: take((data) => takeEvent(got, JSON.parse(data))),
+      turn: take((data) => takeTurnEvent(got, JSON.parse(data))),
+      text: take((data) => (got.text = withDelta(got.text, JSON.parse(data).delta))),
+      live: take(() => (got.isWhole = true)),
+      trouble: (data) => setState((last) => ({ ...last, problem: JSON.parse(data) })),
+      end: take(() => {
+        got.isWhole = true;
+        stop();
+      }),
+    },
+    connection: (connection) => {
+      if (connection === 'live') setState((last) => ({ ...last, problem: undefined }));
+    },
+    refused: () => void explain(),
+  });
+  return () => {
+    cancelAnimationFrame(frame);
+    stop();
+  };
+}
+
+function takeEvent(got: Received, event: SessionEvent): void {
+  got.events.push(event);
+  if (event.type !== 'turn_ended' || event.turn !== got.turn?.id) return;
+  got.turn = got.text = undefined;
+}
+
+function takeTurnEvent(got: Received, { turn, event }: SessionTurnEvent): void {
+  if (got.turn?.id !== turn) {
+    got.turn = { id: turn, events: [] };
+    got.text = undefined;
+  }
+  got.turn.events.push(event);
+}

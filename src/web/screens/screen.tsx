@@ -1,0 +1,54 @@
+import type { JSX } from 'preact';
+import type { Route } from '../model/route';
+import { Late } from '../ui/app';
+import { Nowhere } from '../ui/widgets';
+import { InboxScreen } from './inbox';
+import { TurnScreen } from './turn/turn';
+
+/** The screen of a route. */
+export function Screen({ route }: { route: Route }): JSX.Element {
+  switch (route.at) {
+    case 'inbox':
+      return <InboxScreen query={route.query} />;
+    case 'call':
+      return <InboxScreen query={route.query} open={route} />;
+    case 'turns':
+      return (
+        <Late key="turns" load={loadTurns} show={({ TurnsScreen }) => <TurnsScreen query={route.query} />} />
+      );
+    case 'conversations':
+      return (
+        <Late
+          key="conversations"
+          load={loadConversations}
+          show={({ ConversationsScreen }) => <ConversationsScreen />}
+        />
+      );
+    case 'conversation':
+      return (
+        <Late
+          key={route.session}
+          load={loadConversation}
+          show={({ ConversationScreen }) => (
+            <ConversationScreen session={route.session} start={route.start} />
+          )}
+        />
+      );
+    case 'stats':
+      return <Late key="stats" load={loadStats} show={({ StatsScreen }) => <StatsScreen />} />;
+    case 'decided':
+      return <Late key="decided" load={loadDecided} show={({ DecidedScreen }) => <DecidedScreen />} />;
+    case 'refused':
+      return <Late key="refused" load={loadDecided} show={({ RefusedScreen }) => <RefusedScreen />} />;
+    case 'turn':
+      return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
+    case 'nowhere':
+      return <Nowhere place={route.place} />;
+  }
+}
+
+const loadTurns = () => import('./turns');
+const loadConversations = () => import('./conversations');
+const loadConversation = () => import('./conversation');
+const loadDecided = () => import('./decided');
+const loadStats = () => import('./stats');
