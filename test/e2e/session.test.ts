@@ -227,6 +227,10 @@ test('paused it starts no turn; resumed it does', async () => {
   expect(await session.state()).toMatchObject({ state: 'paused', waiting: 1 });
   await session.resume();
   await ended(session, 2);
+  await session.pause();
+  expect(await session.state()).toMatchObject({ state: 'paused', waiting: 0 });
+  await session.resume();
+  expect(await session.state()).toMatchObject({ state: 'idle', waiting: 0 });
 });
 
 test('cancelling the turn leaves the session open; closing it leaves what waits', async () => {

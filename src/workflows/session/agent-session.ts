@@ -179,11 +179,11 @@ class SessionRun {
   /** Somebody said or did something: it is passed on to the running turn. */
   private changed(): void {
     this.came += 1;
-    const { closing, paused } = this.session;
     this.child?.passOn();
-    if (closing) this.compacting?.cancel();
-    // Between turns the main loop goes on, and publishes.
-    if (this.child !== undefined || this.compacting !== undefined || paused) this.publisher.publish();
+    if (this.session.closing) this.compacting?.cancel();
+    // Otherwise the main loop goes on, and publishes.
+    if (this.child !== undefined || this.compacting !== undefined || !this.canGoOn())
+      this.publisher.publish();
   }
 
   private async runTurn(running: state.RunningTurn): Promise<void> {
