@@ -84,6 +84,8 @@ interface VerdictMessage<M> {
   bounds: messages.Bounds;
   judge(approvals: Approvals, message: unknown, now: number): Judged<M>;
   take(approvals: Approvals, taken: Extract<Judged<M>, { kind: 'take' }>, at: TakenAt): Accepted;
+  /** Its content may be a secret in plain text: nothing that was not judged may enter history. */
+  mayBeSecret?: true;
   /** Temporal's UI shows it beside the update. */
   description: string;
   signalDescription: string;
@@ -118,6 +120,7 @@ const ANSWERS: VerdictMessage<QuestionAnswer> = {
   bounds: messages.ANSWER_BOUNDS,
   judge: judgeAnswer,
   take: takeAnswer,
+  mayBeSecret: true,
   description: 'Answer a question: answered (with content) or declined',
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
@@ -150,8 +153,8 @@ export function setVerdictHandlers<M extends { decisionId?: string }>(
     return kind.take(context.approvals, judged, { now: Date.now(), decisionId });
   };
   const validator = (message: RawValue): void => {
-    // What it is about is about to be there: the handler judges it then.
-    if (queue.isHeld) return;
+    // What it is about is about to be there: the handler judges it then. Until then nothing has the id that an answer names.
+    if (queue.isHeld && kind.mayBeSecret !== true) return;
     const judged = judge(message);
     if (judged.kind === 'refuse') throw refusalFailure(judged.refused);
   };
