@@ -170,6 +170,9 @@ function mustContinue({ step, approvals, given, moved }: Turn): boolean {
 async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
   // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
   await queue.emptied();
+  const { waiting } = turn.words;
+  // A session queues the words that its turn did not take up.
+  while (waiting.length > 0 && isTooLarge(nextInput(turn, carry(turn)))) waiting.pop();
   return continueAsNew<typeof agentTurn>(nextInput(turn, carry(turn)));
 }
 
@@ -184,9 +187,14 @@ async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput):
   if (whyHeld(turn.approvals) !== undefined) return;
   const moved = movedStep(turn.approvals, reply, workflowInfo().taskQueue);
   const input = nextInput(turn, { ...carry(turn), step: turn.step - 1, counts: countsOf(turn), moved });
-  // It stays where it is: a payload that is too large would stop it for good.
-  if (utf8Bytes(JSON.stringify(input)) > LIMITS.movedBytes) turn.tooLargeIn = turn.step;
+  // It stays where it is.
+  if (isTooLarge(input)) turn.tooLargeIn = turn.step;
   else await continueOnCurrentBuild<typeof agentTurn>(input);
+}
+
+/** The server takes no payload that is larger: the turn would stand still for good. */
+function isTooLarge(input: TurnInput): boolean {
+  return utf8Bytes(JSON.stringify(input)) > LIMITS.movedBytes;
 }
 
 /** Calls that have ended are counted in the run in which they ran. */

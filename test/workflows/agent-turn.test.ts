@@ -1,4 +1,5 @@
 import { temporal } from '@temporalio/proto';
+import { LIMITS } from '../../src/contract/limits';
 import { FAILURES, SIGNALS, UPDATES } from '../../src/contract/names';
 import type { ThinkOutput } from '../../src/contract/think';
 import { noteUnreadable } from '../../src/contract/unreadable';
@@ -344,6 +345,18 @@ it('goes on as a new run between two steps, with all that the next one needs', a
       counts: { calls: 1, requests: 1 },
     },
   });
+});
+
+it('leaves words to its session that do not fit its next run', async () => {
+  const { workflow } = await start(INPUT, { info: { continueAsNewSuggested: true } });
+  await workflow.task([jobs.completed(1, replyOf([UNSAFE]))]);
+  const words = { messageId: 'm1', text: '.'.repeat(700_000) };
+  await workflow.task([jobs.signal(SIGNALS.words, words)]);
+  const large = result('1.1', { content: 'x'.repeat(1_400_000) });
+  const commands = await workflow.task([jobs.completed(2, { result: large, contentDigest: '0'.repeat(64) })]);
+  expect(lines(commands).at(-1)).toBe('continueAsNewWorkflowExecution');
+  expect(endOf(commands)).not.toHaveProperty('carried.words');
+  expect(JSON.stringify(endOf(commands)).length).toBeLessThan(LIMITS.movedBytes);
 });
 
 it('does not go on as a new run where it was cancelled meanwhile', async () => {

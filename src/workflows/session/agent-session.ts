@@ -188,7 +188,7 @@ class SessionRun {
 
   private async runTurn(running: state.RunningTurn): Promise<void> {
     this.publisher.text = running.message.text.slice(0, LIMITS.promptCharacters);
-    this.child = new ChildTurn(this.session, running);
+    this.child = new ChildTurn(this.session, running, () => this.publisher.publish());
     this.publisher.publish();
     const { record, status } = await this.child.outcome();
     this.child = undefined;

@@ -17,6 +17,7 @@ import {
 } from '../../contract/session';
 import type { SessionRef } from '../../contract/think';
 import { originIssues } from '../../contract/turn';
+import { utf8Bytes } from '../../contract/text/bytes';
 import { DROPPED_OUTPUT, isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
 
 /** To this part of its limit a memory shrinks: one that shrank is read anew by the next turn. */
@@ -80,7 +81,7 @@ export class SessionMemory {
     this.before = { count: this.entries.length, digest: this.digest };
     this.turns.push(turn);
     this.digest = digestText(`${this.digest} ${JSON.stringify(turn.entries)}`);
-    if (bytesOfEntries(this.entries) > LIMITS.sessionMemoryBytes) this.shrink();
+    if (this.bytes > LIMITS.sessionMemoryBytes) this.shrink();
   }
 
   /** The turns that are to be summarized, where the conversation takes more than so many tokens; undefined: none. */
@@ -107,7 +108,7 @@ export class SessionMemory {
 
   /** Without a summary: the oldest outputs are dropped until the conversation is about so many tokens again. */
   dropOutputs(over: number): void {
-    const before = bytesOfEntries(this.entries);
+    const before = this.bytes;
     const allowed = before * Math.min(1, over / this.tokens);
     this.withoutOutputs(allowed * SHRINK_TO);
     this.name();
@@ -118,6 +119,12 @@ export class SessionMemory {
     let left = most;
     const out = this.turns.toReversed().findIndex(({ entries }) => (left -= tokensIn(entries)) < 0);
     return out === -1 ? this.turns.length : Math.max(1, out);
+  }
+
+  /** As it goes along to the next run, ids and what each turn took up included. */
+  private get bytes(): number {
+    const summary = utf8Bytes(JSON.stringify(this.summary ?? null));
+    return this.turns.reduce((sum, turn) => sum + bytesOfTurn(turn), summary);
   }
 
   private part(turns: number): OldestPart {
@@ -132,7 +139,7 @@ export class SessionMemory {
     let out = 0;
     for (const turn of this.turns.slice(0, -1)) {
       if (bytes <= most) break;
-      bytes -= bytesOfEntries(turn.entries);
+      bytes -= bytesOfTurn(turn);
       out += 1;
     }
     if (out > 0) this.leaveOut(out);
@@ -141,7 +148,7 @@ export class SessionMemory {
 
   /** Drops the oldest outputs until it takes at most so many bytes; says how many it takes then. */
   private withoutOutputs(most: number): number {
-    let bytes = bytesOfEntries(this.entries);
+    let { bytes } = this;
     this.turns = this.turns.map((turn, index) => {
       if (bytes <= most || index === this.turns.length - 1) return turn;
       const entries = turn.entries.map(withoutOutput);
@@ -163,6 +170,10 @@ export class SessionMemory {
     this.before = undefined;
     this.digest = digestText(JSON.stringify(this.entries));
   }
+}
+
+function bytesOfTurn(turn: TurnMemory): number {
+  return utf8Bytes(JSON.stringify(turn));
 }
 
 function tokensIn(entries: readonly TranscriptEntry[]): number {

@@ -42,6 +42,7 @@ export class ChildTurn {
   constructor(
     private readonly session: Session,
     private readonly running: RunningTurn,
+    private readonly onRenamed: () => void,
   ) {
     this.scope = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   }
@@ -90,6 +91,7 @@ export class ChildTurn {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
         session.turns += 1;
         running.turn = turnIdIn(workflowInfo().workflowId, session.turns);
+        this.onRenamed();
       }
     }
   }

@@ -54,6 +54,20 @@ describe('what is summarized', () => {
   });
 });
 
+it('counts ids and what each turn took up, so that a thousand short turns fit the next run', () => {
+  const memory = new SessionMemory();
+  const took = Array.from({ length: 20 }, (_, n) => `${n}`.padStart(64, 'm'));
+  for (let n = 1; n <= 1500; n++)
+    memory.add({
+      ...turn(n, 20),
+      turn: `${'s'.repeat(190)}.t${n}`,
+      messageId: `${n}`.padStart(64, 'm'),
+      took,
+    });
+  expect(JSON.stringify(memory.carried).length).toBeLessThan(1.2 * LIMITS.sessionMemoryBytes);
+  expect(memory.carried.summary).toMatchObject({ leftOut: expect.any(Number) });
+});
+
 it('a summary stands for all turns before it, also those of an earlier summary', () => {
   const memory = memoryOf(6);
   const before = memory.ref;
