@@ -233,6 +233,29 @@ test('paused it starts no turn; resumed it does', async () => {
   expect(await session.state()).toMatchObject({ state: 'idle', waiting: 0 });
 });
 
+test('the state of a terminated session is not what it wrote last', async () => {
+  const session = open();
+  await session.send(book.add(call('pay', 'terminated'), { text: 'never' }));
+  await until('the request', async () => (await client.inbox()).some((item) => item.session === session.id));
+  await fixture.client.workflow.getHandle(session.id).terminate();
+  const now = await session.state();
+  expect(now).toMatchObject({ state: 'closed', turns: 1 });
+  expect(now).not.toHaveProperty('turn');
+});
+
+test('a turn of the same id that was there before is not taken for the one that runs', async () => {
+  const session = open();
+  const { turn } = await client.start({
+    ...{ agent: 'talker', prompt: book.add({ text: 'other' }), id: `${session.id}.t1` },
+    taskQueue: fixture.taskQueue,
+  });
+  await fixture.client.workflow.getHandle(turn).result();
+  await session.send(book.add(call('pay', 'renamed'), { text: 'never' }));
+  await until('the request', async () => (await client.inbox()).some((item) => item.session === session.id));
+  expect(await session.state()).toMatchObject({ state: 'running', turn: `${session.id}.t2` });
+  await session.close({ cancel: true });
+});
+
 test('cancelling the turn leaves the session open; closing it leaves what waits', async () => {
   const session = open();
   await session.send(book.add(call('pay', 'cancelled'), { text: 'never' }));

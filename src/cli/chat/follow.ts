@@ -1,5 +1,5 @@
 import type { Countersign, Session, SessionText, SessionTurnEvent } from '../../client';
-import { describeState } from '../../history/labels';
+import { counted, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view';
 import type { WaitingCall } from '../commands/review';
 import type { SessionEvent, SessionTurn } from '../../history/session/events';
@@ -41,6 +41,27 @@ export async function* followChat(
       for (const one of await client.timeline(turn)) yield { type: 'turn_event', turn, event: one };
     }
     yield event;
+  }
+}
+
+/** Messages on their way, one after the other. */
+export class Outgoing {
+  /** Those that are not sent yet. */
+  count = 0;
+  private last: Promise<void> = Promise.resolve();
+
+  /** `send` must not reject. */
+  add(send: () => Promise<void>): void {
+    this.count += 1;
+    this.last = this.last.then(send).finally(() => (this.count -= 1));
+  }
+
+  /** Waits for those that were typed before the person left; `dropped` cuts that off. */
+  async rest(dropped: Promise<unknown>, note: (text: string) => void): Promise<void> {
+    if (this.count === 0) return;
+    note(`sending ${counted(this.count, 'message')}; Ctrl-C drops what is not sent yet`);
+    await Promise.race([this.last, dropped]);
+    if (this.count > 0) note(`${counted(this.count, 'message')} dropped`);
   }
 }
 

@@ -14,7 +14,7 @@ import { pendingLines } from '../print/turn';
 import { Prompt } from '../review/prompt';
 import type { Keyboard } from '../review/terminal';
 import { watchSilence } from '../watch-turn';
-import { type Chat, type ChatEvent, endOf, followChat, waitingCall, waitingIn } from './follow';
+import { type Chat, type ChatEvent, endOf, followChat, Outgoing, waitingCall, waitingIn } from './follow';
 import { HELP_LINES, Shown } from './shown';
 
 /** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */
@@ -35,8 +35,7 @@ class Talk {
   private readonly asks: WaitingCall[] = [];
   private readonly silence: ReturnType<typeof watchSilence>;
   private asked: WaitingCall | undefined;
-  private sending: Promise<void> = Promise.resolve();
-  private unsent = 0;
+  private readonly outgoing = new Outgoing();
   private follows = false;
   private turn: string | undefined;
   private lastTurn: string | undefined;
@@ -74,7 +73,11 @@ class Talk {
     if (before !== undefined) this.follow();
     this.prompt.show();
     try {
-      return await over;
+      const end = await over;
+      this.interrupted = true;
+      const dropped = new Promise<unknown>((resolve) => (this.finish = resolve));
+      if (end !== 'ended') await this.outgoing.rest(dropped, (text) => this.shown.quiet(text));
+      return end;
     } finally {
       process.removeListener('SIGTERM', leave).removeListener('SIGHUP', leave);
       this.stop.abort();
@@ -104,11 +107,7 @@ class Talk {
   private say(text: string, mode: MessageMode): void {
     const message = { text, mode, messageId: randomUUID(), sender: this.chat.name };
     this.mine.add(message.messageId);
-    this.unsent += 1;
-    this.sending = this.sending
-      .then(() => this.send(message))
-      .catch((error: unknown) => this.tell(error))
-      .finally(() => (this.unsent -= 1));
+    this.outgoing.add(() => this.send(message).catch((error: unknown) => this.tell(error)));
   }
 
   /** Tried again while the server is away: the message has an id, so it counts once. */
@@ -265,8 +264,8 @@ class Talk {
 
   /** Says why nothing happens, where something should. */
   private async noteSilence(): Promise<void> {
-    const { turn, asked, unsent, chat, session } = this;
-    if (asked !== undefined || (turn === undefined && unsent === 0)) return;
+    const { turn, asked, outgoing, chat, session } = this;
+    if (asked !== undefined || (turn === undefined && outgoing.count === 0)) return;
     const pending = await chat.client.pendingActivities(turn ?? session.id);
     for (const line of pendingLines(pending, Date.now())) this.shown.quiet(`… ${this.context.typed(line)}`);
   }

@@ -1,3 +1,4 @@
+import { temporal } from '@temporalio/proto';
 import { MEMO, WORKFLOWS } from '../../contract/names';
 import { CountersignError } from '../../contract/errors';
 import type { SessionMemo } from '../../contract/session';
@@ -10,6 +11,8 @@ import { readSession } from '../../history/session/read';
 import { sessionViewOf, type SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
 import type { SessionNow, SessionsQuery, SessionSummary } from './types';
+
+const { WorkflowExecutionStatus } = temporal.api.enums.v1;
 
 /** No session has this id. */
 export function sessionNotFound(session: string): CountersignError {
@@ -43,7 +46,11 @@ export async function stateOf(context: ClientContext, session: string): Promise<
   const owner = { type: 'workflow', namespace: context.namespace, workflowId: session } as const;
   const payloads = new Payloads(context.client.options.loadedDataConverter, owner);
   const memo = await payloads.map(info.memo?.fields);
-  return { session, runId: info.execution?.runId ?? '', ...memoIn(memo) };
+  const now = { session, runId: info.execution?.runId ?? '', ...memoIn(memo) };
+  if (info.status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING) return now;
+  // One that was terminated did not write this itself.
+  const { turn: _turn, ...closed } = now;
+  return { ...closed, state: 'closed' };
 }
 
 function memoIn(memo: Record<string, unknown> = {}): SessionMemo {

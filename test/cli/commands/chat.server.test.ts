@@ -79,6 +79,17 @@ describe('at a terminal', () => {
     ]);
   });
 
+  it('sends what was typed before it leaves', async () => {
+    const id = newId();
+    const terminal = chat(id);
+    await terminal.sees(/> $/);
+    const typed = [saying('one'), saying('two')];
+    terminal.type(`${typed.join('\r')}\r/exit\r`);
+    expect(await terminal.ended).toBe(0);
+    const { messages } = await client.session(id).history();
+    expect(messages.map(({ text }) => text)).toEqual(typed);
+  });
+
   it('shows a request, and lets it run after two yeses', async () => {
     const terminal = chat(newId());
     await terminal.answer(/> $/, paying('inline'));
