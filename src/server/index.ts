@@ -28,7 +28,7 @@ import { createFeed } from './inbox-feed';
 import { MOST_ROWS } from './inbox-page';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
-import { type Env, ownSessionRoutes, requireSignedIn, senderOf, signInRoutes } from './session';
+import { decidedRoutes, type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
 import { eventStream } from './sse';
 import { createStatsReader } from './stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
@@ -291,11 +291,6 @@ function statsRoutes({ stats }: AppDeps): Hono<Env> {
     const { since: sinceMs, limit, ...filter } = checkInput(statsSchema, c.req.query());
     return c.json(await stats.read({ limit, ...defined({ sinceMs, ...filter }) }));
   });
-}
-
-/** What the signed-in user decided, and how it ended. */
-function decidedRoutes({ decided }: AppDeps): Hono<Env> {
-  return new Hono<Env>().get('/', async (c) => c.json(await decided.read(senderOf(c).approver)));
 }
 
 const refusalsSchema = statsSchema.pick({ since: true });

@@ -106,3 +106,8 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
 function sessionOf({ client, version, undoMs }: AppDeps, { user, rights }: SignedIn): Session {
   return { user, rights, namespace: client.namespace, version, undoMs };
 }
+
+/** What the signed-in user decided, and how it ended. */
+export function decidedRoutes({ decided }: Pick<AppDeps, 'decided'>): Hono<Env> {
+  return new Hono<Env>().get('/', async (c) => c.json(await decided.read(senderOf(c).approver)));
+}
