@@ -115,6 +115,7 @@ test('at 400 % zoom the header is whole, and most of a request can be read', asy
 
 test('forced colours show the chosen row and a disabled button', async () => {
   const page = await open('hunks', { forcedColors: 'active' });
+  await page.locator('.row a[aria-current]').first().waitFor();
   const styles = (name: string, property: string): Promise<string[]> =>
     page.evaluate<string[]>(
       `[...document.querySelectorAll('${name}')].map((element) => getComputedStyle(element).${property})`,
