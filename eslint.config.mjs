@@ -114,6 +114,8 @@ const boundaries = [
   boundary({
     from: 'activities',
     folders: ['contract', 'tools', 'models', 'history'],
+    // Whoever makes a worker loads the file, and only where there is one.
+    types: ['authority'],
     packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Activities run outside the sandbox.')],
     message: 'Only worker.ts knows both workflows and activities.',
   }),

@@ -30,7 +30,8 @@ import { requireOneSdk } from './sdk-copies';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { requireModels } from './models/providers';
-import { type Config, statefulTools, toolsOf } from './tools/define-config';
+import type { ApproversSource } from './authority/source';
+import { type Config, rulesAbout, statefulTools, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
 import { createSecrets, type Secrets } from './tools/secrets';
@@ -165,7 +166,7 @@ export function openTools(
 
 export type Shared = Pick<
   ActivityDeps,
-  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys'
+  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers'
 > & {
   callLog: CallLog;
   secrets: Secrets;
@@ -184,12 +185,21 @@ export async function makeShared(
   const journal = createJournal(directory, encryption.sealer());
   await journal.prune();
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
+  const approvers = await approversOf(config, callLog);
   // Shared by all queues: what one call was given, another one may write.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log };
-  return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys }) };
+  return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys, approvers }) };
+}
+
+/** Loaded only where there is a file: YAML and CEL take their time. */
+async function approversOf(config: Config, log: CallLog): Promise<ApproversSource | undefined> {
+  if (config.approvers === undefined) return undefined;
+  const { openApprovers } = await import('./authority/source.js');
+  const warn = (line: string): void => log.warn(line);
+  return openApprovers({ file: config.approvers, known: rulesAbout(config), warn });
 }
 
 function ownQueue(): string {
@@ -292,7 +302,7 @@ function toolsOn(config: Config, queue: string): QueueTools {
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, texts, journal, log, callLog, secrets, holderQueue, answerKeys }: Shared,
+  { memory, texts, journal, log, callLog, secrets, holderQueue, answerKeys, approvers }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
@@ -300,6 +310,6 @@ export function activityDeps(
   const { agentWaitMs, pricing } = config;
   // A worker that runs tools only needs no model.
   if (queue === config.taskQueue) requireModels(config.agents);
-  const shared = { holderQueue, memory, journal, log, pricing, ...defined({ texts, answerKeys }) };
+  const shared = { holderQueue, memory, journal, log, pricing, ...defined({ texts, answerKeys, approvers }) };
   return { agents, toolNames, taskQueue: queue, agentWaitMs, run, ...shared };
 }

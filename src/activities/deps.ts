@@ -1,5 +1,6 @@
 import type { Logger } from '@temporalio/common';
 import type { Pricing } from '../contract/spending/usage';
+import type { ApproversSource } from '../authority/source';
 import type { Agent } from '../tools/define-agent';
 import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
@@ -25,6 +26,8 @@ export interface ActivityDeps {
   memory: Memory;
   /** What models write, for people who watch. Absent: nobody can. */
   texts?: TextStreams;
+  /** Who decides what. Absent: anybody may decide everything. */
+  approvers?: ApproversSource;
   /** By which secret answers are read. Absent: none can be asked for. */
   answerKeys?: AnswerKeys;
   journal: Journal;

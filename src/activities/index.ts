@@ -70,7 +70,11 @@ async function prepare(deps: ActivityDeps, input: PrepareInput): Promise<Prepare
   const agent = agentOf(deps, input.agent);
   const lack = lackOf(deps, input);
   if (lack !== undefined && waitedMs() < deps.agentWaitMs) throw leaveToAnother(deps, lack);
-  const call = await prepareCall(agent, input, { ...deps, about: aboutTurn(input) });
+  const call = await prepareCall(agent, input, {
+    ...deps,
+    about: aboutTurn(input),
+    origin: input.origin,
+  });
   const schema = call.kind === 'ask' ? agent.registry.get(input.tool)?.schema : undefined;
   return { call, ...defined({ schema }) };
 }

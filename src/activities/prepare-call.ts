@@ -1,5 +1,5 @@
 import { defined } from '../contract/defined';
-import type { CallSettings, InvalidCall, PreparedCall, ValidCall } from '../contract/call';
+import type { CallSettings, InvalidCall, PreparedCall, TurnOrigin, ValidCall } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
@@ -10,7 +10,8 @@ import type { Agent } from '../tools/define-agent';
 import type { Question } from '../contract/question';
 import { secretFields } from '../contract/secret/sealed';
 import type { Registry } from '../tools/registry';
-import { askPolicy, NOTHING_RAN, policyRefusal, type PolicyVerdict } from '../tools/policy';
+import { NOTHING_RAN, policyRefusal } from '../tools/policy';
+import { askRules, requestersOf, type RuledVerdict } from './authority';
 import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';
 import { describeFailure } from '../tools/format-result';
 import { makeContext } from '../tools/context';
@@ -21,9 +22,11 @@ import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 
 /** What preparing needs of a worker. */
-export interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run' | 'answerKeys'> {
+export interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run' | 'answerKeys' | 'approvers'> {
   /** What previews learn of the turn. */
   about?: AboutTurn;
+  /** Of the turn. */
+  origin?: TurnOrigin | undefined;
 }
 
 /** One call as a model asked for it, under the ids of its turn. */
@@ -48,7 +51,8 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   const { tool, proposed, args } = prepared;
   const call = validCall(tool, asked, args);
   const isAsAsked = JSON.stringify(args) === JSON.stringify(proposed);
-  const verdict = await askPolicy({ agent: name, policy, log: deps.run.log }, tool, args);
+  const rules = { agent: name, policy, log: deps.run.log, approvers: deps.approvers };
+  const verdict = await askRules(rules, { tool, args, requesters: requestersOf(deps.origin) });
   return applyPolicy(verdict, { ...prepared, deps, registry }, isAsAsked ? call : { ...call, proposed });
 }
 
@@ -120,13 +124,13 @@ function childSettings({ child, outputLimit }: Tool): CallSettings['child'] {
 /** A call with what its preview needs. */
 type Ready = ReadyCall & { deps: PrepareDeps; registry: Registry };
 
-async function applyPolicy(verdict: PolicyVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
+async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
   if (verdict.decision === 'refuse') return invalidAsked(call, policyRefusal(verdict, NOTHING_RAN));
-  const { decision, reason } = verdict;
-  const judged = reason === undefined ? call : { ...call, policyReason: reason };
+  const { decision, reason, authority } = verdict;
+  const judged = { ...call, ...defined({ policyReason: reason }) };
   // Nothing of it runs, so there is nothing to decide: its answer is its result.
   if (ready.tool.asks !== undefined) return asked(judged, ready.tool.asks(ready.value), ready);
-  return decision === 'run' ? judged : withPreview(ready, judged);
+  return decision === 'run' ? judged : withPreview(ready, { ...judged, ...defined({ authority }) });
 }
 
 /** A question with secrets names tools that there are, and the key that screens encrypt them with. */

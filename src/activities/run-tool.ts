@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { defined } from '../contract/defined';
 import { idempotencyKey } from '../contract/names';
-import type { CallInput, CallOutput, SpentDecision } from '../contract/call';
+import type { AskAgain, CallInput, CallOutput, SpentDecision } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
@@ -18,7 +18,9 @@ import { seenDigestOf } from '../contract/plan';
 import type { CallLog } from '../tools/call-log';
 import type { Agent } from '../tools/define-agent';
 import type { RunOutcome } from '../tools/outcome';
-import { askPolicy, NOTHING_RAN, policyRefusal } from '../tools/policy';
+import { NOTHING_RAN, policyRefusal } from '../tools/policy';
+import { askRules, checkVotes, requestersOf } from './authority';
+import type { ApproversSource } from '../authority/source';
 import { asCalled, unshownIn } from '../tools/prepare';
 import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
@@ -48,12 +50,13 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const checked =
     agent === undefined || tool === undefined
       ? undefined
-      : await recheck({ agent, tool, log: deps.run.log }, input);
+      : await recheck({ agent, tool, log: deps.run.log, approvers: deps.approvers }, input);
   const unsafe = input.effect === 'unsafe' || tool?.effect === 'unsafe';
   const earlier = unsafe ? await startedBefore({ deps, tool, input, key }) : undefined;
   if (earlier !== undefined) return { output: earlier };
   if (tool === undefined || checked === undefined)
     return { output: handBack(input, lackOf(deps, input) ?? `no worker with the tool ${input.tool} here`) };
+  if ('askAgain' in checked) return { output: checked };
   if (!checked.ok)
     return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(input, checked.failure))) };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
@@ -126,13 +129,14 @@ function knownResult(execution: Execution, { handler, result }: RunOutcome): Too
 }
 
 /** Arguments as the handler wants them, or why this attempt must not run. */
-type Rechecked = { ok: true; value: unknown } | { ok: false; failure: ToolFailure };
+type Rechecked = { ok: true; value: unknown } | { ok: false; failure: ToolFailure } | AskAgain;
 
 /** Whose policy is asked, and which tool would run. */
 interface RecheckedBy {
   agent: Agent;
   tool: Tool;
   log?: CallLog | undefined;
+  approvers?: ApproversSource | undefined;
 }
 
 /**
@@ -140,7 +144,7 @@ interface RecheckedBy {
  * policy still holds, a call that needs a decision has one, and one of a dry world changes nothing. This attempt has run
  * nothing yet, so saying no is always safe; whoever asks knows of earlier ones.
  */
-export async function recheck({ agent, tool, log }: RecheckedBy, input: CallInput): Promise<Rechecked> {
+export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallInput): Promise<Rechecked> {
   const changed = whatChanged(tool, input);
   if (changed !== undefined) return refused(changed);
   const parsed = tool.parse(input.arguments);
@@ -148,12 +152,13 @@ export async function recheck({ agent, tool, log }: RecheckedBy, input: CallInpu
   const unshown = input.decision === undefined ? undefined : unshownIn(input.arguments, parsed.value);
   if (unshown !== undefined)
     return refused(`the tool fills in ${unshown}, which nobody was shown; give it with the arguments`);
-  const owner = { agent: agent.name, policy: agent.policy, log };
-  const verdict = await askPolicy(owner, tool, input.arguments);
+  const rules = { agent: agent.name, policy: agent.policy, ...by };
+  const requesters = requestersOf(input.origin, input.authority);
+  const verdict = await askRules(rules, { tool, args: input.arguments, requesters });
   if (verdict.decision === 'refuse') return { ok: false, failure: policyRefusal(verdict) };
   if (verdict.decision === 'ask' && input.decision === undefined)
     return refused('it needs a decision and has none');
-  return { ok: true, value: parsed.value };
+  return checkVotes(verdict.authority, input) ?? { ok: true, value: parsed.value };
 }
 
 /** What is not as it was when the call was prepared and approved; undefined where all is. */

@@ -55,7 +55,8 @@ async function prepareStep(
   const text = cutOutput(deps.run.secrets?.hide(reply.text) ?? reply.text, STREAM.textBytes);
   const asked = askedCalls(input.step, reply);
   const about = aboutTurn(input);
-  const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, { ...deps, about }));
+  const context = { ...deps, about, origin: input.origin };
+  const prepared = await prepareFitting(asked, (one) => prepareCall(agent, one, context));
   const opaque = keptOpaque(deps, reply, text);
   const calls = fitStep(prepared, utf8Bytes(JSON.stringify([text, opaque, reply.value])));
   return {

@@ -1,5 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { actionFor, type RuleAction, type RuleSnapshot, type Voter } from './votes';
+import { type Authority, personIn } from '../contract/authority/authority';
+import {
+  actionFor,
+  GROUP,
+  type RuleAction,
+  type RuleSnapshot,
+  type Voter,
+} from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
@@ -7,7 +14,7 @@ import type { JsonObject } from '../contract/json';
 import type { Effect, JsonSchema, Safety } from '../contract/tool';
 import { checkFile, type Known } from './check-file';
 import { type Condition, conditionArguments } from './condition';
-import { type Mistake, readApproversFile, type RuleContent } from './read-file';
+import { type Mistake, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 
 /** A call that rules are asked about. */
 export interface RuledCall {
@@ -42,6 +49,8 @@ export interface Approvers {
   readonly rules: readonly RuleSnapshot[];
   /** The first rule that fits a call. Never throws. */
   rulingOn(call: RuledCall): Ruling;
+  /** Who decides by a rule, as it is frozen in a request. `asked`: whoever asked for the turn, by the names they gave. */
+  authorityBy(ruling: Pick<Ruling, 'rule' | 'ruleDigest'>, asked: readonly string[]): Authority;
   /** The person of a name or a mail address, whatever its case. */
   personOf(name: string): string | undefined;
 }
@@ -70,20 +79,51 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
   if (mistakes.length > 0) throw invalid(file, mistakes);
   const { people, rules, installation } = read.file.content;
   const ruled = rules.map((rule, at) => ruledBy(rule, conditions.get(at)));
-  const persons = new Map(
-    Object.entries(people).flatMap(([name, { mail }]) =>
-      [name, mail ?? name].map((one) => [one.toLowerCase(), name] as const),
-    ),
-  );
+  const voters = Object.entries(people).map(([name, { groups, delegates, mail }]) => ({
+    ...{ name, groups, delegates },
+    ...defined({ mail }),
+  }));
+  const digest = digestText(text);
   return Object.freeze<Approvers>({
     file,
     installation,
-    digest: digestText(text),
-    people: Object.entries(people).map(([name, { groups, delegates }]) => ({ name, groups, delegates })),
+    digest,
+    people: voters,
+    authorityBy: (ruling, asked) => authorityBy({ digest, people: voters }, ruling, asked),
     rules: ruled.map(({ snapshot }) => snapshot),
     rulingOn: rulings(ruled),
-    personOf: (name) => persons.get(name.toLowerCase()),
+    personOf: (name) => personIn(voters, name),
   });
+}
+
+function authorityBy(
+  { digest, people }: Pick<Approvers, 'digest' | 'people'>,
+  { rule, ruleDigest }: Pick<Ruling, 'rule' | 'ruleDigest'>,
+  asked: readonly string[],
+): Authority {
+  const requesters = [...new Set(asked.map((name) => personIn(people, name) ?? name))];
+  const listed = concernedBy(rule, people, requesters);
+  return {
+    fileDigest: digest,
+    ruleDigest,
+    rule,
+    requesters,
+    ...(rule.rosters.length === 0 && listed.length > MOST_VOTERS ? {} : { people: listed }),
+  };
+}
+
+/** Those who may vote at any time, those in whose place they do, and those who asked. */
+function concernedBy(
+  { rosters, escalate }: RuleSnapshot,
+  people: readonly Voter[],
+  requesters: readonly string[],
+): Voter[] {
+  if (rosters.length === 0) return [...people];
+  const named = new Set([...rosters.flat(), ...(escalate?.to ?? [])]);
+  const isNamed = ({ name, groups }: Voter): boolean =>
+    named.has(name) || groups.some((group) => named.has(`${GROUP}${group}`));
+  const standIns = new Set(people.filter(isNamed).flatMap(({ delegates }) => delegates));
+  return people.filter((one) => isNamed(one) || standIns.has(one.name) || requesters.includes(one.name));
 }
 
 const MOST_SHOWN = 20;

@@ -1,4 +1,4 @@
-import { GROUP } from './votes';
+import { GROUP } from '../contract/authority/votes';
 import { isObject } from '../contract/json';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
@@ -104,7 +104,7 @@ function checkNumbers(
   const need = Math.max(approvers?.need ?? 1, approvers?.groups?.length ?? 1);
   if (all.size === 0) complain(place, `the roster of '${name}' is empty: nobody could decide`);
   else if (all.size < need) complain(place, `'${name}' needs ${need} people and only ${all.size} may vote`);
-  if (all.size > MOST_VOTERS && approvers?.any !== undefined)
+  if (all.size > MOST_VOTERS && approvers !== undefined)
     complain(place, `${all.size} people may vote; the most is ${MOST_VOTERS}`);
   for (const [index, group] of (approvers?.groups ?? []).entries()) {
     const at = [...path, 'approvers', 'groups', index];

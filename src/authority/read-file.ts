@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
 import { z } from 'zod';
-import { ASSURANCES } from './votes';
+import { ASSURANCES } from '../contract/authority/votes';
 
 /** A place in the file: the keys and positions that lead to it. */
 export type Path = readonly (string | number)[];

@@ -1,6 +1,7 @@
 import type { Answer } from '../client';
 import { CountersignError } from '../contract/errors';
 import type { Accepted, Refused } from '../contract/decision';
+import { needsText } from '../history/labels';
 import type { Screen } from './print/screen';
 import { escapeText } from './print/escape';
 
@@ -36,8 +37,13 @@ export function assertTaken(
   if (answer.status === 'refused') throw refusal(id, answer.verdict);
 }
 
-function acceptedLines(id: string, { decision, approver, asksAgain }: Accepted, { style }: Screen): string[] {
+function acceptedLines(
+  id: string,
+  { decision, approver, asksAgain, needs }: Accepted,
+  { style }: Screen,
+): string[] {
   const line = `${escapeText(id)} ${decision} by ${escapeText(approver)}`;
+  if (needs !== undefined) return [style.warn(line), `It waits: ${escapeText(needsText(needs))}.`];
   if (asksAgain !== true)
     return [decision === 'denied' || decision === 'declined' ? style.bad(line) : style.good(line)];
   return [
@@ -77,5 +83,6 @@ const HINTS: Readonly<Record<Refused['code'], string>> = {
   expired: 'Nothing ran. Ask the agent again if it is still wanted.',
   malformed: 'The request is still open; `countersign show <turn>/<call>` shows what fits.',
   cancelled: 'The turn was cancelled; nothing can be decided any more.',
+  not_allowed: '`countersign approvers explain <turn>/<call>` says who may decide it, and why.',
   not_in_doubt: 'Only a call in doubt can be resolved; `countersign show <turn>/<call>` shows its state.',
 };

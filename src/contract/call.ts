@@ -1,4 +1,4 @@
-import type { Decision } from './decision';
+import type { Authority, Vote } from './authority/authority';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
@@ -128,6 +128,8 @@ export interface ValidCall extends CallHead {
   planDigest?: string;
   /** What the policy said, where it said more than safety does. */
   policyReason?: string;
+  /** Only where `kind` is `ask`: who decides. Absent: the worker has no approvers file, so anybody may. */
+  authority?: Authority;
   /** Only where `kind` is `ask`: it asks a person for an answer, which is its result. It never runs. */
   question?: Question;
   /** Only of a question that a call asks while it runs: the id of that call, which gets the answer. */
@@ -169,6 +171,8 @@ export function isValidCall(call: PreparedCall): call is ValidCall {
 /** Who asked for a turn, and facts that were given with it. As claimed by whoever started it. */
 export interface TurnOrigin {
   requester?: string;
+  /** Others whose words the turn has taken up since. */
+  others?: string[];
   metadata?: Record<string, string>;
 }
 
@@ -186,6 +190,8 @@ export interface CallInput extends CallHead {
   timeoutMs: number;
   /** The decision that is spent by this call; absent for calls that need none. */
   decision?: SpentDecision;
+  /** Who had to decide when it was asked about. The worker's own file can only add to it. */
+  authority?: Authority;
   /** What the model asked for; only where a person changed it. */
   proposed?: JsonObject;
   /** The approved file plan. */
@@ -226,7 +232,7 @@ export interface KnownState {
 /** What a call keeps of its decision. `hunks`: the accepted ones; absent means all. */
 export interface SpentDecision {
   decisionId: string;
-  decision: Exclude<Decision['decision'], 'denied'>;
+  decision: 'approved' | 'modified';
   approver: string;
   /** Of what it allows: arguments, preview and plan; see `seenDigestOf`. */
   seenDigest: string;
@@ -234,6 +240,8 @@ export interface SpentDecision {
   previewDigest?: string;
   reason?: string;
   hunks?: string[];
+  /** Only where rules say who decides: the votes that made it. */
+  votes?: Vote[];
   /** Who changed the arguments and why; another person than the approver where the edit had to be looked at again. */
   edit?: { approver: string; reason?: string };
 }
@@ -257,10 +265,16 @@ export interface UsedState {
   holder?: StateHolder | null;
 }
 
-/** The handler was not called: the decision does not count in this run. Never of an unsafe call. */
+/** The handler was not called: the decision does not count in this run, or not by the rules. */
 export interface AskAgain {
   /** Why a person has to look again. */
   askAgain: string;
+  /** Votes that do not count, by voter. The others still do. Absent: the decision as a whole does not count. */
+  struck?: string[];
+  /** Who decides by the worker's own file. Absent: as before. */
+  authority?: Authority;
+  /** That of the input, for an unsafe call: nobody else knows that it did not start. */
+  secret?: string;
 }
 
 /** The worker that took the call lacks its agent or tool. It did not start: its decision still allows it. */

@@ -2,7 +2,8 @@ import { LIMITS } from './limits';
 import type { MessageOf, MessageSchema } from './schema/message';
 import type { Issue } from './tool';
 
-export const DECISIONS = ['approved', 'modified', 'denied'] as const;
+/** `withdrawn` takes back a vote on a request that still waits; nothing else can be taken back. */
+export const DECISIONS = ['approved', 'modified', 'denied', 'withdrawn'] as const;
 export type DecisionKind = (typeof DECISIONS)[number];
 
 /** The id of a call: `<step>.<n>`, or what a user's workflow chose. */
@@ -109,6 +110,7 @@ export const REFUSAL_CODES = [
   'malformed',
   'cancelled',
   'not_in_doubt',
+  'not_allowed',
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
@@ -127,6 +129,18 @@ export interface Accepted {
   asksAgain?: true;
   /** Set where the sender did not say what was seen: the decision is not bound to it. */
   unbound?: true;
+  /** It counts as a vote, and the call still waits for others. Absent: it decided. */
+  needs?: VotesNeeded;
+}
+
+/** What a request still needs before it is decided. */
+export interface VotesNeeded {
+  /** How many more have to approve. */
+  approvals: number;
+  /** Groups that have not been heard. Absent: none is missing. */
+  groups?: string[];
+  /** Who may vote and has not, by name; ten at most. */
+  who: string[];
 }
 
 export interface Refused {
@@ -150,8 +164,15 @@ export interface SignalVerdict {
   at: string;
   /** As in the verdict. */
   asksAgain?: true;
+  /** It counts as a vote, and the call still waits for others. */
+  stillWaits?: true;
   /** Only in the last one: how many signals had come by then that were not judged yet. Absent: none. */
   behind?: number;
+}
+
+/** Whether a call may run by a decision. */
+export function isApproval(decision: Partial<Pick<Decision, 'decision' | 'hunks'>>): boolean {
+  return !isDenial(decision) && (decision.decision === 'approved' || decision.decision === 'modified');
 }
 
 /** Whether nothing may run by a decision: accepting no hunk is a denial. */

@@ -1,3 +1,4 @@
+import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
 import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS } from './limits';
@@ -13,6 +14,7 @@ import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
 import { BUDGET } from './spending/budget';
 import { CARRIED_SPENDING } from './spending/carried';
+import { USAGE } from './spending/usage';
 import { CHILD_INPUT, ORIGIN, type TurnInput } from './turn';
 
 /**
@@ -93,38 +95,28 @@ const SETTINGS = object(
 );
 // Temporal's own limit for a type; a name of ours is an activity of ours, which a reply must not call.
 const TOOL: JsonSchema = { ...NAME, pattern: '^[^.]*$', not: { enum: [...RESERVED_TOOL_NAMES] } };
-const QUESTION = object({ text: TEXT, form: OBJECT });
 const VALID = object(
   { arguments: OBJECT, argsDigest: TEXT, toolDigest: TEXT, settings: SETTINGS, tool: TOOL },
   {
     proposed: OBJECT,
     preview: object({ text: TEXT }, { plan: PLAN }),
     policyReason: TEXT,
-    question: QUESTION,
+    authority: AUTHORITY,
+    question: object({ text: TEXT, form: OBJECT }),
   },
 );
 const INVALID = object({ proposed: OBJECT, result: RESULT }, { raw: TEXT });
-const REMOTE = object({ taskQueue: NAME, raw: TEXT }, { askFirst: TEXT, toolDigest: TEXT });
 const only = (kinds: string[], then: JsonSchema): JsonSchema => ({
   if: { properties: { kind: { enum: kinds } } },
   then,
 });
 const CALL: JsonSchema = {
   ...object({ ...HEAD, kind: { enum: ['run', 'ask', 'invalid', 'recorded', 'remote'] } }),
-  allOf: [only(['run', 'ask'], VALID), only(['invalid', 'recorded'], INVALID), only(['remote'], REMOTE)],
-};
-const COUNT: JsonSchema = { type: 'number', minimum: 0 };
-
-/** Properties of a Usage. */
-export const USAGE = {
-  ...{ inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT },
-  ...{
-    cachedInputTokens: COUNT,
-    cacheWriteTokens: COUNT,
-    reasoningTokens: COUNT,
-    cost: COUNT,
-    currency: TEXT,
-  },
+  allOf: [
+    only(['run', 'ask'], VALID),
+    only(['invalid', 'recorded'], INVALID),
+    only(['remote'], object({ taskQueue: NAME, raw: TEXT }, { askFirst: TEXT, toolDigest: TEXT })),
+  ],
 };
 
 const isThinkOutput = guard<ThinkOutput>(
@@ -158,7 +150,7 @@ const isCallOutput = guard<CallOutput>({
   anyOf: [
     object({ result: RESULT }, { contentDigest: NAME, ...USED }),
     object({ inDoubt: object({ message: TEXT }, { partial: TEXT, running: { const: true } }) }, USED),
-    object({ askAgain: TEXT }),
+    object({ askAgain: TEXT }, ASKED_AGAIN),
     object({ notHere: TEXT }, { secret: TEXT }),
     object({ child: { enum: [...CHILD_LOOKS] } }),
   ],

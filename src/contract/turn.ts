@@ -13,7 +13,8 @@ import {
   type ToolResult,
 } from './result';
 import type { ClosingCause } from './call-messages';
-import type { SignalVerdict, Verdict } from './decision';
+import type { CastVote } from './authority/votes';
+import type { SignalVerdict, Verdict, VotesNeeded } from './decision';
 import type { KnownState, TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
@@ -133,6 +134,14 @@ export interface OpenMemo {
   items: OpenItem[];
 }
 
+/** How the votes on a call stand. */
+export interface Voting {
+  votes: CastVote[];
+  needs: VotesNeeded;
+  /** Nobody decided in time, so more people may. */
+  escalated?: true;
+}
+
 export interface OpenItem {
   callId: string;
   kind: 'request' | 'question' | 'in_doubt';
@@ -142,6 +151,8 @@ export interface OpenItem {
   seenDigest?: string;
   /** Why the edit before was not taken, in short; only where one was made. */
   note?: string;
+  /** Only where rules say who decides: who voted, and what is missing. */
+  voting?: Voting;
   /** ISO 8601, workflow time. */
   since: string;
   /** ISO 8601; null where it never expires. */
@@ -284,6 +295,7 @@ export const ORIGIN: JsonSchema = {
   type: 'object',
   properties: {
     requester: { ...PLAIN, maxLength: 200 },
+    others: { type: 'array', items: { ...PLAIN, maxLength: 200 }, maxItems: 1000 },
     metadata: {
       type: 'object',
       maxProperties: 16,

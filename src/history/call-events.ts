@@ -1,3 +1,4 @@
+import type { Authority } from '../contract/authority/authority';
 import type { SealedValues } from '../contract/secret/sealed';
 import type { CallProgress } from '../contract/call';
 import type { AnswerKind, DecisionKind, RefusalCode, ResolutionKind } from '../contract/decision';
@@ -74,18 +75,30 @@ export interface RequestOpened extends EventHeader {
   unowned?: true;
   /** A gate in a workflow of its own runs the call: the activity is the user's, and has no journal. Absent: no. */
   byGate?: true;
+  /** Who decides. Absent: whoever may signal the turn. */
+  authority?: Authority;
   /** ISO 8601, workflow time; null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */
   summary: string;
 }
 
-/** A call's decision does not hold in this run, so its handler was not called; request_opened follows. */
+/** Nobody decided in time, so more people may. */
+export interface RequestEscalated extends EventHeader {
+  type: 'request_escalated';
+  callId: string;
+  /** People and `group:<name>`. */
+  to: string[];
+}
+
+/** A call's decision does not hold in this run, or not by the rules, so its handler was not called; request_opened follows. */
 export interface DecisionVoid extends EventHeader {
   type: 'decision_void';
   callId: string;
   tool: string;
   message: string;
+  /** Whose votes do not count; the others still do. Absent: none does. */
+  struck?: string[];
 }
 
 /** A call is a question and waits for an answer. From here on, not before, one can be taken. */
@@ -259,6 +272,8 @@ export interface DecisionMade extends EventHeader, Attribution {
   unbound?: true;
   /** The edit needs a new look: call_prepared and request_opened follow. */
   asksAgain?: true;
+  /** It is a vote, and the call still waits for others. */
+  stillWaits?: true;
   judgement: Judgement;
 }
 
@@ -270,6 +285,8 @@ export interface Resolved extends EventHeader, Attribution {
   resolution?: ResolutionKind;
   /** With `happened`: what the call returned, as far as the person knows. */
   content?: string;
+  /** It is a vote, and the call still waits for others. */
+  stillWaits?: true;
   judgement: Judgement;
 }
 

@@ -116,6 +116,8 @@ function describeCall(event: CallEvent): Described {
       return describeDecision(event);
     case 'decision_void':
       return { text: `does not run: ${event.message}`, tone: 'ask' };
+    case 'request_escalated':
+      return { text: `nobody decided in time: ${event.to.join(', ')} may decide, too`, tone: 'ask' };
     case 'child_started':
       return { text: `is the turn ${event.child}` };
     case 'request_expired':
@@ -214,11 +216,12 @@ function describeAnswer(event: TurnEventOf<'answered'>): Described {
 }
 
 /** What a decision says beside its word: the hunks, and what is unusual about it. */
-export function decisionDetails({ hunks, unbound, asksAgain }: TurnEventOf<'decision'>): string {
+export function decisionDetails({ hunks, unbound, asksAgain, stillWaits }: TurnEventOf<'decision'>): string {
   return [
     hunks === undefined ? '' : hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`,
     unbound === true ? ', not bound to what was seen' : '',
     asksAgain === true ? '; the edit needs a new look' : '',
+    stillWaits === true ? '; it waits for more votes' : '',
   ].join('');
 }
 

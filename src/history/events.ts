@@ -19,6 +19,7 @@ import type {
   OutcomeReported,
   ProposedCall,
   QuestionOpened,
+  RequestEscalated,
   RequestExpired,
   RequestOpened,
   Resolved,
@@ -175,7 +176,7 @@ export interface TurnEnded extends EventHeader {
 /**
  * Everything that happens in a turn. One turn's life:
  * turn_started, (forked,) then for each step thinking → (think_retried) → step, its calls, and at last turn_ended.
- * One call's life: (call_prepared) → (request_opened → decision | request_expired) → call_started →
+ * One call's life: (call_prepared) → (request_opened → (request_escalated) → decision | request_expired) → call_started →
  * call_ended | decision_void → request_opened | call_lost → (verifying → verified) → (in_doubt → resolved) → call_ended.
  * A question's life: question_opened → answered | request_expired → call_ended.
  * The screens, replay and audit read this and nothing else.
@@ -192,6 +193,7 @@ export type TurnEvent =
   | SignalRecorded
   | DecisionMade
   | DecisionVoid
+  | RequestEscalated
   | RequestExpired
   | QuestionOpened
   | Answered

@@ -228,7 +228,7 @@ function notFound({ turn, steps }: TurnRecord, at: string): CountersignError {
 function settlesCall(event: TurnEvent): boolean {
   switch (event.type) {
     case 'decision':
-      return event.judgement.accepted === true && isDenial(event);
+      return event.judgement.accepted === true && isDenial(event) && event.stillWaits !== true;
     case 'answered':
       return event.judgement.accepted === true;
     case 'request_expired':

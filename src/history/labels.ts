@@ -1,3 +1,4 @@
+import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor } from '../contract/call';
 import type { Usage } from '../contract/spending/usage';
@@ -151,6 +152,13 @@ function lastLine(output = ''): string {
 /** Why a turn stands still: its workflow task fails and is tried again. */
 export function failingTaskText({ attempt, reason }: { attempt: number; reason?: string }): string {
   return `its workflow task fails (attempt ${attempt}): ${reason ?? 'the reason is not known'}`;
+}
+
+/** What a request still needs, in words. */
+export function needsText({ approvals, groups = [], who }: VotesNeeded): string {
+  const heard = groups.length === 0 ? '' : `, ${groups.join(' and ')} to be heard`;
+  const most = who.length === 0 ? 'nobody else may vote' : `${who.join(', ')} may vote`;
+  return `${counted(approvals, 'more approval')} needed${heard}; ${most}`;
 }
 
 /** How many there are: `1 call`, `2,000 calls`. */

@@ -173,7 +173,7 @@ function addEvent(record: CallRecord, event: TurnEvent): void {
     delete record.started;
     delete record.approvedAt;
   }
-  if (event.type !== 'decision' || event.judgement.accepted !== true) return;
+  if (event.type !== 'decision' || event.judgement.accepted !== true || event.stillWaits === true) return;
   if (isDenial(event)) record.closedAt = event.eventId;
   else if (event.asksAgain !== true) record.approvedAt = event.eventId;
 }

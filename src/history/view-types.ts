@@ -1,3 +1,4 @@
+import type { CastVote } from '../contract/authority/votes';
 import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
 import { type Budget, noSpending, type Spent } from '../contract/spending/budget';
@@ -67,6 +68,10 @@ export interface CallView {
   answers: Answered[];
   /** Decisions on it, refused ones too, in order. */
   decisions: DecisionMade[];
+  /** Only where rules say who decides: the votes that count, one a person. */
+  votes: CastVote[];
+  /** Nobody decided in time, so more people may. */
+  isEscalated?: true;
   doubt?: InDoubtOpened;
   resolutions: Resolved[];
   /** The id of the child turn that the call is. */

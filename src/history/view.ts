@@ -3,6 +3,7 @@ import {
   type CallEnded,
   type CallStarted,
   type DecisionMade,
+  type DecisionVoid,
   type Forked,
   type InDoubtOpened,
   type ProposedCall,
@@ -24,12 +25,11 @@ import {
   statusOf,
   type TurnView,
 } from './view-types';
+import { decided, voted } from './votes';
 import { addSpent, noSpending, smallerOf, spentInReply } from '../contract/spending/budget';
 import { raised } from '../contract/spending/budget';
 import { RAISE_BUDGET } from '../contract/names';
 import { defined } from '../contract/defined';
-import { withDefaults } from '../contract/schema/schema';
-import { isDenial } from '../contract/decision';
 
 export { allowedBy, keyOfStart } from './view-types';
 export type { CallPhase, CallView, LiveView, StepView, ThinkingView, TurnView } from './view-types';
@@ -157,7 +157,9 @@ function viewCall(view: TurnView, event: TurnEvent): void {
     case 'question_opened':
       return withCall(view, event, (call) => void Object.assign(call, { phase: 'asked', question: event }));
     case 'decision_void':
-      return withCall(view, event, (call) => callReopened(call));
+      return withCall(view, event, (call) => callReopened(call, event));
+    case 'request_escalated':
+      return withCall(view, event, (call) => void (call.isEscalated = true));
     case 'request_expired':
       return withCall(view, event, (call) => void (call.phase = 'expired'));
     case 'call_started':
@@ -191,7 +193,7 @@ function withCall(
 
 function callView(call: ProposedCall, step: number): CallView {
   const { callId, tool, arguments: args, proposed } = call;
-  const lists = { answers: [], decisions: [], resolutions: [], late: [] };
+  const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };
   const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
   return { ...made, phase: 'proposed', ...defined({ proposed }) };
 }
@@ -204,7 +206,8 @@ function prepared(view: TurnView, proposed: ProposedCall): void {
 }
 
 /** Nothing ran and nobody has approved it: it waits for a decision that counts. */
-function callReopened(call: CallView): void {
+function callReopened(call: CallView, { struck }: DecisionVoid): void {
+  call.votes = struck === undefined ? [] : call.votes.filter(({ voter }) => !struck.includes(voter));
   call.phase = 'replanning';
   delete call.approved;
   delete call.startedAt;
@@ -217,6 +220,7 @@ function requested(call: CallView, event: RequestOpened): void {
 }
 
 function doubted(call: CallView, event: InDoubtOpened): void {
+  call.votes = [];
   call.phase = 'in_doubt';
   call.doubt = event;
 }
@@ -266,15 +270,6 @@ function judged(view: TurnView, event: DecisionMade | Resolved | Answered): void
   if (event.door === 'signal') view.unjudged = Math.max(0, view.unjudged - 1);
 }
 
-function decided(call: CallView, event: DecisionMade): void {
-  call.decisions.push(event);
-  if (event.judgement.accepted !== true || call.phase !== 'requested') return;
-  if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
-  if (isDenial(event)) return void (call.phase = 'denied');
-  call.approved = call.effective;
-  call.phase = event.asksAgain === true ? 'replanning' : 'approved';
-}
-
 function answered(call: CallView, event: Answered): void {
   call.answers.push(event);
   if (event.judgement.accepted !== true || call.phase !== 'asked') return;
@@ -284,5 +279,7 @@ function answered(call: CallView, event: Answered): void {
 function resolved(call: CallView, event: Resolved): void {
   call.resolutions.push(event);
   if (event.judgement.accepted !== true || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
+  if (event.resolution === 'run-again') voted(call, event, 'approved');
+  if (event.stillWaits === true) return;
   call.phase = event.resolution === 'run-again' ? 'approved' : 'done';
 }

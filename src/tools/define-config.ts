@@ -49,6 +49,11 @@ export interface ConfigOptions {
   /** File of what was allowed, relative to the current folder. @default 'countersign.mcp.lock' */
   mcpLock?: string;
   /**
+   * The file that says who may decide what, relative to the current folder; see docs/approvers.md. Workers refuse what it
+   * does not allow. @default none: whoever may reach a turn may decide everything
+   */
+  approvers?: string;
+  /**
    * What models cost, by the ids that the timeline shows; `*` at the end of an id stands for any letters. Each reply is then
    * recorded with its cost. An agent with a budget of money needs one for each of its models. @default none
    */
@@ -70,6 +75,7 @@ export interface Config {
   readonly mcpServers: McpServers | undefined;
   readonly mcpTools: Readonly<Record<string, McpToolSettings>>;
   readonly mcpLock: string;
+  readonly approvers: string | undefined;
   readonly pricing: Pricing;
 }
 
@@ -97,6 +103,7 @@ const optionsSchema = z.strictObject({
   mcpServers: serversSchema.optional(),
   mcpTools: settingsSchema.optional(),
   mcpLock: z.string().min(1).optional(),
+  approvers: z.string().min(1).optional(),
   prices: z
     .record(
       z.string().min(1),
@@ -125,7 +132,7 @@ export function defineConfig(options: ConfigOptions): Config {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
   const { taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
-  const { runner = inProcess, secrets, mcpLock = LOCK_FILE } = parsed.data;
+  const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers } = parsed.data;
   const { mcpServers, mcpTools = {} } = options;
   const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
@@ -145,6 +152,7 @@ export function defineConfig(options: ConfigOptions): Config {
     mcpServers,
     mcpTools,
     mcpLock,
+    approvers,
     pricing,
   };
   return asConfig(config);
@@ -256,6 +264,15 @@ function invalid(message: string, hint = 'Correct what is given to defineConfig.
 export function queuesOf(config: Config): string[] {
   const named = toolsOf(config).map((tool) => tool.taskQueue ?? config.taskQueue);
   return [...new Set([config.taskQueue, ...named])];
+}
+
+/** What an approvers file is checked against. Tools of MCP servers are known once a worker has connected. */
+export function rulesAbout(config: Config) {
+  return {
+    tools: new Map(toolsOf(config).map((tool) => [tool.name, tool])),
+    agents: config.agents.map(({ name }) => name),
+    servers: Object.keys(config.mcpServers ?? {}),
+  };
 }
 
 /** The tools of all agents. */

@@ -26,6 +26,7 @@ import type { RetryOptions } from '../contract/tool';
 import { readPrepareOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
 import type { CallState, Settlement } from './approvals/state';
+import { authorityOf } from './approvals/votes';
 import { rawResult, valueOf } from './messages';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
@@ -108,6 +109,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     ...defined({
       child: askedChild(turn, state),
       ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
+      authority: authorityOf(state),
       plan: state.plan,
       askMs: call.settings.askMs,
       sealed: turn.transcript.sealedIn(state.effective),

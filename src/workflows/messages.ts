@@ -3,6 +3,7 @@ import { decode } from '@temporalio/common/lib/encoding';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CallReply } from '../contract/call';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
+import { originIssues } from '../contract/turn';
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { QUERIES, SIGNALS, UPDATES } from '../contract/names';
@@ -131,9 +132,11 @@ export function readWords(message: RawValue | undefined): TurnWords | undefined 
   const read = readMessage(message, WORDS_BOUNDS);
   const value = read.ok ? read.value : undefined;
   if (!isObject(value)) return undefined;
-  const { messageId, text } = value;
+  const { messageId, text, sender } = value;
   const isId = typeof messageId === 'string' && messageId !== '' && messageId.length <= 64;
-  return isId && typeof text === 'string' && text.trim() !== '' ? { messageId, text } : undefined;
+  if (!isId || typeof text !== 'string' || text.trim() === '') return undefined;
+  const isName = typeof sender === 'string' && originIssues({ requester: sender }).length === 0;
+  return { messageId, text, ...(isName ? { sender } : {}) };
 }
 
 /** The weight of a message in the queue, by its length alone. */

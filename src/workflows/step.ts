@@ -17,12 +17,14 @@ import {
   closeCall,
   expire,
   failureOf,
+  nextDeadline,
   register,
   reopen,
   settle,
   start,
   successOf,
 } from './approvals/transitions';
+import { escalate } from './approvals/votes';
 import { releaseChild, runChild } from './child-turn';
 import { askingCalls, closeQuestions } from './ask';
 import { takeUpWaits } from './approvals/moving';
@@ -64,7 +66,7 @@ export class Step {
     advance(turn, runtime);
     this.clock.tick(turn.approvals.calls.values());
     if (isOver(turn)) return this.close();
-    this.timer.set(nextDeadline(turn), 'a request expires');
+    this.timer.set(nextDeadline(turn.approvals), 'a request expires or is escalated');
     runtime.changes.publish();
     return true;
   }
@@ -124,11 +126,6 @@ function open(turn: Turn, calls: readonly PreparedCall[], isRefused: boolean): v
 
 function isOver(turn: Turn): boolean {
   return [...turn.approvals.calls.values()].every((state) => state.phase === 'done');
-}
-
-function nextDeadline(turn: Turn): number | null {
-  const deadlines = [...turn.approvals.calls.values()].flatMap((state) => state.deadline ?? []);
-  return deadlines.length === 0 ? null : Math.min(...deadlines);
 }
 
 function finished(turn: Turn, call: PreparedCall): FinishedCall {
@@ -203,6 +200,7 @@ function refuseAll({ approvals }: Turn, now: number): void {
 function advance(turn: Turn, runtime: TurnRuntime): void {
   const now = Date.now();
   expire(turn.approvals, now);
+  escalate(turn.approvals, now);
   sweepAbandoned(turn.approvals, now);
   const states = [...turn.approvals.calls.values()];
   for (const state of states) if (state.phase === 'replanning') startReplan(turn, state);

@@ -7,6 +7,7 @@ import { utf8Bytes } from '../contract/text/bytes';
 import type { ClosingCause } from '../contract/call-messages';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../contract/turn';
 import type { CallState } from './approvals/state';
+import { needsOf } from './approvals/votes';
 
 const NOTE_CHARS = 200;
 
@@ -45,10 +46,18 @@ function openItem(state: CallState): OpenItem {
     tool: state.call.tool,
     summary: shownSummary(state),
     ...(state.phase === 'request' ? { seenDigest: state.seenDigest } : {}),
-    ...defined({ note: state.note?.slice(0, NOTE_CHARS) }),
+    ...defined({ note: state.note?.slice(0, NOTE_CHARS), voting: votingOn(state) }),
     since: new Date(state.since).toISOString(),
     deadline: state.deadline === null ? null : new Date(state.deadline).toISOString(),
   };
+}
+
+/** Who voted, and what is missing; undefined: no rule says who decides. */
+function votingOn(state: CallState): OpenItem['voting'] {
+  const needs = needsOf(state);
+  if (needs === undefined) return undefined;
+  const votes = (state.votes ?? []).map(({ voter, decision }) => ({ voter, decision }));
+  return { votes, needs, ...(state.isEscalated === true ? { escalated: true as const } : {}) };
 }
 
 /** Calls that the workflow closed by itself, by cause. */

@@ -104,11 +104,20 @@ export function addWords({ words, transcript }: Turn, added: TurnWords | undefin
 }
 
 /** Takes up the words that came since the model was asked last. False: there are none. */
-export function takeUpWords({ words, transcript }: Turn): boolean {
+export function takeUpWords(turn: Turn): boolean {
+  const { words, transcript } = turn;
   const taken = words.waiting.splice(0);
+  for (const { sender } of taken) if (sender !== undefined) noteSender(turn, sender);
   words.took.push(...taken.map(({ messageId }) => messageId));
   transcript.add(...taken.map(({ text }): TranscriptEntry => ({ kind: 'words', text })));
   return taken.length > 0;
+}
+
+/** Whoever steers a turn asks for what it does then. */
+function noteSender(turn: Turn, sender: string): void {
+  const { requester, others = [] } = turn.origin ?? {};
+  if (sender === requester || others.includes(sender) || others.length >= LIMITS.turnWords) return;
+  turn.origin = { ...turn.origin, others: [...others, sender] };
 }
 
 /** What a session keeps of a turn. In the middle of a step with the results that are there. */

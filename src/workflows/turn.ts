@@ -129,7 +129,8 @@ export interface Turn extends ApprovalContext {
   readonly agent: string;
   readonly prompt: string;
   readonly originalRunId: string;
-  readonly origin?: TurnOrigin;
+  /** With everybody whose words it has taken up. */
+  origin?: TurnOrigin;
   /** The calls that led to this turn, that of the first turn first. Empty where nobody called it. */
   readonly lineage: readonly Ancestor[];
   /** What is left for it of its parent's budget. */

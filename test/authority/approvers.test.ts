@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Approvers, loadApprovers, parseApprovers, type RuledCall } from '../../src/authority/approvers';
 import type { Known } from '../../src/authority/check-file';
-import { standingOf } from '../../src/authority/votes';
+import { standingOf } from '../../src/contract/authority/votes';
 import { CountersignError } from '../../src/contract/errors';
 
 const KNOWN: Known = {

@@ -71,6 +71,7 @@ export function call(extra: Partial<CallView> = {}): CallView {
     request: opened,
     answers: [],
     decisions: [],
+    votes: [],
     resolutions: [],
     late: [],
     ...extra,

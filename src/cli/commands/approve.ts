@@ -217,8 +217,13 @@ function asItRuns({ schema }: RequestOpened, chosen: Chosen): Chosen {
   return { ...chosen, arguments: withDefaults(schema, chosen.arguments) };
 }
 
-function show({ turn, context: { screen } }: Subject, request: RequestOpened, { story }: Approval): void {
-  screen.lines([...proposalLines(request, { turn, screen, now: Date.now(), story }), '']);
+function show(
+  { turn, call, context: { screen } }: Subject,
+  request: RequestOpened,
+  { story }: Approval,
+): void {
+  const place = { turn, screen, now: Date.now(), story, calls: [call] };
+  screen.lines([...proposalLines(request, place), '']);
 }
 
 function ask(subject: Subject, { arguments: args, hunks }: Chosen, terminal: Terminal): Promise<boolean> {

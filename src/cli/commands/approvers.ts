@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { Known } from '../../authority/check-file';
-import { seatingOf, standingOf, type Standing, type VoteRefusal } from '../../authority/votes';
+import { seatingOf, standingOf, type Standing, type VoteRefusal } from '../../contract/authority/votes';
 import { defined } from '../../contract/defined';
 import { span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
-import { type Config, toolsOf } from '../../tools/define-config';
+import { rulesAbout } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
 import { writeNewFile } from '../files';
 import { loadConfig } from '../load-config';
@@ -89,7 +89,7 @@ async function check(
   { screen }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
-  const approvers = await load(file, knownOf(config));
+  const approvers = await load(file, rulesAbout(config));
   const warnings = warningsAbout(approvers);
   const { people, rules, digest } = approvers;
   if (json)
@@ -113,15 +113,6 @@ async function check(
 async function load(file: string | undefined, known?: Known): Promise<Approvers> {
   const { loadApprovers } = await import('../../authority/approvers.js');
   return loadApprovers(file ?? join(process.cwd(), APPROVERS_FILE), known);
-}
-
-/** What a config says of its tools. Those of MCP servers are known once a worker has connected. */
-function knownOf(config: Config): Known {
-  return {
-    tools: new Map(toolsOf(config).map((tool) => [tool.name, tool])),
-    agents: config.agents.map(({ name }) => name),
-    servers: Object.keys(config.mcpServers ?? {}),
-  };
 }
 
 function warningsAbout({ rules }: Approvers): string[] {

@@ -3,6 +3,7 @@ import { reportAnswer } from '../answer';
 import { addBatchOptions, type BatchOptions, checkNoBatch, decideBatch, readBatch } from '../batch';
 import { decide, idOf, type Subject } from '../review/decision';
 import { type Context, osUser } from '../context';
+import { defined } from '../../contract/defined';
 import { findCall, namedCall, parseTarget } from '../target';
 
 interface DenyOptions extends BatchOptions {
@@ -24,19 +25,44 @@ export function addDeny(program: Command, context: Context): void {
   );
 }
 
+/** `withdraw <turn>/<call>`. */
+export function addWithdraw(program: Command, context: Context): void {
+  program
+    .command('withdraw <turn/call>')
+    .description('take back your vote on a call that still waits for others')
+    .option('--reason <text>', 'why')
+    .option('--as <name>', 'whose vote (default: your name on this machine)')
+    .option('--json', 'print the answer as JSON')
+    .action((target: string, options: Omit<DenyOptions, 'reason'> & { reason?: string }) =>
+      say('withdrawn', target, options, context),
+    );
+}
+
 async function deny(target: string | undefined, options: DenyOptions, context: Context): Promise<void> {
   checkNoBatch(options);
-  const named = parseTarget(namedCall(target));
+  await say('denied', namedCall(target), options, context);
+}
+
+type Said = Pick<DenyOptions, 'as' | 'json'> & { reason?: string };
+
+async function say(
+  decision: 'denied' | 'withdrawn',
+  target: string,
+  options: Said,
+  context: Context,
+): Promise<void> {
+  const named = parseTarget(target);
+  namedCall(named.call);
   const { reason, as, json = false } = options;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
-    const said = { approver: as ?? osUser(), reason };
+    const said = { approver: as ?? osUser(), ...defined({ reason }) };
     const subject: Subject = {
       ...{ client, turn, said, context },
       ...{ agent: view.agent, call: findCall(view, named.call) },
     };
-    const answer = await decide(subject, { decision: 'denied' });
+    const answer = await decide(subject, { decision });
     reportAnswer(answer, { id: idOf(subject), json }, context.screen);
   });
 }

@@ -201,7 +201,7 @@ function messageLines(who: string, lines: readonly string[], style: Screen['styl
 
 /** What waited for a person then; nothing of it is to be decided now. */
 function waitingLines({ view, at }: TurnMoment, { screen }: TurnPlace): string[] {
-  const place = { screen, turn: view.turn, now: Date.parse(at) };
+  const place = { screen, turn: view.turn, now: Date.parse(at), calls: view.calls };
   return [
     ...view.requests.flatMap((request) => ['', ...proposalLines(request, place)]),
     ...view.questions.flatMap((question) => ['', ...questionLines(question, place)]),

@@ -1,3 +1,4 @@
+import { describeVoting } from '../../history/votes';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/plan';
@@ -22,6 +23,8 @@ export interface WaitingPlace {
   now: number;
   /** What led to the call; absent where it stands above already. */
   story?: Story;
+  /** Calls of the turn: who voted on them is shown. */
+  calls?: readonly CallView[];
   /** Requests whose tool changed since they were made. */
   changed?: readonly ChangedTool[];
   /** One of our commands as a person types it here; absent where nothing can be typed. */
@@ -179,12 +182,15 @@ function requestFacts(request: RequestOpened, place: WaitingPlace): Fact[] {
   const { turn, screen, now } = place;
   const id = `${turn}/${request.callId}`;
   const { policyReason: reason, note, edit } = request;
+  const call = place.calls?.find(({ callId }) => callId === request.callId);
+  const voting = call && describeVoting(call);
   return [
     ['request', { text: `${escapeText(id)}  ${escapeText(request.tool)}`, paint: screen.style.warn }],
     ...storyFacts(place),
     ['server', request.server === undefined ? undefined : escapeText(request.server)],
     ['safety', `${request.safety}; ${describeEffect(request)}`],
     ['policy', reason === undefined ? undefined : escapeProse(reason)],
+    ['decides', voting === undefined ? undefined : escapeText(voting)],
     ['again', note === undefined ? undefined : escapeText(note)],
     ['changed', edit === undefined ? undefined : escapeText(changedBy(edit))],
     ['expires', expiry(request.deadline, now)],

@@ -66,7 +66,7 @@ const MOST_CONTEXT = 10;
 
 /** Everything of a turn that waits for a person, with the commands that move it on. */
 export function openLines(view: TurnView, place: TurnPlace): string[] {
-  const at = { ...place, turn: view.turn };
+  const at = { ...place, turn: view.turn, calls: view.calls };
   return [
     ...view.requests.flatMap((request) => ['', ...requestLines(request, at)]),
     ...view.questions.flatMap((question) => ['', ...questionLines(question, at)]),
@@ -84,7 +84,8 @@ export function storyOf({ agent, prompt, origin, steps, lineage }: TurnView, { s
 
 /** One call: what waits, or how it ended. */
 export function callLines(call: CallView, place: WaitingPlace): string[] {
-  if (call.phase === 'requested' && call.request !== undefined) return requestLines(call.request, place);
+  if (call.phase === 'requested' && call.request !== undefined)
+    return requestLines(call.request, { ...place, calls: [call] });
   if (call.phase === 'asked' && call.question !== undefined) return questionLines(call.question, place);
   const { screen } = place;
   const judged = [call.decisions, call.resolutions, call.answers].flatMap((said) =>

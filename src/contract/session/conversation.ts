@@ -1,7 +1,8 @@
 import { defined } from '../defined';
 import { isObject } from '../json';
 import { LIMITS } from '../limits';
-import { guard, object, USAGE } from '../payloads';
+import { guard, object } from '../payloads';
+import { USAGE } from '../spending/usage';
 import { type CarriedSpending, SPENDING } from '../spending/carried';
 import type { CarriedSession, CompactOutput, ConversationSummary, SessionTurnEnd, TurnRecord } from './index';
 import {

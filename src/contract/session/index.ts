@@ -191,6 +191,8 @@ export interface SessionResult {
 export interface TurnWords {
   messageId: string;
   text: string;
+  /** As claimed. Absent: whoever started the turn. */
+  sender?: string;
 }
 
 /** What a session is doing. */

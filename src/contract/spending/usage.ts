@@ -1,3 +1,4 @@
+import type { JsonSchema } from '../tool';
 /** Tokens used by one model reply, as the provider counts them. What is absent was not counted, or is none. */
 export interface Usage {
   inputTokens?: number;
@@ -116,3 +117,18 @@ const BYTES_OF_A_TOKEN = 4;
 export function estimatedTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_OF_A_TOKEN);
 }
+
+const COUNT: JsonSchema = { type: 'number', minimum: 0 };
+const TEXT: JsonSchema = { type: 'string' };
+
+/** Properties of a Usage. */
+export const USAGE = {
+  ...{ inputTokens: COUNT, outputTokens: COUNT, totalTokens: COUNT },
+  ...{
+    cachedInputTokens: COUNT,
+    cacheWriteTokens: COUNT,
+    reasoningTokens: COUNT,
+    cost: COUNT,
+    currency: TEXT,
+  },
+};

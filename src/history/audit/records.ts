@@ -135,7 +135,9 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
     draft('late_outcome', { call, tool: result.tool, generation, settles, ...resultFacts(result) }),
   request_opened: request,
   decision,
-  decision_void: ({ callId: call, tool, message }) => draft('void', { call, tool }, { message }),
+  decision_void: ({ callId: call, tool, message, struck }) =>
+    draft('void', { call, tool, struck: struck?.join() }, { message }),
+  request_escalated: ({ callId: call, to }) => draft('escalation', { call, to: to.join() }),
   request_expired: ({ callId: call }, shown) => draft('expiry', { call, ...shown.get(call) }),
   resolved: resolution,
   question_opened: ({ callId: call, callKey, tool, question, deadline }) => {
@@ -173,13 +175,25 @@ function start(event: TurnEventOf<'call_started'>): Draft {
 
 function request(event: TurnEventOf<'request_opened'>, shown: ReadonlyMap<string, Shown>): Draft {
   const { callId: call, callKey, tool, safety, effect, deadline, policyReason, note } = event;
-  const facts = { call, callKey, tool, safety, effect, ...shown.get(call), deadline: deadline ?? 'never' };
+  const { rule, ruleDigest, fileDigest } = event.authority ?? {};
+  const by = { rule: rule?.name, need: rule?.need, assurance: rule?.assurance, ruleDigest, fileDigest };
+  const what = { call, callKey, tool, safety, effect, ...shown.get(call), ...by };
+  const facts = { ...what, deadline: deadline ?? 'never' };
   const args = JSON.stringify(event.arguments);
   return draft('request', facts, { arguments: args, reason: policyReason, message: note });
 }
 
 function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft {
-  const { callId: call, decision: said, hunks, asksAgain, arguments: edited, seenDigest, unbound } = event;
+  const {
+    callId: call,
+    decision: said,
+    hunks,
+    asksAgain,
+    stillWaits,
+    arguments: edited,
+    seenDigest,
+    unbound,
+  } = event;
   const facts = {
     call,
     decision: said,
@@ -190,6 +204,7 @@ function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft
     newArgsDigest: edited && argsDigestOf(edited),
     hunks: hunks?.join(),
     asksAgain,
+    stillWaits,
   };
   const args = edited && JSON.stringify(edited);
   return draft(typeOf('decision', event.judgement), facts, { ...messageSealed(event), arguments: args });
@@ -197,7 +212,7 @@ function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft
 
 function resolution(event: Resolved): Draft {
   const { callId: call, resolution: said, content } = event;
-  const facts = { call, resolution: said, ...messageFacts(event) };
+  const facts = { call, resolution: said, ...messageFacts(event), stillWaits: event.stillWaits };
   return draft(typeOf('resolution', event.judgement), facts, { ...messageSealed(event), content });
 }
 

@@ -1,4 +1,5 @@
-import { type CallInput, isValidCall } from '../../contract/call';
+import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
+import { type AskAgain, type CallInput, isValidCall } from '../../contract/call';
 import {
   decisionNote,
   endedUntaken,
@@ -117,7 +118,7 @@ export function callCompleted(
   }
   const output = readCallOutput(event.result, { callId: held.call.callId, secret: held.secret });
   if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt);
-  if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output.askAgain);
+  if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output);
   if (output !== undefined && 'notHere' in output) return givenBack(event, held, output.notHere);
   delete held.absent;
   // It runs as a turn of its own from here on; that brings the result.
@@ -186,17 +187,26 @@ function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> 
   return { ...settings, maximumAttempts, startWithinMs: startWithin(settings, isHeld) };
 }
 
-/** As the workflow does: only our own worker says so, and never of an unsafe call. */
-function voidDecision(head: EventHeader, held: CallFold, message: string): TurnEvent[] {
+/** As the workflow does: only our own worker says so, and of an unsafe call with its secret. */
+function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEvent[] {
   const { call } = held;
-  if (call.kind !== 'ask' || call.settings.effect === 'unsafe') return lose(head, held, { message });
+  const { askAgain: message, struck, secret } = said;
+  const authority = readAuthority(said.authority);
+  const isAskable = isValidCall(call) && (call.kind === 'ask' || authority !== undefined);
+  if (!isAskable || (call.settings.effect === 'unsafe' && (secret === undefined || secret !== held.secret)))
+    return lose(head, held, { message });
+  const joined = joinedAuthority(
+    defined({ authority: readAuthority(call.authority) }),
+    defined({ authority }),
+  );
+  held.call = { ...call, kind: 'ask', ...defined({ authority: joined }) };
   held.phase = 'replanning';
   held.planned = true;
   held.approved = false;
   held.effective = call.arguments;
   held.note = message;
   const { callId, tool } = call;
-  return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message }];
+  return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message, ...defined({ struck }) }];
 }
 
 function lose(head: EventHeader, held: CallFold, doubt: NonNullable<CallFold['doubt']>): TurnEvent[] {

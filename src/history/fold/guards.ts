@@ -97,6 +97,7 @@ const openItem = z.object({
   summary: z.string(),
   seenDigest: z.string().optional(),
   note: z.string().optional(),
+  voting: z.object({ escalated: z.literal(true).optional() }).optional(),
   since: z.string(),
   deadline: z.string().nullable(),
 });
@@ -129,7 +130,11 @@ export const is = {
     }),
   ),
   origin: guard<TurnOrigin>(
-    z.object({ requester: z.string().optional(), metadata: z.record(z.string(), z.string()).optional() }),
+    z.object({
+      requester: z.string().optional(),
+      others: z.array(z.string()).optional(),
+      metadata: z.record(z.string(), z.string()).optional(),
+    }),
   ),
   beat: guard<Beat>(
     z.object({
@@ -190,7 +195,11 @@ export const is = {
     z.union([
       z.object({ result }),
       z.object({ inDoubt }),
-      z.object({ askAgain: z.string() }),
+      z.object({
+        askAgain: z.string(),
+        struck: z.array(z.string()).optional(),
+        secret: z.string().optional(),
+      }),
       z.object({ notHere: z.string() }),
       z.object({ child: z.enum(CHILD_LOOKS) }),
     ]),
@@ -213,6 +222,7 @@ export const is = {
         verdict: z.enum(['accepted', ...REFUSAL_CODES]),
         decisionId: z.string(),
         asksAgain: z.literal(true).optional(),
+        stillWaits: z.literal(true).optional(),
         behind: z.number().optional(),
       }),
     ),
@@ -223,6 +233,7 @@ export const is = {
       callId: z.string(),
       approver: z.string(),
       asksAgain: z.literal(true).optional(),
+      needs: z.object({ approvals: z.number(), who: z.array(z.string()) }).optional(),
     }),
   ),
   refused: guard<Refused>(

@@ -1,10 +1,12 @@
 import { splitAnswer } from '../../contract/secret/sealed';
-import { isValidCall } from '../../contract/call';
-import { answered, declined, denied, didNot, happened } from '../../contract/call-messages';
+import { joinedAuthority } from '../../contract/authority/authority';
+import { isValidCall, type PreparedCall } from '../../contract/call';
+import { answered, declined, denied, didNot, happened, unpreviewed } from '../../contract/call-messages';
 import {
   type Accepted,
   type Decision,
   DECISION,
+  isApproval,
   isDenial,
   QUESTION_ANSWER,
   type Resolution,
@@ -39,6 +41,8 @@ export interface Judged {
   verdict?: Accepted;
   /** As the verdict says, however it came. */
   asksAgain?: true;
+  /** As the verdict says, however it came. */
+  stillWaits?: true;
   reapplied?: Reapplied;
 }
 
@@ -48,10 +52,10 @@ const readAnswer = partReader(QUESTION_ANSWER);
 
 /** The event of a judged decision. Its payload may be anything: what cannot be read is left out. */
 export function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
-  const { judgement, asksAgain } = judged;
+  const { judgement, asksAgain, stillWaits } = judged;
   const said = readDecision(judged.input);
   const { callId = '', decision, arguments: args, hunks, seenDigest } = said;
-  const lets = judgement.accepted !== false && decision !== undefined && !isDenial(said);
+  const lets = judgement.accepted !== false && isApproval(said);
   const unbound = lets && seenDigest === undefined ? (true as const) : undefined;
   return {
     type: 'decision',
@@ -59,7 +63,7 @@ export function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
     ...attributionOf(judged, said),
     callId,
     judgement,
-    ...defined({ decision, arguments: args, hunks, seenDigest, unbound, asksAgain }),
+    ...defined({ decision, arguments: args, hunks, seenDigest, unbound, asksAgain, stillWaits }),
   };
 }
 
@@ -73,7 +77,7 @@ export function resolvedEvent(head: EventHeader, judged: Judged): Resolved {
     ...attributionOf(judged, said),
     callId,
     judgement: judged.judgement,
-    ...defined({ resolution, content }),
+    ...defined({ resolution, content, stillWaits: judged.stillWaits }),
   };
 }
 
@@ -148,13 +152,13 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
     return [event, ...endAsked(event, state.calls.get(event.callId))];
   }
   applyResolution(state, event);
-  const isTaken = event.judgement.accepted === true;
+  const isTaken = event.judgement.accepted === true && event.stillWaits !== true;
   return isTaken ? [event, ...endResolved(event, state.calls.get(event.callId))] : [event];
 }
 
 function applyDecision(state: FoldState, event: DecisionMade): void {
   const held = state.calls.get(event.callId);
-  if (event.judgement.accepted !== true || held?.phase !== 'requested') return;
+  if (event.judgement.accepted !== true || held?.phase !== 'requested' || event.stillWaits === true) return;
   if (event.arguments !== undefined) held.effective = withDefaults(held.schema, event.arguments);
   if (isDenial(event)) deny(held, event);
   else if (event.asksAgain === true) askAgain(held, event);
@@ -172,6 +176,26 @@ function askAgain(held: CallFold, { approver, reason }: DecisionMade): void {
   held.edit = { approver, ...defined({ reason }) };
   held.phase = 'replanning';
   held.planned = false;
+}
+
+/** A new revision takes the place of the one before. An edit that could not be previewed puts back what was; it becomes a request again either way. */
+export function replan(held: CallFold, call: PreparedCall): void {
+  held.planned = true;
+  if (!isValidCall(held.call)) return;
+  if (!isValidCall(call)) return restore(held, unpreviewed(call));
+  const authority = joinedAuthority(held.call, call);
+  held.call = { ...call, kind: 'ask', ...defined({ authority }) };
+  delete held.isEscalated;
+  held.effective = call.arguments;
+  delete held.note;
+}
+
+/** The edit could not be previewed: the request is what it was. */
+export function restore(held: CallFold, note: string): void {
+  if (isValidCall(held.call)) held.effective = held.call.arguments;
+  held.note = note;
+  delete held.edit;
+  if (held.editBefore !== undefined) held.edit = held.editBefore;
 }
 
 function deny(held: CallFold, { approver, reason }: DecisionMade): void {
@@ -196,7 +220,7 @@ function applyAnswer(state: FoldState, event: Answered): void {
 
 function applyResolution(state: FoldState, event: Resolved): void {
   const held = state.calls.get(event.callId);
-  if (event.judgement.accepted !== true || held?.phase !== 'lost') return;
+  if (event.judgement.accepted !== true || held?.phase !== 'lost' || event.stillWaits === true) return;
   held.phase = event.resolution === 'run-again' ? 'decided' : 'closed';
   if (event.resolution === 'run-again') {
     held.approved = true;

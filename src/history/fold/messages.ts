@@ -62,8 +62,9 @@ export function judgeSignals(
   return signals.flatMap((signal, index) => {
     const verdict = verdicts[offset + index];
     if (signal.isJudged) return [];
-    const asksAgain = verdict?.asksAgain;
-    return judgeSignal(state, head, { signal, judgement: judgementOf(verdict), ...defined({ asksAgain }) });
+    const { asksAgain, stillWaits } = verdict ?? {};
+    const said = { judgement: judgementOf(verdict), ...defined({ asksAgain, stillWaits }) };
+    return judgeSignal(state, head, { signal, ...said });
   });
 }
 
@@ -99,7 +100,7 @@ export interface Allowed {
 function judgeSignal(
   state: FoldState,
   head: EventHeader,
-  { signal, ...verdict }: Pick<Judged, 'judgement' | 'asksAgain'> & { signal: PendingSignal },
+  { signal, ...verdict }: Pick<Judged, 'judgement' | 'asksAgain' | 'stillWaits'> & { signal: PendingSignal },
 ): TurnEvent[] {
   const { input, identity, reapplied } = signal;
   const judged = { input, identity, door: 'signal' as const, ...verdict, ...defined({ reapplied }) };
@@ -138,7 +139,8 @@ export function updateCompleted(state: FoldState, event: EventOf<'update_complet
     return [];
   }
   const asksAgain = verdict?.asksAgain;
-  const details = defined({ verdict, asksAgain, reapplied });
+  const stillWaits = verdict?.needs === undefined ? undefined : (true as const);
+  const details = defined({ verdict, asksAgain, stillWaits, reapplied });
   const judged = { input, identity, door: 'update' as const, judgement, ...details };
   if (name === UPDATES.decide) return applyJudged(state, decisionEvent(event, judged));
   if (name === UPDATES.answer) return applyJudged(state, answeredEvent(state, event, judged));

@@ -19,11 +19,12 @@ import {
   unpreviewed,
   unresolved,
 } from '../../contract/call-messages';
-import { questionOf } from './judged';
+import { questionOf, replan, restore } from './judged';
 import { judgeSignals } from './messages';
 import type { Question } from '../../contract/question';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 import { endUnrun, newCall, proposedOf } from './think';
+import { readAuthority } from '../../contract/authority/authority';
 import { type PreparedCall, isValidCall } from '../../contract/call';
 import { askFirst } from '../../contract/fork';
 import { rootOf } from '../decode/failure';
@@ -71,8 +72,18 @@ function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnE
   return [...state.calls.values()].flatMap((held) => {
     if (held.phase === 'proposed' || held.phase === 'replanning')
       return openRequest(state, head, { held, open });
+    if (held.phase === 'requested') return escalated(head, held, open);
     return held.phase === 'lost' ? openDoubt(head, held, open) : [];
   });
+}
+
+function escalated(head: EventHeader, held: CallFold, { items }: Open): TurnEvent[] {
+  const { call } = held;
+  const to = isValidCall(call) ? readAuthority(call.authority)?.rule.escalate?.to : undefined;
+  if (to === undefined || held.isEscalated === true) return [];
+  if (items.get(call.callId)?.voting?.escalated !== true) return [];
+  held.isEscalated = true;
+  return [{ type: 'request_escalated', ...eventHeader(head), callId: call.callId, to: [...to] }];
 }
 
 interface CallInMemo {
@@ -108,6 +119,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
         proposed,
         preview,
         policyReason,
+        authority: readAuthority(call.authority),
         noBatch,
         server,
         schema: held.schema,
@@ -228,24 +240,6 @@ export function prepareCompleted(
 function preparedAs(asked: PreparedCall, prepared: PreparedCall): PreparedCall {
   if (asked.kind !== 'remote') return prepared;
   return prepared.kind === 'remote' ? { ...asked, taskQueue: prepared.taskQueue } : askFirst(asked, prepared);
-}
-
-/** A new revision takes the place of the one before. An edit that could not be previewed puts back what was; it becomes a request again either way. */
-function replan(held: CallFold, call: PreparedCall): void {
-  held.planned = true;
-  if (!isValidCall(held.call)) return;
-  if (!isValidCall(call)) return restore(held, unpreviewed(call));
-  held.call = { ...call, kind: 'ask' };
-  held.effective = call.arguments;
-  delete held.note;
-}
-
-/** The edit could not be previewed: the request is what it was. */
-function restore(held: CallFold, note: string): void {
-  if (isValidCall(held.call)) held.effective = held.call.arguments;
-  held.note = note;
-  delete held.edit;
-  if (held.editBefore !== undefined) held.edit = held.editBefore;
 }
 
 export function prepareFailed(

@@ -52,6 +52,8 @@ export interface CallFold {
   isHeld?: boolean;
   /** What the model asked for, once a person's edit has changed `call`. */
   original?: JsonObject;
+  /** More people may decide it by now. */
+  isEscalated?: true;
   /** Who changed the arguments last and why; and, while `replanning`, who did before. */
   edit?: NonNullable<RequestOpened['edit']>;
   editBefore?: NonNullable<RequestOpened['edit']>;

@@ -1,3 +1,4 @@
+import { needsText } from '../../history/labels';
 import type { RefusalCode, Refused } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
 import type { Answer, ApiError } from '../../server/api';
@@ -31,6 +32,7 @@ export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {
   malformed: 'The decision could not be read.',
   cancelled: 'The turn was cancelled; nothing ran.',
   not_in_doubt: 'Its outcome is known now.',
+  not_allowed: 'By the rule of this request it is not yours to decide.',
 };
 
 /** Why a decision was refused, with the code and with the decision that counts. */
@@ -39,7 +41,7 @@ export function refusalText({ code, message, standing }: Refused): string {
     standing === undefined
       ? ''
       : ` ${standing.approver} ${standing.decision} it at ${dateTime(standing.at)}.`;
-  const more = code === 'malformed' ? ` ${message}` : '';
+  const more = code === 'malformed' || code === 'not_allowed' ? ` ${message}.` : '';
   return `${REFUSAL_LABELS[code]}${by}${more} (${code})`;
 }
 
@@ -107,7 +109,9 @@ export function connectionStatus(connection: Connection, trouble: ApiError | und
 export function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what: string): string {
   const done = /[.…]$/.test(what) ? what : `${what}.`;
   if (answer.status === 'recorded') return `${done} It is recorded and takes effect when a worker returns.`;
-  return answer.verdict.asksAgain === true
+  const { asksAgain, needs } = answer.verdict;
+  if (needs !== undefined) return `${done} It still waits: ${needsText(needs)}.`;
+  return asksAgain === true
     ? `${done} Nothing ran: its new preview needs your approval, and comes here in a moment.`
     : done;
 }

@@ -99,7 +99,12 @@ export function toDecision(
   };
 }
 
-const DECIDED = { approved: 'Approved', modified: 'Changed', denied: 'Denied' } as const;
+const DECIDED = {
+  approved: 'Approved',
+  modified: 'Changed',
+  denied: 'Denied',
+  withdrawn: 'Took back the vote on',
+} as const;
 
 /** A decision in words, for a notice: which call it was, and how much of it. */
 export function decisionText(

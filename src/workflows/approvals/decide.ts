@@ -1,6 +1,7 @@
 import {
   type Accepted,
   type Decision,
+  isApproval,
   isDenial,
   type RefusalCode,
   type Refused,
@@ -25,9 +26,11 @@ import {
 } from './messages';
 import { refuseDecision } from './answer';
 import type { Approvals, CallState, FinalDecision } from './state';
+import type { Vote } from '../../contract/authority/authority';
 import type { SpentDecision } from '../../contract/call';
 import { seenDigestOf } from '../../contract/plan';
 import { closeCall, denialOf } from './transitions';
+import { approvalsIn, castVote, checkVote, withdrawVote } from './votes';
 
 /**
  * Judges a decision of any sender at workflow time `now` (ms). The first valid decision wins.
@@ -42,7 +45,7 @@ export function judgeDecision(approvals: Approvals, message: unknown, now: numbe
   if (late !== undefined) return refusal(late);
   if (state?.phase !== 'request') return refusal(unknownCall(decision));
   const filled = asItRuns(approvals, decision, state);
-  const unfit = checkMessage(filled, state) ?? checkSeen(filled, state);
+  const unfit = checkMessage(filled, state) ?? checkSeen(filled, state) ?? checkVote(state, filled);
   if (unfit !== undefined) return refusal(unfit);
   if (filled.arguments === undefined) return { kind: 'take', message: filled, state, contentDigest };
   const { issues, work } = checkArguments(approvals, filled.arguments, state);
@@ -92,7 +95,7 @@ function checkSeen(decision: Decision, state: CallState): Refused | undefined {
   if (decision.seenDigest !== undefined && decision.seenDigest !== state.seenDigest) {
     return refuse('stale_args', 'this request changed since you looked; look again', decision);
   }
-  if (decision.seenDigest === undefined && state.isOther === true && !isDenial(decision)) {
+  if (decision.seenDigest === undefined && state.isOther === true && isApproval(decision)) {
     const message = 'this request changed with a deploy; look again, and send its seenDigest';
     return refuse('stale_args', message, decision);
   }
@@ -131,10 +134,9 @@ export function takeDecision(
   at: TakenAt,
 ): Accepted {
   const standing = standingOf(decision, at.now);
-  const asksAgain = decision.decision === 'modified' && state.call.preview !== undefined;
-  if (isDenial(decision)) deny(approvals, state, { decision, standing });
-  else if (asksAgain) replan(state, decision, standing);
-  else allow(state, decision, { ...at, standing });
+  const asksAgain = decision.decision === 'modified' && isShownAnew(state);
+  const needs = asksAgain ? undefined : takeVote(approvals, state, { decision, standing, at });
+  if (asksAgain) replan(state, decision, standing);
   const verdict: Parameters<typeof accept>[1] = {
     decisionId: at.decisionId,
     callId: decision.callId,
@@ -143,8 +145,33 @@ export function takeDecision(
     at: standing.at,
     ...(asksAgain ? { asksAgain } : {}),
     ...(isUnbound(decision) ? { unbound: true } : {}),
+    ...defined({ needs }),
   };
   return accept(approvals, verdict, contentDigest);
+}
+
+/** Whether an edit makes a new request: what is shown is no longer what would run, or another rule may say who decides. */
+function isShownAnew({ call }: CallState): boolean {
+  return call.preview !== undefined || call.authority !== undefined;
+}
+
+/** Applies a decision, or, where rules say who decides, counts it. Returns what is needed where it does not decide. */
+function takeVote(
+  approvals: Approvals,
+  state: CallState,
+  { decision, standing, at }: { decision: Decision; standing: FinalDecision; at: TakenAt },
+): Accepted['needs'] {
+  if (decision.decision === 'withdrawn') return withdrawVote(state, decision);
+  const ballot = { ...decision, decision: isDenial(decision) ? ('denied' as const) : ('approved' as const) };
+  const cast = castVote(state, ballot, { decisionId: at.decisionId, iso: standing.at });
+  if (cast?.standing.state === 'open') return cast.needs;
+  if ((cast?.standing.state ?? ballot.decision) === 'denied') deny(approvals, state, { decision, standing });
+  else if (cast === undefined) allow(state, decision, { ...at, standing });
+  else {
+    const { approver, votes } = approvalsIn(cast.votes);
+    allow(state, decision, { ...at, standing: { ...standing, approver } }, votes);
+  }
+  return undefined;
 }
 
 function standingOf(decision: Decision, now: number): FinalDecision {
@@ -154,7 +181,7 @@ function standingOf(decision: Decision, now: number): FinalDecision {
 
 /** Whether it lets a call run without naming what its approver saw. */
 function isUnbound(decision: Decision): boolean {
-  return !isDenial(decision) && decision.seenDigest === undefined;
+  return isApproval(decision) && decision.seenDigest === undefined;
 }
 
 function deny(
@@ -171,12 +198,18 @@ function deny(
   closeCall(approvals, state, { result });
 }
 
-function allow(state: CallState, decision: Decision, at: TakenAt & { standing: FinalDecision }): void {
+function allow(
+  state: CallState,
+  decision: Decision,
+  at: TakenAt & { standing: FinalDecision },
+  votes?: Vote[],
+): void {
   if (decision.arguments !== undefined) editArguments(state, decision, at.standing);
   delete state.note;
   state.standing = at.standing;
   state.held = {
     ...spentDecision(state, decision, at),
+    ...defined({ votes }),
     generation: state.generation,
     spent: false,
   };

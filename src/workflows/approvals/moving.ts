@@ -26,11 +26,19 @@ const BUSY: Readonly<Partial<Record<Phase, string>>> = {
   in_doubt: 'is in doubt: resolve it first',
 };
 
-function whyCallHeld({ call, phase, edit, generation, mayHaveRun }: CallState): string | undefined {
+function whyCallHeld({
+  call,
+  phase,
+  edit,
+  generation,
+  mayHaveRun,
+  votes = [],
+}: CallState): string | undefined {
   const busy = BUSY[phase];
   if (busy !== undefined || phase === 'done') return busy;
   if (isRaise(call.tool)) return 'asks for more budget: decide on it first';
   if (edit !== undefined) return 'was edited by a person: decide on it first';
+  if (votes.length > 0) return 'has votes: decide on it first';
   return generation > 0 || mayHaveRun === true ? 'may have run: decide on it first' : undefined;
 }
 

@@ -16,6 +16,7 @@ import {
   type TakenAt,
 } from './messages';
 import type { Approvals, CallState } from './state';
+import { approvalsIn, castVote, checkAllowed } from './votes';
 
 /** Judges a resolution of any sender. A call in doubt does not expire. */
 export function judgeResolution(approvals: Approvals, message: unknown): Judged<Resolution> {
@@ -24,7 +25,10 @@ export function judgeResolution(approvals: Approvals, message: unknown): Judged<
   const { message: resolution, contentDigest } = read;
   const state = approvals.calls.get(resolution.callId);
   if (state?.phase !== 'in_doubt') return refusal(notInDoubt(approvals, resolution, state));
-  const refused = checkMessage(resolution, state) ?? checkCancelled(approvals, resolution, state);
+  const refused =
+    checkMessage(resolution, state) ??
+    checkCancelled(approvals, resolution, state) ??
+    checkAllowed(state, resolution);
   return refused === undefined
     ? { kind: 'take', message: resolution, state, contentDigest }
     : refusal(refused);
@@ -55,11 +59,32 @@ export function takeResolution(
 ): Accepted {
   const approver = resolution.approver ?? 'somebody';
   const iso = new Date(at.now).toISOString();
-  state.standing = { decision: resolution.resolution, approver, at: iso };
-  if (resolution.resolution === 'run-again') runAgain(state, resolution, at);
-  else closeCall(approvals, state, { result: resolvedResult(state, resolution, at.now) });
   const { callId, resolution: decision } = resolution;
-  return accept(approvals, { decisionId: at.decisionId, callId, decision, approver, at: iso }, contentDigest);
+  const needs = decision === 'run-again' ? voteForAnother(state, resolution, { ...at, iso }) : undefined;
+  if (needs === undefined) {
+    const by = decision === 'run-again' ? approversOf(state, approver) : approver;
+    state.standing = { decision, approver: by, at: iso };
+    if (decision === 'run-again') runAgain(state, { ...resolution, approver: by }, at);
+    else closeCall(approvals, state, { result: resolvedResult(state, resolution, at.now) });
+  }
+  const verdict = { decisionId: at.decisionId, callId, decision, approver, at: iso, ...defined({ needs }) };
+  return accept(approvals, verdict, contentDigest);
+}
+
+/** Running it again needs what the call needed before. Returns what is missing yet; undefined: it may run. */
+function voteForAnother(
+  state: CallState,
+  { approver, callId, reason }: Resolution,
+  { decisionId, iso }: TakenAt & { iso: string },
+): Accepted['needs'] {
+  const { seenDigest } = state;
+  const ballot = { decision: 'approved' as const, approver, callId, reason, seenDigest };
+  const cast = castVote(state, ballot, { decisionId, iso });
+  return cast === undefined || cast.standing.state === 'approved' ? undefined : cast.needs;
+}
+
+function approversOf({ votes }: CallState, approver: string): string {
+  return votes === undefined ? approver : approvalsIn(votes).approver;
 }
 
 function resolvedResult(state: CallState, resolution: Resolution, now: number) {
@@ -82,7 +107,12 @@ function runAgain(state: CallState, resolution: Resolution, at: TakenAt): void {
     ...seenIn(state),
     generation: state.generation,
     spent: false,
-    ...defined({ reason: resolution.reason, hunks: state.held?.hunks, edit: state.edit }),
+    ...defined({
+      reason: resolution.reason,
+      hunks: state.held?.hunks,
+      edit: state.edit,
+      votes: state.votes && approvalsIn(state.votes).votes,
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { AskAgain, InDoubt, KnownState, SpentDecision, UsedState, ValidCall } from '../../contract/call';
+import type { Vote } from '../../contract/authority/authority';
 import type { Amounts } from '../../contract/spending/budget';
 import type { ClosingCause } from '../../contract/call-messages';
 import type { Abandonment, QuestionAnswer, SignalVerdict, Verdict } from '../../contract/decision';
@@ -57,6 +58,10 @@ export interface CallState {
   seenDigest: string;
   /** What the model asked for, once a person has changed it. */
   proposed?: JsonObject;
+  /** Only where rules say who decides: the votes so far, one a person. Those on a request, or, in doubt, on running it again. */
+  votes?: Vote[];
+  /** Nobody decided in time, so those whom the rule names for this may, too. */
+  isEscalated?: true;
   /** The reason and author of the last edit, for the model. */
   edit?: { approver: string; reason?: string };
   /** The edit that stands while a new preview is being made for another one. */
@@ -142,7 +147,7 @@ export function carriedDecisions({ verdicts }: Approvals): [string, SpentId][] {
 
 /** How a decision of the run before closed its call: a second decision on that call hears of the first. */
 function closedBy({ verdict }: SpentId): [string, { standing: FinalDecision }][] {
-  if (!verdict.accepted || verdict.asksAgain === true) return [];
+  if (!verdict.accepted || verdict.asksAgain === true || verdict.needs !== undefined) return [];
   const { callId, decision, approver, at } = verdict;
   return [[callId, { standing: { decision, approver, at } }]];
 }
@@ -186,6 +191,7 @@ export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: num
     decisionId: verdict.decisionId ?? '',
     at: new Date(now).toISOString(),
     ...(verdict.accepted && verdict.asksAgain === true ? { asksAgain: true as const } : {}),
+    ...(verdict.accepted && verdict.needs !== undefined ? { stillWaits: true as const } : {}),
   };
   context.signalCount += 1;
   context.signalsWaiting -= 1;

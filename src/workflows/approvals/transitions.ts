@@ -1,4 +1,11 @@
-import { type PreparedCall, type SpentDecision, type ValidCall, isValidCall } from '../../contract/call';
+import { joinedAuthority } from '../../contract/authority/authority';
+import {
+  type AskAgain,
+  type PreparedCall,
+  type SpentDecision,
+  type ValidCall,
+  isValidCall,
+} from '../../contract/call';
 import type { Refused } from '../../contract/decision';
 import {
   afterDoubt,
@@ -19,6 +26,7 @@ import {
   type ToolResult,
 } from '../../contract/result';
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
+import { escalationOf, strike, voidIds } from './votes';
 
 /** Registers a prepared call at workflow time `now` (ms). From here on decisions can reach it. */
 export function register(
@@ -46,7 +54,16 @@ export function register(
 }
 
 function deadlineOf(call: ValidCall, now: number): number | null {
-  return call.settings.requestExpiresMs === null ? null : now + call.settings.requestExpiresMs;
+  const times = [call.settings.requestExpiresMs, call.authority?.rule.expiresMs].flatMap((ms) => ms ?? []);
+  return times.length === 0 ? null : now + Math.min(...times);
+}
+
+/** When the next request expires or is escalated; null: never. Workflow time in ms. */
+export function nextDeadline({ calls }: Approvals): number | null {
+  const deadlines = [...calls.values()].flatMap((state) =>
+    [state.deadline, escalationOf(state)].flatMap((at) => at ?? []),
+  );
+  return deadlines.length === 0 ? null : Math.min(...deadlines);
 }
 
 /**
@@ -106,37 +123,41 @@ export function settle(
     if (contentDigest !== undefined) state.contentDigest = contentDigest;
     return closeCall(approvals, state, { result, ...defined({ cause }) });
   }
-  if ('askAgain' in at.settlement && isAskable(state)) {
-    return askAgain(approvals, state, { why: at.settlement.askAgain, now: at.now });
+  if ('askAgain' in at.settlement && isAskable(state, at.settlement)) {
+    return askAgain(approvals, state, { ...at.settlement, now: at.now });
   }
+  delete state.votes;
   state.phase = 'in_doubt';
   state.since = at.now;
   state.doubt = 'askAgain' in at.settlement ? { message: at.settlement.askAgain } : at.settlement.inDoubt;
 }
 
-/** Our own worker returns `askAgain` only for a request, and never for an unsafe call. From anybody else it proves nothing. */
-function isAskable({ call }: CallState): boolean {
-  return call.kind === 'ask' && call.settings.effect !== 'unsafe';
+/** Our own worker returns `askAgain` only for a request, and of an unsafe call with its secret. From anybody else it proves nothing. */
+function isAskable({ call, secret }: CallState, said: AskAgain): boolean {
+  if (call.kind !== 'ask' && said.authority === undefined) return false;
+  return call.settings.effect !== 'unsafe' || (secret !== undefined && said.secret === secret);
 }
 
 /** The decision does not hold in this run. It is never taken again, and the call waits for another one. */
-function askAgain(approvals: Approvals, state: CallState, at: { why: string; now: number }): void {
+function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: number }): void {
   const { callId } = state.call;
   if (approvals.cancelled) {
     const result = failureOf(state, ENDINGS.neverStarted, at.now);
     return closeCall(approvals, state, { cause: 'neverStarted', result });
   }
-  const decisionId = state.held?.decisionId ?? '';
-  const spent = approvals.verdicts.get(decisionId);
-  if (spent !== undefined) {
-    const message = `${at.why}; look again and decide anew`;
+  for (const decisionId of voidIds(state, at.struck)) {
+    const spent = approvals.verdicts.get(decisionId);
+    if (spent === undefined) continue;
+    const message = `${at.askAgain}; look again and decide anew`;
     const verdict: Refused = { accepted: false, code: 'stale_args', message, callId, decisionId };
     approvals.verdicts.set(decisionId, { ...spent, verdict });
   }
+  strike(state, at);
   undoEdit(state);
   delete state.held;
   delete state.standing;
-  state.note = at.why;
+  state.note = at.askAgain;
+  state.needsDecision = true;
   state.phase = 'request';
   state.since = at.now;
   state.deadline = deadlineOf(state.call, at.now);
@@ -245,13 +266,15 @@ export function reopen(state: CallState, prepared: PreparedCall, now: number): v
   state.seenDigest = seenDigestOf(state.call);
   state.phase = 'request';
   state.since = now;
-  const { requestExpiresMs } = state.call.settings;
-  state.deadline = requestExpiresMs === null ? null : now + requestExpiresMs;
+  state.deadline = deadlineOf(state.call, now);
 }
 
 /** The new revision uses the tool as it is now. It stays a request, whatever the policy says, because a person edited it. */
 function adopt(state: CallState, prepared: ValidCall): void {
-  state.call = { ...prepared, kind: 'ask' };
+  const authority = joinedAuthority(state.call, prepared);
+  state.call = { ...prepared, kind: 'ask', ...defined({ authority }) };
+  delete state.votes;
+  delete state.isEscalated;
   delete state.plan;
   const { preview } = prepared;
   if (preview?.plan !== undefined) state.plan = preview.plan;

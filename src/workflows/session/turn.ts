@@ -73,10 +73,10 @@ export class ChildTurn {
     const { child, running } = this;
     if (running.cancelling) this.scope.cancel();
     if (child === undefined) return;
-    for (const { messageId, text } of running.steering.slice(this.sent)) {
+    for (const { messageId, text, sender } of running.steering.slice(this.sent)) {
       this.sent += 1;
       // A turn that has ended did not take it up: then it is queued.
-      child.signal(SIGNALS.words, { messageId, text }).catch(() => undefined);
+      child.signal(SIGNALS.words, { messageId, text, ...defined({ sender }) }).catch(() => undefined);
     }
   }
 

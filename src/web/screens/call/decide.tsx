@@ -29,7 +29,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
   const choice: Choice = { hunks: hunks.ticked, reason, ...defined({ edited: edit.edited }) };
   const fresh = useFresh();
   // What it shows is out of date, and what will be approved comes back to be looked at.
-  const asksAgain = edit.isEdited && request.preview !== undefined;
+  const asksAgain = edit.isEdited && (request.preview !== undefined || request.authority !== undefined);
   const why = whyNot({
     fresh,
     unseen: asksAgain ? 0 : unseen.count,

@@ -8,6 +8,7 @@ import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
 import { SAFETY_LABELS } from '../../model/labels';
 import { describeEffect } from '../../../history/labels';
+import { describeVoting } from '../../../history/votes';
 import { Deadline, Key } from '../../ui/widgets';
 import { useNow } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/plan';
@@ -50,7 +51,7 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
             drop={() => props.change({ args: undefined })}
           />
         )}
-        <Facts {...{ request, details }} />
+        <Facts {...{ request, details, call }} />
       </CallHead>
       <WatchSeen report={review.setUnseen}>
         <Proposal {...{ details, request, review }} />
@@ -63,7 +64,12 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
 }
 
 /** Facts about a request, in a line or two: the room belongs to what it does. None of them comes from the model. */
-function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
+function Facts({
+  request,
+  details,
+  call,
+}: Pick<ProposalProps, 'request' | 'details'> & Pick<DecidingProps, 'call'>): JSX.Element {
+  const voting = describeVoting(call);
   const now = useNow();
   const { server, safety, effect, policyReason, note, deadline } = request;
   const { timeoutMs } = details;
@@ -86,6 +92,11 @@ function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>)
         {effect} <span class="quiet">{describeEffect(request)}</span>
       </Fact>
       {timeoutMs !== undefined && <Fact name="Timeout">{span(timeoutMs)}</Fact>}
+      {voting !== undefined && (
+        <Fact name="Decided by" isWide>
+          <Text of={voting} />
+        </Fact>
+      )}
       {note !== undefined && (
         <Fact name="Asked again" isWide>
           <Text of={note} />

@@ -9,7 +9,7 @@ import {
   stricterRule,
   type Voter,
   type VoteRule,
-} from '../../src/authority/votes';
+} from '../../../src/contract/authority/votes';
 
 const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => ({
   name,

@@ -1,11 +1,12 @@
-import type { Safety } from '../contract/tool';
+import type { Safety } from '../tool';
 
 /** How sure it is that a vote is a person's own, weakest first. */
 export const ASSURANCES = ['claimed', 'signed_in', 'signed', 'signed_ssh'] as const;
 export type Assurance = (typeof ASSURANCES)[number];
 
 /** What a rule does with a call. `by_safety`: dangerous calls ask, others run. */
-export type RuleAction = 'run' | 'ask' | 'refuse' | 'by_safety';
+export const RULE_ACTIONS = ['run', 'ask', 'refuse', 'by_safety'] as const;
+export type RuleAction = (typeof RULE_ACTIONS)[number];
 
 /**
  * What a rule asks of those who decide. It is plain data, so that it can be frozen where a request is made, and two of
@@ -40,6 +41,8 @@ export interface Voter {
   groups: readonly string[];
   /** Who votes in this person's place. */
   delegates: readonly string[];
+  /** Names the same person. */
+  mail?: string;
 }
 
 /** One vote as it stands; a person who changed their mind has one. */

@@ -1,0 +1,66 @@
+import { stat } from 'node:fs/promises';
+import { type Approvers, loadApprovers } from './approvers';
+import type { Known } from './check-file';
+import { errorMessage } from '../contract/errors';
+
+/** The approvers file of a process that runs: read again when it changes. */
+export interface ApproversSource {
+  /** The file as it is now; where that has mistakes or is gone, the last good one. */
+  current(): Promise<Approvers>;
+}
+
+/** What a source needs. */
+export interface SourceOptions {
+  file: string;
+  known?: Known;
+  /** Takes a line where the file cannot be used; once for each time it changes. */
+  warn(line: string): void;
+}
+
+/** The file is looked at so often at most. */
+const LOOK_MS = 1000;
+
+/**
+ * Reads the file, and again whenever it has changed.
+ *
+ * @throws CountersignError as `loadApprovers`, for the first read only. Later mistakes are warned of, and the last good file holds.
+ */
+export async function openApprovers({ file, known, warn }: SourceOptions): Promise<ApproversSource> {
+  let mark = await markOf(file);
+  let good = await loadApprovers(file, known);
+  let lookedAt = Date.now();
+  let looking: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    const now = await markOf(file);
+    if (now === mark) return;
+    try {
+      good = await loadApprovers(file, known);
+    } catch (error) {
+      warn(
+        `the approvers file cannot be used; the last good one (${good.digest.slice(0, 12)}) holds: ${errorMessage(error)}`,
+      );
+    }
+    mark = now;
+  };
+  return {
+    async current() {
+      if (looking === undefined && Date.now() - lookedAt >= LOOK_MS)
+        looking = look().finally(() => {
+          lookedAt = Date.now();
+          looking = undefined;
+        });
+      await looking;
+      return good;
+    },
+  };
+}
+
+/** Changes whenever the file does. */
+async function markOf(file: string): Promise<string> {
+  try {
+    const { ino, size, mtimeNs } = await stat(file, { bigint: true });
+    return [ino, size, mtimeNs].join();
+  } catch {
+    return 'absent';
+  }
+}

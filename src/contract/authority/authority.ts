@@ -1,0 +1,183 @@
+import { defined } from '../defined';
+import { soundCheck } from '../schema/message';
+import type { JsonSchema } from '../tool';
+import {
+  ASSURANCES,
+  type CastVote,
+  RULE_ACTIONS,
+  type RuleSnapshot,
+  seatingOf,
+  type Standing,
+  standingOf,
+  stricterRule,
+  type Voter,
+  type VoteRefusal,
+} from './votes';
+
+/**
+ * Who decides a call, as the approvers file said when it was asked about. It is frozen with the request: a changed file can
+ * only add to it.
+ */
+export interface Authority {
+  /** SHA-256 (hex) of the file. */
+  fileDigest: string;
+  /** SHA-256 (hex) of the rule. */
+  ruleDigest: string;
+  rule: RuleSnapshot;
+  /** Those whom the rule concerns. Absent: it lets each person of the file decide alone, and these are too many to list. */
+  people?: readonly Voter[];
+  /** Nobody decided in time, so those whom the rule names for this may, too. That is the word of the workflow. */
+  escalated?: true;
+  /** Whose words the turn had taken up when it asked, by their names in the file where they have one. Empty: nobody knows. */
+  requesters: readonly string[];
+}
+
+/** A vote as it is kept, with what it was cast on. */
+export interface Vote extends CastVote {
+  decisionId: string;
+  /** Workflow time, ISO 8601. */
+  at: string;
+  /** Of what the voter saw. */
+  seenDigest?: string;
+  reason?: string;
+}
+
+const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
+const NAMES: JsonSchema = { type: 'array', items: TEXT };
+const COUNT: JsonSchema = { type: 'integer', minimum: 1, maximum: 1000 };
+const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
+
+/** An authority as it comes from an activity, which an operator can complete with anything. */
+export const AUTHORITY: JsonSchema = {
+  type: 'object',
+  properties: {
+    fileDigest: TEXT,
+    ruleDigest: TEXT,
+    rule: {
+      type: 'object',
+      properties: {
+        name: TEXT,
+        then: { enum: [...RULE_ACTIONS] },
+        rosters: { type: 'array', items: NAMES },
+        need: COUNT,
+        groups: NAMES,
+        notRequester: { type: 'boolean' },
+        denyNeeds: COUNT,
+        assurance: { enum: [...ASSURANCES] },
+        expiresMs: MS,
+        escalate: { type: 'object', properties: { afterMs: MS, to: NAMES }, required: ['afterMs', 'to'] },
+      },
+      required: ['name', 'then', 'rosters', 'need', 'groups', 'notRequester', 'denyNeeds', 'assurance'],
+    },
+    people: {
+      type: 'array',
+      maxItems: 1000,
+      items: {
+        type: 'object',
+        properties: { name: TEXT, groups: NAMES, delegates: NAMES, mail: TEXT },
+        required: ['name', 'groups', 'delegates'],
+      },
+    },
+    requesters: NAMES,
+    escalated: { const: true },
+  },
+  required: ['fileDigest', 'ruleDigest', 'rule', 'requesters'],
+};
+
+/** What a worker says beside why a person has to look again. */
+export const ASKED_AGAIN = { struck: NAMES, authority: AUTHORITY, secret: TEXT };
+
+const issuesOf = /* @__PURE__ */ soundCheck(AUTHORITY);
+
+/** Who decides, as anybody may have written it; undefined: it cannot be read. */
+export function readAuthority(value: unknown): Authority | undefined {
+  return isAuthority(value) ? value : undefined;
+}
+
+function isAuthority(value: unknown): value is Authority {
+  return issuesOf(value).length === 0;
+}
+
+/** The person whom an approver's name means: a name or a mail address of the file, whatever its case. */
+export function personIn(people: readonly Voter[], approver: string): string | undefined {
+  const wanted = approver.toLowerCase();
+  return people.find(({ name, mail }) => [name, mail].some((one) => one?.toLowerCase() === wanted))?.name;
+}
+
+/** Whether somebody may vote under an authority, and as whom. */
+export type Voting = { ok: true; voter: string } | { ok: false; why: VoteRefusal };
+
+/** Looks an approver up among those who may vote. */
+export function votingOf(authority: Authority, approver: string): Voting {
+  const { people, requesters } = authority;
+  if (people === undefined) return { ok: true, voter: approver.toLowerCase() };
+  const voter = personIn(people, approver);
+  if (voter === undefined) return { ok: false, why: 'unknown_person' };
+  const seating = seatingOf(ruleOf(authority), { people, requesters })(voter);
+  return seating.ok ? { ok: true, voter } : seating;
+}
+
+/** How votes stand under an authority. */
+export function standingUnder(authority: Authority, votes: readonly CastVote[]): Standing {
+  const { people, requesters } = authority;
+  const rule = ruleOf(authority);
+  if (people !== undefined) return standingOf(rule, votes, { people, requesters });
+  // Anybody of the file decides alone, so whoever voted is all that it takes.
+  const voters = [...new Set(votes.map(({ voter }) => voter))];
+  const among = voters.map((name) => ({ name, groups: [], delegates: [] }));
+  return { ...standingOf(rule, votes, { people: among, requesters }), isStuck: false };
+}
+
+/** An authority that is as strict as both. People and requesters are those of the later one, who asked before included. */
+export function stricterAuthority(before: Authority, later: Authority): Authority {
+  const rule: RuleSnapshot = {
+    ...stricterRule(before.rule, later.rule),
+    name: later.rule.name,
+    then: later.rule.then,
+  };
+  const people = later.people ?? before.people;
+  return {
+    fileDigest: later.fileDigest,
+    ruleDigest: later.ruleDigest,
+    rule,
+    requesters: [...new Set([...before.requesters, ...later.requesters])],
+    ...defined({ people }),
+    ...(before.escalated === true || later.escalated === true ? { escalated: true } : {}),
+  };
+}
+
+/** Who decides a call that was prepared again: it cannot leave the rule that its request was under. */
+export function joinedAuthority(
+  before: { authority?: Authority },
+  now: { authority?: Authority },
+): Authority | undefined {
+  if (before.authority === undefined || now.authority === undefined) return now.authority ?? before.authority;
+  return stricterAuthority(before.authority, now.authority);
+}
+
+/** An authority whose request was escalated: those whom its rule names for this may vote, too. */
+export function escalatedAuthority(authority: Authority): Authority {
+  return { ...authority, escalated: true };
+}
+
+function ruleOf({ rule, escalated }: Authority): RuleSnapshot {
+  const to = escalated === true ? (rule.escalate?.to ?? []) : [];
+  return { ...rule, rosters: rule.rosters.map((roster) => [...roster, ...to]) };
+}
+
+/** What is said of somebody who may not vote. */
+export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
+  unknown_person: 'is not in the approvers file',
+  not_named: 'is not named by the rule',
+  requester: 'asked for the turn',
+  requesters_delegate: 'is a delegate of who asked for the turn',
+  requester_unknown: 'may not: nobody knows who asked for the turn',
+};
+
+const MOST_NAMED = 10;
+
+/** A few names of a list, as text. */
+export function someNames(names: readonly string[]): string {
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
+  return names.slice(0, MOST_NAMED).join(', ') + more;
+}

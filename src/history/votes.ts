@@ -1,0 +1,63 @@
+import { escalatedAuthority, someNames, standingUnder, votingOf } from '../contract/authority/authority';
+import type { CastVote, Standing } from '../contract/authority/votes';
+import { type DecisionKind, isDenial } from '../contract/decision';
+import { withDefaults } from '../contract/schema/schema';
+import type { DecisionMade } from './events';
+import { counted } from './labels';
+import type { CallView } from './view-types';
+
+/** How the votes on a call stand; undefined: no rule says who decides it. */
+export function standingOn({ request, votes, isEscalated }: CallView): Standing | undefined {
+  const authority = request?.authority;
+  if (authority === undefined) return undefined;
+  return standingUnder(isEscalated === true ? escalatedAuthority(authority) : authority, votes);
+}
+
+/** Takes a decision: it decides, or it is one vote of several. */
+export function decided(call: CallView, event: DecisionMade): void {
+  call.decisions.push(event);
+  if (event.judgement.accepted !== true || call.phase !== 'requested') return;
+  if (event.asksAgain !== true) voted(call, event, event.decision);
+  if (event.stillWaits === true) return;
+  if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
+  if (isDenial(event)) return void (call.phase = 'denied');
+  call.approved = call.effective;
+  if (event.asksAgain === true) {
+    call.votes = [];
+    delete call.isEscalated;
+  }
+  call.phase = event.asksAgain === true ? 'replanning' : 'approved';
+}
+
+/** Notes a vote in the place of an earlier one of the same person. */
+export function voted(call: CallView, by: { approver: string }, decision: DecisionKind | undefined): void {
+  const authority = call.request?.authority;
+  const voting = authority && votingOf(authority, by.approver);
+  const voter = voting?.ok === true ? voting.voter : by.approver;
+  const others = call.votes.filter((one) => one.voter !== voter);
+  if (authority === undefined || decision === undefined) return;
+  call.votes = decision === 'withdrawn' ? others : [...others, { voter, decision: wordOf(decision) }];
+}
+
+function wordOf(decision: Exclude<DecisionKind, 'withdrawn'>): CastVote['decision'] {
+  return decision === 'denied' ? 'denied' : 'approved';
+}
+
+/** Who decides a call, who has, and what is missing, in words; undefined: no rule says who decides it. */
+export function describeVoting(call: CallView): string | undefined {
+  const authority = call.request?.authority;
+  const standing = standingOn(call);
+  if (authority === undefined || standing === undefined) return undefined;
+  const { name, need, groups, assurance } = authority.rule;
+  const wanted = counted(Math.max(need, groups.length), 'approval');
+  const sure = assurance === 'claimed' ? '' : `, ${assurance.replaceAll('_', ' ')}`;
+  const votes = call.votes.map(({ voter, decision }) => `${voter} ${decision}`);
+  const missing = standing.state === 'open' ? [missingText(standing)] : [];
+  return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
+}
+
+function missingText({ missing, missingGroups, mayVote, isStuck }: Standing): string {
+  const heard = missingGroups.length === 0 ? '' : ` (${missingGroups.join(', ')})`;
+  const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may vote`;
+  return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;
+}

@@ -1,0 +1,181 @@
+import {
+  type Authority,
+  escalatedAuthority,
+  joinedAuthority,
+  someNames,
+  standingUnder,
+  type Vote,
+  votingOf,
+  WHY_NOT,
+} from '../../contract/authority/authority';
+import type { Standing } from '../../contract/authority/votes';
+import type { Decision, Refused, VotesNeeded } from '../../contract/decision';
+import type { AskAgain } from '../../contract/call';
+import { defined } from '../../contract/defined';
+import { refuse } from './messages';
+import type { Approvals, CallState } from './state';
+
+/** What every message of a person says of its sender. */
+interface Said {
+  callId: string;
+  approver?: string | undefined;
+  decisionId?: string | undefined;
+}
+
+/** Who decides a call; undefined: whoever may signal the turn. Those to whom it was escalated are among them. */
+export function authorityOf({ call, isEscalated }: CallState): Authority | undefined {
+  const { authority } = call;
+  return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
+}
+
+/** Why somebody may not say this of a call, with those who may; undefined: nothing forbids it. */
+export function checkAllowed(state: CallState, message: Said): Refused | undefined {
+  const authority = authorityOf(state);
+  if (authority === undefined) return undefined;
+  const { approver = 'somebody' } = message;
+  const voting = votingOf(authority, approver);
+  if (voting.ok) return undefined;
+  const { mayVote } = standingUnder(authority, state.votes ?? []);
+  const others = mayVote.length === 0 ? 'nobody else may' : `these may: ${someNames(mayVote)}`;
+  const why = `${approver} may not decide by the rule '${authority.rule.name}': ${approver} ${WHY_NOT[voting.why]}; ${others}`;
+  return refuse('not_allowed', why, message);
+}
+
+/** Why a decision is not a vote that can be cast; undefined: it can. */
+export function checkVote(state: CallState, decision: Decision): Refused | undefined {
+  const authority = authorityOf(state);
+  if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
+  if (authority === undefined) return undefined;
+  const forbidden = checkAllowed(state, decision);
+  if (forbidden !== undefined || decision.decision === 'denied') return forbidden;
+  if (decision.seenDigest === undefined)
+    return refuse('malformed', 'a vote has to say what its voter saw, in "seenDigest"', decision);
+  const isForAll = decision.hunks === undefined || decision.hunks.length === 0;
+  if (!isForAll && Math.max(authority.rule.need, authority.rule.groups.length) > 1)
+    return refuse(
+      'malformed',
+      'several people decide on the whole: edit it, deny it, or approve all',
+      decision,
+    );
+  const before = voteOf(state, decision);
+  if (before?.decision !== 'approved' || decision.decision !== 'approved') return undefined;
+  const { voter, at } = before;
+  const standing = { decision: 'approved', approver: voter, at };
+  return {
+    ...refuse('already_decided', `${voter} approved it at ${at}; others have to`, decision),
+    standing,
+  };
+}
+
+function checkWithdrawal(
+  state: CallState,
+  decision: Decision,
+  authority: Authority | undefined,
+): Refused | undefined {
+  if (authority !== undefined && voteOf(state, decision) !== undefined) return undefined;
+  return refuse('malformed', `${decision.approver ?? 'somebody'} has no vote on it to withdraw`, decision);
+}
+
+function voteOf(state: CallState, { approver = 'somebody' }: Said): Vote | undefined {
+  const authority = authorityOf(state);
+  const voting = authority && votingOf(authority, approver);
+  return voting?.ok === true ? state.votes?.find(({ voter }) => voter === voting.voter) : undefined;
+}
+
+/** A vote that is taken, and what came of it. Nothing is said where no rule says who decides. */
+export interface Cast {
+  standing: Standing;
+  votes: readonly Vote[];
+  needs: VotesNeeded;
+}
+
+/** What a person says, as a vote. */
+export interface Ballot extends Said {
+  decision: 'approved' | 'denied';
+  seenDigest?: string | undefined;
+  reason?: string | undefined;
+}
+
+/** Casts a vote in the place of an earlier one of its voter; undefined: no rule says who decides. */
+export function castVote(
+  state: CallState,
+  ballot: Ballot,
+  at: { decisionId: string; iso: string },
+): Cast | undefined {
+  const authority = authorityOf(state);
+  if (authority === undefined) return undefined;
+  const { decision, approver = 'somebody', seenDigest, reason } = ballot;
+  const voting = votingOf(authority, approver);
+  if (!voting.ok) throw new Error(`${approver} may not vote on call ${state.call.callId}`);
+  const { voter } = voting;
+  const { decisionId, iso } = at;
+  const vote: Vote = { voter, decision, decisionId, at: iso, ...defined({ seenDigest, reason }) };
+  state.votes = [...withoutVoter(state, voter), vote];
+  return castOf(authority, state.votes);
+}
+
+/** Takes a vote back. */
+export function withdrawVote(state: CallState, decision: Decision): VotesNeeded {
+  const vote = voteOf(state, decision);
+  state.votes = withoutVoter(state, vote?.voter);
+  return needsOf(state) ?? { approvals: 1, who: [] };
+}
+
+function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vote[] {
+  return votes.filter((one) => one.voter !== voter);
+}
+
+function castOf(authority: Authority, votes: readonly Vote[]): Cast {
+  const standing = standingUnder(authority, votes);
+  return { standing, votes, needs: needsIn(standing) };
+}
+
+/** What a call still needs; undefined: no rule says who decides. */
+export function needsOf(state: CallState): VotesNeeded | undefined {
+  const authority = authorityOf(state);
+  return authority && needsIn(standingUnder(authority, state.votes ?? []));
+}
+
+const MOST_NAMED = 10;
+
+function needsIn({ missing, missingGroups, mayVote }: Standing): VotesNeeded {
+  const groups = missingGroups.length === 0 ? undefined : [...missingGroups];
+  return { approvals: missing, who: mayVote.slice(0, MOST_NAMED), ...defined({ groups }) };
+}
+
+/** The approvals that decided, and the names of their voters as one. */
+export function approvalsIn(votes: readonly Vote[]): { votes: Vote[]; approver: string } {
+  const approvals = votes.filter(({ decision }) => decision === 'approved');
+  return { votes: approvals, approver: approvals.map(({ voter }) => voter).join(', ') };
+}
+
+/** When those whom a rule names for this may decide, too; null: never, or they may already. Workflow time in ms. */
+export function escalationOf({ phase, call, since, isEscalated }: CallState): number | null {
+  const afterMs = call.authority?.rule.escalate?.afterMs;
+  return phase !== 'request' || isEscalated === true || afterMs === undefined ? null : since + afterMs;
+}
+
+/** Lets more people decide on each request that has waited for as long as its rule says. True: there are some. */
+export function escalate(approvals: Approvals, now: number): boolean {
+  const due = [...approvals.calls.values()].filter((state) => {
+    const at = escalationOf(state);
+    return at !== null && now >= at;
+  });
+  for (const state of due) state.isEscalated = true;
+  return due.length > 0;
+}
+
+/** The decisions that do not count: the one that was held, or the votes of those who are named. */
+export function voidIds({ held, votes = [] }: CallState, struck: readonly string[] | undefined): string[] {
+  if (struck === undefined || held?.votes === undefined) return held === undefined ? [] : [held.decisionId];
+  return votes.flatMap(({ voter, decisionId }) => (struck.includes(voter) ? decisionId : []));
+}
+
+/** Votes that count stay, so nobody has to vote a second time because another vote was forged. */
+export function strike(state: CallState, { struck, authority }: AskAgain): void {
+  if (struck === undefined) delete state.votes;
+  else state.votes = (state.votes ?? []).filter(({ voter }) => !struck.includes(voter));
+  if (authority === undefined) return;
+  const joined = joinedAuthority(state.call, { authority });
+  state.call = { ...state.call, kind: 'ask', ...defined({ authority: joined }) };
+}
