@@ -1,3 +1,7 @@
+import { someNames } from '../contract/authority/authority';
+import type { Standing } from '../contract/authority/votes';
+import type { CallView } from './view-types';
+import { standingOn } from './votes';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor } from '../contract/call';
@@ -218,4 +222,23 @@ export function spreadText({ p50, p95, max }: Spread, write: (value: number) => 
 export function unreadText(turns: number): string {
   const [what, whose] = turns === 1 ? ['1 turn is', 'its'] : [`${turns} turns are`, 'their'];
   return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
+}
+
+/** Who decides a call, who has, and what is missing, in words; undefined: no rule says who decides it. */
+export function describeVoting(call: CallView): string | undefined {
+  const authority = call.request?.authority;
+  const standing = standingOn(call);
+  if (authority === undefined || standing === undefined) return undefined;
+  const { name, need, groups, assurance } = authority.rule;
+  const wanted = counted(Math.max(need, groups.length), 'approval');
+  const sure = assurance === 'claimed' ? '' : `, ${assurance.replaceAll('_', ' ')}`;
+  const votes = call.votes.map(({ voter, decision }) => `${voter} ${decision}`);
+  const missing = standing.state === 'open' ? [missingText(standing)] : [];
+  return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
+}
+
+function missingText({ missing, missingGroups, mayVote, isStuck }: Standing): string {
+  const heard = missingGroups.length === 0 ? '' : ` (${missingGroups.join(', ')})`;
+  const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may vote`;
+  return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;
 }

@@ -1,9 +1,8 @@
-import { escalatedAuthority, someNames, standingUnder, votingOf } from '../contract/authority/authority';
+import { escalatedAuthority, standingUnder, votingOf } from '../contract/authority/authority';
 import type { CastVote, Standing } from '../contract/authority/votes';
 import { type DecisionKind, isDenial } from '../contract/decision';
 import { withDefaults } from '../contract/schema/schema';
 import type { DecisionMade } from './events';
-import { counted } from './labels';
 import type { CallView } from './view-types';
 
 /** How the votes on a call stand; undefined: no rule says who decides it. */
@@ -41,23 +40,4 @@ export function voted(call: CallView, by: { approver: string }, decision: Decisi
 
 function wordOf(decision: Exclude<DecisionKind, 'withdrawn'>): CastVote['decision'] {
   return decision === 'denied' ? 'denied' : 'approved';
-}
-
-/** Who decides a call, who has, and what is missing, in words; undefined: no rule says who decides it. */
-export function describeVoting(call: CallView): string | undefined {
-  const authority = call.request?.authority;
-  const standing = standingOn(call);
-  if (authority === undefined || standing === undefined) return undefined;
-  const { name, need, groups, assurance } = authority.rule;
-  const wanted = counted(Math.max(need, groups.length), 'approval');
-  const sure = assurance === 'claimed' ? '' : `, ${assurance.replaceAll('_', ' ')}`;
-  const votes = call.votes.map(({ voter, decision }) => `${voter} ${decision}`);
-  const missing = standing.state === 'open' ? [missingText(standing)] : [];
-  return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
-}
-
-function missingText({ missing, missingGroups, mayVote, isStuck }: Standing): string {
-  const heard = missingGroups.length === 0 ? '' : ` (${missingGroups.join(', ')})`;
-  const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may vote`;
-  return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;
 }

@@ -112,5 +112,5 @@ test("activities and timers have summaries for Temporal's own UI", async () => {
   const summaries = events.map(({ userMetadata }) =>
     JSON.parse(Buffer.from(userMetadata?.summary?.data ?? '').toString()),
   );
-  expect(summaries).toEqual(['step 1', 'a request expires', '1.1 pay tag=pay', 'step 2']);
+  expect(summaries).toEqual(['step 1', 'a request expires or is escalated', '1.1 pay tag=pay', 'step 2']);
 });

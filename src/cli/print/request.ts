@@ -1,4 +1,4 @@
-import { describeVoting } from '../../history/votes';
+import { describeVoting } from '../../history/labels';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/plan';

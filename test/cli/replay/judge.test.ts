@@ -106,7 +106,8 @@ describe('a history that was changed', () => {
 });
 
 describe('code that was changed', () => {
-  const timer = 'this.timer.set(nextDeadline(turn), "a request expires");';
+  const timer =
+    'this.timer.set((0, transitions_1.nextDeadline)(turn.approvals), "a request expires or is escalated");';
   const ask = 'turn.step += 1;';
 
   it.each<[string, string, (code: string) => string, Partial<Finding>]>([

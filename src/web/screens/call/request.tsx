@@ -8,7 +8,7 @@ import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
 import { SAFETY_LABELS } from '../../model/labels';
 import { describeEffect } from '../../../history/labels';
-import { describeVoting } from '../../../history/votes';
+import { describeVoting } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
 import { useNow } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/plan';
