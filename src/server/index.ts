@@ -145,6 +145,7 @@ const SCRIPTS = [
   'conversations',
   'decided',
   'moment',
+  'picture',
   'question',
   'seal-answer',
   'stats',
