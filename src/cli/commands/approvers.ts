@@ -8,7 +8,7 @@ import { defined } from '../../contract/defined';
 import { span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
-import { type Config, toolsOf } from '../../tools/define-config';
+import type { Config } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
 import { writeNewFile } from '../files';
 import { loadConfig } from '../load-config';
@@ -89,7 +89,7 @@ async function check(
   { screen }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
-  const approvers = await load(file, knownOf(config));
+  const approvers = await load(file, await knownOf(config));
   const warnings = warningsAbout(approvers);
   const { people, rules, digest } = approvers;
   if (json)
@@ -116,7 +116,8 @@ async function load(file: string | undefined, known?: Known): Promise<Approvers>
 }
 
 /** What a config says of its tools. Those of MCP servers are known once a worker has connected. */
-function knownOf(config: Config): Known {
+async function knownOf(config: Config): Promise<Known> {
+  const { toolsOf } = await import('../../tools/define-config.js');
   return {
     tools: new Map(toolsOf(config).map((tool) => [tool.name, tool])),
     agents: config.agents.map(({ name }) => name),
