@@ -24,6 +24,7 @@ import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
 import { isServed } from './pending';
+import { requirePinned } from '../encryption/answer-keys';
 import type { Answer } from './types';
 import { is } from '../history/fold/guards';
 import { isNotFound } from './control-turn';
@@ -50,13 +51,11 @@ export function resolveCall(context: ClientContext, turn: string, resolution: Re
 }
 
 /** Answers a question; as `decideCall`. */
-export async function answerQuestion(
+export function answerQuestion(
   context: ClientContext,
   turn: string,
   answer: QuestionAnswer,
 ): Promise<Answer> {
-  // Loaded here, so that nothing else waits for its encryption.
-  const { requirePinned } = await import('../encryption/answer-keys.js');
   requirePinned(Object.values(answer.content ?? {}));
   const content = identified(answer);
   const message: Message = { turn, update: UPDATES.answer, signal: SIGNALS.answer, content };

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ANSWER_KEY, ANSWER_KEY_FILE, makeAnswerKey } from '../../encryption/answer-keys';
 import type { Context } from '../context';
 import { writeNewFile } from '../files';
 import { escapeText } from '../print/escape';
@@ -15,8 +16,6 @@ export function addSecretKey(program: Command, context: Context): void {
 }
 
 async function secretKey(file: string, json: boolean, { screen }: Context): Promise<void> {
-  // Loaded here, so that no other command waits for its encryption.
-  const { ANSWER_KEY, ANSWER_KEY_FILE, makeAnswerKey } = await import('../../encryption/answer-keys.js');
   const { line, fingerprint } = await makeAnswerKey();
   await writeNewFile(file, `${line}\n`);
   if (json) return screen.json({ file, fingerprint });

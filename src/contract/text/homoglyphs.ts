@@ -20,7 +20,7 @@ const GREEK_DOUBLES = /^[ονρυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿ]+$/u;
 
 /** Greek letters like no Latin one stand in formulae and units (`Δx`, `μs`), so only its twins are marked there. */
 const GREEK_TWINS = new RegExp(`(?:(?=\\p{Script=Greek})[κχ${CONFUSABLES}])+`, 'gu');
-/** Behind so many Latin letters, or before them, it is no unit and no formula. */
+/** Behind so many Latin letters, or before them, it is part of a word, and not a unit or a formula. */
 const GREEK_IN_WORD =
   /\p{Script=Latin}{3}\p{Script=Greek}|\p{Script=Latin}\p{Script=Greek}+\p{Script=Latin}{2}/u;
 const SCRIPTS: readonly Script[] = [
