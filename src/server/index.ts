@@ -1,16 +1,11 @@
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { compress } from 'hono/compress';
-import { etag } from 'hono/etag';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendText } from '../contract/streamed-text';
-import { unlessMissing } from '../files';
 import { createHosts, inUrl, isLoopback, listen, type ListenOptions, requireOwnOrigin } from './address';
 import {
   type Codes,
@@ -26,6 +21,7 @@ import { createErrorFormatter } from './failure';
 import { createDecidedReader } from './decided-reader';
 import { createFeed } from './inbox-feed';
 import { MOST_ROWS } from './inbox-page';
+import { pageRoutes } from './page';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
 import { decidedRoutes, type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
@@ -136,55 +132,6 @@ function nobodyCouldSignIn(host: string): CountersignError {
       hint: 'add a user first: countersign web user add <name>',
     },
   );
-}
-
-const SCRIPTS = [
-  'app',
-  'bulk',
-  'conversation',
-  'conversations',
-  'decided',
-  'moment',
-  'question',
-  'seal-answer',
-  'stats',
-  'syntax',
-  'turns',
-  'two-paths',
-];
-
-/** All files of the page, by their paths, with their types. No other file is ever read. */
-const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
-  '/': ['index.html', 'text/html; charset=utf-8'],
-  ...Object.fromEntries(
-    SCRIPTS.map((name) => [`/${name}.js`, [`${name}.js`, 'text/javascript; charset=utf-8'] as const]),
-  ),
-  '/app.css': ['app.css', 'text/css; charset=utf-8'],
-  '/manifest.webmanifest': ['manifest.webmanifest', 'application/manifest+json; charset=utf-8'],
-  '/icon.svg': ['icon.svg', 'image/svg+xml'],
-  '/icon.png': ['icon.png', 'image/png'],
-};
-
-/** The built page. */
-function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
-  const routes = new Hono<Env>();
-  // A page that is opened again asks whether it is still the same, and is sent nothing if so.
-  routes.use(compress(), etag());
-  for (const [path, [name, type]] of Object.entries(FILES)) {
-    routes.get(path, async (c) => {
-      const body = await unlessMissing(readFile(join(pageDir, name)));
-      return body === undefined
-        ? notBuilt(c)
-        : c.body(new Uint8Array(body), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
-    });
-  }
-  // Browsers ask for one by themselves; the page names its own icons.
-  routes.get('/favicon.ico', (c) => c.body(null, 204));
-  return routes;
-}
-
-function notBuilt(c: Context): Response {
-  return c.text('The page is not built. In a clone run `npm run build`, then reload.\n', 503);
 }
 
 /** The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. Needs no port: `app.request` sends it a request. */
