@@ -6,7 +6,15 @@ import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendText } from '../contract/streamed-text';
-import { createHosts, inUrl, isLoopback, listen, type ListenOptions, requireOwnOrigin } from './address';
+import {
+  createHosts,
+  inUrl,
+  isLoopback,
+  listen,
+  type Listening,
+  type ListenOptions,
+  requireOwnOrigin,
+} from './address';
 import {
   type Codes,
   createAttempts,
@@ -21,6 +29,7 @@ import { createErrorFormatter } from './failure';
 import { createDecidedReader } from './decided-reader';
 import { createFeed } from './inbox-feed';
 import { MOST_ROWS } from './inbox-page';
+import { openMetrics, probeRoutes } from './monitoring';
 import { pageRoutes } from './page';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
@@ -48,6 +57,8 @@ export interface WebOptions extends Partial<ListenOptions> {
   undoMs?: number;
   /** What workers prove that they may stream what models write; 16 to 200 characters. @default none may, but for those of this process */
   streamToken?: string;
+  /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
+  metrics?: string;
   /** Gets a new link when a used one is opened. */
   onLink(link: string): void;
   /** Gets every unexpected error. */
@@ -72,7 +83,8 @@ const UNDO_MS = 5_000;
  * Opens the web inbox.
  *
  * @throws CountersignError `usage`: the port is taken, or other machines could reach it and it has no users;
- * `users_invalid`; `config_invalid` for a token of the stream that could be guessed.
+ * `users_invalid`; `config_invalid` for a token of the stream that could be guessed, or an address of the metrics that cannot be
+ * opened.
  */
 export async function startWeb({
   host = LOOPBACK,
@@ -97,6 +109,9 @@ export async function startWeb({
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
   const feed = createFeed({ reader: () => client.inboxReader(), formatError, closing: closing.signal });
   const texts = createTextStore(client.namespace);
+  const scraped = await openMetrics(options.metrics, feed).catch((error: unknown) =>
+    closeAfter(error, listening),
+  );
   // Whoever opens the link finds the inbox read.
   void feed.page({}).catch(() => undefined);
   listening.serve(
@@ -119,9 +134,14 @@ export async function startWeb({
     drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
     stop: async () => {
       closing.abort();
-      await listening.close();
+      await Promise.all([listening.close(), scraped?.close()]);
     },
   };
+}
+
+async function closeAfter(error: unknown, { close }: Pick<Listening, 'close'>): Promise<never> {
+  await close();
+  throw error;
 }
 
 function nobodyCouldSignIn(host: string): CountersignError {
@@ -138,6 +158,11 @@ function nobodyCouldSignIn(host: string): CountersignError {
 export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>();
   app.use(protectiveHeaders());
+  // Probes name the address of the machine as host, which is none of ours; they learn nothing but yes or no.
+  app.route(
+    '/',
+    probeRoutes(() => deps.client.client.connection),
+  );
   app.use(requireOwnOrigin(deps.hosts));
   app.use('/api/*', noStore, limitBody);
   app.route('/api/session', signInRoutes(deps));
