@@ -65,7 +65,9 @@ function looping(name: string, tool: string, steps: number) {
     answering('huge', KIB * KIB),
     go,
   ];
-  return defineAgent({ name, instructions: 'Do it.', model, tools, limits: { steps: steps + 1 } });
+  // Its steps are all the same, and would be ended as going round in circles.
+  const limits = { steps: steps + 1, repeats: false as const };
+  return defineAgent({ name, instructions: 'Do it.', model, tools, limits });
 }
 
 const waiting = defineAgent({
