@@ -13,10 +13,10 @@ const CROWDED_ROUNDS = 9;
 const Ended = z.object({ status: z.string() });
 
 /** One turn of ours to its end; gives its id. Throws where it did not end with an answer: its steps would not be those that are measured. */
-export async function runTurn({ client }: Bench, agent: string): Promise<string> {
+export async function runTurn({ client }: Bench, agent: string, taskQueue = OUR_QUEUE): Promise<string> {
   const workflowId = freshId(agent);
   const result: unknown = await client.workflow.execute('agentTurn', {
-    taskQueue: OUR_QUEUE,
+    taskQueue,
     workflowId,
     args: [{ agent, prompt: 'go' }],
   });
