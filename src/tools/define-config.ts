@@ -55,6 +55,10 @@ export interface ConfigOptions {
   prices?: Readonly<Record<string, ModelPrice>>;
   /** Of all `prices`, and of budgets of money: three letters. @default 'USD' */
   currency?: string;
+  /**
+   * Where a worker's metrics go: `host:port` for Prometheus, or the address of an OpenTelemetry collector. @default nowhere
+   */
+  metrics?: string;
 }
 
 /** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
@@ -71,6 +75,7 @@ export interface Config {
   readonly mcpTools: Readonly<Record<string, McpToolSettings>>;
   readonly mcpLock: string;
   readonly pricing: Pricing;
+  readonly metrics: string | undefined;
 }
 
 const callable = z
@@ -108,6 +113,7 @@ const optionsSchema = z.strictObject({
       }),
     )
     .optional(),
+  metrics: z.string().min(1).optional(),
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR')
@@ -126,7 +132,7 @@ export function defineConfig(options: ConfigOptions): Config {
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
   const { taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
   const { runner = inProcess, secrets, mcpLock = LOCK_FILE } = parsed.data;
-  const { mcpServers, mcpTools = {} } = options;
+  const { mcpServers, mcpTools = {}, metrics } = options;
   const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
@@ -146,6 +152,7 @@ export function defineConfig(options: ConfigOptions): Config {
     mcpTools,
     mcpLock,
     pricing,
+    metrics,
   };
   return asConfig(config);
 }
