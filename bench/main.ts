@@ -22,6 +22,7 @@ import { history } from './figures/history';
 import { inbox } from './figures/inbox';
 import { lisp } from './figures/lisp';
 import { mcp } from './figures/mcp';
+import { observed } from './figures/observed';
 import { recovery } from './figures/recovery';
 import { replay, replayBatch } from './figures/replay';
 import { sandbox } from './figures/sandbox';
@@ -41,6 +42,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   start,
   step,
   throughput,
+  observed,
   history,
   decision,
   replay,

@@ -16,6 +16,8 @@ import type { Message } from './baseline/workflows';
 
 export const BASELINE_QUEUE = 'bench-baseline';
 export const OUR_QUEUE = 'bench-countersign';
+/** Of our worker whose metrics are on. */
+export const OBSERVED_QUEUE = 'bench-observed';
 
 /** How a call of `go` tells that it runs: the moment its handler starts, by the turn's own words. */
 export const started = new Map<string, () => void>();
@@ -65,7 +67,9 @@ function looping(name: string, tool: string, steps: number) {
     answering('huge', KIB * KIB),
     go,
   ];
-  return defineAgent({ name, instructions: 'Do it.', model, tools, limits: { steps: steps + 1 } });
+  // Its steps are all the same, and would be ended as going round in circles.
+  const limits = { steps: steps + 1, repeats: false as const };
+  return defineAgent({ name, instructions: 'Do it.', model, tools, limits });
 }
 
 const waiting = defineAgent({
@@ -86,11 +90,19 @@ export interface WorkerSetup {
   maxCachedWorkflows?: number;
 }
 
+/** How one of ours is set up. */
+export interface OurSetup extends WorkerSetup {
+  /** @default OUR_QUEUE */
+  taskQueue?: string;
+  /** Where Prometheus reads. @default nowhere */
+  metrics?: string;
+}
+
 /** Our worker: every agent that the figures use. */
 export function startOurs(
   address: string,
   workflowBundle: string,
-  setup: WorkerSetup = {},
+  { taskQueue = OUR_QUEUE, ...setup }: OurSetup = {},
 ): Promise<RunningWorker> {
   const agents = [
     looping('small', 'small', 40),
@@ -103,7 +115,7 @@ export function startOurs(
     waiting,
   ];
   const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
-  const config = defineConfig({ agents, taskQueue: OUR_QUEUE, stateDir, log: { calls: false } });
+  const config = defineConfig({ agents, taskQueue, stateDir, log: { calls: false } });
   return startWorker({ config, address, workflowBundle, logLevel: 'ERROR', ...setup });
 }
 

@@ -1,8 +1,8 @@
-/** A worker in a process of its own, so that it can be measured and it can be killed: `ours` or `baseline`. */
+/** A worker in a process of its own, so that it can be measured and it can be killed: `ours` or `baseline`; `ours` with an address for its metrics. */
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { z } from 'zod';
-import { startBaseline, startOurs } from './subjects';
+import { OBSERVED_QUEUE, type OurSetup, startBaseline, startOurs } from './subjects';
 
 /** Threads of a worker: its own and the one that all workflows run in. */
 const THREADS = 2;
@@ -10,9 +10,13 @@ const THREADS = 2;
 /** What ./thread-probe.cjs tells. */
 const Told = z.object({ bytes: z.number(), longestMs: z.number() });
 
-const [, , side, address = ''] = process.argv;
+const [, , side, address = '', metrics] = process.argv;
 /** More than any figure keeps waiting: what was evicted would not be measured. */
 const settings = { maxCachedWorkflows: 20_000 };
+
+function ourSettings(): OurSetup {
+  return metrics === undefined ? settings : { ...settings, metrics, taskQueue: OBSERVED_QUEUE };
+}
 
 /** What each thread tells. */
 function askThreads(): Promise<z.infer<typeof Told>[]> {
@@ -31,7 +35,7 @@ function askThreads(): Promise<z.infer<typeof Told>[]> {
 
 async function main(): Promise<void> {
   if (side === 'baseline') await startBaseline(address, settings);
-  else await startOurs(address, join(__dirname, '..', 'lib', 'workflow-bundle.js'), settings);
+  else await startOurs(address, join(__dirname, '..', 'lib', 'workflow-bundle.js'), ourSettings());
   process.on('message', () => void tell());
   process.send?.('ready');
 }

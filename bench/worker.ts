@@ -26,9 +26,10 @@ export interface WorkerProcess {
   kill(): Promise<void>;
 }
 
-/** Starts one and waits until it works. */
-export async function startProcess(side: Side, address: string): Promise<WorkerProcess> {
-  const child = fork(join(__dirname, 'worker-process.ts'), [side, address], {
+/** Starts one and waits until it works; `metrics`: where Prometheus reads one of ours. */
+export async function startProcess(side: Side, address: string, metrics?: string): Promise<WorkerProcess> {
+  const place = metrics === undefined ? [] : [metrics];
+  const child = fork(join(__dirname, 'worker-process.ts'), [side, address, ...place], {
     execArgv: ['--expose-gc', '--require', join(__dirname, 'thread-probe.cjs'), JITI],
   });
   let wasKilled = false;

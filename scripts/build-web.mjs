@@ -25,6 +25,7 @@ const LATE = [
   'conversations',
   'decided',
   'moment',
+  'picture',
   'question',
   'stats',
   'turns',
@@ -33,7 +34,7 @@ const LATE = [
 
 /** What they have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
 const OWN =
-  /^canonicalize$|(bulk|conversation)-\w+$|model\/(alike|conversation|stats)$|(history\/|\.\/)(alone|compare|moment|transcript)$|contract\/(question|transcript)$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
+  /^canonicalize$|(bulk|conversation)-\w+$|model\/(alike|conversation|stats|timeline)$|(history\/|\.\/)(alone|compare|moment|transcript)$|contract\/(question|transcript)$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
 
 /** A second copy of a module would have a state of its own. */
 const shared = {

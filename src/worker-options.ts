@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { WorkflowInfo } from '@temporalio/workflow';
 import {
   DefaultLogger,
   type LogLevel,
@@ -12,6 +13,7 @@ import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
+import type { Fact, Observe } from './activities/observed';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
 import { textSender } from './client/streamed-text';
@@ -27,6 +29,7 @@ import { agentPlugin, formatTools } from './contract/worker-tools';
 import { type BuildSettings, deploymentOptions, digestsOf, identityOn } from './worker-names';
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
+import { createMetrics, type WorkerMetrics } from './worker-metrics';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { requireModels } from './models/providers';
@@ -168,6 +171,7 @@ export type Shared = Pick<
   ActivityDeps,
   'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers'
 > & {
+  metrics: WorkerMetrics;
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
@@ -182,7 +186,8 @@ export async function makeShared(
   const send = textSender(stream);
   // All workers of a user share one folder, so that each sees what another one started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
-  const journal = createJournal(directory, encryption.sealer());
+  const metrics = createMetrics(Runtime.instance().metricMeter);
+  const journal = metrics.watchJournal(createJournal(directory, encryption.sealer()));
   await journal.prune();
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
   const approvers = await approversOf(config, callLog);
@@ -190,7 +195,7 @@ export async function makeShared(
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
-  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log };
+  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
   return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys, approvers }) };
 }
 
@@ -245,7 +250,7 @@ export async function workerOptions(
       createActivities(activityDeps(config, toolsOn(config, place.taskQueue), shared)),
       own.activities,
     ),
-    ...(isMain ? await workflowSide(settings, shared.encryption) : {}),
+    ...(isMain ? await workflowSide(settings, shared) : {}),
   };
 }
 
@@ -269,14 +274,21 @@ const POLLS = 50;
 /** What only a worker has that takes turns. */
 async function workflowSide(
   settings: TurnWorkerSettings,
-  encryption: Encryption,
+  { encryption, metrics }: Shared,
 ): Promise<Partial<WorkerOptions>> {
-  const { worker: own = {} } = settings;
+  const { worker: own = {}, config } = settings;
   return {
+    sinks: { ...own.sinks, ...observeSinks(metrics.observer(config)) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
     ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
     ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
   };
+}
+
+/** What is replayed happened before: it is not reported again. */
+function observeSinks(observe: Observe): NonNullable<WorkerOptions['sinks']> {
+  const fn = (_workflow: WorkflowInfo, fact: Fact): void => observe(fact);
+  return { countersign: { observe: { fn, callDuringReplay: false } } };
 }
 
 function hasOwnPolls(own: OwnWorkerOptions): boolean {
@@ -302,7 +314,7 @@ function toolsOn(config: Config, queue: string): QueueTools {
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, texts, journal, log, callLog, secrets, holderQueue, answerKeys, approvers }: Shared,
+  { memory, texts, journal, log, callLog, secrets, holderQueue, answerKeys, approvers, metrics }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
@@ -310,6 +322,8 @@ export function activityDeps(
   const { agentWaitMs, pricing } = config;
   // A worker that runs tools only needs no model.
   if (queue === config.taskQueue) requireModels(config.agents);
-  const shared = { holderQueue, memory, journal, log, pricing, ...defined({ texts, answerKeys, approvers }) };
+  const observe = metrics.observer(config);
+  const kept = { holderQueue, memory, journal, log, pricing, observe };
+  const shared = { ...kept, ...defined({ texts, answerKeys, approvers }) };
   return { agents, toolNames, taskQueue: queue, agentWaitMs, run, ...shared };
 }

@@ -1,14 +1,8 @@
 import type { ConnectionLike } from '@temporalio/client';
-import {
-  DefaultLogger,
-  type Logger,
-  type LogLevel,
-  Runtime,
-  Worker,
-  type WorkerOptions,
-} from '@temporalio/worker';
+import { DefaultLogger, type Logger, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import { workersOf } from './client/pollers';
+import { defined } from './contract/defined';
 import { escapeHidden } from './contract/text/unsafe-text';
 import { toolSetIn } from './contract/worker-tools';
 import {
@@ -35,6 +29,9 @@ import {
   type TurnWorkerSettings,
   workerOptions,
 } from './worker-options';
+import { openHealth } from './worker-health';
+import { metricsExporter, metricsFailed } from './worker-metrics';
+import type { ProbePort } from './server/probes';
 import { identityOn } from './worker-names';
 
 /** What a worker is started with. */
@@ -43,6 +40,13 @@ export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
   queues?: readonly string[];
   /** Takes a line about other workers of a queue that have other agents or tools, or about an MCP server. @default it goes to the log */
   warn?: (line: string) => void;
+  /**
+   * Where metrics go, Temporal's own and ours: `host:port` for Prometheus, or the address of an OpenTelemetry collector.
+   * @default the config's
+   */
+  metrics?: string;
+  /** `host:port` that answers `/health` and `/ready`. @default none */
+  health?: string;
 }
 
 /** A worker that runs. */
@@ -65,7 +69,7 @@ export interface RunningWorker {
 /**
  * Starts a worker: registers missing search attributes, then takes turns and calls until `stop`.
  *
- * @throws CountersignError `sdk_mismatch`, `no_server` (after some ten seconds where nothing comes back), `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue that no agent or tool has.
+ * @throws CountersignError `sdk_mismatch`, `no_server` (after some ten seconds where nothing comes back), `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue that no agent or tool has and for an address that cannot be opened.
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
   requireOneSdk();
@@ -73,7 +77,7 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
   const encryption = loadEncryption(settings.encryption);
   // Checked before the runtime exists, because a runtime keeps the process alive.
   await requireAnswer(settings);
-  quietRuntime(settings.logLevel ?? 'WARN');
+  installRuntime(settings);
   const place = await connectNative(settings);
   try {
     return await startAt(place, settings, encryption);
@@ -130,8 +134,11 @@ async function startWith(
     isMain: queue === config.taskQueue,
   }));
   await warnOfOtherWorkers(newcomers, { connection, namespace, warn });
+  const { health } = settings;
+  const probes =
+    health === undefined ? undefined : await openHealthOf(health, workers, { connection, shared });
   const close = async (): Promise<void> => {
-    await Promise.all([tools.close(), connection.close()]);
+    await Promise.all([tools.close(), connection.close(), probes?.close()]);
   };
   const running = runWorkers({ workers, close, log: shared.log });
   return { taskQueue: config.taskQueue, queues, address, namespace, config, ...running };
@@ -174,16 +181,45 @@ async function createWorkers(options: readonly WorkerOptions[], log: Logger): Pr
   throw failed.reason;
 }
 
-/** The SDK's core logs once a process; a runtime that is there already keeps its own settings. */
-function quietRuntime(level: LogLevel): void {
-  if (hasRuntime()) return;
-  const logging = { filter: { core: level, other: level }, forward: {} };
-  Runtime.install({
-    logger: new DefaultLogger(level),
-    telemetryOptions: { logging },
-    // How soon `doctor` knows which agents a worker has.
-    workerHeartbeatInterval: '10s',
-  });
+/** Workers that were made and never ran would hold the connection. */
+async function openHealthOf(
+  address: string,
+  workers: readonly Worker[],
+  { connection, shared: { log } }: { connection: NativePlace['connection']; shared: Shared },
+): Promise<ProbePort> {
+  try {
+    return await openHealth(address, { workers, connection });
+  } catch (error) {
+    await endUnused({ workers, close: () => Promise.resolve(), log });
+    throw error;
+  }
+}
+
+/** Where the metrics of this process's runtime go; undefined where nothing of ours installed it. */
+let metricsPlace: string | undefined;
+
+/** The SDK's core logs and counts once a process; a runtime that is there already keeps its own settings. */
+function installRuntime({ logLevel = 'WARN', config, metrics = config.metrics, warn }: WorkerSettings): void {
+  const exporter = metrics === undefined ? undefined : metricsExporter(metrics);
+  if (hasRuntime()) {
+    if (metrics !== undefined && metrics !== metricsPlace)
+      (warn ?? ((line) => Runtime.instance().logger.warn(line)))(
+        `no metrics at ${shown(metrics)}: this process has a runtime of Temporal's SDK, which keeps its own settings`,
+      );
+    return;
+  }
+  const logging = { filter: { core: logLevel, other: logLevel }, forward: {} };
+  try {
+    Runtime.install({
+      logger: new DefaultLogger(logLevel),
+      telemetryOptions: { logging, ...defined({ metrics: exporter }) },
+      // How soon `doctor` knows which agents a worker has.
+      workerHeartbeatInterval: '10s',
+    });
+  } catch (error) {
+    throw metrics === undefined ? error : metricsFailed(metrics, error);
+  }
+  metricsPlace = metrics;
 }
 
 /** A worker that starts on a queue. */

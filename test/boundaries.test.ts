@@ -58,6 +58,10 @@ describe('the client', () => {
     expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
   });
 
+  it('does not wait for the encryption of secret answers', () => {
+    expect(files.filter((file) => packageOf(file) === 'jose')).toEqual([]);
+  });
+
   it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing'])(
     'does not load %s',
     (name) => {
@@ -77,6 +81,16 @@ describe('the web inbox', () => {
     expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
     expect(files.filter((file) => strangers.includes(folderOf(file)))).toEqual([]);
   });
+});
+
+describe('the command line', () => {
+  it.each(['jose', 'jiti', 'yaml', '@bufbuild/cel', '@temporalio/client', '@temporalio/worker'])(
+    'does not wait for %s before it knows the command',
+    (name) => {
+      const files = loadedBy(lib('cli', 'program.js'));
+      expect(files.filter((file) => packageOf(file) === name)).toEqual([]);
+    },
+  );
 });
 
 describe('contract', () => {

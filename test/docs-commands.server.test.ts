@@ -163,6 +163,12 @@ const onFreePorts = async (line: string): Promise<string> => {
   return `unset TEMPORAL_ADDRESS; ${line} --port ${port} --ui-port ${uiPort} --data-dir ${join(place.folder, String(port))}`;
 };
 
+const metricsOnFreePort = async (line: string): Promise<string> => {
+  const [port, metrics = 0] = await freePorts(2);
+  const own = line.replace(/:\d+$/, `:${metrics}`);
+  return line.includes('countersign web') ? `${own} --port ${port}` : own;
+};
+
 const onFreePort = async (line: string): Promise<string> => {
   const [port = 0] = await freePorts(1);
   const local = line.replace('--host 192.0.2.10', '--host 127.0.0.1').replace(/ --port \d+/, '');
@@ -209,6 +215,13 @@ const RULES: readonly Rule[] = [
   { line: /^npm run demo$/, fill: (line) => `${line} -- --answer deny`, says: /no file was touched/ },
   { line: /^npx countersign init my-agent$/, says: /countersign-[^]*npm install/ },
   { line: /^npx countersign dev /, fill: onFreePorts, run: interrupted, says: /asks first/ },
+  {
+    line: /^npx countersign worker .*--metrics/,
+    fill: metricsOnFreePort,
+    run: interrupted,
+    says: /asks first/,
+  },
+  { line: /^npx countersign web --metrics/, fill: metricsOnFreePort, run: interrupted, says: /http:/ },
   { line: /npx countersign worker /, fill: here, run: interrupted, says: /namespace +agents/ },
   { line: /^npx countersign run clerk /, run: denied, says: /create_file.*[^]*denied by/ },
   { line: /^npx countersign run (desk|operator) /, run: denied, says: /denied by [^]*answered/ },

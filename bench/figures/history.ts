@@ -1,14 +1,9 @@
 import { absolute, timed, type Bench, type Measurement } from '../figure';
 import { freshId, OUR_QUEUE } from '../subjects';
+import { runTurn } from './step';
 
-async function historyBytes({ client }: Bench, agent: string): Promise<number> {
-  const workflowId = freshId(agent);
-  await client.workflow.execute('agentTurn', {
-    taskQueue: OUR_QUEUE,
-    workflowId,
-    args: [{ agent, prompt: 'go' }],
-  });
-  const { historySize } = await client.workflow.getHandle(workflowId).describe();
+async function historyBytes(bench: Bench, agent: string): Promise<number> {
+  const { historySize } = await bench.client.workflow.getHandle(await runTurn(bench, agent)).describe();
   return historySize ?? NaN;
 }
 

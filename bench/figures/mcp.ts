@@ -85,7 +85,7 @@ function configOf(mcpLock: string, stateDir: string) {
       model,
       tools,
       findTools,
-      limits: { steps: STEPS + 1 },
+      limits: { steps: STEPS + 1, repeats: false },
     });
   };
   const agents = [

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { alternate, relative, timed, type Bench, type Measurement } from '../figure';
 import { BASELINE_QUEUE, freshId, OUR_QUEUE } from '../subjects';
 
@@ -9,14 +10,18 @@ const ROUNDS = 40;
 const FEW_STEPS = 8;
 const CROWDED_ROUNDS = 9;
 
-/** One turn of ours to its end; gives its id. */
-export async function runTurn({ client }: Bench, agent: string): Promise<string> {
+const Ended = z.object({ status: z.string() });
+
+/** One turn of ours to its end; gives its id. Throws where it did not end with an answer: its steps would not be those that are measured. */
+export async function runTurn({ client }: Bench, agent: string, taskQueue = OUR_QUEUE): Promise<string> {
   const workflowId = freshId(agent);
-  await client.workflow.execute('agentTurn', {
-    taskQueue: OUR_QUEUE,
+  const result: unknown = await client.workflow.execute('agentTurn', {
+    taskQueue,
     workflowId,
     args: [{ agent, prompt: 'go' }],
   });
+  const { status } = Ended.parse(result);
+  if (status !== 'answered') throw new Error(`a turn of ${agent} ended as ${status}`);
   return workflowId;
 }
 

@@ -14,6 +14,8 @@ export interface Asking {
   model: Model;
   guard: AttemptGuard;
   timeoutMs: number;
+  /** Takes how one question to the model ended. */
+  note(asked: { outcome: string; since: number }): void;
 }
 
 /**
@@ -29,7 +31,10 @@ export async function withModel<T>(
   tries.checkLost();
   const guard = startHeartbeat(tries.details);
   try {
-    return await work({ model: tries.model, guard, timeoutMs: tries.timeoutMs });
+    const { model, timeoutMs } = tries;
+    const head = { kind: 'model', agent: agent.name, model: model.id } as const;
+    const note: Asking['note'] = (asked) => deps.observe?.({ ...head, ...asked, at: Date.now() });
+    return await work({ model, guard, timeoutMs, note });
   } catch (error) {
     // Stopped first: another heartbeat would replace the details that the failure leaves for the next attempt.
     guard.stop();
@@ -60,26 +65,43 @@ function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined):
 
 /** Lets `ask` ask the model, as long as the attempt has time and is ours. What it throws names the model. */
 export async function inTime<T>(
-  { model, guard, timeoutMs }: Asking,
+  { model, guard, timeoutMs, note }: Asking,
   ask: (generate: (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>) => Promise<T>,
 ): Promise<T> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([timeout, guard.signal]);
-  try {
-    return await ask((request) =>
-      unlessAborted(
-        model.generate({ ...request, signal }),
-        // A model that ignores its signal must not hold the attempt.
-        signal,
-        () => new Error('the request was ended by its caller'),
-      ),
+  const generate = (request: Omit<ModelRequest, 'signal'>): Promise<ModelReply> =>
+    unlessAborted(
+      model.generate({ ...request, signal }),
+      // A model that ignores its signal must not hold the attempt.
+      signal,
+      () => new Error('the request was ended by its caller'),
     );
+  try {
+    return await ask((request) => noted(() => generate(request), { note, timeout, signal }));
   } catch (error) {
     const lostReason = guard.lost();
     // The next attempt asks again; it is not the model's fault.
     if (lostReason !== undefined)
       throw modelFailure(new Error(describeLostAttempt(lostReason), { cause: error }));
     throw named(model, timeout.aborted ? tooSlow(timeoutMs, error) : error);
+  }
+}
+
+/** Asks once, and notes how that ended: `cancelled` where the attempt was ended from outside. */
+async function noted<T>(
+  ask: () => Promise<T>,
+  { note, timeout, signal }: Pick<Asking, 'note'> & { timeout: AbortSignal; signal: AbortSignal },
+): Promise<T> {
+  const since = Date.now();
+  try {
+    const reply = await ask();
+    note({ outcome: 'success', since });
+    return reply;
+  } catch (error) {
+    const kind = error instanceof ModelError ? error.kind : signal.aborted ? 'cancelled' : 'error';
+    note({ outcome: timeout.aborted ? 'timeout' : kind, since });
+    throw error;
   }
 }
 

@@ -8,6 +8,7 @@ import { agentOf, inTime, withModel } from './ask-model';
 import { earlierWords } from './conversation';
 import type { ActivityDeps } from './deps';
 import { EmptyReply } from './model-tries';
+import { noteUsage } from './think';
 
 /** Has the agent's model write what is to stand for the beginning of a conversation. */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactOutput> {
@@ -24,11 +25,13 @@ export async function compact(deps: ActivityDeps, input: CompactInput): Promise<
     });
     const bytes = { read: utf8Bytes(content), wrote: utf8Bytes(text) };
     const written = finishReason === 'length' ? `${text}\n[The summary ends here: it was too long]` : text;
-    return {
+    const output = {
       text: cutContent(deps.run.secrets?.hide(written) ?? written, LIMITS.summaryBytes),
       model: model.id,
       ...defined({ usage: priced(usage, { model: model.id, pricing: deps.pricing, bytes }) }),
     };
+    noteUsage(deps, agent, output);
+    return output;
   });
 }
 

@@ -6,6 +6,7 @@ import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
+import type { Observe } from './observed';
 import type { TextStreams } from './text-streams';
 
 /** What the activities of one worker need. */
@@ -32,4 +33,6 @@ export interface ActivityDeps {
   answerKeys?: AnswerKeys;
   journal: Journal;
   log: Logger;
+  /** Takes what happened, for metrics. Absent: nobody counts. */
+  observe?: Observe;
 }

@@ -5,7 +5,7 @@ import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptCall, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { isJsonObject, type JsonObject, parseJson } from '../contract/json';
-import { addUsage, priced } from '../contract/spending/usage';
+import { addUsage, priced, type Usage } from '../contract/spending/usage';
 import { type ThinkInput, type ThinkOutput } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
 import { type ModelCall, ModelError, type ModelMessage, type ModelReply } from '../models/model';
@@ -38,6 +38,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       const step = { agent, model, input, reply, bytes: bytesOf(entries) };
       const output = { ...(await prepareStep(deps, step)), ...known.recorded };
       writer?.finish(output.text);
+      noteUsage(deps, agent, output);
       rememberStep(deps.memory, entries, output);
       return output;
     } finally {
@@ -45,6 +46,15 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       writer?.end();
     }
   });
+}
+
+/** Reports what a reply took of its model. */
+export function noteUsage(
+  { observe }: ActivityDeps,
+  { name: agent }: Agent,
+  { model, usage }: { model: string; usage?: Usage },
+): void {
+  if (usage !== undefined) observe?.({ kind: 'usage', agent, model, usage });
 }
 
 async function prepareStep(

@@ -1,11 +1,10 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { types } from 'node:util';
-import { createJiti } from 'jiti';
 import { z } from 'zod';
 import { CountersignError, ERROR_CODES } from '../contract/errors';
 import { defined } from '../contract/defined';
-import { toConfig, type Config } from '../tools/define-config';
+import type { Config } from '../tools/define-config';
 import { ownModules } from './own-modules';
 
 const { isNativeError } = types;
@@ -20,13 +19,15 @@ export interface LoadedConfig {
 }
 
 /**
- * Loads a config file, TypeScript or JavaScript; its default export is an agent, a list of agents, or a config.
+ * Loads a config file, TypeScript or JavaScript; its default export is an agent, a list of agents, or a config. What that takes
+ * is loaded here, so that no other command waits for it.
  *
  * @throws CountersignError `config_not_found`, or `config_invalid` naming file and line. A wrong tool or agent keeps its own code.
  */
 export async function loadConfig(named: string | undefined, cwd = process.cwd()): Promise<LoadedConfig> {
   const file = named === undefined ? findConfig(cwd) : namedConfig(named, cwd);
   const exported = await evaluate(file, cwd);
+  const { toConfig } = await import('../tools/define-config.js');
   try {
     return { config: toConfig(exported), file };
   } catch (error) {
@@ -58,6 +59,7 @@ function namedConfig(named: string, cwd: string): string {
 }
 
 async function evaluate(file: string, cwd: string): Promise<unknown> {
+  const { createJiti } = await import('jiti');
   const jiti = createJiti(file, { virtualModules: ownModules(file), interopDefault: false });
   try {
     const loaded: unknown = await jiti.import(file);

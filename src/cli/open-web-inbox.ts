@@ -18,6 +18,8 @@ export interface WebInboxOptions {
   usersFile?: string;
   /** How long a decision waits in the page before it is sent. Milliseconds. */
   undoMs?: number;
+  /** Where Prometheus reads. */
+  metrics?: string;
 }
 
 /** A web inbox that is open. */

@@ -3,7 +3,7 @@ import type { SealedValues } from './secret/sealed';
 import type { Issue, Safety } from './tool';
 
 /**
- * Why a call has no success. The first six are those of the seeds.
+ * Why a call has no success. A result without a success has one of these.
  * - `validation`: the arguments do not fit; nothing ran.
  * - `tool_not_found`: no such tool; nothing ran.
  * - `tool`: the handler said so (threw).

@@ -1,11 +1,4 @@
-import {
-  calculateJwkThumbprint,
-  compactDecrypt,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-} from 'jose';
+import type { importJWK, JWK } from 'jose';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import {
@@ -24,8 +17,12 @@ export const ANSWER_KEY = 'COUNTERSIGN_ANSWER_KEY';
 const part = z.string().regex(/^[\w-]{43}$/);
 const privateKey = z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: part, y: part, d: part });
 
+/** Loaded when a key is used: every command and every client has this file. */
+const loadJose = () => import('jose');
+
 /** A new key pair: a line for the worker's key file, and the fingerprint for screens. */
 export async function makeAnswerKey(): Promise<{ line: string; fingerprint: string }> {
+  const { calculateJwkThumbprint, exportJWK, generateKeyPair } = await loadJose();
   const pair = await generateKeyPair(SEALED_ALG, { crv: 'P-256', extractable: true });
   const { kty, crv, x, y, d } = await exportJWK(pair.privateKey);
   const jwk = privateKey.parse({ kty, crv, x, y, d });
@@ -56,6 +53,7 @@ export async function readAnswerKeys(
 type PrivateKey = Awaited<ReturnType<typeof importJWK>>;
 
 async function pairOf(line: string, which: string): Promise<{ publicKey: AnswerKey; key: PrivateKey }> {
+  const { calculateJwkThumbprint, importJWK } = await loadJose();
   try {
     const jwk: JWK & z.infer<typeof privateKey> = privateKey.parse(JSON.parse(line));
     const { kty, crv, x, y } = jwk;
@@ -70,6 +68,7 @@ async function pairOf(line: string, which: string): Promise<{ publicKey: AnswerK
 async function open(keys: ReadonlyMap<string, PrivateKey>, sealed: string): Promise<string> {
   const key = keys.get(sealedHead(sealed)?.kid ?? '');
   if (key === undefined) throw new Error('this worker does not have its key');
+  const { compactDecrypt } = await loadJose();
   const limits = { keyManagementAlgorithms: [SEALED_ALG], contentEncryptionAlgorithms: [SEALED_ENC] };
   try {
     const { plaintext } = await compactDecrypt(sealed, key, limits);

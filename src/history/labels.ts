@@ -1,6 +1,5 @@
 import { someNames } from '../contract/authority/authority';
 import type { Standing } from '../contract/authority/votes';
-import type { CallView } from './view-types';
 import { standingOn } from './votes';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
@@ -10,7 +9,7 @@ import type { Effect } from '../contract/tool';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Spread } from './stats';
-import type { CallPhase, TurnView } from './view-types';
+import type { CallPhase, CallView, TurnView } from './view-types';
 
 /** How a line looks: quiet, at work, asks a person, went well, went wrong. */
 export type Tone = 'quiet' | 'busy' | 'ask' | 'good' | 'bad';

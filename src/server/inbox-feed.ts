@@ -18,6 +18,12 @@ export interface InboxFeed {
    * @throws CountersignError as `InboxReader.next`, where nothing could be read yet.
    */
   page(query: InboxPageQuery): Promise<InboxPage | undefined>;
+  /**
+   * Everything as it was read last, as soon as all of it was read; after `ms` as much as there is, undefined for nothing.
+   *
+   * @throws CountersignError as `page`.
+   */
+  whole(ms: number): Promise<Read | undefined>;
   /** Reads on now: a decision on this turn was sent from here. */
   refresh(turn?: string): void;
 }
@@ -81,6 +87,21 @@ class Feed implements InboxFeed {
       const { waiting, at } = await this.firstRead();
       const page = this.pages.choose(waiting, query);
       return page.key === seen ? undefined : { ...page, at };
+    } finally {
+      this.leave();
+    }
+  }
+
+  async whole(ms: number): Promise<Read | undefined> {
+    const until = performance.now() + ms;
+    this.join();
+    try {
+      for (;;) {
+        if (this.newest?.error !== undefined) throw this.newest.error;
+        const left = until - performance.now();
+        if (this.read?.waiting.isComplete === true || left <= 0) return this.read;
+        await this.news.wait(left);
+      }
     } finally {
       this.leave();
     }
@@ -179,7 +200,7 @@ class Feed implements InboxFeed {
 }
 
 /** What was read, and when. */
-interface Read {
+export interface Read {
   waiting: Waiting;
   at: string;
 }

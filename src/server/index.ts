@@ -1,17 +1,20 @@
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { compress } from 'hono/compress';
-import { etag } from 'hono/etag';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendText } from '../contract/streamed-text';
-import { unlessMissing } from '../files';
-import { createHosts, inUrl, isLoopback, listen, type ListenOptions, requireOwnOrigin } from './address';
+import {
+  createHosts,
+  inUrl,
+  isLoopback,
+  listen,
+  type Listening,
+  type ListenOptions,
+  requireOwnOrigin,
+} from './address';
 import {
   type Codes,
   createAttempts,
@@ -26,6 +29,8 @@ import { createErrorFormatter } from './failure';
 import { createDecidedReader } from './decided-reader';
 import { createFeed } from './inbox-feed';
 import { MOST_ROWS } from './inbox-page';
+import { openMetrics, probeRoutes } from './monitoring';
+import { pageRoutes } from './page';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
 import { decidedRoutes, type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
@@ -52,6 +57,8 @@ export interface WebOptions extends Partial<ListenOptions> {
   undoMs?: number;
   /** What workers prove that they may stream what models write; 16 to 200 characters. @default none may, but for those of this process */
   streamToken?: string;
+  /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
+  metrics?: string;
   /** Gets a new link when a used one is opened. */
   onLink(link: string): void;
   /** Gets every unexpected error. */
@@ -76,7 +83,8 @@ const UNDO_MS = 5_000;
  * Opens the web inbox.
  *
  * @throws CountersignError `usage`: the port is taken, or other machines could reach it and it has no users;
- * `users_invalid`; `config_invalid` for a token of the stream that could be guessed.
+ * `users_invalid`; `config_invalid` for a token of the stream that could be guessed, or an address of the metrics that cannot be
+ * opened.
  */
 export async function startWeb({
   host = LOOPBACK,
@@ -101,6 +109,9 @@ export async function startWeb({
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
   const feed = createFeed({ reader: () => client.inboxReader(), formatError, closing: closing.signal });
   const texts = createTextStore(client.namespace);
+  const scraped = await openMetrics(options.metrics, feed).catch((error: unknown) =>
+    closeAfter(error, listening),
+  );
   // Whoever opens the link finds the inbox read.
   void feed.page({}).catch(() => undefined);
   listening.serve(
@@ -123,9 +134,14 @@ export async function startWeb({
     drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
     stop: async () => {
       closing.abort();
-      await listening.close();
+      await Promise.all([listening.close(), scraped?.close()]);
     },
   };
+}
+
+async function closeAfter(error: unknown, { close }: Pick<Listening, 'close'>): Promise<never> {
+  await close();
+  throw error;
 }
 
 function nobodyCouldSignIn(host: string): CountersignError {
@@ -138,59 +154,15 @@ function nobodyCouldSignIn(host: string): CountersignError {
   );
 }
 
-const SCRIPTS = [
-  'app',
-  'bulk',
-  'conversation',
-  'conversations',
-  'decided',
-  'moment',
-  'question',
-  'seal-answer',
-  'stats',
-  'syntax',
-  'turns',
-  'two-paths',
-];
-
-/** All files of the page, by their paths, with their types. No other file is ever read. */
-const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
-  '/': ['index.html', 'text/html; charset=utf-8'],
-  ...Object.fromEntries(
-    SCRIPTS.map((name) => [`/${name}.js`, [`${name}.js`, 'text/javascript; charset=utf-8'] as const]),
-  ),
-  '/app.css': ['app.css', 'text/css; charset=utf-8'],
-  '/manifest.webmanifest': ['manifest.webmanifest', 'application/manifest+json; charset=utf-8'],
-  '/icon.svg': ['icon.svg', 'image/svg+xml'],
-  '/icon.png': ['icon.png', 'image/png'],
-};
-
-/** The built page. */
-function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
-  const routes = new Hono<Env>();
-  // A page that is opened again asks whether it is still the same, and is sent nothing if so.
-  routes.use(compress(), etag());
-  for (const [path, [name, type]] of Object.entries(FILES)) {
-    routes.get(path, async (c) => {
-      const body = await unlessMissing(readFile(join(pageDir, name)));
-      return body === undefined
-        ? notBuilt(c)
-        : c.body(new Uint8Array(body), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
-    });
-  }
-  // Browsers ask for one by themselves; the page names its own icons.
-  routes.get('/favicon.ico', (c) => c.body(null, 204));
-  return routes;
-}
-
-function notBuilt(c: Context): Response {
-  return c.text('The page is not built. In a clone run `npm run build`, then reload.\n', 503);
-}
-
 /** The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. Needs no port: `app.request` sends it a request. */
 export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>();
   app.use(protectiveHeaders());
+  // Probes name the address of the machine as host, which is none of ours; they learn nothing but yes or no.
+  app.route(
+    '/',
+    probeRoutes(() => deps.client.client.connection),
+  );
   app.use(requireOwnOrigin(deps.hosts));
   app.use('/api/*', noStore, limitBody);
   app.route('/api/session', signInRoutes(deps));

@@ -60,6 +60,10 @@ export interface ConfigOptions {
   prices?: Readonly<Record<string, ModelPrice>>;
   /** Of all `prices`, and of budgets of money: three letters. @default 'USD' */
   currency?: string;
+  /**
+   * Where a worker's metrics go: `host:port` for Prometheus, or the address of an OpenTelemetry collector. @default nowhere
+   */
+  metrics?: string;
 }
 
 /** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
@@ -77,6 +81,7 @@ export interface Config {
   readonly mcpLock: string;
   readonly approvers: string | undefined;
   readonly pricing: Pricing;
+  readonly metrics: string | undefined;
 }
 
 const callable = z
@@ -115,6 +120,7 @@ const optionsSchema = z.strictObject({
       }),
     )
     .optional(),
+  metrics: z.string().min(1).optional(),
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR')
@@ -133,7 +139,7 @@ export function defineConfig(options: ConfigOptions): Config {
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
   const { taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
   const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers } = parsed.data;
-  const { mcpServers, mcpTools = {} } = options;
+  const { mcpServers, mcpTools = {}, metrics } = options;
   const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
@@ -154,6 +160,7 @@ export function defineConfig(options: ConfigOptions): Config {
     mcpLock,
     approvers,
     pricing,
+    metrics,
   };
   return asConfig(config);
 }

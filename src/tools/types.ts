@@ -8,7 +8,7 @@ import type { Effect, Issue, JsonSchema, RetryOptions, Safety, StateScope } from
 /** Milliseconds, or text such as `'30s'`, `'2 minutes'`. */
 export type Duration = number | string;
 
-/** One parameter in the plain list of the seeds. */
+/** One parameter, where parameters are written as a plain list. */
 export interface ParameterSpec {
   name: string;
   type: 'string' | 'boolean' | 'number' | 'object' | 'array';
@@ -176,7 +176,7 @@ export interface ToolOptions<P extends Parameters = Parameters> {
    * The worker does not accept `did_not` where it saw that the handler still ran.
    */
   verify?(args: ArgumentsOf<P>, context: CallContext): Verification | Promise<Verification>;
-  /** Does the work. Returns any value (see formatResult); a throw is an error result. */
+  /** Does the work. Returns any value: a text as it is, anything else as indented JSON; a throw is an error result. */
   handler(args: ArgumentsOf<P>, context: CallContext): unknown;
 }
 

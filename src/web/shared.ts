@@ -4,6 +4,7 @@
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+export { isDenial } from '../contract/decision';
 export { defined } from '../contract/defined';
 export { LIMITS } from '../contract/limits';
 export { budgetText, spentText } from '../contract/spending/budget';
@@ -12,6 +13,7 @@ export { isJsonObject, isObject } from '../contract/json';
 export { CountersignError } from '../contract/errors';
 export { callIdOf, effectiveEvents } from '../history/events';
 export { sessionViewOf } from '../history/session/view';
+export { describeEvent } from '../history/describe';
 export { viewOf } from '../history/view';
 export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
@@ -19,7 +21,7 @@ export { TURN_STATES } from '../contract/turn';
 export { leavesOf } from '../contract/text/json-diff';
 export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
-export { dateTime, relative, span } from '../contract/text/times';
+export { clock, dateTime, day, relative, span } from '../contract/text/times';
 export {
   costText,
   counted,
@@ -50,7 +52,7 @@ export {
 export { useInboxRows } from './inbox-rows';
 export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
 export { issuesOf } from './model/draft';
-export { errorText, REFUSAL_LABELS, refusalText } from './model/labels';
+export { errorText, REFUSAL_LABELS, refusalText, STRETCH_LABELS } from './model/labels';
 export { hunkIds, toDecision, whyNot } from './model/review';
 export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
@@ -63,7 +65,7 @@ export { CallName, isWaiting } from './screens/turn/call-card';
 export { SelectBox } from './screens/inbox-list';
 export { NOTHING_TYPED } from './typed';
 export { goTo, showInList, useAppContext, useKept, useKeys, useNow } from './ui/app';
-export { SeenEnd, SeenText, Text, WatchSeen } from './ui/text';
+export { SeenEnd, SeenText, Text, visibleText, WatchSeen } from './ui/text';
 export { Chip, Deadline, Key, SearchField, Select } from './ui/widgets';
 export { useTabVisible, withDelta } from './live';
 export { listen } from './stream';

@@ -21,6 +21,7 @@ import { MessageQueue } from './message-queue';
 import { movedStep, whyHeld } from './approvals/moving';
 import { type CallState, carriedDecisions, markChanged } from './approvals/state';
 import { continueOnCurrentBuild } from './current-build';
+import { report } from './observe';
 import { makeTurn, type Turn, type TurnRuntime } from './turn';
 import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
@@ -71,19 +72,24 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
   const { publisher } = runtime;
   try {
     const result = await runSteps(turn, runtime);
-    publisher.end(result.status);
+    end(turn, publisher, result.status);
     return result;
   } catch (error) {
-    if (turn.approvals.cancelled || isCancellation(error)) return endCancelled(publisher);
-    const end = error instanceof ActivityFailure ? modelFailure(error) : error;
+    if (turn.approvals.cancelled || isCancellation(error)) return endCancelled(turn, publisher);
+    const why = error instanceof ActivityFailure ? modelFailure(error) : error;
     // Anything else, such as continue-as-new or a bug, is not the end of the turn.
-    if (end instanceof ApplicationFailure) publisher.end('failed');
-    throw end;
+    if (why instanceof ApplicationFailure) end(turn, publisher, 'failed');
+    throw why;
   }
 }
 
-function endCancelled(publisher: Publisher): never {
-  publisher.end('cancelled');
+function end({ agent }: Turn, publisher: Publisher, outcome: TurnState): void {
+  publisher.end(outcome);
+  report({ kind: 'turn', agent, outcome, at: Date.now() });
+}
+
+function endCancelled(turn: Turn, publisher: Publisher): never {
+  end(turn, publisher, 'cancelled');
   throw new CancelledFailure('the turn was cancelled');
 }
 

@@ -8,7 +8,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { AskAgain, ChildReady, NotHere, VerifyOutput } from '../contract/call';
+import type { AskAgain, ChildReady, NotHere, UsedState, VerifyOutput } from '../contract/call';
 import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
 import { settleDoubt } from './approvals/resolve';
@@ -151,4 +151,10 @@ export function modelFailure({ cause, message }: ActivityFailure): ApplicationFa
     message: cause?.message ?? message,
     nonRetryable: true,
   });
+}
+
+/** A call in doubt may have made state, and nobody knows where. */
+export function usedIn(settlement: Settlement): UsedState {
+  if ('inDoubt' in settlement) return { holder: settlement.holder ?? null };
+  return 'result' in settlement && settlement.holder !== undefined ? { holder: settlement.holder } : {};
 }

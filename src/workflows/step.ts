@@ -6,7 +6,6 @@ import {
   isValidCall,
   type NotHere,
   type PreparedCall,
-  type UsedState,
   type ValidCall,
 } from '../contract/call';
 import { ENDINGS } from '../contract/call-messages';
@@ -30,11 +29,12 @@ import { askingCalls, closeQuestions } from './ask';
 import { takeUpWaits } from './approvals/moving';
 import { sweepAbandoned } from './approvals/resolve';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
+import { StepObserver } from './observe';
 import type { Turn, TurnRuntime } from './turn';
 import { resultWithoutRun } from '../contract/fork';
 import type { FinishedCall } from './think';
 import { prepareCall, runCall, untilNextRound } from './call-activities';
-import { settlementIn, settlementOf, startVerify } from './outcome';
+import { settlementIn, settlementOf, startVerify, usedIn } from './outcome';
 import { LIMITS } from '../contract/limits';
 import type { Order } from '../contract/tool';
 
@@ -42,6 +42,7 @@ import type { Order } from '../contract/tool';
 export class Step {
   private readonly timer: DeadlineTimer;
   private readonly clock: WorkClock;
+  private readonly observer: StepObserver;
 
   /** `isRefused`: its calls do not run, because the steps before were the same. */
   constructor(
@@ -52,7 +53,9 @@ export class Step {
   ) {
     this.clock = new WorkClock(turn);
     this.timer = new DeadlineTimer(runtime.nonCancellable, () => markChanged(turn));
+    this.observer = new StepObserver(turn, turn.moved !== undefined);
     open(turn, calls, isRefused);
+    this.observer.begin(calls);
     runtime.changes.beginStep();
     // What came before is judged now. It is answered before the step acts on it, as what comes later.
     runtime.queue.release();
@@ -64,6 +67,7 @@ export class Step {
     // A message came after the step was woken: the step waits until it is answered.
     if (runtime.changes.hasUnseen) return true;
     advance(turn, runtime);
+    this.observer.look();
     this.clock.tick(turn.approvals.calls.values());
     if (isOver(turn)) return this.close();
     this.timer.set(nextDeadline(turn.approvals), 'a request expires or is escalated');
@@ -246,12 +250,6 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
   delete state.absent;
   delete state.placed;
   run();
-}
-
-/** A call in doubt may have made state, and nobody knows where. */
-function usedIn(settlement: Settlement): UsedState {
-  if ('inDoubt' in settlement) return { holder: settlement.holder ?? null };
-  return 'result' in settlement && settlement.holder !== undefined ? { holder: settlement.holder } : {};
 }
 
 function startReplan(turn: Turn, state: CallState): void {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { recordTool } from '../support/effects';
 import { eventsOf } from '../support/turns';
 import { useTestApp } from './test-app';
-import { eventsIn } from './support';
+import { createTestApp, eventsIn } from './support';
 import type { TurnHandle } from '../support/fixture';
 import { until } from '../support/until';
 
@@ -177,6 +177,31 @@ test('everybody who looks at the inbox hears of a request, and that it is decide
   expect((await again.next()).value).toMatchObject({ event: 'waiting' });
   expect(await isListed()).toBe(false);
   await Promise.all([first.return(undefined), again.return(undefined)]);
+});
+
+test('of two web inboxes in one namespace each shows what the other decided, and of two decisions one counts', async () => {
+  const handle = await waiting('two inboxes');
+  const other = await createTestApp(client());
+  const cookie = await other.signIn();
+  const listed = z.looseObject({ matching: z.number() });
+  const elsewhere = async (): Promise<number> => {
+    const response = await other.ask(`/api/inbox?text=${handle.workflowId}`, { cookie });
+    return listed.parse(await response.json()).matching;
+  };
+  const stream = eventsIn(await other.ask('/api/inbox/events', { cookie }));
+  await until('the other one to list it', async () => (await elsewhere()) === 1);
+  const shown = await seen(handle.workflowId);
+  expect((await decide(handle.workflowId, { ...shown, decision: 'denied', reason: 'no' })).status).toBe(200);
+  const late = { ...shown, decision: 'approved' };
+  const refused = await other.ask(`/api/turns/${handle.workflowId}/decisions`, { cookie, json: late });
+  expect(refused.status).toBe(409);
+  expect(await refused.json()).toMatchObject({ verdict: { code: 'already_decided' } });
+  await until('the other one to drop it', async () => (await elsewhere()) === 0);
+  await handle.result();
+  expect(await effects.lines('two inboxes')).toEqual([]);
+  other.close();
+  await stream.return(undefined);
+  await other.remove();
 });
 
 test('the inbox is searched, and narrowed by tool, agent and age; the count is of all', async () => {

@@ -8,7 +8,7 @@ import { defined } from '../../contract/defined';
 import { span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
-import { rulesAbout } from '../../tools/define-config';
+import type { Config } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
 import { writeNewFile } from '../files';
 import { loadConfig } from '../load-config';
@@ -89,7 +89,7 @@ async function check(
   { screen }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
-  const approvers = await load(file, rulesAbout(config));
+  const approvers = await load(file, await knownOf(config));
   const warnings = warningsAbout(approvers);
   const { people, rules, digest } = approvers;
   if (json)
@@ -113,6 +113,12 @@ async function check(
 async function load(file: string | undefined, known?: Known): Promise<Approvers> {
   const { loadApprovers } = await import('../../authority/approvers.js');
   return loadApprovers(file ?? join(process.cwd(), APPROVERS_FILE), known);
+}
+
+/** Loaded here, so that no other command waits for the definitions of tools. */
+async function knownOf(config: Config): Promise<Known> {
+  const { rulesAbout } = await import('../../tools/define-config.js');
+  return rulesAbout(config);
 }
 
 function warningsAbout({ rules }: Approvers): string[] {

@@ -16,6 +16,7 @@ interface WebOptions {
   allowHost?: string[];
   users?: string;
   undo?: string;
+  metrics?: string;
 }
 
 /** `web`, `web user add|list|remove`. */
@@ -35,6 +36,7 @@ export function addWeb(program: Command, context: Context): void {
       '--undo <time>',
       'how long a decision can be undone before it is sent; 0: not at all (default: 5s)',
     )
+    .option('--metrics <address>', 'host:port on which Prometheus reads what waits, without signing in')
     .action((options: WebOptions) => openWebInbox(options, context));
   const user = web.command('user').description('manage the users who sign in with a token');
   // The file is known once the command line is parsed.
@@ -43,14 +45,14 @@ export function addWeb(program: Command, context: Context): void {
 }
 
 async function openWebInbox(
-  { host, port, allowHost, users, undo }: WebOptions,
+  { host, port, allowHost, users, undo, metrics }: WebOptions,
   context: Context,
 ): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
     ...readUndo(undo, '--undo'),
-    ...defined({ host, allowHosts: allowHost, usersFile: users }),
+    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics }),
   };
   const stop = takeStopSignals(() => undefined);
   try {

@@ -24,6 +24,11 @@ export interface WorkerOptions {
   log?: (typeof LOG_LEVELS)[number];
 }
 
+interface PortOptions {
+  metrics?: string;
+  health?: string;
+}
+
 interface BuildOptions {
   buildId?: string;
   deployment?: string;
@@ -41,8 +46,13 @@ export function addWorker(program: Command, context: Context): void {
     )
     .addOption(deploymentOption())
     .option('--make-current', 'once it works, new turns begin on this build')
+    .option(
+      '--metrics <address>',
+      "where metrics go: host:port for Prometheus, or an OpenTelemetry collector's http://… (default: the config's)",
+    )
+    .option('--health <address>', 'host:port that answers /health and /ready')
     .addOption(logOption('WARN'))
-    .action((config: string | undefined, options: WorkerOptions & BuildOptions) =>
+    .action((config: string | undefined, options: WorkerOptions & BuildOptions & PortOptions) =>
       work(config, options, context),
     );
 }
@@ -56,10 +66,10 @@ export function logOption(level: WorkerOptions['log']): Option {
 
 async function work(
   named: string | undefined,
-  options: WorkerOptions & BuildOptions,
+  options: WorkerOptions & BuildOptions & PortOptions,
   context: Context,
 ): Promise<void> {
-  const { log, deployment } = options;
+  const { log, deployment, metrics, health } = options;
   if (options.buildId === undefined && (options.makeCurrent === true || deployment !== undefined))
     throw usageError(
       '--make-current and --deployment need --build-id',
@@ -70,7 +80,8 @@ async function work(
   const { address, namespace, profile, encryptionKeyFile: keyFile } = context.options();
   const encryption = keyFile === undefined ? undefined : { keyFile };
   const build = defined({ buildId, deployment });
-  const place = defined({ address, namespace, profile, logLevel: log, encryption, ...build });
+  const ports = { metrics, health };
+  const place = defined({ address, namespace, profile, logLevel: log, encryption, ...build, ...ports });
   const worker = await startPatiently({ config: loaded.config, ...place }, context);
   const stop = takeStopSignals(() =>
     context.screen.note('ended at once; what ran is picked up by another worker'),

@@ -3,7 +3,7 @@ import type { Answer } from '../../client';
 import { defined } from '../../contract/defined';
 import type { QuestionAnswer } from '../../contract/decision';
 import { CountersignError, errorMessage } from '../../contract/errors';
-import { sealAnswer } from '../../sealing/seal-answer';
+import type { SealedQuestion } from '../../sealing/seal-answer';
 import type { Json, JsonObject } from '../../contract/json';
 import { checkAnswer } from '../../contract/schema/form';
 import { fieldsOf, type Question, type QuestionField } from '../../contract/question';
@@ -46,7 +46,9 @@ export async function answer(
 }
 
 /** Secrets are encrypted here: nothing but the ciphertext leaves this process. */
-async function sealed(asked: QuestionOpened, content: JsonObject): Promise<JsonObject> {
+async function sealed(asked: SealedQuestion, content: JsonObject): Promise<JsonObject> {
+  // Loaded here, so that no other command waits for its encryption.
+  const { sealAnswer } = await import('../../sealing/seal-answer.js');
   try {
     return await sealAnswer(asked, content);
   } catch (error) {

@@ -20,6 +20,9 @@ const GREEK_DOUBLES = /^[ονρυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿ]+$/u;
 
 /** Greek letters like no Latin one stand in formulae and units (`Δx`, `μs`), so only its twins are marked there. */
 const GREEK_TWINS = new RegExp(`(?:(?=\\p{Script=Greek})[κχ${CONFUSABLES}])+`, 'gu');
+/** Behind so many Latin letters, or before them, it is part of a word, and not a unit or a formula. */
+const GREEK_IN_WORD =
+  /\p{Script=Latin}{3}\p{Script=Greek}|\p{Script=Latin}\p{Script=Greek}+\p{Script=Latin}{2}/u;
 const SCRIPTS: readonly Script[] = [
   { ...script('Cyrillic'), doubles: CYRILLIC_DOUBLES },
   { ...script('Greek'), twins: GREEK_TWINS, doubles: GREEK_DOUBLES },
@@ -35,7 +38,7 @@ const EAST = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=
 const HOME = '\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}';
 /** Letters and digits of every other script; those of East Asia stand beside Latin ones in ordinary text. */
 const STRANGER = new RegExp(
-  `(?![${HOME}${EAST}]|${SCRIPTS.map(({ letter }) => letter.source).join('|')})[\\p{L}\\p{N}\\p{Mc}]`,
+  `(?![${HOME}${EAST}]|${SCRIPTS.map(({ letter }) => letter.source).join('|')})[\\p{L}\\p{N}\\p{M}]`,
   'gu',
 );
 
@@ -138,11 +141,12 @@ function mixed(word: string): LookAlike[] {
   const isLatin = LATIN.test(word);
   if (!isLatin) scripts.sort((a, b) => countIn(word, b) - countIn(word, a));
   const others = isLatin ? scripts : scripts.slice(1);
+  const isFormula = isLatin && !GREEK_IN_WORD.test(word);
   // A word of a script that has no entry above is its own, but its digits beside ours are not.
   const isOther = !isLatin && scripts.length === 0;
   const strangers = isOther ? (/[0-9]/.test(word) ? STRANGE_DIGIT : undefined) : STRANGER;
   return [
-    ...others.flatMap(({ name, twins, runs: all }) => pieces(word, isLatin ? twins : all, name)),
+    ...others.flatMap(({ name, twins, runs: all }) => pieces(word, isFormula ? twins : all, name)),
     ...(strangers === undefined ? [] : pieces(word, strangers)),
   ];
 }

@@ -13,21 +13,38 @@ const ASCII_TEXT = /^[!-~]+$/;
 /** What another form of a character has to be, so that it passes too. */
 const PASSES = new RegExp(`^[!-~${CONFUSABLES}]+$`, 'u');
 const LETTER = /\p{L}/u;
-const EAST = /[ー\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
+/** Letters of East Asia. */
+export const EAST =
+  /[ー\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
 
-/** Letters of phonetic alphabets and small capitals, whatever they resemble. */
+/**
+ * What passes for ASCII where it runs, although Unicode's data does not say so: hooked and old letters, letters in frames,
+ * dashes, brackets and connectors, stars, and signs like `|`, `;`, `%`, `&` and `$`.
+ */
+const RUNS_ALIKE =
+  /(?![ƏƠơƯưə\u3008-\u301f])[\u0180-\u01c3\u0221\u0234-\u02af\u02cd\u0964\u2017\u204a\u204f\u2052\u2055\u2126\u212b\u214b\u22c6\u23af\u2731-\u273d\u2aff\u2e35\p{Pc}\p{Pd}\p{Pe}\p{Ps}\u{10110}\u{1f130}-\u{1f1ff}\u{1f4b2}\u{1f670}-\u{1f675}\u{1f7af}-\u{1f7bf}]/u;
+/** Letters of phonetic alphabets, small capitals and a j without its dot, whatever they resemble. */
 const PHONETIC =
-  /[\u0262\u026a\u0274\u0280\u0281\u0299\u029b\u029c\u029f\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\u{10780}-\u{107bf}\u{1df00}-\u{1dfff}]/u;
+  /[\u0237\u0262\u026a\u0274\u0280\u0281\u0299\u029b\u029c\u029f\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\u{10780}-\u{107bf}\u{1d6a5}\u{1df00}-\u{1dfff}]/u;
 /** Letters and signs that are honest in words; they pass for others in a path, an option, an address, a variable. */
 const TYPOGRAPHY =
-  /[…‥²³¹ªº™℠№℃æÆœŒơƠŉ·•‧∙⋅・\u2070-\u207a\u207c-\u208a\u208c-\u208e\u203c\u2047-\u2049\u221e\u2460-\u24b5\u3200-\u33ff]/u;
-const QUOTES = /[‘’‚‛“”„‟‹›′″‴⁗ʻʼ]/u;
+  /[…‥⋯♯²³¹ªº™℠№℃æÆœŒơƠŉ·•‧∙⋅・\u2070-\u207a\u207c-\u208a\u208c-\u208e\u203c\u2047-\u2049\u221e\u2460-\u24b5\u3200-\u33ff]/u;
+const QUOTES = /[‘’‚‛“”„‟‹›′″‴⁗ʻʼ〝〞]/u;
 const APOSTROPHE = /[’ʼʻ]/u;
 /** Dashes of prose. They pass for `-` before an option, in a path, in an address, and in a text of one word. */
 const DASH = /[\u2013-\u2015\u2e3a\u2e3b]/u;
 const HYPHEN = /[\u2010-\u2012]/u;
 /** Strokes that are letters and marks of length among their own. */
-const STROKE = /[〇〱-〵丶丿丨一ノーヽㅡㅣᅳᅵ\u2f00-\u2f03➕➖]/u;
+const STROKE = /[〇〱-〵丶丿丨一ノーｰヽㅡㅣᅳᅵ\u2f00-\u2f03➕➖]/u;
+/** Dots at half height, which stand for a full stop between letters; Catalan has one between two of `l`. */
+const MIDDLE_DOT = /[·•‧∙⋅・᛫⸱⸳]/u;
+/** Signs above the line that stand behind their letters. */
+const BEHIND = /[ªºŉ]/;
+const FAR = 8;
+const LETTER_OF_EAST = `(?!${STROKE.source})${EAST.source}`;
+const IS_EAST = new RegExp(LETTER_OF_EAST, 'u');
+const EAST_BEFORE = new RegExp(`${LETTER_OF_EAST}${STROKE.source}*$`, 'u');
+const EAST_AFTER = new RegExp(`^${STROKE.source}*${LETTER_OF_EAST}`, 'u');
 /** The frames of tables. */
 const FRAME = /[─━│┃╌╍┄┅╎╏❘❙❚⎮⏐¦]/u;
 /** Signs of East Asian text, and which of them end its sentences and parts of them. */
@@ -119,7 +136,7 @@ function lineOf(text: string, isProse: boolean): Line {
   return {
     isProse,
     isSentence: once(() => !SHELL.test(text) && (text.match(WORDS) ?? []).length >= FEW_WORDS),
-    isEast: once(() => EAST.test(text)),
+    isEast: once(() => IS_EAST.test(text)),
     isFramed: once(() => /^\s*[\u2500-\u257f]/.test(text)),
   };
 }
@@ -156,28 +173,47 @@ function* placesIn(word: Word): Generator<Place> {
 function passes(place: Place): boolean {
   const { char, before, after, word } = place;
   const { isProse, isFramed } = word.line;
-  if (STROKE.test(char)) return isBeside(place) && !isAmongEast(place);
+  if (STROKE.test(char)) return isStroke(place);
   if (char === '×') return /[A-Za-z]/.test(before + after) || word.isTechnical();
   if (FRAME.test(char)) return !isProse && !isFramed();
   if (DASH.test(char) || (isProse && HYPHEN.test(char))) return isDash(place);
   // Cut text ends so.
   if (char === '…' && before !== '' && after === '') return false;
+  if (isMisplaced(place)) return true;
   if (TYPOGRAPHY.test(char) || (isProse && char === 'ı')) return word.isTechnical() && !isAmongEast(place);
   if (QUOTES.test(char)) return isQuote(place);
   if (WIDE.test(char)) return isWide(place);
   if (PHONETIC.test(char)) return true;
-  if (!CONFUSABLE.test(char) && !PASSES.test(char.normalize('NFKC'))) return false;
-  if (/[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(char)) return true;
+  const isAlike = CONFUSABLE.test(char) || (!isProse && RUNS_ALIKE.test(char));
+  if (!isAlike && !PASSES.test(char.normalize('NFKC'))) return false;
+  if (char !== '।' && /[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(char)) return true;
   // A sign of another script is honest behind its letters. The letters themselves are looked at word by word.
   return /[\p{P}\p{S}]/u.test(char) && (before === '' || isAscii(before));
+}
+
+function isMisplaced({ char, before, after, word }: Place): boolean {
+  if (word.line.isProse) return false;
+  if (BEHIND.test(char)) return LETTER.test(after);
+  if (char === '〜') return before === '' && isAscii(after);
+  return MIDDLE_DOT.test(char) && /[a-z]{2}/i.test(before + after) && !/^ll$/i.test(before + after);
 }
 
 function isBeside({ before, after }: Place): boolean {
   return isAscii(before) || isAscii(after);
 }
 
-function isAmongEast({ before, after }: Place): boolean {
-  return EAST.test(before) || EAST.test(after);
+/** Whether it stands beside East Asian text, strokes between them aside. */
+function isAmongEast({ char, at, word: { text } }: Place): boolean {
+  const until = at + char.length;
+  return (
+    EAST_BEFORE.test(text.slice(Math.max(0, at - FAR), at)) || EAST_AFTER.test(text.slice(until, until + FAR))
+  );
+}
+
+function isStroke(place: Place): boolean {
+  if (isAmongEast(place)) return false;
+  const { before, after, word } = place;
+  return isBeside(place) || (before + after === '' && !word.line.isProse && !word.line.isEast());
 }
 
 function isAscii(char: string): boolean {
@@ -186,7 +222,8 @@ function isAscii(char: string): boolean {
 
 function isDash({ at, after, word: { text, line, isOneName } }: Place): boolean {
   if (at === 0 && after === '') return false;
-  if (at < 2 && /^["'([{]?$/.test(text.slice(0, at))) return /[\w/~.$-]/.test(after);
+  if (at < 2 && /^["'([{=\u2010-\u2015-]?$/.test(text.slice(0, at)))
+    return /[\w/~.$\u2010-\u2015-]/.test(after);
   return isOneName() || (!line.isProse && !line.isSentence());
 }
 

@@ -2,7 +2,7 @@ import { lookAlikesIn } from './homoglyphs';
 import type { JsonObject } from '../json';
 import { leavesOf } from './json-diff';
 import type { Preview } from '../plan';
-import { codePointOf } from './signs';
+import { codePointOf, EAST } from './signs';
 
 /**
  * Why a piece of text cannot be shown as it is.
@@ -42,11 +42,11 @@ export type Kind = 'exact' | 'prose';
 /**
  * What a screen would obey, hide or turn around instead of showing it: controls, format characters (bidi marks,
  * zero-width and tag characters), lone surrogates, private and unassigned code points, blanks other than a space,
- * fillers, and variation selectors. U+3000 stays: it is wide and it shows.
+ * fillers, and variation selectors. U+3000 is a blank of East Asian text; `rare` has those elsewhere.
  */
 const HIDDEN =
   '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f' +
-  '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2800\\u3164\\uffa0\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]';
+  '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2800\\u3164\\uffa0\\ufe00-\\ufe0f\\ufffc\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}\\u{e0100}-\\u{e01ef}]';
 
 /** A character that does not show by itself, line ends and tabs included; see `segments`. */
 export const HIDDEN_CHARACTER = new RegExp(HIDDEN, 'u');
@@ -70,8 +70,14 @@ const BRACKETS = '[⟦⟧〚〛]';
 const stacked = `\\p{M}{${MARKS + 1},}`;
 /** Marks that strike out, underline or frame, and marks with no letter below them. */
 const drawn =
-  `(?!${HIDDEN})[\\u0305\\u0332\\u0333\\u0334-\\u0338\\u033f\\u0488\\u0489\\u20d2\\u20d3\\u20d8-\\u20da\\u20dd-\\u20e2\\u20e4-\\u20ea]|` +
+  `(?!${HIDDEN})[\\u0305\\u0332\\u0333\\u0334-\\u0338\\u033f\\u0488\\u0489\\u20d0-\\u20ff]|` +
   `(?<=^|[\\s!-@[-\`{-~])(?:(?!${HIDDEN}|[${TURNING}])\\p{M}){1,${MARKS}}`;
+const BESIDE = `(?:${EAST.source}|[\\u3001-\\u303f\\uff01-\\uff60])`;
+/** Marks that are on letters of no language, an i with a second dot, and the wide blank beside other letters. */
+const rare =
+  '(?![\\u0311\\u0313\\u0314\\u031b\\u0342\\u0345])[\\u030d\\u030e\\u0310-\\u0322\\u032a-\\u032c\\u032f\\u0339-\\u036f' +
+  '\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u302a-\\u302f\\ufe20-\\ufe2f]|(?<=[ij])\\u0307|(?<=[!-~])[\\u3099\\u309a]|' +
+  `(?<!${BESIDE})\\u3000(?!${BESIDE})`;
 const pushed = `\\p{Zs}{${INDENT + 1},}`;
 const emptied = `(?<=^|\\n)(?:[ \\t\\u3000]*\\n){${EMPTY_LINES},}[ \\t\\u3000]*(?=\\n|$)`;
 const END: Readonly<Record<Layout, string>> = {
@@ -85,7 +91,7 @@ const START: Readonly<Record<Layout, string>> = {
   diff: pushed,
 };
 const patternOf = (layout: Layout, kind: Kind): RegExp => {
-  const turning = kind === 'exact' ? `|${TURNING_RUN}` : '';
+  const turning = kind === 'exact' ? `|${rare}|${TURNING_RUN}` : '';
   return new RegExp(`${START[layout]}|${stacked}|${drawn}|${END[layout]}|${BRACKETS}${turning}`, 'gu');
 };
 const patternsOf = (kind: Kind): Readonly<Record<Layout, RegExp>> => ({
@@ -205,7 +211,7 @@ function whyOf(found: string): Why {
   if (found !== '\t' && CONTROL.test(found)) return 'control';
   if (BIDI.test(found)) return 'bidi';
   if (/[⟦⟧〚〛]/.test(found)) return 'bracket';
-  if (!HIDDEN_CHARACTER.test(found)) return 'combining';
+  if (!HIDDEN_CHARACTER.test(found)) return found === '\u3000' ? 'blanks' : 'combining';
   return BLANK.test(found) && found !== '\ufeff' ? 'blanks' : 'invisible';
 }
 

@@ -13,6 +13,12 @@ describe('signs that depend on where they stand', () => {
     ['an apostrophe', 'o’brien/x', 'Conan O’Brien', '’'],
     ['a quotation mark', 'sh -c “id”', 'she said “yes” and went away', '“'],
     ['a dash', 'rm –rf', 'one – two', '–'],
+    ['a pair of dashes', 'rm ––force', 'one – two – three', '–'],
+    ['a stroke on its own', 'ls 丿', '丿 字 典', '丿'],
+    ['two long vowels', 'rm ーーforce', 'スーーパー', 'ー'],
+    ['a dot at half height', 'x·sh', 'col·lecció', '·'],
+    ['an ordinal sign', 'ªdmin', '1ª', 'ª'],
+    ['a danda', 'a । sh', 'करें।', '।'],
     ['a long vowel', 'rm ーrf', 'サーバー', 'ー'],
     ['a Katakana no', 'ls ノetc', 'ノート', 'ノ'],
     ['a full stop', 'x。sh', '終わり。次はAPIです。', '。'],
@@ -27,10 +33,13 @@ describe('signs that depend on where they stand', () => {
 
   it.each([
     ['Turkish', 'kapıyı açın', 'ı'],
+    ['a hooked letter', 'ɓata', 'ɓ'],
+    ['a flag', 'from 🇺🇸 there', '🇺'],
+    ['a star', '✱ needed', '✱'],
     ['soft hyphens', 'an end‑to‑end test of all that', '‑'],
   ])('%s passes in prose and not where it runs', (_name, text, sign) => {
     expect(found(text, true)).toEqual([]);
-    expect(found(text).map(([piece]) => piece)).toContain(sign);
+    expect(found(text).map(([piece]) => piece.slice(0, sign.length))).toContain(sign);
   });
 });
 

@@ -11,7 +11,6 @@ import { Chip } from '../../ui/widgets';
 import { Text } from '../../ui/text';
 import { Late, useAppContext, useNow } from '../../ui/app';
 import { type Place, Steps, Writing } from './steps';
-import { Picture, Scrubber } from './timeline';
 import { Running } from './running';
 import { cancelTurn } from '../../http';
 import { errorText } from '../../model/labels';
@@ -38,12 +37,19 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
       )}
       <TurnHead view={view} />
       {view.fork !== undefined && count === undefined && <Paths fork={view.fork} events={events} />}
-      <Picture
-        {...{ turn, events, show }}
-        isOpen={view.endedAt === null}
-        cursor={count === undefined ? undefined : events[count - 1]?.at}
+      <Late
+        load={loadPicture}
+        show={({ Picture, Scrubber }) => (
+          <>
+            <Picture
+              {...{ turn, events, show }}
+              isOpen={view.endedAt === null}
+              cursor={count === undefined ? undefined : events[count - 1]?.at}
+            />
+            <Scrubber events={events} count={count} choose={setCount} />
+          </>
+        )}
       />
-      <Scrubber events={events} count={count} choose={setCount} />
       {count === undefined ? (
         <Now view={view} live={live} shown={shown} />
       ) : (
@@ -220,6 +226,7 @@ function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   );
 }
 
+const loadPicture = () => import('../picture');
 const loadMoment = () => import('../moment');
 const loadTwoPaths = () => import('../two-paths');
 

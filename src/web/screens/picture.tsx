@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { clock, dateTime, day, span } from '../../../contract/text/times';
-import type { TurnEvent } from '../../../history/events';
-import { stopsOf } from '../../../history/moment';
-import { Text, visibleText } from '../../ui/text';
-import { describeEvent } from '../../../history/describe';
-import { hrefOf } from '../../model/route';
-import { layOutTimeline, type Moment, type Row, type Stretch } from '../../model/timeline';
-import { STRETCH_LABELS } from '../../model/labels';
-import { useNow } from '../../ui/app';
+import { clock, dateTime, day, span } from '../../contract/text/times';
+import type { TurnEvent } from '../../history/events';
+import { stopsOf } from '../../history/moment';
+import { Text, visibleText } from '../ui/text';
+import { describeEvent } from '../../history/describe';
+import { hrefOf } from '../model/route';
+import { layOutTimeline, type Moment, type Row, type Stretch } from '../model/timeline';
+import { STRETCH_LABELS } from '../model/labels';
+import { useNow } from '../ui/app';
 
 const SIGNS: Readonly<Record<Moment['kind'], string>> = {
   approved: '✓',

@@ -1,0 +1,47 @@
+import type { Usage } from '../contract/spending/usage';
+
+/** Which call something is of. */
+interface OfCall {
+  agent: string;
+  tool: string;
+  callId: string;
+  /** Absent where the call could never have run. */
+  callKey?: string;
+}
+
+/** How the wait for a person ended. `modified`: approved with other arguments. */
+export const WAIT_ENDS = [
+  'approved',
+  'modified',
+  'denied',
+  'answered',
+  'expired',
+  'withdrawn',
+  'cancelled',
+] as const;
+export type WaitEnd = (typeof WAIT_ENDS)[number];
+
+/**
+ * What happened, for metrics: reported once, by the process that knows it. Times are milliseconds since the epoch.
+ * - `waited`: a request or a question no longer waits for a person.
+ * - `ended`: a call has its result; `outcome` is `success` or the code of its error.
+ * - `doubted`: a call is in doubt.
+ * - `turn`: a turn is over.
+ * - `model`: a model was asked once; `outcome` is `success` or the kind of the error.
+ * - `usage`: what a reply took of a model.
+ * - `journal`: an intent or an outcome of an unsafe call was written, or could not be.
+ */
+export type Fact =
+  | ({ kind: 'waited'; outcome: WaitEnd; since: number; at: number; isEdited: boolean } & OfCall)
+  | ({ kind: 'ended'; outcome: string; at: number } & OfCall)
+  | ({ kind: 'doubted'; at: number } & OfCall)
+  | { kind: 'turn'; agent: string; outcome: string; at: number }
+  | { kind: 'model'; agent: string; model: string; outcome: string; since: number; at: number }
+  | { kind: 'usage'; agent: string; model: string; usage: Usage }
+  | { kind: 'journal'; write: 'intent' | 'outcome'; outcome: 'success' | 'failed'; ms: number };
+
+/** Takes what happened. Contract: does not throw. */
+export type Observe = (fact: Fact) => void;
+
+/** How workflows report to their worker, which hears nothing of what is replayed. */
+export type ObserveSinks = { countersign: { observe: Observe } };

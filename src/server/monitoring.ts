@@ -1,0 +1,114 @@
+import { type Env, Hono } from 'hono';
+import type { InboxItem } from '../client/types';
+import type { InboxFeed } from './inbox-feed';
+import {
+  createReach,
+  openProbePort,
+  type ProbeAnswer,
+  type ProbePort,
+  readiness,
+  type Reachable,
+} from './probes';
+
+/** Names come from what waits, which anybody may start: the least urgent share one series. */
+const MOST_SERIES = 500;
+const OTHER = 'other';
+
+/** Characters of one name. */
+const MOST_CHARACTERS = 100;
+
+/** Within the ten seconds that Prometheus gives a scrape unless set. */
+const WAIT_MS = 8_000;
+
+const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Opens the port of the metrics. @throws CountersignError `config_invalid`. */
+export async function openMetrics(
+  address: string | undefined,
+  feed: Pick<InboxFeed, 'whole'>,
+): Promise<ProbePort | undefined> {
+  if (address === undefined) return undefined;
+  return openProbePort(address, 'metrics', { '/metrics': () => inboxMetrics(feed) });
+}
+
+/** What Prometheus reads of a web inbox: what waits for a person, as it was read last. Never rejects. */
+export async function inboxMetrics(
+  feed: Pick<InboxFeed, 'whole'>,
+  now: () => number = Date.now,
+): Promise<ProbeAnswer> {
+  try {
+    const read = await feed.whole(WAIT_MS);
+    const isWhole = read?.waiting.isComplete === true;
+    // A part of the inbox would look as if somebody had decided the rest.
+    const lines = isWhole ? waitingLines(read.waiting.items, now()) : [];
+    return { status: 200, type: TYPE, text: [...upLines(isWhole), ...lines, ''].join('\n') };
+  } catch {
+    return { status: 200, type: TYPE, text: [...upLines(false), ''].join('\n') };
+  }
+}
+
+function upLines(isUp: boolean): string[] {
+  return [
+    ...head('countersign_inbox_up', 'Whether the whole inbox could be read.'),
+    `countersign_inbox_up ${isUp ? 1 : 0}`,
+  ];
+}
+
+/** What waits of one agent, tool and kind. */
+interface Series {
+  labels: string;
+  count: number;
+  /** In ms. */
+  oldest: number;
+}
+
+function waitingLines(items: readonly InboxItem[], now: number): string[] {
+  const series = seriesOf(items);
+  return [
+    ...head('countersign_waiting', 'What waits for a person, by agent, tool and kind.'),
+    ...series.map(({ labels, count }) => `countersign_waiting{${labels}} ${count}`),
+    ...head('countersign_waiting_oldest_seconds', 'For how long the oldest of them waits.'),
+    ...series.map(({ labels, oldest }) => {
+      return `countersign_waiting_oldest_seconds{${labels}} ${Math.max(0, now - oldest) / 1000}`;
+    }),
+  ];
+}
+
+function seriesOf(items: readonly InboxItem[]): Series[] {
+  const all = new Map<string, Series>();
+  for (const { agent, tool, kind, since } of items) {
+    const own = labelsOf(agent, tool, kind);
+    const labels = all.has(own) || all.size < MOST_SERIES ? own : labelsOf(OTHER, OTHER, kind);
+    const at = Date.parse(since);
+    const known = all.get(labels) ?? { labels, count: 0, oldest: at };
+    all.set(labels, { labels, count: known.count + 1, oldest: Math.min(known.oldest, at) });
+  }
+  return [...all.values()];
+}
+
+function labelsOf(agent: string, tool: string, kind: string): string {
+  return `agent="${escaped(agent)}",tool="${escaped(tool)}",kind="${escaped(kind)}"`;
+}
+
+/** As the text format of Prometheus wants it. Control characters have no place in a name. */
+function escaped(text: string): string {
+  return text
+    .slice(0, MOST_CHARACTERS)
+    .replace(/[\u0000-\u001f\u007f\p{Surrogate}]/gu, '?')
+    .replace(/[\\"]/g, '\\$&');
+}
+
+function head(name: string, help: string): string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`];
+}
+
+/** For whoever starts and watches web inboxes: it is there, and it can reach Temporal's server. */
+export function probeRoutes<E extends Env>(connectionOf: () => Reachable): Hono<E> {
+  const reach = createReach(connectionOf);
+  return new Hono<E>()
+    .get('/health', (c) => c.text('ok\n'))
+    .get('/ready', async (c) => {
+      const { status, text } = readiness((await reach()) ? undefined : "Temporal's server does not answer");
+      return c.text(text, status, { 'Cache-Control': 'no-store' });
+    });
+}

@@ -1,0 +1,58 @@
+import { type Context, Hono } from 'hono';
+import { compress } from 'hono/compress';
+import { etag } from 'hono/etag';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unlessMissing } from '../files';
+import type { AppDeps } from './deps';
+import type { Env } from './session';
+
+const SCRIPTS = [
+  'app',
+  'bulk',
+  'conversation',
+  'conversations',
+  'decided',
+  'moment',
+  'picture',
+  'question',
+  'seal-answer',
+  'stats',
+  'syntax',
+  'turns',
+  'two-paths',
+];
+
+/** All files of the page, by their paths, with their types. No other file is ever read. */
+const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
+  '/': ['index.html', 'text/html; charset=utf-8'],
+  ...Object.fromEntries(
+    SCRIPTS.map((name) => [`/${name}.js`, [`${name}.js`, 'text/javascript; charset=utf-8'] as const]),
+  ),
+  '/app.css': ['app.css', 'text/css; charset=utf-8'],
+  '/manifest.webmanifest': ['manifest.webmanifest', 'application/manifest+json; charset=utf-8'],
+  '/icon.svg': ['icon.svg', 'image/svg+xml'],
+  '/icon.png': ['icon.png', 'image/png'],
+};
+
+/** The built page. */
+export function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
+  const routes = new Hono<Env>();
+  // A page that is opened again asks whether it is still the same, and is sent nothing if so.
+  routes.use(compress(), etag());
+  for (const [path, [name, type]] of Object.entries(FILES)) {
+    routes.get(path, async (c) => {
+      const body = await unlessMissing(readFile(join(pageDir, name)));
+      return body === undefined
+        ? notBuilt(c)
+        : c.body(new Uint8Array(body), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
+    });
+  }
+  // Browsers ask for one by themselves; the page names its own icons.
+  routes.get('/favicon.ico', (c) => c.body(null, 204));
+  return routes;
+}
+
+function notBuilt(c: Context): Response {
+  return c.text('The page is not built. In a clone run `npm run build`, then reload.\n', 503);
+}

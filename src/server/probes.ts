@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { ConnectionLike } from '@temporalio/client';
+import { CountersignError, errnoOf } from '../contract/errors';
+
+/** Where a port is opened. */
+export interface ListenAddress {
+  /** An IP address, IPv6 without brackets. */
+  host: string;
+  port: number;
+}
+
+const LOOPBACK = '127.0.0.1';
+const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+const IPV6 = /^[0-9a-f:.]*:[0-9a-f:.]*$/i;
+
+/**
+ * Reads `port`, `host:port` or `[host]:port`; a port alone is on this machine only. `localhost` is 127.0.0.1, any other host
+ * an IP address, because a name could mean several.
+ *
+ * @throws CountersignError `config_invalid` that names `what` is opened there.
+ */
+export function readListenAddress(text: string, what: string): ListenAddress {
+  const [, bracketed, named, digits = ''] = /^(?:\[(.*)\]:|([^:[\]]*):)?(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? (named === undefined || named === 'localhost' ? LOOPBACK : named);
+  const port = Number(digits);
+  const isHost = bracketed === undefined ? IPV4.test(host) : IPV6.test(host);
+  if (digits !== '' && isHost && port >= 1 && port <= 65_535) return { host, port };
+  throw new CountersignError('config_invalid', `the address for ${what} cannot be ${JSON.stringify(text)}`, {
+    hint: 'write it as 9464, 127.0.0.1:9464 or [::1]:9464',
+  });
+}
+
+/** What one path answers. */
+export interface ProbeAnswer {
+  status: 200 | 503;
+  text: string;
+  /** @default 'text/plain; charset=utf-8' */
+  type?: string;
+}
+
+/** Answers by path. */
+export type ProbePaths = Readonly<Record<string, () => ProbeAnswer | Promise<ProbeAnswer>>>;
+
+/** A port that programs ask. */
+export interface ProbePort {
+  close(): Promise<void>;
+}
+
+const TIMEOUTS = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout: 5_000 };
+const MAX_CONNECTIONS = 100;
+
+/**
+ * Opens a port for programs of an operator: probes and scrapes. A request is a path and nothing else.
+ *
+ * @param what Is named in errors.
+ * @throws CountersignError `config_invalid` where the address is wrong or taken.
+ */
+export async function openProbePort(address: string, what: string, paths: ProbePaths): Promise<ProbePort> {
+  const { host, port } = readListenAddress(address, what);
+  const server = createServer(TIMEOUTS, (request, response) => void answer(paths, request, response));
+  server.maxConnections = MAX_CONNECTIONS;
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = errnoOf(cause) === 'EADDRINUSE' ? 'the port is taken' : String(errnoOf(cause));
+    throw new CountersignError('config_invalid', `cannot listen on ${address} for ${what}: ${why}`, {
+      hint: 'choose another address, or end what listens there',
+      cause,
+    });
+  }
+  return { close: () => closeServer(server) };
+}
+
+async function answer(paths: ProbePaths, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [path = ''] = (request.url ?? '').split('?');
+  const probe = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  if (probe === undefined || !['GET', 'HEAD'].includes(request.method ?? '')) {
+    response.writeHead(probe === undefined ? 404 : 405).end();
+    return;
+  }
+  const { status, text, type = 'text/plain; charset=utf-8' } = await probe();
+  response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}
+
+/** How long Temporal's frontend has to answer a probe. */
+const ANSWER_MS = 2_000;
+/** Probes of many programs are one question to the server. */
+const FRESH_MS = 1_000;
+
+/** The part of a connection that tells whether the server is there. */
+export type Reachable = Pick<ConnectionLike, 'withDeadline' | 'workflowService'>;
+
+/** Asks whether Temporal's server answers, at most once a second however many ask. Never rejects. */
+export function createReach(connectionOf: () => Reachable): () => Promise<boolean> {
+  let asked: { at: number; answer: Promise<boolean> } | undefined;
+  const ask = async (): Promise<boolean> => {
+    try {
+      const connection = connectionOf();
+      await connection.withDeadline(Date.now() + ANSWER_MS, () =>
+        connection.workflowService.getSystemInfo({}),
+      );
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return () => {
+    const now = performance.now();
+    if (asked === undefined || now - asked.at > FRESH_MS) asked = { at: now, answer: ask() };
+    return asked.answer;
+  };
+}
+
+/** The answer of a readiness probe: `why` it is not ready, where it is not. */
+export function readiness(why: string | undefined): ProbeAnswer {
+  return why === undefined ? { status: 200, text: 'ready\n' } : { status: 503, text: `not ready: ${why}\n` };
+}

@@ -1,0 +1,39 @@
+import type { Runnable } from './run-workers';
+import {
+  createReach,
+  openProbePort,
+  type ProbeAnswer,
+  type ProbePort,
+  readiness,
+  type Reachable,
+} from './server/probes';
+
+/** What the probes of a worker ask. */
+export interface HealthParts {
+  workers: readonly Pick<Runnable, 'getState'>[];
+  connection: Reachable;
+}
+
+/**
+ * Opens `/health` and `/ready` of a worker. It is healthy until one of its workers has failed: then its process has to end. It
+ * is ready while all take tasks and Temporal's server answers; one that drains is healthy and not ready.
+ *
+ * @throws CountersignError `config_invalid`.
+ */
+export function openHealth(address: string, { workers, connection }: HealthParts): Promise<ProbePort> {
+  const reach = createReach(() => connection);
+  return openProbePort(address, 'health', {
+    '/health': () => health(workers),
+    '/ready': async () => {
+      const states = workers.map((worker) => worker.getState());
+      const other = states.find((state) => state !== 'RUNNING');
+      if (other !== undefined) return readiness(`the worker is ${other.toLowerCase()}`);
+      return readiness((await reach()) ? undefined : "Temporal's server does not answer");
+    },
+  });
+}
+
+function health(workers: HealthParts['workers']): ProbeAnswer {
+  const failed = workers.some((worker) => worker.getState() === 'FAILED');
+  return failed ? { status: 503, text: 'failed\n' } : { status: 200, text: 'ok\n' };
+}

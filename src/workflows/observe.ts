@@ -1,0 +1,98 @@
+import { proxySinks, workflowInfo } from '@temporalio/workflow';
+import type { Fact, ObserveSinks, WaitEnd } from '../activities/observed';
+import type { PreparedCall } from '../contract/call';
+import type { Approvals, CallState } from './approvals/state';
+
+const { countersign } = proxySinks<ObserveSinks>();
+
+/** Reports what happened to the worker. Replayed, it happened before, and nothing is sent. */
+export function report(fact: Fact): void {
+  if (!workflowInfo().unsafe.isReplaying) countersign.observe(fact);
+}
+
+/** What was reported of one call. */
+interface Reported {
+  /** Since when it waits for a person, in ms; undefined while it does not. */
+  since?: number | undefined;
+  isDoubted?: boolean;
+  isDone?: boolean;
+}
+
+/** Reports what changes in the calls of one step. It decides nothing, and no command comes of it. */
+export class StepObserver {
+  private readonly reported = new Map<string, Reported>();
+
+  /** `isMoved`: the step comes from another build, which reported what had ended by then. */
+  constructor(
+    private readonly turn: { readonly agent: string; readonly approvals: Approvals },
+    private readonly isMoved: boolean,
+  ) {}
+
+  /** The calls of the step are open. */
+  begin(calls: readonly PreparedCall[]): void {
+    if (this.isMoved) {
+      for (const [callId, { phase }] of this.turn.approvals.calls)
+        if (phase === 'done') this.reported.set(callId, { isDone: true });
+    } else {
+      for (const call of calls) if (call.kind === 'invalid') this.reportInvalid(call);
+    }
+    this.look();
+  }
+
+  /** Reports what is new. */
+  look(): void {
+    for (const state of this.turn.approvals.calls.values()) {
+      const known = this.reported.get(state.call.callId) ?? {};
+      this.reported.set(state.call.callId, known);
+      this.lookAtWait(state, known);
+      this.lookAtEnd(state, known);
+    }
+  }
+
+  private lookAtWait(state: CallState, known: Reported): void {
+    if (isWaiting(state)) {
+      known.since ??= state.since;
+      return;
+    }
+    const { since } = known;
+    if (since === undefined) return;
+    known.since = undefined;
+    const times = { since, at: Date.now() };
+    const isEdited = state.edit !== undefined;
+    report({ kind: 'waited', ...this.callOf(state), ...times, outcome: this.endOf(state), isEdited });
+  }
+
+  private lookAtEnd(state: CallState, known: Reported): void {
+    const isDoubted = state.phase === 'in_doubt';
+    if (isDoubted && known.isDoubted !== true)
+      report({ kind: 'doubted', ...this.callOf(state), at: Date.now() });
+    known.isDoubted = isDoubted;
+    // What a running call asks is a part of that call.
+    if (state.phase !== 'done' || known.isDone === true || state.call.askedBy !== undefined) return;
+    known.isDone = true;
+    const outcome = state.result?.error?.code ?? 'success';
+    report({ kind: 'ended', ...this.callOf(state), outcome, at: Date.now() });
+  }
+
+  private reportInvalid({ tool, callId, result }: Extract<PreparedCall, { kind: 'invalid' }>): void {
+    const outcome = result.error?.code ?? 'success';
+    report({ kind: 'ended', agent: this.turn.agent, tool, callId, outcome, at: Date.now() });
+  }
+
+  private endOf({ call, held, standing }: CallState): WaitEnd {
+    if (held !== undefined) return held.decision;
+    const cause = this.turn.approvals.closed.get(call.callId)?.cause;
+    if (cause === 'expired' || cause === 'unanswered') return 'expired';
+    if (cause !== undefined) return cause === 'withdrawn' ? 'withdrawn' : 'cancelled';
+    if (call.question !== undefined) return 'answered';
+    return standing?.decision === 'denied' ? 'denied' : 'approved';
+  }
+
+  private callOf({ call: { tool, callId }, callKey }: CallState) {
+    return { agent: this.turn.agent, tool, callId, callKey };
+  }
+}
+
+function isWaiting({ phase }: CallState): boolean {
+  return phase === 'request' || phase === 'question' || phase === 'replanning';
+}
