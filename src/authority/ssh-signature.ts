@@ -49,13 +49,13 @@ export type SshVerdict = ({ ok: true } & SshSigner) | { ok: false; why: SshFault
 
 /** Checks a signature. Never throws, whatever the input. */
 export function verifySshSignature(check: SshCheck): SshVerdict {
-  const read = readSshSignature(check.armored);
+  const read = readSshSignature(check.armored, check.keys);
   if (!read.ok) return read;
   const { signature } = read;
   const { fingerprint } = signature.key;
   const refuse = (why: SshFault): SshVerdict => ({ ok: false, why, fingerprint });
   if (signature.namespace !== check.namespace) return refuse('wrong_namespace');
-  const listed = check.keys.find(({ blob }) => blob.equals(signature.key.blob));
+  const listed = check.keys.find(({ fingerprint: one }) => one === fingerprint);
   if (listed === undefined) return refuse('unknown_key');
   const { namespaces, validAfter = -Infinity, validBefore = Infinity } = listed;
   if (namespaces?.includes(check.namespace) === false) return refuse('key_for_other_use');
@@ -86,15 +86,20 @@ const MOST_CHARACTERS = 16_384;
 const ARMOR =
   /^-----BEGIN SSH SIGNATURE-----\r?\n([A-Za-z0-9+/=\r\n]+)\n-----END SSH SIGNATURE-----(?:\r?\n)?$/;
 
-/** Reads the form of `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig) strictly. Never throws. */
+/**
+ * Reads the form of `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig) strictly. Never throws.
+ *
+ * @param known keys that are read already: reading one of an elliptic curve takes as long as a check.
+ */
 export function readSshSignature(
   armored: string,
+  known: readonly PublicKey[] = [],
 ): { ok: true; signature: SshSignature } | { ok: false; why: SshFault } {
   if (armored.length > MOST_CHARACTERS) return { ok: false, why: 'too_large' };
   const blob = readBase64((ARMOR.exec(armored)?.[1] ?? '').replace(/[\r\n]+/g, ''));
   if (blob === undefined || blob.length === 0) return { ok: false, why: 'malformed' };
   try {
-    return signatureIn(blob);
+    return signatureIn(blob, known);
   } catch {
     return { ok: false, why: 'malformed' };
   }
@@ -102,7 +107,7 @@ export function readSshSignature(
 
 const MAGIC = 'SSHSIG';
 
-function signatureIn(blob: Buffer): ReturnType<typeof readSshSignature> {
+function signatureIn(blob: Buffer, known: readonly PublicKey[]): ReturnType<typeof readSshSignature> {
   if (blob.subarray(0, MAGIC.length).toString('latin1') !== MAGIC) return { ok: false, why: 'malformed' };
   const wire = readWire(blob.subarray(MAGIC.length));
   if (wire.uint32() !== 1) return { ok: false, why: 'malformed' };
@@ -113,9 +118,8 @@ function signatureIn(blob: Buffer): ReturnType<typeof readSshSignature> {
   const inner = readWire(wire.bytes());
   wire.end();
   const algorithm = inner.text();
-  const read = readPublicKey(keyBlob);
-  if (!read.ok) return { ok: false, why: faultOfKey(keyBlob) };
-  const { key } = read;
+  const key = known.find((one) => one.blob.equals(keyBlob)) ?? keyIn(keyBlob);
+  if (key === undefined) return { ok: false, why: faultOfKey(keyBlob) };
   if (!algorithmsOf(key.type).includes(algorithm))
     return { ok: false, why: algorithm === 'ssh-rsa' ? 'weak_key' : 'malformed' };
   const value = inner.bytes();
@@ -132,6 +136,11 @@ function signatureIn(blob: Buffer): ReturnType<typeof readSshSignature> {
       isUserVerified: (bits & 0x04) !== 0,
     },
   };
+}
+
+function keyIn(blob: Buffer): PublicKey | undefined {
+  const read = readPublicKey(blob);
+  return read.ok ? read.key : undefined;
 }
 
 function faultOfKey(blob: Buffer): SshFault {
