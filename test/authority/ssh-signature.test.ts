@@ -23,10 +23,14 @@ const NOW = Date.UTC(2026, 10, 24, 12);
 const signers = new Map<string, TestSigner>(SIGNERS.map((type) => [type, newSigner(type)]));
 const signer = (type: SignerType = 'ssh-ed25519'): TestSigner => signers.get(type) ?? newSigner(type);
 
+const read = new Map<string, SignerKey>();
 const keyOf = (line: string): SignerKey => {
-  const read = readKeyLine(line);
-  if (!read.ok) throw new Error(read.why);
-  return read.key;
+  const known = read.get(line);
+  if (known !== undefined) return known;
+  const now = readKeyLine(line);
+  if (!now.ok) throw new Error(now.why);
+  read.set(line, now.key);
+  return now.key;
 };
 
 const verdictOn = (armored: string, changes: Partial<SshCheck> & { line?: string } = {}): SshVerdict => {
