@@ -144,7 +144,7 @@ describe('the rooms of lib', () => {
     ['activities', ['contract', 'tools', 'models', 'history', FILES]],
     ['client', ['contract', 'history', 'encryption', PROBE]],
     ['encryption', ['contract', FILES]],
-    ['authority', ['contract']],
+    ['authority', ['contract', FILES]],
     ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE]],
   ])('%s requires only %j', (folder, allowed) => {
     expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);

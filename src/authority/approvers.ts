@@ -15,6 +15,7 @@ import type { Effect, JsonSchema, Safety } from '../contract/tool';
 import { checkFile, type Known } from './check-file';
 import { type Condition, conditionArguments } from './condition';
 import { type Mistake, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
+import type { SignerKey } from './ssh-key';
 
 /** A call that rules are asked about. */
 export interface RuledCall {
@@ -53,6 +54,12 @@ export interface Approvers {
   authorityBy(ruling: Pick<Ruling, 'rule' | 'ruleDigest'>, asked: readonly string[]): Authority;
   /** The person of a name or a mail address, whatever its case. */
   personOf(name: string): string | undefined;
+  /** The keys of a person, by the name in the file. */
+  keysOf(person: string): readonly SignerKey[];
+  /** Whose key this is, by its fingerprint. */
+  ownerOf(fingerprint: string): string | undefined;
+  /** Keys of web inboxes. */
+  readonly inboxKeys: readonly SignerKey[];
 }
 
 /**
@@ -75,7 +82,7 @@ export async function loadApprovers(file: string, known?: Known): Promise<Approv
 export function parseApprovers(text: string, file: string, known?: Known): Approvers {
   const read = readApproversFile(text);
   if (!read.ok) throw invalid(file, read.mistakes);
-  const { conditions, mistakes } = checkFile(read.file, known);
+  const { conditions, keys, mistakes } = checkFile(read.file, known);
   if (mistakes.length > 0) throw invalid(file, mistakes);
   const { people, rules, installation } = read.file.content;
   const ruled = rules.map((rule, at) => ruledBy(rule, conditions.get(at)));
@@ -84,6 +91,14 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     ...defined({ mail }),
   }));
   const digest = digestText(text);
+  const persons = new Map(
+    Object.entries(people).flatMap(([name, { mail }]) =>
+      [name, mail ?? name].map((one) => [one.toLowerCase(), name] as const),
+    ),
+  );
+  const owners = new Map(
+    [...keys.people].flatMap(([name, all]) => all.map(({ fingerprint }) => [fingerprint, name] as const)),
+  );
   return Object.freeze<Approvers>({
     file,
     installation,
@@ -92,7 +107,10 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     authorityBy: (ruling, asked) => authorityBy({ digest, people: voters }, ruling, asked),
     rules: ruled.map(({ snapshot }) => snapshot),
     rulingOn: rulings(ruled),
-    personOf: (name) => personIn(voters, name),
+    personOf: (name) => persons.get(name.toLowerCase()),
+    keysOf: (person) => keys.people.get(person) ?? [],
+    ownerOf: (fingerprint) => owners.get(fingerprint),
+    inboxKeys: keys.inbox,
   });
 }
 

@@ -11,6 +11,8 @@ import {
   type ReadFile,
   type RuleContent,
 } from './read-file';
+import { readKeyLine, type SignerKey } from './ssh-key';
+import { SIGNATURE_NAMESPACE } from './ssh-signature';
 
 /** A tool as far as rules go. */
 export interface RuledTool {
@@ -29,10 +31,18 @@ export interface Known {
 /** What the conditions of rules may name. */
 export const RULE_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect'] as const;
 
-/** Conditions by the position of their rule, and everything that is wrong with the file. */
+/** What the parts of a file come to, and everything that is wrong with it. */
 export interface Checked {
+  /** By the position of their rule. */
   conditions: ReadonlyMap<number, Condition>;
+  keys: CheckedKeys;
   mistakes: Mistake[];
+}
+
+/** Whose keys may sign. */
+export interface CheckedKeys {
+  people: ReadonlyMap<string, readonly SignerKey[]>;
+  inbox: readonly SignerKey[];
 }
 
 /** Checks what a file means. All mistakes are found at once, in the order of the file. */
@@ -42,6 +52,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   const { people, rules, groups } = file.content;
   const named = new Set([...Object.keys(groups), ...Object.values(people).flatMap((one) => one.groups)]);
   checkPeople(file, named, complain);
+  const keys = checkKeys(file, complain);
   const conditions = new Map<number, Condition>();
   for (const [at, rule] of rules.entries()) {
     checkRoster(rule, at, { file, named, complain });
@@ -51,7 +62,45 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   }
   checkOrder(rules, conditions, complain);
   mistakes.sort((a, b) => a.line - b.line || a.column - b.column);
-  return { conditions, mistakes };
+  return { conditions, keys, mistakes };
+}
+
+/** Reads all keys. One key is one person's, or web inboxes'. */
+function checkKeys({ content }: ReadFile, complain: Complain): CheckedKeys {
+  const owners = new Map<string, string>();
+  const readAll = (lines: readonly string[], owner: string, place: Path): SignerKey[] =>
+    lines.flatMap((line, index) => {
+      const read = readKeyLine(line);
+      const path = [...place, index];
+      if (!read.ok) {
+        complain(path, read.why, read.at);
+        return [];
+      }
+      const { key } = read;
+      const other = owners.get(key.fingerprint);
+      if (other === owner) complain(path, 'this key is listed twice');
+      else if (other !== undefined) complain(path, `this key is that of ${other}, too: one is one person's`);
+      owners.set(key.fingerprint, owner);
+      return key;
+    });
+  const people = new Map(
+    Object.entries(content.people).map(([name, { keys }]) => [
+      name,
+      readAll(keys, name, ['people', name, 'keys']),
+    ]),
+  );
+  for (const [name, keys] of people)
+    for (const [index, { namespaces }] of keys.entries())
+      if (namespaces?.includes(SIGNATURE_NAMESPACE) === false)
+        complain(
+          ['people', name, 'keys', index],
+          `this key may not sign: its namespaces lack ${SIGNATURE_NAMESPACE}`,
+        );
+  const inbox = readAll(content.inboxKeys, 'the web inbox', ['inboxKeys']);
+  for (const [index, { type }] of inbox.entries())
+    if (type !== 'ssh-ed25519')
+      complain(['inboxKeys', index], 'the key of a web inbox is an ssh-ed25519 key');
+  return { people, inbox };
 }
 
 interface AboutFile {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
 import { z } from 'zod';
 import { ASSURANCES } from '../contract/authority/votes';
@@ -48,9 +47,12 @@ const time = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/** An RSA key of 16,384 bits takes 2,800 characters. */
+const keys = z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]);
+
 const person = z.strictObject({
   groups: z.array(name).default([]),
-  keys: z.array(z.string().min(1).max(4096)).default([]),
+  keys,
   delegates: z.array(name).default([]),
   slack: z.string().min(1).optional(),
   mail: z.email('must be an address').optional(),
@@ -80,6 +82,8 @@ const fileSchema = z.strictObject({
   installation: z
     .string()
     .regex(/^[0-9a-f]{32}$/, 'must be 32 hex digits; `countersign approvers init` draws them'),
+  /** Public keys of web inboxes: with them they sign who was signed in. */
+  inboxKeys: keys,
   /** Groups that may be named though nobody is in them yet, and what they are for. */
   groups: z.record(name, z.string()).default({}),
   people: z
@@ -156,7 +160,7 @@ function mistakesOf(issue: z.core.$ZodIssue, mistakeAt: ReadFile['mistakeAt']): 
 /** Takes something that is wrong; `into`: characters of a text after its first. */
 export type Complain = (path: Path, message: string, into?: number) => void;
 
-/** What is wrong with people, their keys, groups and delegates. */
+/** What is wrong with people, their groups and delegates. */
 export function checkPeople(
   { content: { people } }: ReadFile,
   groups: ReadonlySet<string>,
@@ -178,13 +182,6 @@ export function checkPeople(
     if (one.mail !== undefined && one.mail.toLowerCase() !== by.toLowerCase())
       claim(`who ${one.mail.toLowerCase()}`, 'this mail', { by, path: [...path, 'mail'] });
     if (one.slack !== undefined) claim(`slack ${one.slack}`, 'this slack', { by, path: [...path, 'slack'] });
-    for (const [at, key] of one.keys.entries()) {
-      const place = [...path, 'keys', at];
-      const body = keyBody(key);
-      if (body === undefined)
-        complain(place, 'this is not a public key in the form of OpenSSH, such as ssh-ed25519 AAAA…');
-      else claim(`key ${body}`, 'this key', { by, path: place });
-    }
     for (const [at, to] of one.delegates.entries())
       if (to === by || !Object.hasOwn(people, to))
         complain(
@@ -194,19 +191,6 @@ export function checkPeople(
   }
   checkDelegates(people, complain);
   checkSpelling(groups, people, complain);
-}
-
-/** Type and body of a public key, without its comment. Certificates are refused: who signed them is not in the file. */
-function keyBody(line: string): string | undefined {
-  const [type = '', body = ''] = line.trim().split(/\s+/);
-  const isKnown =
-    /^(ssh-ed25519|sk-ssh-ed25519@openssh\.com|ecdsa-sha2-nistp(256|384|521)|sk-ecdsa-sha2-nistp256@openssh\.com|ssh-rsa)$/;
-  if (!isKnown.test(type) || !/^[A-Za-z0-9+/]+={0,2}$/.test(body)) return undefined;
-  const bytes = Buffer.from(body, 'base64');
-  const length = bytes.length < 4 ? -1 : bytes.readUInt32BE(0);
-  return bytes.subarray(4, 4 + length).toString('latin1') === type
-    ? createHash('sha256').update(bytes).digest('hex')
-    : undefined;
 }
 
 function checkDelegates(people: ReadFile['content']['people'], complain: Complain): void {

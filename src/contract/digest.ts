@@ -7,9 +7,14 @@ export function digestText(text: string): string {
   return bytesToHex(sha256(utf8ToBytes(text)));
 }
 
-/** SHA-256 over the RFC 8785 canonical form of a JSON value, in hex. `digest`: what hashes its text. */
-export function digestJson(value: unknown, digest: (text: string) => string = digestText): string {
+/** The RFC 8785 canonical form of a JSON value: one text for each value. */
+export function canonicalJson(value: unknown): string {
   const text = canonicalize(value);
-  if (text === undefined) throw new TypeError('only JSON values can be digested');
-  return digest(text);
+  if (text === undefined) throw new TypeError('only JSON values have a canonical form');
+  return text;
+}
+
+/** SHA-256 over the canonical form of a JSON value, in hex. `digest`: what hashes its text. */
+export function digestJson(value: unknown, digest: (text: string) => string = digestText): string {
+  return digest(canonicalJson(value));
 }

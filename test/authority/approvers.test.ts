@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +5,7 @@ import { type Approvers, loadApprovers, parseApprovers, type RuledCall } from '.
 import type { Known } from '../../src/authority/check-file';
 import { standingOf } from '../../src/contract/authority/votes';
 import { CountersignError } from '../../src/contract/errors';
+import { newSigner } from '../support/ssh';
 
 const KNOWN: Known = {
   tools: new Map([
@@ -87,20 +87,24 @@ describe('the rule that fits', () => {
   });
 });
 
-const key = (): string => {
-  const { publicKey } = generateKeyPairSync('ed25519');
-  const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
-  const part = (bytes: Buffer): Buffer => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(bytes.length);
-    return Buffer.concat([length, bytes]);
-  };
-  return `ssh-ed25519 ${Buffer.concat([part(Buffer.from('ssh-ed25519')), part(raw)]).toString('base64')}`;
-};
-const KEY = key();
+const { line: KEY } = newSigner('ssh-ed25519');
+const withInbox = (...lines: string[]): string => `inboxKeys: ${JSON.stringify(lines)}\n${GOOD}`;
+const ofAnna = (...lines: string[]): string =>
+  GOOD.replace('{ groups: [finance], mail', `{ keys: ${JSON.stringify(lines)}, groups: [finance], mail`);
 const withPeople = (people: string): string =>
   `${HEAD}people:\n${people}${RULES.replace('need: 2, ', '')}${DEFAULT}`;
 const withRules = (rules: string): string => `${HEAD}${PEOPLE}rules:\n${rules}${DEFAULT}`;
+
+it('knows whose key is whose', () => {
+  const [own, inbox] = [newSigner('ssh-ed25519'), newSigner('ssh-ed25519')];
+  const approvers = read(`inboxKeys: ['${inbox.line}']\n${ofAnna(own.line)}`);
+  const [key] = approvers.keysOf('anna');
+  expect(key).toMatchObject({ line: own.line, type: 'ssh-ed25519' });
+  expect(approvers.ownerOf(key?.fingerprint ?? '')).toBe('anna');
+  expect(approvers.inboxKeys).toMatchObject([{ line: inbox.line }]);
+  expect(approvers.ownerOf(approvers.inboxKeys[0]?.fingerprint ?? '')).toBeUndefined();
+  expect([approvers.keysOf('bob'), approvers.keysOf('nobody')]).toEqual([[], []]);
+});
 
 describe('a file with a mistake', () => {
   it.each<[string, string, string]>([
@@ -252,7 +256,35 @@ describe('a file with a mistake', () => {
     [
       'a certificate',
       withPeople(`  anna: { groups: [finance, leads], keys: [ssh-ed25519-cert-v01@openssh.com AAAA] }\n`),
-      ':3:44: this is not a public key',
+      ':3:44: certificates are not taken',
+    ],
+    [
+      'a short RSA key',
+      ofAnna(KEY, newSigner('ssh-rsa', { bits: 1024 }).line),
+      `:3:${18 + KEY.length + 4}: this RSA key has 1024 bits`,
+    ],
+    [
+      'an option that there is none of',
+      ofAnna(`namespaces="countersign",soon ${KEY}`),
+      `there is no option 'soon'`,
+    ],
+    [
+      'a key for other uses',
+      ofAnna(`namespaces="git" ${KEY}`),
+      ':3:19: this key may not sign: its namespaces lack countersign',
+    ],
+    ['a key twice', ofAnna(KEY, `${KEY} again`), ': this key is listed twice'],
+    ['a key of a web inbox twice', withInbox(KEY, KEY), ': this key is listed twice'],
+    ['a key of a web inbox that is none', withInbox('web'), ':1:14: this is not a public key'],
+    [
+      'a key of a web inbox of another type',
+      withInbox(newSigner('ecdsa-sha2-nistp256').line),
+      ':1:14: the key of a web inbox is an ssh-ed25519 key',
+    ],
+    [
+      'a key of a person and a web inbox',
+      `inboxKeys: ['${KEY}']\n${ofAnna(KEY)}`,
+      ':1:14: this key is that of anna, too',
     ],
     [
       'two groups of one name',

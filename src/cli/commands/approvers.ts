@@ -36,7 +36,7 @@ export function addApprovers(program: Command, context: Context): void {
     );
   command
     .command('check [config]')
-    .description('check the file against the tools and agents of a config')
+    .description('check the file, its keys too, against the tools and agents of a config')
     .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
     .option('--json', 'print JSON')
     .action((config: string | undefined, options: FileOptions) => check(config, options, context));
@@ -70,7 +70,8 @@ function firstFile(installation: string): string {
 # Quoted: digits alone would be a number.
 installation: '${installation}'
 people:
-  ${JSON.stringify(you)}: { groups: [owners] }
+  # A key signs its owner's decisions: a line such as \`cat ~/.ssh/id_ed25519.pub\` shows.
+  ${JSON.stringify(you)}: { groups: [owners], keys: [] }
 rules:
   # - name: large refunds
   #   tools: [refund_order]
@@ -121,12 +122,32 @@ async function knownOf(config: Config): Promise<Known> {
   return rulesAbout(config);
 }
 
-function warningsAbout({ rules }: Approvers): string[] {
-  return rules.flatMap(({ name, notRequester }) =>
-    notRequester
-      ? `'${name}': a turn that does not say who asked for it can be decided by nobody, because that person must not decide it`
-      : [],
-  );
+function warningsAbout(approvers: Approvers): string[] {
+  return approvers.rules.flatMap((rule) => [
+    ...(rule.notRequester
+      ? [
+          `'${rule.name}': a turn that does not say who asked for it can be decided by nobody, because that person must not decide it`,
+        ]
+      : []),
+    ...unsignedWarning(rule, approvers),
+  ]);
+}
+
+/** A rule may ask for signatures of people who have no key yet. */
+function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Approvers): string[] {
+  if (rule.assurance === 'signed_in' && inboxKeys.length === 0)
+    return [
+      `'${rule.name}': decisions have to be signed in, and \`inboxKeys\` names no web inbox that could sign`,
+    ];
+  if (rule.assurance !== 'signed_ssh') return [];
+  // Anybody may have asked; here it counts only who has a key.
+  const { mayVote } = standingOf(rule, [], { people, requesters: [''] });
+  const able = mayVote.filter((name) => keysOf(name).length > 0);
+  const need = Math.max(rule.need, rule.groups.length);
+  if (able.length >= need) return [];
+  return [
+    `'${rule.name}': ${counted(need, 'signature')} by SSH keys needed, and these people have a key: ${able.join(', ') || 'nobody'}`,
+  ];
 }
 
 /** Who may decide a call, as `--json` prints it. */

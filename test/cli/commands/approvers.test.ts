@@ -6,6 +6,7 @@ import { makeView, type TurnView } from '../../../src/history/view-types';
 import { call, request } from '../support';
 import { runCommand } from '../command';
 import { ensureBuilt } from '../../support/build';
+import { newSigner } from '../../support/ssh';
 
 let folder: string;
 let file: string;
@@ -154,5 +155,26 @@ describe('init and check', () => {
       rules: 3,
       warnings: [expect.stringMatching(/^'large'/)],
     });
+  });
+
+  it('warns of signatures that nobody can give', async () => {
+    const key = newSigner('ssh-ed25519').line;
+    const warned = async (assurance: string, text = FILE): Promise<unknown> => {
+      await writeFile(
+        file,
+        text.replace('notRequester: true }', `notRequester: false }\n    assurance: ${assurance}`),
+      );
+      const [json = ''] = await check('--json');
+      return Object(JSON.parse(json))['warnings'];
+    };
+    const withKey = (who: string, text: string): string =>
+      text.replace(`${who}: { groups`, `${who}: { keys: ['${newSigner('ssh-ed25519').line}'], groups`);
+    expect(await warned('signed_in')).toEqual([expect.stringContaining('names no web inbox')]);
+    expect(await warned('signed_in', `inboxKeys: ['${key}']\n${FILE}`)).toEqual([]);
+    expect(await warned('signed_ssh')).toEqual([expect.stringContaining('have a key: nobody')]);
+    expect(await warned('signed_ssh', withKey('anna', FILE))).toEqual([
+      expect.stringMatching(/have a key: anna$/),
+    ]);
+    expect(await warned('signed_ssh', withKey('bob', withKey('anna', FILE)))).toEqual([]);
   });
 });

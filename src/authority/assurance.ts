@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import type { Approvers } from './approvers';
+import {
+  INBOX_NAMESPACE,
+  SIGNATURE_NAMESPACE,
+  SSH_FAULTS,
+  type SshFault,
+  verifySshSignature,
+} from './ssh-signature';
+import {
+  type CallFacts,
+  readStatement,
+  SIGNED_DECISIONS,
+  type Statement,
+  statementOf,
+  statementText,
+} from './statement';
+import type { Assurance } from './votes';
+
+/**
+ * How far the clocks of signer and worker may differ, in milliseconds. A signature from further in the future is refused,
+ * and one counts this long after its `notAfter`.
+ */
+export const CLOCK_TOLERANCE = 10 * 60 * 1000;
+
+const signature = z.strictObject({
+  /** `ssh`: the approver's own key. `inbox`: the web inbox says who was signed in. */
+  kind: z.enum(['ssh', 'inbox']),
+  armored: z.string(),
+  /** The text that was signed. It proves nothing; with it a signature over something else can say over what. */
+  statement: z.string().optional(),
+});
+
+const voteSchema = z.object({
+  decision: z.enum(SIGNED_DECISIONS),
+  reason: z.string().optional(),
+  /** A person of the approvers file, by name or mail; signed as it is written here. */
+  approver: z.string(),
+  at: z.string(),
+  /** Required with a signature. */
+  notAfter: z.string().optional(),
+  /** Of what the person saw. Required with a signature. */
+  seenDigest: z.string().optional(),
+  signature: signature.optional(),
+});
+
+/** A vote as it came in. */
+export type Vote = z.input<typeof voteSchema>;
+
+/** Why a signed vote does not count, and what that means. */
+export const VOTE_FAULTS = {
+  ...SSH_FAULTS,
+  malformed: 'the vote or its signature is not in its form',
+  unknown_person: 'the approver is not in the approvers file',
+  key_removed: "its key is not, or no longer, one of this person's in the approvers file",
+  other_persons_key: "it was made with somebody else's key",
+  wrong_installation: 'it was made for another installation',
+  wrong_turn: 'it was made for another turn, or for another namespace or cluster',
+  wrong_call: 'it was made for another call',
+  wrong_generation: 'it was made for an earlier or later run of this call',
+  tool_changed: 'it was made for another version of the tool',
+  wrong_arguments: 'it was made for other arguments, or over another preview',
+  rule_changed: 'it was made under another rule',
+  wrong_requesters: 'it names other people as those who asked',
+  vote_changed: 'the vote says something else than what was signed',
+  in_future: 'it is dated more than 10 minutes in the future',
+  expired: 'it has expired',
+} as const;
+/** A key that is not listed is `key_removed` or `other_persons_key` here. */
+export type VoteFault = Exclude<keyof typeof VOTE_FAULTS, 'unknown_key'>;
+
+/** What a vote proves. A bad signature is bad: the vote is not taken as one without. */
+export type VoteJudgement =
+  | { ok: true; assurance: Assurance; voter?: string; fingerprint?: string; isHardware?: boolean }
+  | { ok: false; why: VoteFault };
+
+/** What the worker knows by itself. */
+export interface Judge {
+  facts: CallFacts;
+  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'ownerOf' | 'inboxKeys'>;
+  /** Milliseconds since 1970, by the worker's clock. */
+  now: number;
+}
+
+/**
+ * How sure it is that a vote is the approver's own. Says nothing of whether they may vote. The file is today's: a key that
+ * was taken out counts no more. Never throws, whatever the vote.
+ */
+export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
+  const read = voteSchema.safeParse(vote);
+  if (!read.success) return bad('malformed');
+  const { signature: signed, approver, at, notAfter } = read.data;
+  if (signed === undefined) return { ok: true, assurance: 'claimed' };
+  const voter = judge.approvers.personOf(approver);
+  if (voter === undefined) return bad('unknown_person');
+  if (notAfter === undefined) return bad('malformed');
+  const { facts } = judge;
+  const { decision, reason = '', seenDigest } = read.data;
+  const expected = statementOf(facts, { decision, reason, approver, at, notAfter });
+  if (expected === undefined) return bad('malformed');
+  if (seenDigest !== facts.seenDigest)
+    return bad(differenceFrom(expected, signed.statement) ?? 'wrong_arguments');
+  return (
+    checkTimes(expected, judge.now) ?? checkSignature(signed, { expected, voter, judge, at: Date.parse(at) })
+  );
+}
+
+function bad(why: VoteFault): { ok: false; why: VoteFault } {
+  return { ok: false, why };
+}
+
+function checkTimes({ at, notAfter }: Statement, now: number): { ok: false; why: VoteFault } | undefined {
+  const [from, to] = [Date.parse(at), Date.parse(notAfter)];
+  if (to < from) return bad('malformed');
+  if (from > now + CLOCK_TOLERANCE) return bad('in_future');
+  return to + CLOCK_TOLERANCE < now ? bad('expired') : undefined;
+}
+
+interface Expected {
+  expected: Statement;
+  voter: string;
+  at: number;
+  judge: Judge;
+}
+
+function checkSignature(
+  { kind, armored, statement }: z.output<typeof signature>,
+  { expected, voter, at, judge: { approvers, now } }: Expected,
+): VoteJudgement {
+  const isOwn = kind === 'ssh';
+  const verdict = verifySshSignature({
+    armored,
+    message: Buffer.from(statementText(expected)),
+    keys: isOwn ? approvers.keysOf(voter) : approvers.inboxKeys,
+    namespace: isOwn ? SIGNATURE_NAMESPACE : INBOX_NAMESPACE,
+    requireTouch: true,
+    // A key that has expired could be used with an older date.
+    moments: [at, now],
+  });
+  if (verdict.ok) {
+    const { fingerprint, isHardware } = verdict;
+    return { ok: true, assurance: isOwn ? 'signed_ssh' : 'signed_in', voter, fingerprint, isHardware };
+  }
+  if (verdict.why === 'does_not_match') return bad(differenceFrom(expected, statement) ?? 'does_not_match');
+  const owner = verdict.fingerprint === undefined ? undefined : approvers.ownerOf(verdict.fingerprint);
+  return bad(faultOf(verdict.why, isOwn && owner !== undefined && owner !== voter));
+}
+
+function faultOf(why: SshFault, isOthers: boolean): VoteFault {
+  if (why !== 'unknown_key') return why;
+  return isOthers ? 'other_persons_key' : 'key_removed';
+}
+
+/** The fault that a difference in a field is, the weightiest first. */
+const FIELDS: readonly [keyof Statement, VoteFault][] = [
+  ['installation', 'wrong_installation'],
+  ['namespace', 'wrong_turn'],
+  ['workflowId', 'wrong_turn'],
+  ['firstExecutionRunId', 'wrong_turn'],
+  ['callKey', 'wrong_call'],
+  ['agent', 'wrong_call'],
+  ['tool', 'wrong_call'],
+  ['generation', 'wrong_generation'],
+  ['toolDigest', 'tool_changed'],
+  ['seenDigest', 'wrong_arguments'],
+  ['effectiveDigest', 'wrong_arguments'],
+  ['ruleDigest', 'rule_changed'],
+  ['requesters', 'wrong_requesters'],
+  ['decision', 'vote_changed'],
+  ['reason', 'vote_changed'],
+  ['approver', 'vote_changed'],
+  ['at', 'vote_changed'],
+  ['notAfter', 'vote_changed'],
+];
+
+/** Words for people only: the text that comes with a signature may be any. */
+function differenceFrom(expected: Statement, written: string | undefined): VoteFault | undefined {
+  const signed = written === undefined ? undefined : readStatement(written);
+  if (signed === undefined) return undefined;
+  return FIELDS.find(([field]) => JSON.stringify(signed[field]) !== JSON.stringify(expected[field]))?.[1];
+}

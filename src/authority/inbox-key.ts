@@ -1,0 +1,94 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
+import { createWithLine, type PrivateFault, readPrivateFile } from '../files';
+import { ed25519Line, readKeyLine } from './ssh-key';
+import { armorOf, INBOX_NAMESPACE, sshSignedBytes } from './ssh-signature';
+import { type Statement, statementText } from './statement';
+
+/** The key with which a web inbox signs that the approver was signed in. */
+export interface InboxKey {
+  /** What an administrator adds to `inboxKeys` of the approvers file. */
+  line: string;
+  fingerprint: string;
+  /** A signature in the form of OpenSSH, with a namespace of its own. */
+  sign(statement: Statement): string;
+}
+
+/**
+ * The key in a file that only its owner may read; made where there is no such file yet.
+ *
+ * @throws CountersignError `inbox_key`.
+ */
+export async function openInboxKey(file: string): Promise<InboxKey> {
+  const read = readPrivateFile(file, { strict: true });
+  if ('text' in read) return inboxKeyOf(read.text, file);
+  if (read.fault !== 'missing') throw refused(file, FAULTS[read.fault], read.cause);
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await createWithLine(file, newKey());
+  } catch (cause) {
+    // Another web inbox has just made it.
+    if (errnoOf(cause) !== 'EEXIST') throw refused(file, systemReason(cause) ?? errorMessage(cause), cause);
+  }
+  return readInboxKey(file);
+}
+
+/** As `openInboxKey`, without making one. @throws CountersignError `inbox_key`. */
+export function readInboxKey(file: string): InboxKey {
+  const read = readPrivateFile(file, { strict: true });
+  if (!('text' in read)) throw refused(file, FAULTS[read.fault], read.cause);
+  return inboxKeyOf(read.text, file);
+}
+
+const FAULTS: Readonly<Record<PrivateFault, string>> = {
+  missing: 'there is no such file',
+  unreadable: 'it cannot be read',
+  not_a_file: 'it is not a file',
+  too_large: 'it is too large for a key',
+  not_yours: 'it belongs to another user',
+  open_to_others: 'others may read it',
+};
+
+function refused(file: string, why: string, cause?: unknown): CountersignError {
+  return new CountersignError('inbox_key', `the web inbox's key in ${file} cannot be used: ${why}`, {
+    hint: 'A key of which others may have a copy is replaced: delete the file, and take its line out of the approvers file.',
+    cause,
+  });
+}
+
+/** As text: Node 20 hangs if it collects garbage while a key that it has just made is exported. */
+function newKey(): string {
+  const { privateKey } = generateKeyPairSync('ed25519', {
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  return privateKey.trim();
+}
+
+function inboxKeyOf(pem: string, file: string): InboxKey {
+  const key = privateKeyIn(pem);
+  if (key?.asymmetricKeyType !== 'ed25519') throw refused(file, 'there is no Ed25519 key in it');
+  const { line, blob } = ed25519Line(createPublicKey(key), 'countersign web inbox');
+  const read = readKeyLine(line);
+  if (!read.ok) throw refused(file, read.why);
+  return {
+    line,
+    fingerprint: read.key.fingerprint,
+    sign: (statement) => {
+      const about = { namespace: INBOX_NAMESPACE, hash: 'sha512' } as const;
+      const signed = sshSignedBytes(Buffer.from(statementText(statement)), about.namespace, about.hash);
+      return armorOf({ ...about, keyBlob: blob, algorithm: 'ssh-ed25519', value: sign(null, signed, key) });
+    },
+  };
+}
+
+function privateKeyIn(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The cause could quote the key.
+    return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+/** Bytes that are not in the form that SSH gives them (RFC 4251, section 5). */
+export class WireError extends Error {}
+
+/** Reads values of SSH one after another. Every method throws a `WireError` where the bytes are not what it reads. */
+export interface WireReader {
+  byte(): number;
+  uint32(): number;
+  /** A string of bytes. */
+  bytes(): Buffer;
+  /** A string of printable ASCII. */
+  text(): string;
+  /** A number of one bit or more, above zero, in its shortest form. Without the sign byte. */
+  positive(): Buffer;
+  /** That nothing is left. */
+  end(): void;
+}
+
+export function readWire(source: Uint8Array): WireReader {
+  const all = Buffer.from(source.buffer, source.byteOffset, source.byteLength);
+  let at = 0;
+  const take = (count: number): Buffer => {
+    if (count > all.length - at) throw new WireError('it is cut off');
+    at += count;
+    return all.subarray(at - count, at);
+  };
+  const uint32 = (): number => take(4).readUInt32BE(0);
+  const bytes = (): Buffer => take(uint32());
+  return {
+    byte: () => take(1).readUInt8(0),
+    uint32,
+    bytes,
+    text: () => {
+      const text = bytes().toString('latin1');
+      if (!/^[\x20-\x7e]*$/.test(text)) throw new WireError('a name has other characters than ASCII');
+      return text;
+    },
+    positive: () => {
+      const number = bytes();
+      const [first = 0x80, second = 0] = number;
+      const isShortest = first !== 0 || second >= 0x80;
+      if (first >= 0x80 || !isShortest) throw new WireError('a number is not in its shortest form');
+      return first === 0 ? number.subarray(1) : number;
+    },
+    end: () => {
+      if (at !== all.length) throw new WireError('something follows');
+    },
+  };
+}
+
+/** A string of SSH: its length, and its bytes. */
+export function wireString(content: string | Uint8Array): Buffer {
+  const bytes = Buffer.from(content);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+/** The bytes of a text in base64; undefined unless it is the one text that says them. */
+export function readBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : undefined;
+}
