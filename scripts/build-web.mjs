@@ -20,6 +20,7 @@ const late = {
 
 /** Screens that are loaded when they are opened. */
 const LATE = [
+  'asks',
   'bulk',
   'conversation',
   'conversations',

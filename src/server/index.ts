@@ -139,6 +139,7 @@ function nobodyCouldSignIn(host: string): CountersignError {
 }
 
 const SCRIPTS = [
+  'asks',
   'app',
   'bulk',
   'conversation',
