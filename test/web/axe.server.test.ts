@@ -163,7 +163,7 @@ const SCREENS: Record<string, Screen> = {
     at: 'asked',
     act: async (page) => {
       await button(page, /^Change/).click();
-      await page.locator('#edit input').first().waitFor();
+      await page.locator('#edit').waitFor();
     },
   },
   'conversation-folded': {

@@ -166,14 +166,14 @@ test('names and messages that deceive are text, and are marked', async () => {
   await waits.getByText('<img src=x onerror=alert(1)>').waitFor();
   await waits.getByText('<script>alert(1)</script>').waitFor();
   const marksIn = (part: string) => waits.locator(`${part} .mark`).allInnerTexts();
-  expect((await marksIn('p.quiet')).join(' ')).toMatch(/раypal xn--/);
-  expect((await marksIn('p:not(.quiet)')).join(' ')).toMatch(/U\+202E.*раypal xn--/);
+  expect((await marksIn('p.quiet')).join(' ')).toMatch(/Cyrillic/);
+  expect((await marksIn('p:not(.quiet)')).join(' ')).toMatch(/U\+202E.*Cyrillic/);
   await page.locator('.said.answer').waitFor();
   expect(await page.locator('.said.answer .mark').allInnerTexts()).toEqual(['⟦U+202E⟧', '⟦U+200B⟧']);
   expect(await page.locator('#main').innerText()).not.toMatch(/[\u202e\u200b]/);
   expect(await page.locator(INJECTED).count()).toBe(0);
   await session.close();
-  await page.goto(`${web().url}/#/conversations`);
+  await page.goto(`${web().url}/#/conversations?agent=${AGENT}`);
   await page.locator('.turn-list').getByText(session.id).waitFor();
   expect(await page.locator(INJECTED).count()).toBe(0);
   await page.context().close();

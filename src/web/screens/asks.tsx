@@ -6,6 +6,7 @@ import { useInboxRows } from '../inbox-rows';
 import { grouped, keyOf, rowText } from '../model/inbox';
 import { hrefOf, queryOf } from '../model/route';
 import { useAppContext, useNow } from '../ui/app';
+import type { Held } from '../ui/held';
 import { Text } from '../ui/text';
 import { CallPanel } from './call/call';
 import { AroundPanel, isFocusLost } from './call/head';
@@ -108,10 +109,7 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd']) {
   const why = useRef<Why>(undefined);
   const now = useRef({ rows, held, open });
   now.current = { rows, held, open };
-  const nextFree = (): InboxItem | undefined =>
-    now.current.rows.find(
-      (item) => !done.has(nameOf(item)) && now.current.held.every(({ key }) => key !== placeIn(item)),
-    );
+  const nextFree = (): InboxItem | undefined => firstFree(now.current, done);
   const set = (item: InboxItem | undefined, because: Why): void => {
     why.current = because;
     setOpen(item);
@@ -151,6 +149,15 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd']) {
         title.focus({ preventScroll: true });
     },
   };
+}
+
+/** The first one that the person has not decided yet. */
+function firstFree(
+  { rows, held }: { rows: readonly InboxItem[]; held: readonly Held[] },
+  done: ReadonlySet<string>,
+): InboxItem | undefined {
+  const isHeld = (item: InboxItem): boolean => held.some(({ key }) => key === placeIn(item));
+  return rows.find((item) => !done.has(nameOf(item)) && !isHeld(item));
 }
 
 /** Calls back with each decision that was not sent after all. */

@@ -183,16 +183,14 @@ interface ControlsProps {
 }
 
 /** Stops the turn, pauses, resumes, compacts and closes. */
-function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Element | null {
+function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Element {
   const { notify, fail, session } = useAppContext();
-  const [isClosing, setClosing] = useState(false);
   const act = async (body: ControlBody, text: string): Promise<void> => {
-    setClosing(false);
     const reply = await controlConversation(view.session, body);
     if (reply.ok) notify({ text, tone: 'quiet' });
     else fail(reply.status, reply.error);
   };
-  const button = (label: string, body: ControlBody, text: string, tone = ''): JSX.Element => (
+  const button: ControlButton = (label, body, text, tone = '') => (
     <button class={`button ${tone}`} type="button" onClick={() => void act(body, text)}>
       {label}
     </button>
@@ -204,6 +202,7 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
     if (isNeeded) void act({ action: 'compact' }, text);
     else notify({ text, tone: 'quiet' });
   };
+  const compacts = 'A summary takes the place of all turns but the last';
   return (
     <p class="controls">
       {isRunning && isStopping && <span class="chip quiet">the turn was asked to end</span>}
@@ -213,31 +212,35 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
       {view.state === 'open' && button('Pause', { action: 'pause' }, 'No further turn starts.')}
       {view.state === 'paused' && mayStart && button('Resume', { action: 'resume' }, 'It goes on.')}
       {isOpen && mayStart && (
-        <button
-          class="button"
-          type="button"
-          title="A summary takes the place of all turns but the last"
-          onClick={compact}
-        >
+        <button class="button" type="button" title={compacts} onClick={compact}>
           Compact
         </button>
       )}
-      {isOpen && !isClosing && (
-        <button class="button plain" type="button" onClick={() => setClosing(true)}>
-          Close
-        </button>
-      )}
-      {isOpen && isClosing && (
-        <span class="confirm">
-          It takes no more messages, and what waits is left undone.{' '}
-          {button(isRunning ? 'Close it after this turn' : 'Close it', { action: 'close' }, 'It is closed.')}{' '}
-          {isRunning &&
-            button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
-          <button class="button plain" type="button" onClick={() => setClosing(false)}>
-            Keep it
-          </button>
-        </span>
-      )}
+      {isOpen && <Closing isRunning={isRunning} button={button} />}
     </p>
+  );
+}
+
+/** A button that does something with the conversation, and says so. */
+type ControlButton = (label: string, body: ControlBody, text: string, tone?: string) => JSX.Element;
+
+/** Closes it, once the person has read what that means. */
+function Closing({ isRunning, button }: { isRunning: boolean; button: ControlButton }): JSX.Element {
+  const [isAsked, setAsked] = useState(false);
+  if (!isAsked)
+    return (
+      <button class="button plain" type="button" onClick={() => setAsked(true)}>
+        Close
+      </button>
+    );
+  return (
+    <span class="confirm">
+      It takes no more messages, and what waits is left undone.{' '}
+      {button(isRunning ? 'Close it after this turn' : 'Close it', { action: 'close' }, 'It is closed.')}{' '}
+      {isRunning && button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
+      <button class="button plain" type="button" onClick={() => setAsked(false)}>
+        Keep it
+      </button>
+    </span>
   );
 }

@@ -180,15 +180,7 @@ export function Composer(props: ComposerProps): JSX.Element | null {
         }}
       />
       <div class="buttons">
-        {props.isRunning && !isOver && (
-          <Select
-            id="mode"
-            label="When the agent reads it"
-            value={value.mode}
-            options={WAYS}
-            choose={(mode) => change({ mode: WAYS.find(([key]) => key === mode)?.[0] ?? 'queue' })}
-          />
-        )}
+        {props.isRunning && !isOver && <Way value={value.mode} choose={(mode) => change({ mode })} />}
         {!isOver && (
           <button class="button primary" type="submit" aria-disabled={isSending}>
             {isSending ? 'Sending …' : 'Send'} <Key of="Ctrl+Enter" />
@@ -199,6 +191,18 @@ export function Composer(props: ComposerProps): JSX.Element | null {
         </span>
       </div>
     </form>
+  );
+}
+
+function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode) => void }): JSX.Element {
+  return (
+    <Select
+      id="mode"
+      label="When the agent reads it"
+      value={value}
+      options={WAYS}
+      choose={(mode) => choose(WAYS.find(([key]) => key === mode)?.[0] ?? 'queue')}
+    />
   );
 }
 

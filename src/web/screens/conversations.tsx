@@ -29,7 +29,7 @@ export function ConversationsScreen({ query = '' }: { query: string | undefined 
           <option key={name} value={name} />
         ))}
       </datalist>
-      <div class="filters" role="search" aria-label="Filter">
+      <div class="filters only" role="search" aria-label="Filter">
         <Select
           id="only"
           label="Only of agent"
