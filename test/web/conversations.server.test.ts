@@ -67,7 +67,7 @@ test('what was typed stays through a reload, Back leads from the request to the 
   const page = await begin();
   await say(page, book.add(pays('open')));
   await asksOf(page).getByRole('link', { name: 'Open in the inbox' }).click();
-  await page.getByRole('button', { name: '← Inbox' }).waitFor();
+  await page.locator('.detail-pane #approve').waitFor();
   await page.goBack();
   await page.getByRole('heading', { name: `Conversation with ${AGENT}` }).waitFor();
   await page.getByLabel('Message', { exact: true }).fill('not sent\nyet');
