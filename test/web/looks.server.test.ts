@@ -8,7 +8,11 @@ import { contrastsIn, unnamedIn } from './accessible';
 import { callPlace, talkPlace, type WebInbox } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 
-const places: Record<string, string> = { inbox: '#/', turns: '#/turns', conversations: '#/conversations?agent=looks' };
+const places: Record<string, string> = {
+  inbox: '#/',
+  turns: '#/turns',
+  conversations: '#/conversations?agent=looks',
+};
 const { web, start, book, fixture, client } = usePage('looks', (effects) => [
   recordTool(effects, { name: 'pay', safety: 'dangerous' }),
   planTool(effects),
