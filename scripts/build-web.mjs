@@ -1,51 +1,40 @@
 /** Builds the web inbox's page: a script and the parts of it that are loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
 import { copyFileSync, mkdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { at, say } from './root.mjs';
 
 /** The first that know `light-dark()`; all of 2024 or before. */
 const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 
-/** A module that is imported late is a file of its own, by its name, beside the script. */
-const lateFile = ({ kind, path }) =>
-  kind === 'dynamic-import' ? { path: `./${basename(path)}.js`, external: true } : undefined;
-
-const late = {
-  name: 'late',
-  setup({ onResolve }) {
-    onResolve({ filter: /./ }, lateFile);
-  },
+/** A module that is imported late is a file of its own, by its name, beside the script; `found` gets where it is. */
+const lateFile = (found, { kind, path, resolveDir }) => {
+  if (kind !== 'dynamic-import') return undefined;
+  found.add(join(resolveDir, path));
+  return { path: `./${basename(path)}.js`, external: true };
 };
 
-/** Screens that are loaded when they are opened. */
-const LATE = [
-  'bulk',
-  'conversation',
-  'conversations',
-  'decided',
-  'moment',
-  'picture',
-  'question',
-  'stats',
-  'turns',
-  'two-paths',
-];
+const late = (found) => ({
+  name: 'late',
+  setup({ onResolve }) {
+    onResolve({ filter: /./ }, (asked) => lateFile(found, asked));
+  },
+});
 
-/** What they have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
+/** What screens that are loaded late have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
 const OWN =
   /^canonicalize$|(bulk|conversation)-\w+$|model\/(alike|conversation|stats|timeline)$|(history\/|\.\/)(alone|compare|moment|transcript)$|contract\/(question|transcript)$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
 
 /** A second copy of a module would have a state of its own. */
-const shared = {
+const shared = (found) => ({
   name: 'shared',
   setup({ onResolve }) {
     onResolve({ filter: /./ }, (asked) => {
       if (asked.kind === 'entry-point' || OWN.test(asked.path)) return undefined;
-      return lateFile(asked) ?? { path: './app.js', external: true };
+      return lateFile(found, asked) ?? { path: './app.js', external: true };
     });
   },
-};
+});
 
 const AS_IT_IS = ['index.html', 'manifest.webmanifest', 'icon.svg', 'icon.png'];
 
@@ -68,9 +57,14 @@ export const buildWeb = async (outDir) => {
     { in: at('src', 'web', 'model', 'syntax.ts'), out: 'syntax' },
     { in: at('src', 'web', 'style', 'app.css'), out: 'app' },
   ];
-  await build({ ...options, entryPoints, plugins: [late] });
-  const screens = LATE.map((name) => ({ in: at('src', 'web', 'screens', `${name}.tsx`), out: name }));
-  await build({ ...options, entryPoints: screens, plugins: [shared] });
+  const found = new Set();
+  await build({ ...options, entryPoints, plugins: [late(found)] });
+  // A screen may load another one late, which then is among them.
+  for (const path of found) {
+    if (dirname(path) !== at('src', 'web', 'screens')) continue;
+    const screen = { in: `${path}.tsx`, out: basename(path) };
+    await build({ ...options, entryPoints: [screen], plugins: [shared(found)] });
+  }
   // It shares nothing with the page, and few answers have a secret.
   await build({ ...options, entryPoints: [at('src', 'sealing', 'seal-answer.ts')] });
   for (const name of AS_IT_IS) copyFileSync(at('src', 'web', name), join(outDir, name));

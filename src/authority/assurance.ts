@@ -15,7 +15,7 @@ import {
   statementOf,
   statementText,
 } from './statement';
-import type { Assurance } from './votes';
+import type { Assurance } from '../contract/authority/votes';
 
 /**
  * How far the clocks of signer and worker may differ, in milliseconds. A signature from further in the future is refused,

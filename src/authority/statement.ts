@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canonicalJson, digestText } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
 import { LIMITS } from '../contract/limits';
-import type { Requesters } from './votes';
+import type { Requesters } from '../contract/authority/votes';
 
 /** What a signed vote can say. `run-again`: a call in doubt is started once more, as the next generation. */
 export const SIGNED_DECISIONS = [...DECISIONS, 'run-again'] as const;

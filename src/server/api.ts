@@ -38,7 +38,7 @@ import type {
  * | `POST /api/turns/:turn/answers` `AnswerBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
  * | `POST /api/turns/:turn/forks` `ForkBody` | 201 `StartedForkAnswer` |
- * | `GET /api/conversations?open=&limit=` | `ConversationRow[]`, newest first; 50 where no limit is given and never over 200 |
+ * | `GET /api/conversations?open=&agent=&limit=` | `ConversationRow[]`, newest first; 50 where no limit is given and never over 200 |
  * | `GET /api/conversations/:session` | `ConversationDetails` |
  * | `GET /api/conversations/:session/events` | server-sent events: `start`, with which every connection begins; `session` with a `SessionEvent`; `turn` with a `SessionTurnEvent` of the turn that runs; `text` with what its model writes; `live` once all so far was sent; `trouble` with an `ApiError`; `end` with `{}` |
  * | `POST /api/conversations/:session/messages` `MessageBody` | `SentMessage`; only with the right `converse` |

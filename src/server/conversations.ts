@@ -9,7 +9,7 @@ import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl 
 import type { SessionEvent } from '../history/session/events';
 import type { ConversationDetails, ConversationRow } from './api';
 import type { AppDeps } from './deps';
-import { checkInput, id, readBody } from './request-body';
+import { checkInput, filterText, id, readBody } from './request-body';
 import { type Env, senderOf } from './session';
 import { eventStream, type ServerEvent } from './sse';
 import type { TextStore } from './streamed-text';
@@ -18,6 +18,7 @@ import { aborted, untilFirstEnds } from './turns';
 
 const listSchema = z.object({
   open: z.literal('1').optional(),
+  agent: filterText,
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 
@@ -41,8 +42,8 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
   const named = (c: Context<Env>): Session => client.session(c.req.param('session') ?? '');
   return new Hono<Env>()
     .get('/', async (c) => {
-      const { open, limit } = checkInput(listSchema, c.req.query());
-      return c.json(await list({ limit, open: open !== undefined }));
+      const { open, agent, limit } = checkInput(listSchema, c.req.query());
+      return c.json(await list({ limit, open: open !== undefined, ...defined({ agent }) }));
     })
     .get('/:session', async (c) => {
       const session = named(c);

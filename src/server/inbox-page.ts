@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { isTurnIn } from '../contract/session';
 import type { InboxItem, Waiting } from '../client/types';
 import type { InboxPage, InboxPageQuery, NamedCount } from './api';
 
@@ -89,11 +90,16 @@ function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => bo
   return (item) =>
     (tool === undefined || item.tool === tool) &&
     (agent === undefined || item.agent === agent) &&
-    (session === undefined || item.session === session) &&
+    (session === undefined || isOf(session, item)) &&
     (doubt === undefined || isDoubt(item)) &&
     (due === undefined || (item.deadline !== null && item.deadline <= due)) &&
     (old === undefined || item.since < old) &&
     (words.length === 0 || words.every((word) => textOf(item).includes(word)));
+}
+
+/** A child turn knows the turn that it was started for, and not the session of that. */
+function isOf(session: string, { session: own, lineage = [] }: InboxItem): boolean {
+  return own === session || lineage.slice(0, 1).some(({ turn }) => isTurnIn(session, turn));
 }
 
 /** So many milliseconds from now; ISO 8601, so that it compares as text. */

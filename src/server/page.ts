@@ -8,6 +8,7 @@ import type { AppDeps } from './deps';
 import type { Env } from './session';
 
 const SCRIPTS = [
+  'asks',
   'app',
   'bulk',
   'conversation',

@@ -119,7 +119,9 @@ export const cancelTurn = (
   body: { reason?: string; abandon?: boolean },
 ): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, { body });
 
-export const readConversations = (): Promise<Reply<ConversationRow[]>> => send('GET', '/api/conversations');
+/** Of one agent; empty: of all. */
+export const readConversations = (agent: string): Promise<Reply<ConversationRow[]>> =>
+  send('GET', `/api/conversations?${queryOf({ agent })}`);
 
 export const sendMessage = (session: string, body: MessageBody): Promise<Reply<SentMessage>> =>
   send('POST', `${conversationPath(session)}/messages`, { body });

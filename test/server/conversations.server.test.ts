@@ -76,6 +76,16 @@ test('the list says what waits for a person, the inbox has the same by session, 
   await turnIs(at, 'cancelled');
 });
 
+test('the list may be of one agent alone', async () => {
+  const at = place();
+  await say(at, book.add({ text: 'done' }));
+  await listed(at, () => true);
+  const list = async (agent: string) =>
+    rows.parse(await (await ask(`/api/conversations?limit=200&agent=${agent}`)).json());
+  expect((await list(AGENT)).some(({ session }) => at.endsWith(`/${session}`))).toBe(true);
+  expect(await list('nobody-at-all')).toEqual([]);
+});
+
 test.each([
   ['pause', 'paused'],
   ['resume', 'open'],

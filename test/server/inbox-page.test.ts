@@ -25,6 +25,8 @@ const later = inboxItem({
   ...{ summary: '1.1 pay cents=6500', note: '65.00 EUR to Ann', prompt: 'Refund the LAMP', session: 'talk' },
 });
 const never = inboxItem({ turn: 'never', tool: 'mail', deadline: null, since: from(-HOUR / 2) });
+const child = (turn: string): InboxItem =>
+  inboxItem({ turn: 'child', lineage: [{ turn, callId: '1.1', agent: 'boss' }] });
 const waiting: Waiting = { items: [doubt, soon, later, never], isComplete: true, version: 1 };
 
 const turnsOf = (rows: readonly InboxItem[]): string[] => rows.map(({ turn }) => turn);
@@ -52,6 +54,17 @@ test.each<[InboxPageQuery, string[]]>([
     { name: 'charge', count: 1 },
     { name: 'mail', count: 1 },
   ]);
+});
+
+test.each([
+  ['talk.t12', 1],
+  ['talk.t', 0],
+  ['talk.t1.t1', 0],
+  ['talk', 0],
+  ['small talk.t1', 0],
+])('a child turn of %s is of the session or not', (turn, matching) => {
+  const items = [child(turn)];
+  expect(new InboxPages().choose({ ...waiting, items }, { session: 'talk' })).toMatchObject({ matching });
 });
 
 test('a part is sent, and all that match are counted', () => {

@@ -1,16 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { source } from 'axe-core';
 import type { Page } from 'playwright-core';
+import type { Session } from '../../src/client';
+import type { ScriptedStep } from '../../src/models/scripted';
 import { createWorkspaceTools } from '../../src/tools/workspace';
 import { TransportError } from '../../src/tools/errors';
 import { waitForEnd } from '../../src/testing';
 import { recordTool } from '../support/effects';
 import { decide, waitFor } from '../support/turns';
+import { until } from '../support/until';
 import { expectNoComplaints, usePage } from './page-fixture';
-import { callPlace, listOnly } from './web-inbox';
+import { callPlace, listOnly, talkPlace } from './web-inbox';
 
 const AGENT = 'axe';
 /** A folder for a picture of each screen; none unless set. */
@@ -18,7 +22,7 @@ const SHOTS = process.env['COUNTERSIGN_SHOTS'];
 const WIDTHS = [1680, 1024, 390];
 
 const root = mkdtempSync(join(tmpdir(), 'countersign-axe-'));
-const { web, start } = usePage(AGENT, (effects) => [
+const { web, start, book, fixture, client } = usePage(AGENT, (effects) => [
   ...createWorkspaceTools({ root }),
   recordTool(effects, { name: 'pay', safety: 'dangerous' }),
   recordTool(effects, { name: 'look' }),
@@ -69,6 +73,24 @@ beforeAll(async () => {
   await decide(doubtful, { callId: '1.1', decision: 'approved', approver: 'ann' });
   await decide(past, { callId: '2.1', decision: 'approved', approver: 'ann', reason: 'It is due.' });
   await Promise.all([waitFor(doubtful, '1.1', 'in_doubt'), waitForEnd(web().client, past.workflowId)]);
+  const talk = async (id: string, ...steps: ScriptedStep[]): Promise<Session> => {
+    const session = client().session(`axe-${id}-${randomUUID()}`, {
+      agent: AGENT,
+      taskQueue: fixture().taskQueue,
+    });
+    await session.send({ text: book.add(...steps), sender: 'раypal' });
+    return session;
+  };
+  const [said, asked, over] = await Promise.all([
+    talk('said', { text: 'An answer, \u202emarked.' }),
+    talk('asked', { text: 'I pay.', toolCalls: [call('pay', marked)] }, { text: 'Paid.' }),
+    talk('over', { text: 'The last answer.' }),
+  ]);
+  await asked.send({ text: 'and be quick', mode: 'steer', sender: 'bea' });
+  await until('an answer', async () =>
+    (await over.history()).turns.some(({ answer }) => answer !== undefined),
+  );
+  await over.close();
   const change = { what: 'decision', decision: 'denied', approver: 'ann', reason: 'too much' } as const;
   const { turn: fork } = await web().client.fork({ turn: past.workflowId, at: '2.1', change });
   await waitForEnd(web().client, fork);
@@ -83,6 +105,12 @@ beforeAll(async () => {
     waiting: `#/turns/${hunks.workflowId}`,
     fork: `#/turns/${fork}`,
     stats: '#/stats',
+    conversations: `#/conversations?agent=${AGENT}`,
+    said: talkPlace(said.id),
+    asked: talkPlace(asked.id),
+    over: talkPlace(over.id),
+    begun: `${talkPlace('axe-new')}?agent=${AGENT}`,
+    'no talk': talkPlace('axe-none'),
     nowhere: '#/no/such/place',
     gone: '#/turns/no-such-turn',
   });
@@ -128,6 +156,26 @@ const SCREENS: Record<string, Screen> = {
       await page.locator('.stat-rows').first().waitFor({ timeout: 90_000 });
     },
   },
+  conversations: { at: 'conversations', act: visible('.turn-list li') },
+  conversation: { at: 'said', act: visible('.said.answer') },
+  'conversation-asks': { at: 'asked', act: visible('.asked #approve') },
+  'conversation-edit': {
+    at: 'asked',
+    act: async (page) => {
+      await button(page, /^Change/).click();
+      await page.locator('#edit').waitFor();
+    },
+  },
+  'conversation-folded': {
+    at: 'asked',
+    act: async (page) => {
+      await button(page, 'Fold up').click();
+      await page.locator('.ask-row').waitFor();
+    },
+  },
+  'conversation-over': { at: 'over', act: visible('text=takes no more messages') },
+  'conversation-new': { at: 'begun', act: visible('#say') },
+  'conversation-none': { at: 'no talk', act: visible('h1.pane-title') },
   nowhere: { at: 'nowhere', act: visible('h1') },
   gone: { at: 'gone', act: visible('h1') },
   keys: { at: 'inbox', act: (page) => page.keyboard.press('?') },

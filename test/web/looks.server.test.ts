@@ -1,13 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import type { JsonObject } from '../../src/contract/json';
+import type { ScriptedReply } from '../../src/models/scripted';
 import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { contrastsIn, unnamedIn } from './accessible';
-import { callPlace, type WebInbox } from './web-inbox';
+import { callPlace, talkPlace, type WebInbox } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 
-const places: Record<string, string> = { inbox: '#/', turns: '#/turns' };
-const { web, start } = usePage('looks', (effects) => [
+const places: Record<string, string> = {
+  inbox: '#/',
+  turns: '#/turns',
+  conversations: '#/conversations?agent=looks',
+};
+const { web, start, book, fixture, client } = usePage('looks', (effects) => [
   recordTool(effects, { name: 'pay', safety: 'dangerous' }),
   planTool(effects),
 ]);
@@ -21,17 +27,41 @@ beforeAll(async () => {
   places['request'] = callPlace(paid);
   places['hunks'] = callPlace(await waiting('propose_lines', { tag: 'looks', lines }));
   places['turn'] = `#/turns/${paid}`;
+  const long = `${'long'.repeat(60)} \u202e ${'x'.repeat(300)}`;
+  places['conversation'] = await talk({ text: long });
+  const args = { tag: long, lines };
+  places['asks'] = await talk({ text: long, toolCalls: [{ name: 'propose_lines', arguments: args }] });
 }, 120_000);
+
+/** A conversation that begins with this reply; its messages and who sent them are long, too. */
+async function talk(step: ScriptedReply): Promise<string> {
+  const session = client().session(`looks-${randomUUID()}`, {
+    agent: 'looks',
+    taskQueue: fixture().taskQueue,
+  });
+  await session.send({ text: book.add(step), sender: 'ann '.repeat(40) });
+  await session.pause();
+  await session.send({ text: 'x'.repeat(300), mode: 'steer', sender: 'y'.repeat(150) });
+  return talkPlace(session.id);
+}
+
+/** What a screen shows once all that a test reads is there. */
+const LANDMARKS: Record<string, string> = {
+  ...{ inbox: '.row', turns: '.turn-list li', turn: '.picture-row' },
+  ...{ conversations: '.turn-list li', conversation: '.said.answer', asks: '.asked #approve' },
+};
 
 const open = async (place: string, options: Parameters<WebInbox['tab']>[1]): Promise<Page> => {
   const page = await web().tab(places[place], options);
-  const landmark = { inbox: '.row', turns: '.turn-list li', turn: '.picture-row' }[place] ?? '#approve';
-  await page.locator(landmark).first().waitFor();
-  if (place === 'request') await page.getByRole('button', { name: /^Change/ }).click();
+  await page
+    .locator(LANDMARKS[place] ?? '#approve')
+    .first()
+    .waitFor();
+  if (place === 'request' || place === 'asks') await page.getByRole('button', { name: /^Change/ }).click();
   return page;
 };
 
-const PLACES = ['inbox', 'request', 'hunks', 'turns', 'turn'];
+const PLACES = ['inbox', 'request', 'hunks', 'turns', 'turn', 'conversations', 'conversation', 'asks'];
 
 describe.each([390, 820, 1440])('at %d pixels', (width) => {
   test.each(PLACES)('%s needs no scrolling to the side', async (place) => {
@@ -85,7 +115,7 @@ test.each(PLACES)('on a phone a finger finds everything of %s, and no field make
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
   const page = await open(place, phone);
   const small = await page.evaluate<string[]>(`
-    [...document.querySelectorAll('button, select, textarea, summary, .header a, .crumbs a, .picture-row, label:has(> input)')]
+    [...document.querySelectorAll('button, select, textarea, summary, .header a, .crumbs a, .asked-head a, .turn-row, .turn-list a, .picture-row, label:has(> input)')]
       .filter((element) => element.checkVisibility() && element.getBoundingClientRect().height < 43.5)
       .map((element) => element.outerHTML.slice(0, 120))
   `);
@@ -101,17 +131,20 @@ test.each(PLACES)('on a phone a finger finds everything of %s, and no field make
   await page.context().close();
 });
 
-test('at 400 % zoom the header is whole, and most of a request can be read', async () => {
-  const page = await open('hunks', { viewport: { width: 320, height: 256 } });
-  const [header = 0, bar = 0, cut = 0] = await page.evaluate<number[]>(`
+test.each(['hunks', 'asks'])(
+  'at 400 %% zoom the header is whole, and most of %s can be read',
+  async (place) => {
+    const page = await open(place, { viewport: { width: 320, height: 256 } });
+    const [header = 0, bar = 0, cut = 0] = await page.evaluate<number[]>(`
     [...['.header', '.decision-bar'].map((name) => document.querySelector(name).getBoundingClientRect().height),
       document.querySelector('.header').scrollWidth - innerWidth]
   `);
-  expect(header).toBeLessThanOrEqual(52);
-  expect(bar).toBeLessThanOrEqual(90);
-  expect(cut).toBeLessThanOrEqual(0);
-  await page.context().close();
-});
+    expect(header).toBeLessThanOrEqual(52);
+    expect(bar).toBeLessThanOrEqual(90);
+    expect(cut).toBeLessThanOrEqual(0);
+    await page.context().close();
+  },
+);
 
 test('forced colours show the chosen row and a disabled button', async () => {
   const page = await open('hunks', { forcedColors: 'active' });
@@ -123,6 +156,15 @@ test('forced colours show the chosen row and a disabled button', async () => {
   expect(await styles('.row a[aria-current]', 'outlineStyle')).toEqual(['solid']);
   expect(await styles('.row a:not([aria-current])', 'outlineStyle')).not.toContain('solid');
   expect(await styles('#approve', 'borderStyle')).toEqual(['dashed']);
+  await page.context().close();
+});
+
+test('forced colours tell what a person said from what the agent said', async () => {
+  const page = await open('conversation', { forcedColors: 'active' });
+  const edges = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('.said')].map((element) => getComputedStyle(element).borderStyle)`,
+  );
+  expect(new Set(edges)).toEqual(new Set(['solid']));
   await page.context().close();
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { connect, type Countersign } from '../../src/client';
 import type { SendText } from '../../src/contract/streamed-text';
+import type { Right } from '../../src/server/api';
 import { createUsers } from '../../src/server/auth/users';
 import { startWeb, type RunningWeb } from '../../src/server';
 import { openBrowser } from '../support/browser';
@@ -18,7 +19,7 @@ export interface WebInbox {
   /** A tab of a browser of its own, signed in as `owner`, at a place such as `#/turns`. */
   tab(place?: string, options?: BrowserContextOptions): Promise<Page>;
   /** Gives somebody a token. */
-  addUser(name: string): Promise<string>;
+  addUser(name: string, rights?: readonly Right[]): Promise<string>;
   /** Takes what models write from workers of the test's process. */
   takeText: SendText;
   /** Ends the server; every session ends with it. */
@@ -54,7 +55,7 @@ export async function openWebInbox(address = testAddress(), undoMs = 0): Promise
     ...{ client, url, complaints },
     tab: (place, options) => openTab(browser, { web, place, options, complaints }),
     takeText: (pieces) => web.takeText(pieces),
-    addUser: (name) => createUsers(usersFile).add(name),
+    addUser: (name, rights) => createUsers(usersFile).add(name, rights),
     stopServer: () => web.stop(),
     startServer: async () => {
       web = await start(Number(new URL(url).port));
@@ -116,3 +117,15 @@ export async function lookAtAll(page: Page, by: 'button' | 'key' = 'button'): Pr
     return false;
   });
 }
+
+/** Where a conversation is on the page. */
+export const talkPlace = (session: string): string => `#/conversations/${session}`;
+
+/** Writes into the composer of a conversation, and sends it. */
+export async function say(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Message', { exact: true }).fill(text);
+  await page.keyboard.press('Control+Enter');
+}
+
+/** What of a conversation waits for a person, and the panel that is open there. */
+export const asksOf = (page: Page) => page.getByRole('region', { name: 'Waits for a person' });

@@ -221,3 +221,9 @@ export interface SessionMemo {
 export function turnIdIn(sessionId: string, n: number): string {
   return `${sessionId}.t${n}`;
 }
+
+/** Whether a turn is one of a session, by its id. */
+export function isTurnIn(sessionId: string, turn: string): boolean {
+  const start = turnIdIn(sessionId, 0).slice(0, -1);
+  return turn.startsWith(start) && /^\d+$/.test(turn.slice(start.length));
+}

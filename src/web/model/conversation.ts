@@ -1,7 +1,8 @@
 import type { HeldMessage, MessageMode } from '../../contract/session';
 import { isObject } from '../../contract/json';
 import { jsonBytes } from '../../contract/text/bytes';
-import type { Label } from '../../history/labels';
+import { counted, type Label } from '../../history/labels';
+import type { SessionEvent } from '../../history/session/events';
 import type { SessionView } from '../../server/api';
 
 /** One message, as far as it is known. */
@@ -36,6 +37,35 @@ const STATES: Readonly<Record<string, Label>> = {
 /** What a conversation does, or how it ended. */
 export function describeConversation(state: string): Label {
   return STATES[state] ?? [state, 'quiet'];
+}
+
+/** How many turns the model reads word by word, by what happened so far; a turn that runs is one of them. */
+export function keptTurns(events: Iterable<SessionEvent>): number {
+  let kept = 0;
+  for (const event of events) {
+    if (event.type === 'session_started') kept = event.earlier.length;
+    else if (event.type === 'turn_started') kept += 1;
+    else if (event.type === 'turn_ended' && event.status === 'not_started') kept -= 1;
+    else if (event.type === 'compacted') kept -= event.turns;
+  }
+  return kept;
+}
+
+/** What a person reads who asks for a summary, and whether there is anything to summarize. */
+export function whatCompacts(kept: number, isRunning: boolean): { isNeeded: boolean; text: string } {
+  if (kept < 2)
+    return { isNeeded: false, text: 'There is nothing to compact: the last turn stays word by word.' };
+  const when = isRunning ? 'Once this turn has ended, a' : 'A';
+  return { isNeeded: true, text: `${when} model summarizes all turns but the last.` };
+}
+
+/** How a summary went. */
+export type Compacted = Extract<SessionEvent, { type: 'compacted' | 'compaction_failed' }>;
+
+/** The same in words. */
+export function compactedText(event: Compacted): string {
+  if (event.type === 'compaction_failed') return `Nothing was compacted: ${event.error}`;
+  return `${counted(event.turns, 'turn')} compacted by ${event.model}. The summary is on top.`;
 }
 
 /** A message that is not sent yet. */

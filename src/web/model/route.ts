@@ -11,7 +11,7 @@ export type Route =
   | { at: 'turns'; query?: string }
   /** `step`: the step or the call to show, `3` or `3.1`. */
   | { at: 'turn'; turn: string; step?: string }
-  | { at: 'conversations' }
+  | { at: 'conversations'; query?: string }
   /** `start`: the agent and the queue of one that its first message starts, as the part of a URL after `?`. */
   | { at: 'conversation'; session: string; start?: string }
   | { at: 'stats' }
@@ -28,11 +28,12 @@ export function parseRoute(fragment: string): Route {
   const [first, turn = '', third, last = ''] = parts;
   // A link that signs in has no place.
   if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', ...defined({ query }) };
-  if ((first === 'stats' || first === 'conversations') && parts.length === 1) return { at: first };
   if (first === 'conversations' && turn !== '' && parts.length === 2)
     return { at: 'conversation', session: turn, ...defined({ start: query }) };
-  if ((first === 'decided' || first === 'refused') && parts.length === 1) return { at: first };
-  if (first === 'turns' && parts.length === 1) return { at: 'turns', ...defined({ query }) };
+  if ((first === 'stats' || first === 'decided' || first === 'refused') && parts.length === 1)
+    return { at: first };
+  if ((first === 'turns' || first === 'conversations') && parts.length === 1)
+    return { at: first, ...defined({ query }) };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
   const isPart = first === 'turns' && turn !== '' && last !== '' && parts.length === 4;
   if (isPart && third === 'calls') return { at: 'call', turn, callId: last, ...defined({ query }) };
@@ -50,10 +51,10 @@ export function hrefOf(route: Route): string {
     case 'inbox':
       return `#/${queryPart(route.query)}`;
     case 'turns':
-      return `#/turns${queryPart(route.query)}`;
+    case 'conversations':
+      return `#/${route.at}${queryPart(route.query)}`;
     case 'conversation':
       return `#/conversations/${encodeURIComponent(route.session)}${queryPart(route.start)}`;
-    case 'conversations':
     case 'stats':
     case 'decided':
     case 'refused':

@@ -6,6 +6,7 @@ import type { TurnView } from '../../history/view-types';
 import type { ApiError, SessionEvent, SessionTurnEvent, SessionView } from '../../server/api';
 import { conversationPath, whyRefused } from '../http';
 import { type LiveText, useTabVisible, withDelta } from '../live';
+import { type Compacted, keptTurns } from '../model/conversation';
 import { listen } from '../stream';
 
 /** A conversation as it is now. */
@@ -16,6 +17,10 @@ export interface LiveConversation {
   running?: TurnView | undefined;
   /** What its model writes. */
   text?: LiveText | undefined;
+  /** How many turns the model reads word by word. */
+  kept?: number;
+  /** How the last summary went, if that was while the person looked. */
+  compacted?: Compacted | undefined;
   /** Why it cannot be read. */
   problem?: ApiError | undefined;
 }
@@ -38,6 +43,7 @@ interface Received {
   events: SessionEvent[];
   turn?: { id: string; events: TurnEvent[] } | undefined;
   text?: LiveText | undefined;
+  compacted?: Compacted | undefined;
   isWhole: boolean;
 }
 
@@ -47,10 +53,11 @@ function follow(url: string, setState: SetLive): () => void {
   let frame = 0;
   const draw = (): void => {
     frame = 0;
-    const { events, turn, text, isWhole } = got;
+    const { events, turn, text, compacted, isWhole } = got;
     if (!isWhole) return;
     const running = turn && viewOf(turn.events);
-    setState((last) => ({ ...last, view: sessionViewOf(events), running, text }));
+    const view = sessionViewOf(events);
+    setState((last) => ({ ...last, view, running, text, kept: keptTurns(events), compacted }));
   };
   // A long conversation sends hundreds of events at once, which need one render only.
   const drawSoon = (): void => {
@@ -92,6 +99,8 @@ function follow(url: string, setState: SetLive): () => void {
 
 function takeEvent(got: Received, event: SessionEvent): void {
   got.events.push(event);
+  if (got.isWhole && (event.type === 'compacted' || event.type === 'compaction_failed'))
+    got.compacted = event;
   if (event.type !== 'turn_ended' || event.turn !== got.turn?.id) return;
   got.turn = got.text = undefined;
 }

@@ -7,10 +7,14 @@ import { dateTime, relative } from '../../contract/text/times';
 import type { TurnView } from '../../history/view-types';
 import type { ControlBody, SessionView } from '../../server/api';
 import { controlConversation } from '../http';
-import { useInboxRows } from '../inbox-rows';
-import { describeConversation, type Exchange, exchangesOf, type ShownMessage } from '../model/conversation';
-import { rowText } from '../model/inbox';
-import { hrefOf, queryOf } from '../model/route';
+import {
+  describeConversation,
+  type Exchange,
+  exchangesOf,
+  type ShownMessage,
+  whatCompacts,
+} from '../model/conversation';
+import { hrefOf } from '../model/route';
 import { useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
 import { Chip } from '../ui/widgets';
@@ -21,9 +25,12 @@ import { Writing } from './turn/steps';
 export function Spoken({
   view,
   live: { running, text },
+  asks,
 }: {
   view: SessionView;
   live: LiveConversation;
+  /** What waits for a person. */
+  asks: JSX.Element | undefined;
 }): JSX.Element {
   const now = useNow();
   const { summary, waiting } = view;
@@ -44,7 +51,7 @@ export function Spoken({
       </ol>
       {running !== undefined && <RunningTurn view={running} />}
       {running !== undefined && <Writing view={running} text={text} pending={undefined} />}
-      <Asks session={view.session} now={now} />
+      {asks}
       {waiting.length > 0 && (
         <section aria-label="Messages that wait">
           {waiting.map((said) => (
@@ -136,36 +143,13 @@ function RunningTurn({ view: { steps, calls, answer } }: { view: TurnView }): JS
   );
 }
 
-/** What of a conversation waits for a person. Each opens as in the inbox, and Back leads here again. */
-function Asks({ session, now }: { session: string; now: number }): JSX.Element | null {
-  const { inbox, fail } = useAppContext();
-  const { page } = useInboxRows({ query: queryOf({ session }), offset: 0, limit: 50 }, inbox, fail);
-  if (page === undefined || page.rows.length === 0) return null;
-  return (
-    <section class="asks" aria-label="Waits for a person">
-      {page.rows.map((item) => (
-        <a
-          key={`${item.turn}/${item.callId}`}
-          href={hrefOf({ at: 'call', turn: item.turn, callId: item.callId })}
-        >
-          <span class="chip ask">{item.kind === 'in_doubt' ? 'in doubt' : item.kind}</span>{' '}
-          <code>
-            <Text of={item.tool} /> <Text of={rowText(item)} />
-          </code>
-          <span class="row-foot">
-            <Text of={item.agent} /> asks ·{' '}
-            <time dateTime={item.since} title={dateTime(item.since)}>
-              {relative(item.since, now)}
-            </time>
-          </span>
-        </a>
-      ))}
-    </section>
-  );
+interface HeadProps {
+  view: SessionView;
+  live: LiveConversation;
 }
 
 /** Who it is with, how it stands, and what it has spent. */
-export function Head({ view, running }: { view: SessionView; running: TurnView | undefined }): JSX.Element {
+export function Head({ view, live: { running, kept = 0 } }: HeadProps): JSX.Element {
   const { session, agent, state, turns, spent, budget } = view;
   const limits = budget === undefined ? '' : budgetText(budget);
   const isRunning = turns.at(-1)?.status === 'running';
@@ -185,7 +169,7 @@ export function Head({ view, running }: { view: SessionView; running: TurnView |
         {counted(turns.length, 'turn')} · spent {spentText(spent)}
         {limits !== '' && `; budget ${limits}`}
       </p>
-      <Controls {...{ view, isRunning }} isStopping={running?.cancelRequested === true} />
+      <Controls {...{ view, isRunning, kept }} isStopping={running?.cancelRequested === true} />
     </header>
   );
 }
@@ -194,25 +178,31 @@ interface ControlsProps {
   view: SessionView;
   isRunning: boolean;
   isStopping: boolean;
+  /** How many turns the model reads word by word. */
+  kept: number;
 }
 
-/** Stops the turn, pauses, resumes and closes. */
-function Controls({ view, isRunning, isStopping }: ControlsProps): JSX.Element | null {
+/** Stops the turn, pauses, resumes, compacts and closes. */
+function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Element {
   const { notify, fail, session } = useAppContext();
-  const [isClosing, setClosing] = useState(false);
   const act = async (body: ControlBody, text: string): Promise<void> => {
-    setClosing(false);
     const reply = await controlConversation(view.session, body);
     if (reply.ok) notify({ text, tone: 'quiet' });
     else fail(reply.status, reply.error);
   };
-  const button = (label: string, body: ControlBody, text: string, tone = ''): JSX.Element => (
+  const button: ControlButton = (label, body, text, tone = '') => (
     <button class={`button ${tone}`} type="button" onClick={() => void act(body, text)}>
       {label}
     </button>
   );
   const isOpen = view.state === 'open' || view.state === 'paused';
-  const mayResume = session.rights.includes('converse');
+  const mayStart = session.rights.includes('converse');
+  const compact = (): void => {
+    const { isNeeded, text } = whatCompacts(kept, isRunning);
+    if (isNeeded) void act({ action: 'compact' }, text);
+    else notify({ text, tone: 'quiet' });
+  };
+  const compacts = 'A summary takes the place of all turns but the last';
   return (
     <p class="controls">
       {isRunning && isStopping && <span class="chip quiet">the turn was asked to end</span>}
@@ -220,23 +210,37 @@ function Controls({ view, isRunning, isStopping }: ControlsProps): JSX.Element |
         !isStopping &&
         button('Stop the turn', { action: 'cancel_turn' }, 'The turn was asked to end.', 'danger')}
       {view.state === 'open' && button('Pause', { action: 'pause' }, 'No further turn starts.')}
-      {view.state === 'paused' && mayResume && button('Resume', { action: 'resume' }, 'It goes on.')}
-      {isOpen && !isClosing && (
-        <button class="button plain" type="button" onClick={() => setClosing(true)}>
-          Close
+      {view.state === 'paused' && mayStart && button('Resume', { action: 'resume' }, 'It goes on.')}
+      {isOpen && mayStart && (
+        <button class="button" type="button" title={compacts} onClick={compact}>
+          Compact
         </button>
       )}
-      {isOpen && isClosing && (
-        <span class="confirm">
-          It takes no more messages, and what waits is left undone.{' '}
-          {button(isRunning ? 'Close it after this turn' : 'Close it', { action: 'close' }, 'It is closed.')}{' '}
-          {isRunning &&
-            button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
-          <button class="button plain" type="button" onClick={() => setClosing(false)}>
-            Keep it
-          </button>
-        </span>
-      )}
+      {isOpen && <Closing isRunning={isRunning} button={button} />}
     </p>
+  );
+}
+
+/** A button that does something with the conversation, and says so. */
+type ControlButton = (label: string, body: ControlBody, text: string, tone?: string) => JSX.Element;
+
+/** Closes it, once the person has read what that means. */
+function Closing({ isRunning, button }: { isRunning: boolean; button: ControlButton }): JSX.Element {
+  const [isAsked, setAsked] = useState(false);
+  if (!isAsked)
+    return (
+      <button class="button plain" type="button" onClick={() => setAsked(true)}>
+        Close
+      </button>
+    );
+  return (
+    <span class="confirm">
+      It takes no more messages, and what waits is left undone.{' '}
+      {button(isRunning ? 'Close it after this turn' : 'Close it', { action: 'close' }, 'It is closed.')}{' '}
+      {isRunning && button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
+      <button class="button plain" type="button" onClick={() => setAsked(false)}>
+        Keep it
+      </button>
+    </span>
   );
 }

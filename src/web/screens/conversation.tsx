@@ -4,10 +4,16 @@ import type { MessageMode } from '../../contract/session';
 import { defined } from '../../contract/defined';
 import type { SentMessage } from '../../server/api';
 import { newDecisionId, sendMessage } from '../http';
-import { EMPTY_MESSAGE, type MessageDraft, readMessageDraft, textProblem } from '../model/conversation';
+import {
+  compactedText,
+  EMPTY_MESSAGE,
+  type MessageDraft,
+  readMessageDraft,
+  textProblem,
+} from '../model/conversation';
 import { errorText } from '../model/labels';
 import { hrefOf, parametersOf } from '../model/route';
-import { useAppContext, useKept } from '../ui/app';
+import { useAppContext, useKept, useLate } from '../ui/app';
 import { Text } from '../ui/text';
 import { Key, Select } from '../ui/widgets';
 import { type LiveConversation, useConversation } from './conversation-live';
@@ -19,15 +25,19 @@ interface ScreenProps {
   start: string | undefined;
 }
 
+const loadAsks = () => import('./asks');
+
 /** A conversation: what people said, what the agent did, and where to say more. */
 export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.Element {
   const [attempt, setAttempt] = useState(0);
   const live = useConversation(session, attempt);
-  const { view, running, problem } = live;
+  const { view, problem } = live;
   const mayWrite = useAppContext().session.rights.includes('converse');
   const isNew = view === undefined && start !== '' && problem?.code === 'session_not_found';
   const isOver = view !== undefined && !['open', 'paused'].includes(view.state);
-  const end = useEnd(live);
+  const { end, isAtEnd } = useEnd(live);
+  const asks = useLate(loadAsks, view !== undefined);
+  useCompacted(live);
   if (view === undefined && !isNew) return <Unread live={live} />;
   return (
     <section class="conversation" aria-labelledby="conversation-title">
@@ -36,15 +46,17 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
           <Text of={errorText(problem)} />
         </p>
       )}
-      {view === undefined ? <NewHead start={start} /> : <Head view={view} running={running} />}
-      {view !== undefined && <Spoken view={view} live={live} />}
+      {view === undefined ? <NewHead start={start} /> : <Head {...{ view, live }} />}
+      {view !== undefined && (
+        <Spoken {...{ view, live }} asks={asks && <asks.Asks {...{ session, isAtEnd }} />} />
+      )}
       {isOver && <p class="quiet">This conversation takes no more messages.</p>}
       {!isOver && !mayWrite && (
         <p class="quiet">You may read this conversation. To write in it you need the right to.</p>
       )}
-      {!isOver && mayWrite && (
+      {mayWrite && (
         <Composer
-          {...{ session, start }}
+          {...{ session, start, isOver }}
           isRunning={view?.turns.at(-1)?.status === 'running'}
           sent={() => isNew && setAttempt(attempt + 1)}
         />
@@ -89,7 +101,7 @@ function NewHead({ start }: { start: string }): JSX.Element {
 /** How far from the end a person still reads the end. In pixels. */
 const NEAR = 200;
 
-/** Keeps the end in sight while it was in sight before something came. */
+/** Keeps the end in sight while it was in sight before something came. What is to be decided stays where it is read. */
 function useEnd({ view, running, text }: LiveConversation) {
   const end = useRef<HTMLSpanElement>(null);
   const isAtEnd = useRef(true);
@@ -103,9 +115,20 @@ function useEnd({ view, running, text }: LiveConversation) {
     return () => main.removeEventListener('scroll', look);
   }, []);
   useEffect(() => {
-    if (isAtEnd.current) end.current?.scrollIntoView({ block: 'end' });
+    if (isAtEnd.current && document.querySelector('.asked') === null)
+      end.current?.scrollIntoView({ block: 'end' });
   }, [view, running, text]);
-  return end;
+  return { end, isAtEnd };
+}
+
+/** Says how a summary went. */
+function useCompacted({ compacted }: LiveConversation): void {
+  const { notify } = useAppContext();
+  useEffect(() => {
+    if (compacted === undefined) return;
+    const tone = compacted.type === 'compacted' ? 'good' : 'bad';
+    notify({ text: compactedText(compacted), tone });
+  }, [compacted]);
 }
 
 const WAYS: readonly (readonly [MessageMode, string])[] = [
@@ -120,12 +143,16 @@ interface ComposerProps {
   start: string;
   /** A turn runs, so that a message can go into it. */
   isRunning: boolean;
+  /** It takes no more messages. What was typed for it is shown all the same. */
+  isOver: boolean;
   sent: () => void;
 }
 
 /** Where a person writes. What is typed stays in the tab until it is sent. */
-export function Composer(props: ComposerProps): JSX.Element {
+export function Composer(props: ComposerProps): JSX.Element | null {
   const { value, change, problem, isSending, send } = useMessage(props);
+  const { isOver } = props;
+  if (isOver && value.text === '') return null;
   return (
     <form
       class="composer"
@@ -139,12 +166,12 @@ export function Composer(props: ComposerProps): JSX.Element {
         rows={3}
         dir="auto"
         placeholder="Write a message"
-        aria-label="Message"
+        aria-label={isOver ? 'Message that was not sent' : 'Message'}
         aria-keyshortcuts="Control+Enter"
         aria-describedby="say-problem"
         aria-invalid={problem !== undefined}
         value={value.text}
-        readOnly={isSending}
+        readOnly={isSending || isOver}
         onInput={({ currentTarget }) => change({ text: currentTarget.value, messageId: '' })}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
@@ -153,23 +180,29 @@ export function Composer(props: ComposerProps): JSX.Element {
         }}
       />
       <div class="buttons">
-        {props.isRunning && (
-          <Select
-            id="mode"
-            label="When the agent reads it"
-            value={value.mode}
-            options={WAYS}
-            choose={(mode) => change({ mode: WAYS.find(([key]) => key === mode)?.[0] ?? 'queue' })}
-          />
+        {props.isRunning && !isOver && <Way value={value.mode} choose={(mode) => change({ mode })} />}
+        {!isOver && (
+          <button class="button primary" type="submit" aria-disabled={isSending}>
+            {isSending ? 'Sending …' : 'Send'} <Key of="Ctrl+Enter" />
+          </button>
         )}
-        <button class="button primary" type="submit" aria-disabled={isSending}>
-          {isSending ? 'Sending …' : 'Send'} <Key of="Ctrl+Enter" />
-        </button>
         <span class="problem" id="say-problem" role="alert">
           {problem !== undefined && <Text of={problem} />}
         </span>
       </div>
     </form>
+  );
+}
+
+function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode) => void }): JSX.Element {
+  return (
+    <Select
+      id="mode"
+      label="When the agent reads it"
+      value={value}
+      options={WAYS}
+      choose={(mode) => choose(WAYS.find(([key]) => key === mode)?.[0] ?? 'queue')}
+    />
   );
 }
 

@@ -6,14 +6,16 @@ import type { ConversationRow } from '../../server/api';
 import { newDecisionId, readConversations } from '../http';
 import { useTabVisible } from '../live';
 import { describeConversation } from '../model/conversation';
-import { hrefOf, queryOf } from '../model/route';
-import { goTo, useAppContext, useNow } from '../ui/app';
+import { hrefOf, parametersOf, queryOf } from '../model/route';
+import { goTo, showInList, useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
-import { Chip } from '../ui/widgets';
+import { Chip, Select } from '../ui/widgets';
 
-/** Conversations, newest first, and the form that begins one. */
-export function ConversationsScreen(): JSX.Element {
-  const rows = useConversations();
+/** Conversations, newest first, and the form that begins one. `query` says which, as in the address. */
+export function ConversationsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
+  const { agent } = parametersOf(query, ['agent']);
+  const rows = useConversations(agent);
+  const agents = useAgents(rows, agent);
   const now = useNow();
   const { session } = useAppContext();
   return (
@@ -21,11 +23,27 @@ export function ConversationsScreen(): JSX.Element {
       <h1 id="conversations-title" class="pane-title">
         Conversations
       </h1>
-      {session.rights.includes('converse') && (
-        <Begin agents={[...new Set(rows?.map(({ agent }) => agent))]} />
-      )}
+      {session.rights.includes('converse') && <Begin />}
+      <datalist id="agents">
+        {agents.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <div class="filters only" role="search" aria-label="Filter">
+        <Select
+          id="only"
+          label="Only of agent"
+          value={agent}
+          options={[['', 'every agent'], ...agents.map((name) => [name, name] as const)]}
+          choose={(only) => showInList({ at: 'conversations' }, queryOf({ agent: only }))}
+        />
+      </div>
       {rows === undefined && <p class="empty">Reading conversations …</p>}
-      {rows?.length === 0 && <p class="empty">There are no conversations yet.</p>}
+      {rows?.length === 0 && (
+        <p class="empty">
+          {agent === '' ? 'There are no conversations yet.' : 'There are no conversations with this agent.'}
+        </p>
+      )}
       <ul class="turn-list">
         {rows?.map((row) => (
           <Row key={row.session} row={row} now={now} />
@@ -36,8 +54,16 @@ export function ConversationsScreen(): JSX.Element {
   );
 }
 
+/** All agents that were in the list so far, whatever it shows now. */
+function useAgents(rows: readonly ConversationRow[] | undefined, chosen: string): readonly string[] {
+  const seen = useRef(new Set<string>()).current;
+  if (chosen !== '') seen.add(chosen);
+  for (const { agent } of rows ?? []) seen.add(agent);
+  return [...seen];
+}
+
 /** Names the agent of a new conversation; its first message starts it. */
-function Begin({ agents }: { agents: readonly string[] }): JSX.Element {
+function Begin(): JSX.Element {
   const [agent, setAgent] = useState('');
   const [queue, setQueue] = useState('');
   const begin = (event: Event): void => {
@@ -59,11 +85,6 @@ function Begin({ agents }: { agents: readonly string[] }): JSX.Element {
           onInput={({ currentTarget }) => setAgent(currentTarget.value)}
         />
       </label>
-      <datalist id="agents">
-        {agents.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
       <label class="field-beside">
         Queue{' '}
         <input
@@ -115,20 +136,21 @@ const MOST = 50;
 const EVERY_MS = 5_000;
 
 /** Reads the list again and again while the tab is visible: what is said changes nothing else that this page hears of. */
-function useConversations(): readonly ConversationRow[] | undefined {
+function useConversations(agent: string): readonly ConversationRow[] | undefined {
   const { fail } = useAppContext();
   const [rows, setRows] = useState<readonly ConversationRow[]>();
   const isVisible = useTabVisible();
   const isSaid = useRef(false);
+  useEffect(() => setRows(undefined), [agent]);
   useEffect(() => {
     if (!isVisible) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLeft = false;
     const read = async (): Promise<void> => {
-      const reply = await readConversations();
+      const reply = await readConversations(agent);
       if (isLeft) return;
       if (reply.ok) setRows(reply.data);
-      // ShownMessage once, not every five seconds.
+      // Said once, not every five seconds.
       else if (!isSaid.current || reply.status === 401) fail(reply.status, reply.error);
       isSaid.current = !reply.ok;
       timer = setTimeout(() => void read(), EVERY_MS);
@@ -138,6 +160,6 @@ function useConversations(): readonly ConversationRow[] | undefined {
       isLeft = true;
       clearTimeout(timer);
     };
-  }, [isVisible]);
+  }, [isVisible, agent]);
   return rows;
 }

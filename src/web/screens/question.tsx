@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { completeAnswer, fieldsOf, type Question, type QuestionField } from '../../contract/question';
 import { secretFields } from '../../contract/secret/sealed';
 import type { JsonObject } from '../../contract/json';
@@ -6,27 +7,17 @@ import type { Issue, JsonSchema } from '../../contract/tool';
 import type { QuestionOpened } from '../../history/events';
 import type { ArgumentsDraft } from '../model/draft';
 import type { DecidingProps, KeptTyped } from './call/send';
-import {
-  ArgumentsForm,
-  CallHead,
-  Deadline,
-  DecisionFooter,
-  defined,
-  Fact,
-  focusReason,
-  isJsonObject,
-  issuesOf,
-  ModelSays,
-  Refusal,
-  sendAnswer,
-  Text,
-  useFresh,
-  useKeys,
-  useNow,
-  UserAsked,
-  useSend,
-  useState,
-} from '../shared';
+import { defined } from '../../contract/defined';
+import { isJsonObject } from '../../contract/json';
+import { sendAnswer } from '../http';
+import { issuesOf } from '../model/draft';
+import { useKeys, useNow } from '../ui/app';
+import { Text } from '../ui/text';
+import { Deadline } from '../ui/widgets';
+import { DecisionFooter, focusReason, useFresh } from './call/decide';
+import { ArgumentsForm } from './call/form';
+import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './call/head';
+import { useSend } from './call/send';
 
 type QuestionProps = DecidingProps & { asked: QuestionOpened };
 

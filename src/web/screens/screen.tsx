@@ -21,7 +21,7 @@ export function Screen({ route }: { route: Route }): JSX.Element {
         <Late
           key="conversations"
           load={loadConversations}
-          show={({ ConversationsScreen }) => <ConversationsScreen />}
+          show={({ ConversationsScreen }) => <ConversationsScreen query={route.query} />}
         />
       );
     case 'conversation':

@@ -99,7 +99,12 @@ export function useNow(everyMs = 1_000): number {
 }
 
 /** What the lists showed when the person left them. */
-const left = { inbox: '', turns: '' };
+const left = { inbox: '', turns: '', conversations: '' };
+
+/** The list that a route is of. */
+function listOf({ at }: Route): keyof typeof left {
+  return at === 'turns' || at === 'conversations' ? at : 'inbox';
+}
 
 /** The current route, with what its list shows. */
 export function useRoute(): Route {
@@ -117,13 +122,13 @@ export function useRoute(): Route {
     return () => removeEventListener('hashchange', take);
   }, []);
   const query = 'query' in route ? route.query : undefined;
-  if (query !== undefined) left[route.at === 'turns' ? 'turns' : 'inbox'] = query;
+  if (query !== undefined) left[listOf(route)] = query;
   return asLeft(route);
 }
 
 /** The route to a list shows what the list showed when the person left it. */
 function asLeft(route: Route): Route {
-  if (route.at === 'turns') return { query: left.turns, ...route };
+  if (route.at === 'turns' || route.at === 'conversations') return { query: left[route.at], ...route };
   return route.at === 'inbox' || route.at === 'call' ? { query: left.inbox, ...route } : route;
 }
 
@@ -171,10 +176,8 @@ export function goTo(route: Route): void {
 
 /** Shows something else in the list of this screen. Back does not lead through it. */
 export function showInList(route: Route, query: string): void {
-  if ('query' in route || route.at === 'inbox' || route.at === 'turns') {
-    left[route.at === 'turns' ? 'turns' : 'inbox'] = query;
-    location.replace(hrefOf({ ...route, query }));
-  }
+  left[listOf(route)] = query;
+  location.replace(hrefOf(asLeft(route)));
 }
 
 /** A good notice disappears after this time; a bad one stays until it is closed. Milliseconds. */

@@ -1,8 +1,12 @@
+import type { SessionEvent } from '../../../src/history/session/events';
 import {
+  compactedText,
   describeConversation,
   exchangesOf,
+  keptTurns,
   readMessageDraft,
   textProblem,
+  whatCompacts,
 } from '../../../src/web/model/conversation';
 
 const at = '2026-01-01T00:00:00.000Z';
@@ -40,6 +44,44 @@ it.each([
   ['idle', ['idle', 'quiet']],
   ['terminated', ['terminated', 'bad']],
 ])('%s has words', (state, label) => expect(describeConversation(state)).toEqual(label));
+
+const head = { eventId: 1, at };
+const started = (earlier: number): SessionEvent => ({
+  ...{ type: 'session_started', ...head, session: 's', runId: 'r', agent: 'a', taskQueue: 'q', waiting: [] },
+  earlier: Array.from({ length: earlier }, (_, n) => ({ ...turn(`s.t${n}`, 'm'), took: [] })),
+});
+const began: SessionEvent = { type: 'turn_started', ...head, turn: 's.t9', messageId: 'm', prompt: 'p' };
+const ended = (status: 'answered' | 'not_started'): SessionEvent => ({
+  ...{ type: 'turn_ended', ...head, turn: 's.t9', status, took: [] },
+});
+const compacted = (turns: number): SessionEvent => ({
+  ...{ type: 'compacted', ...head, turns, text: 'what was said', model: 'm' },
+});
+
+it.each<[string, SessionEvent[], number]>([
+  ['none at first', [started(0)], 0],
+  ['one that runs', [started(0), began], 1],
+  ['one that ended', [started(0), began, ended('answered')], 1],
+  ['none that did not start', [started(0), began, ended('not_started')], 0],
+  ['those that no summary stands for', [started(0), began, began, began, compacted(2)], 1],
+  ['those of earlier runs, as the last run was given them', [began, compacted(1), started(2), began], 3],
+])('the model reads word by word: %s', (_, events, kept) => expect(keptTurns(events)).toBe(kept));
+
+it.each<[number, boolean, boolean, RegExp]>([
+  [0, false, false, /^There is nothing to compact/],
+  [1, true, false, /^There is nothing to compact/],
+  [2, false, true, /^A model summarizes/],
+  [2, true, true, /^Once this turn has ended/],
+])('with %d turns, one running: %j, compacting is needed: %j', (kept, isRunning, isNeeded, text) =>
+  expect(whatCompacts(kept, isRunning)).toEqual({ isNeeded, text: expect.stringMatching(text) }),
+);
+
+it('says how a summary went', () => {
+  const failed = { type: 'compaction_failed', ...head, turns: 2, error: 'no model' } as const;
+  const done = { type: 'compacted', ...head, turns: 2, text: 'what was said', model: 'm' } as const;
+  expect(compactedText(failed)).toBe('Nothing was compacted: no model');
+  expect(compactedText(done)).toBe('2 turns compacted by m. The summary is on top.');
+});
 
 it.each([
   ['', 'Write something first.'],

@@ -15,6 +15,7 @@ const ROUTES: [string, Route][] = [
   ['#/turns', { at: 'turns' }],
   ['#/stats', { at: 'stats' }],
   ['#/conversations', { at: 'conversations' }],
+  ['#/conversations?agent=clerk', { at: 'conversations', query: 'agent=clerk' }],
   ['#/conversations/s-1', { at: 'conversation', session: 's-1' }],
   ['#/conversations/a%2Fb?agent=c&queue=d', { at: 'conversation', session: 'a/b', start: 'agent=c&queue=d' }],
   ['#/decided', { at: 'decided' }],

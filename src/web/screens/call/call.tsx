@@ -8,7 +8,7 @@ import { RequestPanel } from './request';
 import { type DecidingProps, type KeptTyped, type PanelProps, useSend } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { allowedBy, keyOfStart } from '../../../history/view';
-import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
+import { CallHead, Fact, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { defined } from '../../../contract/defined';
 import { useInboxRows } from '../../inbox-rows';
 import { queryOf } from '../../model/route';
@@ -39,9 +39,10 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
   const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED, readTyped);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
   const call = details?.view.calls.find((one) => one.callId === callId);
-  if (problem !== undefined) return <h1 class="empty problem">{problem}</h1>;
-  if (details === undefined) return <h1 class="empty">Reading the request …</h1>;
-  if (call === undefined) return <h1 class="empty">This turn has no call {callId}.</h1>;
+  const Title = usePanelTitle();
+  if (problem !== undefined) return <Title class="empty problem">{problem}</Title>;
+  if (details === undefined) return <Title class="empty">Reading the request …</Title>;
+  if (call === undefined) return <Title class="empty">This turn has no call {callId}.</Title>;
   return <Panel {...{ details, call, refresh, decided, typed, ...kept }} />;
 }
 
@@ -67,7 +68,8 @@ const loadQuestion = () => import('../question');
 
 function LateQuestion(props: DecidingProps & { asked: QuestionOpened }): JSX.Element {
   const late = useLate(loadQuestion, true);
-  return late === undefined ? <h1 class="empty">Opening …</h1> : <late.QuestionPanel {...props} />;
+  const Title = usePanelTitle();
+  return late === undefined ? <Title class="empty">Opening …</Title> : <late.QuestionPanel {...props} />;
 }
 
 function useCall(
@@ -123,7 +125,7 @@ function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: D
       <ModelSays view={details.view} call={call} />
       <p>
         <button class="button" type="button" onClick={next}>
-          Next in the inbox
+          {usePanelTitle() === 'h1' ? 'Next in the inbox' : 'Close it'}
         </button>
       </p>
     </article>

@@ -1,7 +1,7 @@
 import type { TurnOrigin } from '../../../contract/call';
 import { describeFacts, describePhase } from '../../../history/labels';
-import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext, useEffect, useRef } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip } from '../../ui/widgets';
@@ -14,16 +14,38 @@ interface HeadProps {
   children: ComponentChildren;
 }
 
+/** A screen that has the panel of a call inside it. */
+interface Around {
+  /** Called with the heading of a panel once it is there: whether and where to scroll is the screen's. */
+  opened(title: HTMLElement): void;
+}
+
+/** Undefined where a panel stands for itself, as in the inbox. */
+export const AroundPanel = createContext<Around | undefined>(undefined);
+
+/** The heading of a panel: the first one of the page, unless it stands inside another screen. */
+export function usePanelTitle(): 'h1' | 'h2' {
+  return useContext(AroundPanel) === undefined ? 'h1' : 'h2';
+}
+
 /** Which call this is, with links back and to its turn. */
 export function CallHead({ view, call, children }: HeadProps): JSX.Element {
   const title = useRef<HTMLHeadingElement>(null);
-  useEffect(() => (isFocusLost() ? title.current?.focus() : undefined), []);
+  const around = useContext(AroundPanel);
+  const Title = usePanelTitle();
+  useEffect(() => {
+    if (title.current === null) return;
+    if (around !== undefined) around.opened(title.current);
+    else if (isFocusLost()) title.current.focus();
+  }, []);
   return (
     <header class="call-head">
       <p class="crumbs">
-        <button class="button plain back" type="button" onClick={() => goTo({ at: 'inbox' })}>
-          ← Inbox
-        </button>
+        {around === undefined && (
+          <button class="button plain back" type="button" onClick={() => goTo({ at: 'inbox' })}>
+            ← Inbox
+          </button>
+        )}
         <span>
           <Text of={view.agent} />
         </span>
@@ -32,19 +54,19 @@ export function CallHead({ view, call, children }: HeadProps): JSX.Element {
         </a>
         <span>call {call.callId}</span>
       </p>
-      <h1 class="call-title" tabIndex={-1} ref={title}>
+      <Title class="call-title" tabIndex={-1} ref={title}>
         <code>
           <Text of={call.tool} />
         </code>
         <Chip of={describePhase(call)} />
-      </h1>
+      </Title>
       {children}
     </header>
   );
 }
 
 /** Whether the focused element is gone or hidden, as the link that opened this may be: the keyboard would start at the top of the page. */
-function isFocusLost(): boolean {
+export function isFocusLost(): boolean {
   const { activeElement } = document;
   return (
     activeElement === null || activeElement === document.body || activeElement.getClientRects().length === 0

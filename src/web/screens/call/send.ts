@@ -5,6 +5,7 @@ import type { CallView } from '../../../history/view-types';
 import type { Answer, CallDetails } from '../../../server/api';
 import { newDecisionId, type Reply } from '../../http';
 import { fieldIssues } from '../../model/draft';
+import { parseRoute, type Route } from '../../model/route';
 import { errorText, noticeText, refusalText } from '../../model/labels';
 import type { Typed } from '../../typed';
 import { type Notice, useAppContext } from '../../ui/app';
@@ -56,7 +57,9 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   const { turn, runId } = details.view;
   const { callId, tool, effective } = call;
   const key = `${turn}/${callId}`;
-  const back: Notice['to'] = { label: 'Open it', route: { at: 'call', turn, callId } };
+  const here = parseRoute(location.hash);
+  const route: Route = here.at === 'conversation' ? here : { at: 'call', turn, callId };
+  const back: Notice['to'] = { label: 'Open it', route };
   const answered = (reply: Reply<Answer>, what: string, { isAway, refused }: Away): void => {
     const bad = (text: string): void =>
       notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
@@ -90,7 +93,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     const isAway = !isNow && session.undoMs > 0;
     const sendIt = async (): Promise<void> =>
       answered(await carefully((signal) => post(turn, identified, signal)), what, { isAway, refused });
-    hold({ key, what, back: back.route }, sendIt, isNow);
+    hold({ key, what, back: route }, sendIt, isNow);
     if (isAway) decided();
   };
   return { isSending: isLocked || held.some((one) => one.key === key), send };

@@ -1,0 +1,189 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { dateTime, relative } from '../../contract/text/times';
+import type { InboxItem } from '../../server/api';
+import { useInboxRows } from '../inbox-rows';
+import { grouped, keyOf, rowText } from '../model/inbox';
+import { hrefOf, queryOf } from '../model/route';
+import { useAppContext, useNow } from '../ui/app';
+import type { Held } from '../ui/held';
+import { Text } from '../ui/text';
+import { CallPanel } from './call/call';
+import { AroundPanel, isFocusLost } from './call/head';
+
+/** So many rows are listed; the inbox has the others. */
+const MOST = 50;
+
+interface AsksProps {
+  session: string;
+  /** Whether the person reads the end of the conversation. */
+  isAtEnd: { readonly current: boolean };
+}
+
+/** What of a conversation and of its child turns waits for a person. One at a time is open, in the panel of the inbox. */
+export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
+  const { inbox, fail } = useAppContext();
+  const { page } = useInboxRows({ query: queryOf({ session }), offset: 0, limit: MOST }, inbox, fail);
+  const rows = page?.rows ?? [];
+  const { open, show, close, decided, opened } = useOpen(rows, isAtEnd);
+  const others = rows.filter((item) => open === undefined || placeIn(item) !== placeIn(open));
+  const more = (page?.matching ?? 0) - rows.length;
+  if (open === undefined && others.length === 0) return null;
+  return (
+    <section class="asks" aria-label="Waits for a person">
+      {open !== undefined && (
+        <div class="asked">
+          <p class="asked-head">
+            <a href={hrefOf({ at: 'call', turn: open.turn, callId: open.callId })}>Open in the inbox</a>
+            <button class="button plain" type="button" onClick={close}>
+              Fold up
+            </button>
+          </p>
+          <AroundPanel.Provider value={{ opened }}>
+            <CallPanel
+              key={placeIn(open)}
+              turn={open.turn}
+              callId={open.callId}
+              decided={() => decided(open)}
+            />
+          </AroundPanel.Provider>
+        </div>
+      )}
+      {others.map((item) => (
+        <Row key={keyOf(item)} item={item} show={() => show(item)} />
+      ))}
+      {more > 0 && (
+        <p>
+          <a href={hrefOf({ at: 'inbox', query: queryOf({ text: session }) })}>
+            {grouped(more)} more in the inbox
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element {
+  const { held } = useAppContext();
+  const now = useNow();
+  const isHeld = held.some(({ key }) => key === placeIn(item));
+  return (
+    <button class="ask-row" type="button" onClick={show}>
+      <span class="chip ask">{item.kind === 'in_doubt' ? 'in doubt' : item.kind}</span>{' '}
+      <code>
+        <Text of={item.tool} /> <Text of={rowText(item)} />
+      </code>
+      <span class="row-foot">
+        <Text of={item.agent} /> asks ·{' '}
+        <time dateTime={item.since} title={dateTime(item.since)}>
+          {relative(item.since, now)}
+        </time>
+        {isHeld && ' · decided by you, not sent yet'}
+      </span>
+    </button>
+  );
+}
+
+/** Names a call as what is held does. */
+function placeIn({ turn, callId }: InboxItem): string {
+  return `${turn}/${callId}`;
+}
+
+/** Tells what waits now from what waited there before: a call in doubt has the key of its request. */
+function nameOf(item: InboxItem): string {
+  return `${item.kind} ${item.since} ${keyOf(item)}`;
+}
+
+/** Why a panel is open: the person wanted it, or it came. */
+type Why = 'wanted' | 'came';
+
+/**
+ * Which one is open. What comes first opens by itself, unless the person writes a message or has folded one up. It stays
+ * until it is decided here or folded up, whatever becomes of it elsewhere.
+ */
+function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd']) {
+  const { held } = useAppContext();
+  const [open, setOpen] = useState<InboxItem>();
+  const [mayCome, setMayCome] = useState(true);
+  const done = useRef(new Set<string>()).current;
+  const why = useRef<Why>(undefined);
+  const now = useRef({ rows, held, open });
+  now.current = { rows, held, open };
+  const nextFree = (): InboxItem | undefined => firstFree(now.current, done);
+  const set = (item: InboxItem | undefined, because: Why): void => {
+    why.current = because;
+    setOpen(item);
+    if (item === undefined) requestAnimationFrame(toComposer);
+  };
+  const show = (item: InboxItem): void => {
+    setMayCome(true);
+    set(item, 'wanted');
+  };
+  const first = open === undefined && mayCome ? nextFree() : undefined;
+  useEffect(() => {
+    if (first !== undefined && !isWriting()) set(first, 'came');
+  }, [first && nameOf(first)]);
+  useUndone((key) => {
+    const item = rows.find((one) => placeIn(one) === key);
+    if (item === undefined) return;
+    done.delete(nameOf(item));
+    show(item);
+  });
+  return {
+    ...{ open, show },
+    close: () => {
+      setMayCome(false);
+      set(undefined, 'wanted');
+    },
+    /** Goes on to the next one, unless the person did meanwhile. */
+    decided: (item: InboxItem) => {
+      done.add(nameOf(item));
+      if (now.current.open === item) set(nextFree(), 'wanted');
+    },
+    opened: (title: HTMLElement) => {
+      const because = why.current;
+      why.current = undefined;
+      const isShown = because === 'wanted' || (because === 'came' && isAtEnd.current);
+      if (isShown) title.scrollIntoView({ block: 'start' });
+      if (because === 'wanted' || (because === undefined && isFocusLost()))
+        title.focus({ preventScroll: true });
+    },
+  };
+}
+
+/** The first one that the person has not decided yet. */
+function firstFree(
+  { rows, held }: { rows: readonly InboxItem[]; held: readonly Held[] },
+  done: ReadonlySet<string>,
+): InboxItem | undefined {
+  const isHeld = (item: InboxItem): boolean => held.some(({ key }) => key === placeIn(item));
+  return rows.find((item) => !done.has(nameOf(item)) && !isHeld(item));
+}
+
+/** Calls back with each decision that was not sent after all. */
+function useUndone(take: (key: string) => void): void {
+  const { held } = useAppContext();
+  const before = useRef(held);
+  useEffect(() => {
+    const undone = before.current.find(
+      ({ key, due }) => due !== undefined && held.every((one) => one.key !== key),
+    );
+    before.current = held;
+    if (undone !== undefined) take(undone.key);
+  }, [held]);
+}
+
+/** Where the person writes; null for who may not. */
+function composer(): HTMLTextAreaElement | null {
+  return document.querySelector<HTMLTextAreaElement>('textarea#say');
+}
+
+/** A panel that came now would push away what the person types. */
+function isWriting(): boolean {
+  return (composer()?.value ?? '').trim() !== '';
+}
+
+/** The focus was in what is gone. */
+function toComposer(): void {
+  if (isFocusLost()) composer()?.focus({ preventScroll: true });
+}
