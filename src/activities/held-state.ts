@@ -1,6 +1,8 @@
 import { Context } from '@temporalio/activity';
-import type { CallInput, CallOutput, StateHolder } from '../contract/call';
+import type { CallInput, CallOutput } from '../contract/call';
+import type { StateHolder } from '../contract/tool';
 import { digestJson } from '../contract/digest';
+import { isTurnIn } from '../contract/session';
 import { sharedState } from '../tools/executor';
 import type { CallContext, Tool } from '../tools/types';
 import type { ActivityDeps } from './deps';
@@ -17,8 +19,8 @@ export interface HeldState {
 
 /**
  * The state of a call that starts here; undefined where its tool shares none. What the turn says of the holder is
- * believed only of this worker, and the key has the id of the workflow in it, which the server gives: no input reaches the
- * state of a turn with another id. A run that a reset made begins anew, because the calls after that point never were in it.
+ * believed only of this worker, and the key has the id of the workflow in it, which the server gives, or that of the session
+ * with which it begins: no input reaches the state of a turn or a session with another id. A run that a reset made begins anew, because the calls after that point never were in it.
  *
  * @param idempotencyKey of the call: it names the state, where that begins here.
  */
@@ -30,7 +32,8 @@ export function heldState(
   if (tool.state === 'call') return undefined;
   const { workflowExecution: { workflowId, runId } = { workflowId: '', runId: '' }, namespace } =
     Context.current().info;
-  const { holder: named, lost = named !== undefined } = input.state ?? {};
+  const { holder: named, lost = named !== undefined, session = '' } = input.state ?? {};
+  const of = tool.state === 'session' && isTurnIn(session, workflowId) ? session : workflowId;
   const ours = named?.queue === queue ? named : undefined;
   const isBefore = ours !== undefined && ours.runId !== runId && isResetRun(input);
   const holder: StateHolder =
@@ -43,7 +46,7 @@ export function heldState(
     tool.state === 'worker'
       ? sharedState(digestJson([queue, group]), isElsewhere)
       : sharedState(
-          digestJson([queue, group, namespace, workflowId, holder.runId, holder.begunBy]),
+          digestJson([queue, group, namespace, of, holder.runId, holder.begunBy]),
           isBefore || isElsewhere,
         );
   return { given, holder, isUsed: false };

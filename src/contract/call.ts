@@ -4,7 +4,7 @@ import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
 import type { SealedValues } from './secret/sealed';
 import type { ToolResult } from './result';
-import type { Effect, RetryOptions, Safety, StateScope } from './tool';
+import type { PlacedState, StateSettings, UsedState, Effect, RetryOptions, Safety } from './tool';
 import type { BudgetKind } from './spending/budget';
 
 /** What a call needs that starts a child turn; part of what is prepared. */
@@ -74,28 +74,6 @@ export interface CallSettings {
   gate?: { activity?: string };
   /** The call is a child turn. */
   child?: ChildSettings;
-}
-
-/** Which calls share the state that a tool keeps in memory. */
-export interface StateSettings {
-  scope: Exclude<StateScope, 'call'>;
-  /** Tools with the same scope, group and task queue share it. */
-  group: string;
-}
-
-/** What names the calls of a turn that share state; undefined for a call that shares none. */
-export function stateKeyOf({ state, taskQueue = '' }: CallSettings): string | undefined {
-  return state && JSON.stringify([state.scope, state.group, taskQueue]);
-}
-
-/** The worker that holds state of a turn. */
-export interface StateHolder {
-  /** The queue of this worker alone. */
-  queue: string;
-  /** Idempotency key of the call that began the state. */
-  begunBy: string;
-  /** The run of the turn in which it began: a run that a reset made begins anew. */
-  runId: string;
 }
 
 /** A call that cannot run: its result is ready and says why. */
@@ -199,7 +177,7 @@ export interface CallInput extends CallHead {
   /** The turn is a fork in a dry world: nothing but a pure call that needs no decision may reach its handler. */
   dry?: true;
   /** Only for a call that shares state with others: where that is, as the turn knows. */
-  state?: KnownState;
+  state?: PlacedState;
   /**
    * Only for unsafe calls, and for those that may ask people: drawn by the workflow for this execution, and asked of
    * whoever reports its outcome late, or asks in its name. It stands in no memo, so that nobody who lists turns can forge one.
@@ -219,14 +197,6 @@ export interface CallInput extends CallHead {
   origin?: TurnOrigin;
   /** The run that first held this workflow: another one means that an operator reset it. */
   originalRunId: string;
-}
-
-/** What a turn knows of the state that calls share. Neither field: no call has used it yet. */
-export interface KnownState {
-  /** The worker whose queue this call is on. */
-  holder?: StateHolder;
-  /** Earlier calls used it, and the worker that held it is gone. */
-  lost?: true;
 }
 
 /** What a call keeps of its decision. `hunks`: the accepted ones; absent means all. */
@@ -257,12 +227,6 @@ export type CallOutput =
 /** The call is a child turn, and may start or is there. */
 export interface ChildReady {
   child: ChildLook;
-}
-
-/** What became of the state that a call shares with others. Absent: its handler was not called, or it shares none. */
-export interface UsedState {
-  /** Who holds it now. Null: the handler was called, and nobody knows where. */
-  holder?: StateHolder | null;
 }
 
 /** The handler was not called: the decision does not count in this run, or not by the rules. */

@@ -3,11 +3,11 @@ import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS } from './limits';
 import { fitsMoved, MOVED } from './moved';
-import { HOLDER_QUEUE, RESERVED_TOOL_NAMES } from './names';
+import { RESERVED_TOOL_NAMES } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaCheck } from './schema/schema';
+import { CARRIED_STATES, HOLDER, EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
 import type { PrepareOutput, ThinkOutput } from './think';
-import { EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
 import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
@@ -143,7 +143,6 @@ const isThinkOutput = guard<ThinkOutput>(
   ),
 );
 const isPrepareOutput = guard<PrepareOutput>(object({ call: CALL }, { schema: OBJECT }));
-const HOLDER = object({ queue: { ...NAME, pattern: `^${HOLDER_QUEUE}` }, begunBy: NAME, runId: NAME });
 const USED = { holder: { anyOf: [HOLDER, { type: 'null' }] } };
 const isCallOutput = guard<CallOutput>({
   type: 'object',
@@ -230,8 +229,6 @@ const WORDS = object({
 });
 const HELD = { count: WHOLE, digest: TEXT };
 const SESSION = object({ sessionId: NAME, runId: NAME, messageId: TEXT, ...HELD }, { before: object(HELD) });
-const KNOWN = object({}, { holder: HOLDER, lost: { const: true } });
-const CARRIED_STATE: JsonSchema = { type: 'array', minItems: 2, prefixItems: [TEXT, KNOWN] };
 const CARRIED = object(
   {
     step: WHOLE,
@@ -244,7 +241,7 @@ const CARRIED = object(
     signalVerdicts: { ...LIST, items: object({ callId: TEXT, verdict: TEXT, decisionId: TEXT, at: TEXT }) },
   },
   {
-    states: { type: 'array', items: CARRIED_STATE },
+    states: CARRIED_STATES,
     words: WORDS,
     moved: MOVED,
     ...CARRIED_SPENDING,
@@ -262,6 +259,7 @@ const issuesOf = soundCheck({
     fork: FORK,
     ...CHILD_INPUT,
     session: SESSION,
+    sessionStates: CARRIED_STATES,
   },
   required: ['agent', 'prompt'],
 });

@@ -2,7 +2,7 @@ import { BUDGET, type Budget, type Spent } from './spending/budget';
 import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';
 import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
-import type { JsonSchema } from './tool';
+import type { JsonSchema, KnownState } from './tool';
 import { cutContent } from './transcript';
 import {
   makeFailure,
@@ -15,7 +15,7 @@ import {
 import type { ClosingCause } from './call-messages';
 import type { CastVote } from './authority/votes';
 import type { SignalVerdict, Verdict, VotesNeeded } from './decision';
-import type { KnownState, TurnOrigin, Ancestor } from './call';
+import type { TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { MEMO, SEARCH_ATTRIBUTES } from './names';
@@ -43,6 +43,8 @@ export interface TurnInput {
   session?: SessionRef;
   /** What its session may spend, and what earlier turns have spent of that. */
   sessionSpending?: CarriedSpending;
+  /** What its session knows of the state that calls of its turns share, by `stateKeyOf`. Absent: none used any. */
+  sessionStates?: [string, KnownState][];
 }
 
 /** What a turn takes along when it continues as new. */

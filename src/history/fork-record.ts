@@ -1,10 +1,10 @@
-import { isValidCall, type KnownState, type PreparedCall, stateKeyOf } from '../contract/call';
+import { isValidCall, type PreparedCall } from '../contract/call';
+import { type KnownState, stateKeyOf, type JsonSchema } from '../contract/tool';
 import { CountersignError } from '../contract/errors';
 import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
 import type { MovedStep, ResultRef, ThinkOutput } from '../contract/think';
 import { defined } from '../contract/defined';
-import type { JsonSchema } from '../contract/tool';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { CarriedTurn } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
@@ -44,6 +44,8 @@ export interface TurnRecord {
   /** By call. */
   results: ReadonlyMap<string, ToolResult>;
   events: readonly TurnEvent[];
+  /** What its session knew of the state that calls share, before it. */
+  sessionStates: readonly string[];
 }
 
 /**
@@ -75,7 +77,14 @@ export function recordOf(runs: Runs): TurnRecord {
     steps,
     results: resultsIn(events),
     events,
+    sessionStates: sessionStatesIn(runs[0]?.[0]),
   };
+}
+
+function sessionStatesIn(first: DecodedEvent | undefined): string[] {
+  const given =
+    first?.kind === 'started' && is.turnInput(first.input) ? first.input.sessionStates : undefined;
+  return Array.isArray(given) ? given.map(([key]) => key) : [];
 }
 
 function resultsIn(events: readonly TurnEvent[]): Map<string, ToolResult> {
@@ -257,13 +266,16 @@ export function startedIn(events: readonly TurnEvent[]): Set<string> {
 }
 
 /** What calls before the point kept in memory is the turn's own: the fork begins without it, and says so. */
-export function statesLost({ steps, events }: TurnRecord, { step, call }: ForkPoint): [string, KnownState][] {
+export function statesLost(
+  { steps, events, sessionStates }: TurnRecord,
+  { step, call }: ForkPoint,
+): [string, KnownState][] {
   const before = call === undefined ? events.slice(0, step.at) : eventsBefore(events, call.callId);
   const started = startedIn(before);
   const used = [...steps.values()]
     .flatMap(callsOf)
     .flatMap((one) => (isValidCall(one) && started.has(one.callId) ? (stateKeyOf(one.settings) ?? []) : []));
-  return [...new Set(used)].map((key) => [key, { lost: true }]);
+  return [...new Set([...sessionStates, ...used])].map((key) => [key, { lost: true }]);
 }
 
 /** Later steps find it in the messages that the fork takes along. */

@@ -29,7 +29,7 @@ import { modelFailure } from './outcome';
 import { Step, isRepeated, noteStep } from './step';
 import { askForMore, countReply, usedUp } from './budget';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
-import { appendResults, applySeedStep, applyThink, countCall, recordOf, think } from './think';
+import { appendResults, applySeedStep, applyThink, countCall, recordOf, statesOf, think } from './think';
 import { LIMITS } from '../contract/limits';
 import { utf8Bytes } from '../contract/text/bytes';
 
@@ -220,9 +220,8 @@ function nextInput(turn: Turn, carried: CarriedTurn): TurnInput {
 }
 
 function carry(turn: Turn): CarriedTurn {
-  const { runId } = workflowInfo();
   const { words } = turn;
-  const states = turn.states.carried(runId === turn.originalRunId ? undefined : runId);
+  const states = statesOf(turn);
   return {
     step: turn.step,
     transcript: [...turn.transcript.entries],

@@ -7,6 +7,7 @@ import {
   scheduleActivity,
   scheduleLocalActivity,
   sleep,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
@@ -19,10 +20,10 @@ import type {
   SpentDecision,
   VerifyInput,
 } from '../contract/call';
+import type { PlacedState, RetryOptions } from '../contract/tool';
 import { ENDINGS, nobodyHad, startWithin, unprepared } from '../contract/call-messages';
 import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds } from '../contract/names';
-import type { RetryOptions } from '../contract/tool';
 import { readPrepareOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
 import type { CallState, Settlement } from './approvals/state';
@@ -90,6 +91,16 @@ export async function untilNextRound(
   return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
 }
 
+/** A turn that no session started has the state of a session for itself, and so has a fork. */
+function placedIn({ session, fork }: Turn, { placed, call }: CallState): PlacedState | undefined {
+  const isSessions = call.settings.state?.scope === 'session' && session !== undefined && fork === undefined;
+  if (placed === undefined || !isSessions) return placed;
+  // Anybody may start a turn with the name of a session; the server says who did.
+  return workflowInfo().parent?.workflowId === session.sessionId
+    ? { ...placed, session: session.sessionId }
+    : placed;
+}
+
 function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefined): CallInput {
   const { call } = state;
   return {
@@ -113,7 +124,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
       plan: state.plan,
       askMs: call.settings.askMs,
       sealed: turn.transcript.sealedIn(state.effective),
-      state: state.placed,
+      state: placedIn(turn, state),
       mayHaveRun: state.mayHaveRun,
       proposed: state.edit === undefined ? undefined : state.proposed,
     }),

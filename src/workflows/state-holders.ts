@@ -1,10 +1,5 @@
-import {
-  type KnownState,
-  stateKeyOf,
-  type StateHolder,
-  type UsedState,
-  type ValidCall,
-} from '../contract/call';
+import type { ValidCall } from '../contract/call';
+import { type KnownState, stateKeyOf, type StateHolder, type UsedState } from '../contract/tool';
 
 /** What is known of the state of one group of calls. */
 interface Known extends KnownState {

@@ -8,6 +8,7 @@ import {
   type PreparedCall,
   type ValidCall,
 } from '../contract/call';
+import type { UsedState, Order } from '../contract/tool';
 import { ENDINGS } from '../contract/call-messages';
 import type { ToolResult } from '../contract/result';
 import { DeadlineTimer } from './changes';
@@ -36,7 +37,6 @@ import type { FinishedCall } from './think';
 import { prepareCall, runCall, untilNextRound } from './call-activities';
 import { settlementIn, settlementOf, startVerify, usedIn } from './outcome';
 import { LIMITS } from '../contract/limits';
-import type { Order } from '../contract/tool';
 
 /** The calls of one reply, until each has its result: `while (step.proceed()) await step.changed()`. */
 export class Step {

@@ -4,6 +4,7 @@ import {
   ApplicationFailure,
   scheduleActivity,
   type ActivityOptions,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
@@ -20,6 +21,7 @@ import { rawResult, valueOf } from './messages';
 import type { Turn } from './turn';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
+import { isSessionState, type KnownState } from '../contract/tool';
 
 /** A call that is over: what was asked, and how it ended. */
 export interface FinishedCall {
@@ -120,6 +122,12 @@ function noteSender(turn: Turn, sender: string): void {
   turn.origin = { ...turn.origin, others: [...others, sender] };
 }
 
+/** What the next run has to know of the state that calls share. */
+export function statesOf({ states, originalRunId }: Turn): [string, KnownState][] {
+  const { runId } = workflowInfo();
+  return states.carried(runId === originalRunId ? undefined : runId);
+}
+
 /** What a session keeps of a turn. In the middle of a step with the results that are there. */
 export function recordOf(turn: Turn): TurnRecord {
   const { transcript, approvals, words, prompt, window, ofSession, spending } = turn;
@@ -132,7 +140,14 @@ export function recordOf(turn: Turn): TurnRecord {
   });
   const all = entries.length === 0 ? [{ kind: 'words' as const, text: prompt }] : [...entries, ...results];
   const spent = ofSession && { ...ofSession, spent: spending.spent };
-  return { entries: recordEntries(all), took: words.took, ...window, ...defined({ spending: spent }) };
+  const known = statesOf(turn).filter(([key]) => isSessionState(key));
+  const states = turn.session && { runId: turn.session.runId, known };
+  return {
+    entries: recordEntries(all),
+    took: words.took,
+    ...window,
+    ...defined({ spending: spent, states }),
+  };
 }
 
 function thinkInput(turn: Turn): ThinkInput {

@@ -208,7 +208,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     cutTo: carried?.cutTo,
     counts: carried?.counts ?? noCounts(),
     usage: carried?.usage ?? {},
-    states: new StateHolders(carried?.states),
+    states: new StateHolders(carried === undefined ? input.sessionStates : carried.states),
     words: { waiting: [...(carried?.words?.waiting ?? [])], took: [...(carried?.words?.took ?? [])] },
     signalVerdicts: carried?.signalVerdicts ?? [],
     signalCount: 0,

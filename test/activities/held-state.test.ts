@@ -1,7 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { type HeldState, heldState, withHolder } from '../../src/activities/held-state';
-import type { CallInput, CallOutput, KnownState, StateHolder } from '../../src/contract/call';
+import type { CallInput, CallOutput } from '../../src/contract/call';
+import type { PlacedState, StateHolder } from '../../src/contract/tool';
 import type { ToolOptions } from '../../src/tools/types';
+import { defined } from '../../src/contract/defined';
 import { result } from '../history/script';
 import { makeTool } from '../tools/support';
 
@@ -21,7 +23,7 @@ interface At {
 const shared: Partial<ToolOptions> = { state: 'worker', shared: true };
 
 /** The state of a call of which the turn says this. */
-async function stateOf(state: KnownState, at: At = {}): Promise<HeldState> {
+async function stateOf(state: PlacedState, at: At = {}): Promise<HeldState> {
   const { queue = HERE, turn = 't', runId = 'r1', originalRunId = runId, key = 'k:1.1:0', tool } = at;
   const input: CallInput = {
     ...{ callId: '1.1', id: 'm', tool: 'recall', agent: 'a', callKey: 'k:1.1', generation: 0 },
@@ -60,7 +62,34 @@ it('begins with the first call, and is there for the calls that come to the same
   expect(known(continued)).toEqual(known(first));
 });
 
-it.each<[string, KnownState, At]>([
+describe('of a session', () => {
+  const tool: At['tool'] = { state: 'session' };
+  const of = (holder?: StateHolder): PlacedState => ({ session: 's', ...defined({ holder }) });
+
+  it('is there for its later turns', async () => {
+    const first = await stateOf(of(), { tool, turn: 's.t1' });
+    const next = await stateOf(of(first.holder), { tool, turn: 's.t2', runId: 'r2', key: 'k:2.1:0' });
+    expect(known(next)).toEqual(known(first));
+  });
+
+  it.each<[string, PlacedState, At]>([
+    ['a turn that no session started', { holder: holder() }, { turn: 's.t2' }],
+    ['another session', { session: 'u', holder: holder() }, { turn: 'u.t1' }],
+    ['a turn whose id is not of that session', of(holder()), { turn: 'u.t1' }],
+    ['a turn whose id only begins like it', of(holder()), { turn: 's.t1.t1' }],
+    ['a tool whose state is of a turn', of(holder()), { turn: 's.t2', tool: { state: 'turn' } }],
+    [
+      'a turn that a reset sent another way',
+      of(holder()),
+      { turn: 's.t2', runId: 'r3', originalRunId: 'r2' },
+    ],
+  ])('is not that of %s', async (_, state, at) => {
+    const first = await stateOf(of(), { tool, turn: 's.t1' });
+    expect((await stateOf(state, { tool, ...at })).given.key).not.toBe(first.given.key);
+  });
+});
+
+it.each<[string, PlacedState, At]>([
   ['another turn that names it', { holder: holder() }, { turn: 'u' }],
   ['a later run of the same id that names none', {}, { runId: 'r9' }],
   ['another group', { holder: holder() }, { tool: { stateGroup: 'other' } }],
@@ -73,7 +102,7 @@ it.each<[string, KnownState, At]>([
   expect((await stateOf(known, at)).given.key).not.toBe(given.key);
 });
 
-it.each<[string, KnownState, At, boolean]>([
+it.each<[string, PlacedState, At, boolean]>([
   ['on another worker than the one named', { holder: holder({ queue: THERE }) }, {}, true],
   ['where the turn knows of the loss', { lost: true }, {}, true],
   ['where no call has used it', {}, {}, false],

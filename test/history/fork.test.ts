@@ -74,6 +74,16 @@ test.each<[string, string[]]>([
   );
 });
 
+test('state that the session had before the turn is lost', () => {
+  const held = { holder: { queue: 'countersign-worker:1@here:a', begunBy: 'k:1.1:0', runId: 'r' } };
+  const key = JSON.stringify(['session', 'memory', '']);
+  const script = new Script()
+    .started('go', { sessionStates: [[key, held]] })
+    .task()
+    .think(1, [run('1.1')]);
+  expect(plan(script, { at: '1.1' }).carried?.states).toEqual([[key, { lost: true }]]);
+});
+
 test('a denial is taken with the words the model read', () => {
   const [, , third] = givenOf(plan(turn(), { at: '1.4' }));
   expect(third).toMatchObject({

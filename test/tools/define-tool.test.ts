@@ -68,6 +68,7 @@ describe('defaults', () => {
     ['none', {}, { state: 'call', stateGroup: valid.name }],
     ['its own', { state: 'turn' }, { state: 'turn', stateGroup: valid.name }],
     ['that of a group', { state: 'turn', stateGroup: 'memory' }, { state: 'turn', stateGroup: 'memory' }],
+    ['that of its session', { state: 'session' }, { state: 'session', stateGroup: valid.name }],
     ['that of all turns', { state: 'worker', shared: true }, { state: 'worker', stateGroup: valid.name }],
   ])('a tool has %s of the state of others, and people approve the same tool', (_, options, expected) => {
     const tool = defineTool({ ...valid, ...options });
@@ -143,6 +144,7 @@ describe('wrong definitions', () => {
     ['local and slow', { local: true, timeout: '6s' }, /`local` tools need a timeout/],
     ['local and with state', { local: true, state: 'turn' }, /`local` and `state` exclude each other/],
     ['state that all turns see', { state: 'worker' }, /say `shared: true`/],
+    ['state of a session that all see', { state: 'session', shared: true }, /`shared` goes with/],
     ['state of a turn that all turns see', { state: 'turn', shared: true }, /`shared` goes with/],
     ['a group without state', { stateGroup: 'memory' }, /`stateGroup` needs a `state`/],
     ['a group without a name', { state: 'turn', stateGroup: '' }, /`stateGroup`/],

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { KnownState, StateHolder, UsedState } from '../../src/contract/call';
+import type { KnownState, StateHolder, UsedState } from '../../src/contract/tool';
 import { StateHolders } from '../../src/workflows/state-holders';
 import { validCall } from '../support/calls';
 

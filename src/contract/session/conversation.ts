@@ -3,8 +3,16 @@ import { isObject } from '../json';
 import { LIMITS } from '../limits';
 import { guard, object } from '../payloads';
 import { USAGE } from '../spending/usage';
+import { CARRIED_STATES } from '../tool';
 import { type CarriedSpending, SPENDING } from '../spending/carried';
-import type { CarriedSession, CompactOutput, ConversationSummary, SessionTurnEnd, TurnRecord } from './index';
+import type {
+  CarriedSession,
+  CompactOutput,
+  ConversationSummary,
+  SessionStates,
+  SessionTurnEnd,
+  TurnRecord,
+} from './index';
 import {
   cutContent,
   DROPPED_OUTPUT,
@@ -191,14 +199,15 @@ function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string
 /** A record that came from outside; undefined: it cannot be read. Never throws. */
 export function readRecord(value: unknown): TurnRecord | undefined {
   if (!isObject(value)) return undefined;
-  const { entries, took, tokens, compactOver, spending } = value;
+  const { entries, took, tokens, compactOver, spending, states } = value;
   if (!Array.isArray(entries) || !Array.isArray(took)) return undefined;
   const ids = took.filter((one): one is string => typeof one === 'string');
   if (ids.length < took.length || !entries.every(isTranscriptEntry)) return undefined;
   const counts = {
     tokens: countIn(tokens),
     compactOver: countIn(compactOver),
-    spending: spendingIn(spending),
+    spending: isSpending(spending) ? spending : undefined,
+    states: isStates(states) ? states : undefined,
   };
   return { entries: recordEntries(entries), took: ids, ...defined(counts) };
 }
@@ -207,12 +216,10 @@ function countIn(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** What may be spent and was, as it came from outside; undefined: it cannot be read. */
 const isSpending = guard<CarriedSpending>(SPENDING);
-
-function spendingIn(value: unknown): CarriedSpending | undefined {
-  return isSpending(value) ? value : undefined;
-}
+const isStates = guard<SessionStates>(
+  object({ runId: { type: 'string', minLength: 1, maxLength: 1000 }, known: CARRIED_STATES }),
+);
 
 const isCompactOutput = guard<CompactOutput>(
   object(

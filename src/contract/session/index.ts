@@ -1,4 +1,5 @@
 import type { TurnOrigin } from '../call';
+import type { KnownState } from '../tool';
 import type { MessageOf, MessageSchema } from '../schema/message';
 import type { Budget } from '../spending/budget';
 import type { CarriedSpending } from '../spending/carried';
@@ -114,6 +115,16 @@ export interface TurnRecord {
   compactOver?: number;
   /** What its session may spend by now, and what this turn alone has spent. Absent: that is not known. */
   spending?: CarriedSpending;
+  /** Absent: that is not known. */
+  states?: SessionStates;
+}
+
+/** Where the state is that calls of a session share, as a turn left it. */
+export interface SessionStates {
+  /** The run of the session that the turn was of. */
+  runId: string;
+  /** By `stateKeyOf`. */
+  known: [string, KnownState][];
 }
 
 /** What a session keeps of a turn that is over. */
@@ -167,6 +178,8 @@ export interface CarriedSession {
   paused: boolean;
   /** Absent: nothing of it is limited, and nothing was spent. */
   spending?: CarriedSpending;
+  /** Where the state is that calls of its turns share, by `stateKeyOf`. Absent: none used any. */
+  states?: [string, KnownState][];
 }
 
 /** Input of `agentSession`. The workflow's id is the session's. */
@@ -222,8 +235,8 @@ export function turnIdIn(sessionId: string, n: number): string {
   return `${sessionId}.t${n}`;
 }
 
-/** Whether a turn is one of a session, by its id. */
+/** Whether the id of a turn is one that this session gives to its turns. */
 export function isTurnIn(sessionId: string, turn: string): boolean {
-  const start = turnIdIn(sessionId, 0).slice(0, -1);
-  return turn.startsWith(start) && /^\d+$/.test(turn.slice(start.length));
+  const n = Number(turn.slice(sessionId.length + 2));
+  return Number.isSafeInteger(n) && turn === turnIdIn(sessionId, n);
 }

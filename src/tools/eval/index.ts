@@ -32,6 +32,8 @@ export interface EvalOptions {
    * lists no folder, has no network and is never left out; 'ask' in any other
    */
   evaluate?: 'ask' | 'cautious';
+  /** Whose calls share a process: those of a turn, or of all turns of a session. @default 'turn' */
+  state?: 'turn' | 'session';
   /** The process of a call is ended then, with all that earlier calls had defined. @default 30 s */
   timeout?: Duration;
   /** A process without a call is ended then. @default 10 minutes */
@@ -50,6 +52,7 @@ const optionsSchema = z.strictObject({
     .optional(),
   root: z.string().min(1).optional(),
   evaluate: z.enum(['ask', 'cautious']).optional(),
+  state: z.enum(['turn', 'session']).default('turn'),
   timeout: duration().optional(),
   idle: duration(1000).default(600_000),
   most: z.int().min(1).default(8),
@@ -65,8 +68,8 @@ const parameters = z.strictObject({
 });
 
 /**
- * `eval_code`: runs JavaScript or TypeScript in a process of Node.js that stays for the turn, so that a call sees what
- * earlier ones defined.
+ * `eval_code`: runs JavaScript or TypeScript in a process of Node.js that stays for the turn, or the session, so that a call
+ * sees what earlier ones defined.
  *
  * @throws CountersignError `config_invalid` for a wrong option.
  * @example
@@ -78,7 +81,7 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
     throw new CountersignError('config_invalid', `createEvalTools: ${describeIssues(parsed.error)}`, {
       hint: 'Correct what is given to createEvalTools.',
     });
-  const { sandbox = makeSandbox(), root, idle, most, timeout, taskQueue, ...rest } = parsed.data;
+  const { sandbox = makeSandbox(), root, idle, most, state, timeout, taskQueue, ...rest } = parsed.data;
   const { outputLimit = LIMITS.outputBytes, evaluate = sandbox.isClosed ? 'cautious' : 'ask' } = rest;
   const cwd = root === undefined ? undefined : resolve(root);
   if (cwd !== undefined) sandbox.assertShown(cwd);
@@ -92,7 +95,7 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
     // Where nothing outside can change, a call whose worker died may run again.
     effect: sandbox.isClosed ? 'idempotent' : 'unsafe',
     categories: ['code', 'execution'],
-    state: 'turn',
+    state,
     outputLimit,
     ...defined({ timeout, taskQueue }),
     preview: async ({ code }) => `Runs in Node.js ${await sandbox.describe()}\n\n${code}`,

@@ -1,5 +1,6 @@
-import type { AskAgain, InDoubt, KnownState, SpentDecision, UsedState, ValidCall } from '../../contract/call';
 import type { Vote } from '../../contract/authority/authority';
+import type { AskAgain, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
+import type { KnownState, UsedState, JsonSchema } from '../../contract/tool';
 import type { Amounts } from '../../contract/spending/budget';
 import type { ClosingCause } from '../../contract/call-messages';
 import type { Abandonment, QuestionAnswer, SignalVerdict, Verdict } from '../../contract/decision';
@@ -7,7 +8,6 @@ import type { JsonObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
 import { LIMITS } from '../../contract/limits';
 import type { ToolResult } from '../../contract/result';
-import type { JsonSchema } from '../../contract/tool';
 import { utf8Bytes } from '../../contract/text/bytes';
 
 /**

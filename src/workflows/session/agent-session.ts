@@ -36,7 +36,7 @@ import { ChildTurn } from './turn';
  */
 export async function agentSession(input: SessionInput): Promise<SessionResult> {
   checkStart('session', input, isSessionInput);
-  const run = new SessionRun(state.makeSession(input));
+  const run = new SessionRun(state.makeSession(input, resetRun()));
   run.setMessageHandlers();
   run.setControlHandlers();
   CancellationScope.current().cancelRequested.catch(() => run.cancel());
@@ -236,6 +236,12 @@ class SessionRun {
     const carried = state.carriedSession(this.session);
     await continueOnCurrentBuild<typeof agentSession>({ agent, ...defined({ origin }), carried });
   }
+}
+
+/** The id of this run, where a reset made it. */
+function resetRun(): string | undefined {
+  const { runId, originalExecutionRunId } = workflowInfo();
+  return runId === originalExecutionRunId ? undefined : runId;
 }
 
 /** A long history is left behind while nothing waits: after so many turns, and over so many bytes. */

@@ -5,6 +5,7 @@ import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { estimatedTokens } from '../../contract/spending/usage';
 import { messageCheck, soundCheck } from '../../contract/schema/message';
+import { CARRIED_STATES } from '../../contract/tool';
 import { budgetIssues } from '../../contract/spending/budget';
 import { SPENDING } from '../../contract/spending/carried';
 import {
@@ -187,6 +188,7 @@ function withoutOutput(entry: TranscriptEntry): TranscriptEntry {
 }
 
 const spendingIssues = soundCheck(SPENDING);
+const statesIssues = soundCheck(CARRIED_STATES);
 const messageIssues = messageCheck(SESSION_MESSAGE);
 
 /** Whether a workflow was started with what a session needs. Anybody may start one with anything. Never throws. */
@@ -201,8 +203,9 @@ export function isSessionInput(value: unknown): value is SessionInput {
 
 function isCarriedSession(value: unknown): value is CarriedSession {
   if (!isObject(value)) return false;
-  const { turns, memory, summary, waiting, known, paused, spending } = value;
+  const { turns, memory, summary, waiting, known, paused, spending, states } = value;
   if (spending !== undefined && spendingIssues(spending).length > 0) return false;
+  if (states !== undefined && statesIssues(states).length > 0) return false;
   const isWhole = Number.isSafeInteger(turns) && Number(turns) >= 0 && typeof paused === 'boolean';
   const isSummary =
     summary === undefined ||

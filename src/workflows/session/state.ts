@@ -1,4 +1,5 @@
 import type { TurnOrigin } from '../../contract/call';
+import type { KnownState } from '../../contract/tool';
 import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { LIMITS } from '../../contract/limits';
@@ -15,6 +16,7 @@ import {
   type SessionMessage,
   type SessionRefusal,
   type SessionRefused,
+  type SessionStates,
   type TurnMemory,
   type TurnRecord,
 } from '../../contract/session';
@@ -36,6 +38,8 @@ export interface RunningTurn {
 /** The state of a session: a pure state machine. Message handlers and the main loop change it. */
 export interface Session {
   readonly agent: string;
+  /** The id of its run, where a reset made that: state that calls share is then of turns that went another way. */
+  readonly resetRun: string | undefined;
   readonly origin?: TurnOrigin;
   /** The number of the last turn. */
   turns: number;
@@ -53,12 +57,15 @@ export interface Session {
   compactOver: number | undefined;
   /** `due`: a turn has ended, so the memory may be too long. `asked`: by somebody. `running`: a model writes the summary. */
   compaction: 'due' | 'asked' | 'running' | undefined;
+  /** Where the state is that calls of its turns share, by `stateKeyOf`. */
+  states: [string, KnownState][];
 }
 
 /** A session at its start, or as the run before left it. */
-export function makeSession({ agent, origin, budget, carried }: SessionInput): Session {
+export function makeSession({ agent, origin, budget, carried }: SessionInput, resetRun?: string): Session {
   return {
     agent,
+    resetRun,
     ...defined({ origin }),
     turns: carried?.turns ?? 0,
     running: undefined,
@@ -74,13 +81,20 @@ export function makeSession({ agent, origin, budget, carried }: SessionInput): S
     },
     compactOver: undefined,
     compaction: undefined,
+    states: statesIn({ runId: '', known: carried?.states ?? [] }, resetRun),
   };
 }
 
 /** What the next run has to know. Only between turns. */
 export function carriedSession(session: Session): CarriedSession {
-  const { turns, memory, waiting, known, paused, spending } = session;
-  return { turns, waiting, known: [...known], paused, spending, ...memory.carried };
+  const { turns, memory, waiting, known, paused, spending, states } = session;
+  const held = states.length === 0 ? {} : { states };
+  return { turns, waiting, known: [...known], paused, spending, ...held, ...memory.carried };
+}
+
+/** What holds in this run of the state that a turn left. What a turn of another run left is lost where a reset made this one. */
+function statesIn({ runId, known }: SessionStates, resetRun: string | undefined): Session['states'] {
+  return resetRun === undefined || resetRun === runId ? known : known.map(([key]) => [key, { lost: true }]);
 }
 
 /** A message that was judged. `repeat`: it came before. */
@@ -214,7 +228,7 @@ export function beginTurn(session: Session, turnId: (n: number) => string): Runn
 /** Ends the running turn: what it did is kept, and what it did not take up is queued, after what interrupted it. */
 export function endTurn(
   session: Session,
-  { entries, took: taken, tokens, compactOver = session.compactOver, spending }: TurnRecord,
+  { entries, took: taken, tokens, compactOver = session.compactOver, spending, states }: TurnRecord,
   status: TurnMemory['status'],
 ): void {
   const { running, waiting } = session;
@@ -227,6 +241,7 @@ export function endTurn(
   session.memory.add({ entries, took: taken, turn, status, messageId: message.messageId }, tokens);
   if (spending !== undefined)
     session.spending = { ...spending, spent: addSpent(session.spending.spent, spending.spent) };
+  if (states !== undefined) session.states = statesIn(states, session.resetRun);
   session.compactOver = compactOver;
   session.compaction ??= 'due';
 }

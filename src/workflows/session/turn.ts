@@ -97,7 +97,7 @@ export class ChildTurn {
   }
 
   private input(): TurnInput {
-    const { agent, memory, origin, spending } = this.session;
+    const { agent, memory, origin, spending, states } = this.session;
     const { messageId, text, sender } = this.running.message;
     const { workflowId: sessionId, runId } = workflowInfo();
     const ofTurn = defined({ ...origin, requester: sender ?? origin?.requester });
@@ -107,6 +107,7 @@ export class ChildTurn {
       ...(Object.keys(ofTurn).length === 0 ? {} : { origin: ofTurn }),
       session: { sessionId, runId, messageId, ...memory.ref },
       sessionSpending: spending,
+      ...(states.length === 0 ? {} : { sessionStates: states }),
     };
   }
 }

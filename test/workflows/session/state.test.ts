@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { addSpent, noSpending, raised, restOf } from '../../../src/contract/spending/budget';
 import { LIMITS } from '../../../src/contract/limits';
-import { MODES, turnIdIn, type SessionMessage } from '../../../src/contract/session';
+import { MODES, turnIdIn, type SessionMessage, type SessionStates } from '../../../src/contract/session';
+import { defined } from '../../../src/contract/defined';
+import { readRecord } from '../../../src/contract/session/conversation';
 import { isSessionInput } from '../../../src/workflows/session/memory';
 import * as state from '../../../src/workflows/session/state';
 
@@ -182,3 +184,42 @@ it.each([
   [{ agent: 'a', budget: { speed: 1 } }],
   [{ agent: 'a', carried: { ...state.carriedSession(state.makeSession({ agent: 'a' })), spending: {} } }],
 ])('%j starts no session', (input) => expect(isSessionInput(input)).toBe(false));
+
+describe('state that calls share', () => {
+  const key = JSON.stringify(['session', 'memory', '']);
+  const held = (runId: string) => ({ holder: { queue: 'countersign-worker:1@here:a', begunBy: 'k', runId } });
+  const endWith = (session: state.Session, states?: SessionStates): void => {
+    send(session, message(`m${session.turns}`));
+    state.beginTurn(session, turnId);
+    state.endTurn(session, { entries: [], took: [], ...defined({ states }) }, 'cancelled');
+  };
+
+  it('goes from turn to turn, and to the next run', () => {
+    const session = state.makeSession({ agent: 'a' });
+    endWith(session, { runId: 's1', known: [[key, held('t1')]] });
+    endWith(session);
+    const input = { agent: 'a', carried: state.carriedSession(session) };
+    expect(isSessionInput(input)).toBe(true);
+    expect(state.makeSession(input).states).toEqual([[key, held('t1')]]);
+    endWith(session, { runId: 's1', known: [] });
+    expect(state.carriedSession(session)).not.toHaveProperty('states');
+  });
+
+  it('is lost in a run that a reset made, unless a turn of that run left it', () => {
+    const before = state.makeSession({ agent: 'a' });
+    endWith(before, { runId: 's1', known: [[key, held('t1')]] });
+    const session = state.makeSession({ agent: 'a', carried: state.carriedSession(before) }, 's2');
+    expect(session.states).toEqual([[key, { lost: true }]]);
+    endWith(session, { runId: 's1', known: [[key, held('t2')]] });
+    expect(session.states).toEqual([[key, { lost: true }]]);
+    endWith(session, { runId: 's2', known: [[key, held('t3')]] });
+    expect(session.states).toEqual([[key, held('t3')]]);
+  });
+
+  it.each([[1], [[1]], [[[key]]], [[[key, { holder: 'a' }]]]])('%j is none', (states) => {
+    const carried = { ...state.carriedSession(state.makeSession({ agent: 'a' })), states };
+    expect(isSessionInput({ agent: 'a', carried })).toBe(false);
+    const record = { entries: [], took: [], states: { runId: 'r', known: states } };
+    expect(readRecord(record)).toEqual({ entries: [], took: [] });
+  });
+});
