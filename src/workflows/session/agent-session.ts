@@ -193,7 +193,10 @@ class SessionRun {
 
   private async runTurn(running: state.RunningTurn): Promise<void> {
     this.publisher.text = running.message.text.slice(0, LIMITS.promptCharacters);
-    this.child = new ChildTurn(this.session, running, () => this.publisher.publish());
+    this.child = new ChildTurn(this.session, running, {
+      onRenamed: () => this.publisher.publish(),
+      wasReset: () => this.queue.wasReset,
+    });
     this.publisher.publish();
     const { record, status } = await this.child.outcome();
     this.child = undefined;
