@@ -142,7 +142,7 @@ describe('the rooms of lib', () => {
     ['tools', ['contract', FILES, LOCK]],
     ['models', ['contract', 'tools']],
     ['activities', ['contract', 'tools', 'models', 'history', FILES]],
-    ['client', ['contract', 'history', 'encryption', PROBE]],
+    ['client', ['contract', 'history', 'encryption', 'sealing', PROBE]],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
     ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE]],

@@ -1,9 +1,10 @@
 import { defined } from '../contract/defined';
-import { LIMITS } from '../contract/limits';
+import { LIMITS, TIMES } from '../contract/limits';
 import type { CompactInput, CompactOutput } from '../contract/session';
 import { priced } from '../contract/spending/usage';
 import { utf8Bytes } from '../contract/text/bytes';
 import { cutContent, type TranscriptEntry } from '../contract/transcript';
+import type { Agent } from '../tools/define-agent';
 import { agentOf, inTime, withModel } from './ask-model';
 import { earlierWords } from './conversation';
 import type { ActivityDeps } from './deps';
@@ -12,7 +13,7 @@ import { noteUsage } from './think';
 
 /** Has the agent's model write what is to stand for the beginning of a conversation. */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactOutput> {
-  const agent = agentOf(deps, input.agent);
+  const agent = inSummaryTime(agentOf(deps, input.agent));
   return withModel(deps, { agent, named: undefined }, async (asking) => {
     const { model } = asking;
     const earlier = await earlierWords(input.session, deps.memory);
@@ -33,6 +34,13 @@ export async function compact(deps: ActivityDeps, input: CompactInput): Promise<
     noteUsage(deps, agent, output);
     return output;
   });
+}
+
+/** The session holds what people say until there is a summary, and goes on without one. */
+function inSummaryTime(agent: Agent): Agent {
+  const modelRetryForMs = Math.min(agent.modelRetryForMs, TIMES.summaryRetry);
+  const afterMs = Math.min(agent.fallback.afterMs ?? modelRetryForMs, modelRetryForMs);
+  return { ...agent, modelRetryForMs, fallback: { ...agent.fallback, afterMs } };
 }
 
 const INSTRUCTIONS = `You keep the memory of an assistant. You are given the beginning of its conversation as lines of JSON: what people said ("person"), what the assistant said and which tools it called ("assistant", "calls"), and what these gave ("result"). The assistant will read your text in place of those lines. Write what it needs to go on as if it remembered them:

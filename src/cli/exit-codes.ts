@@ -39,6 +39,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   build_not_found: EXIT.notFound,
   session_closing: EXIT.refused,
   session_full: EXIT.refused,
+  nothing_to_compact: EXIT.refused,
   not_in_doubt: EXIT.refused,
   config_not_found: EXIT.notFound,
   agent_not_found: EXIT.notFound,

@@ -12,11 +12,12 @@ import { readTimeline } from '../history/read';
 import {
   detailsOf,
   isSignalLimit,
+  isSilence,
+  isTaskFailing,
   isTransient,
   isUpdateLimit,
+  isUpdateTotal,
   retry,
-  STATUS,
-  statusOf,
   toCountersignError,
   turnNotFound,
 } from '../history/server-errors';
@@ -132,6 +133,7 @@ async function untilAnswered(
   const { turn, content } = message;
   const first = await sendUpdate(context, message, TIMES.updateLook);
   if (isAnswer(first)) return first;
+  if (first === 'spent') return 'silence';
   if (!(await isServed(context, turn))) return 'silence';
   const isEdit = 'decision' in content && content.decision === 'modified';
   const most = isEdit || first === 'full' ? TIMES.busyAnswer : TIMES.updateAnswer;
@@ -143,7 +145,7 @@ async function untilAnswered(
 }
 
 function isAnswer(end: UpdateEnd): end is Answer | 'closed' {
-  return end !== 'silence' && end !== 'full';
+  return end !== 'silence' && end !== 'full' && end !== 'spent';
 }
 
 function unanswered(turn: string): CountersignError {
@@ -174,9 +176,10 @@ const SIGNAL_MS = 5_000;
 
 /**
  * What came of an update: the answer; `closed` where the turn has ended or is not there; `silence` where no worker
- * answered; `full` where the turn had all the updates in flight that the server allows.
+ * answered, or one fails at the turn; `full` where the turn had all the updates in flight that the server allows, and
+ * `spent` where it had all that it ever takes.
  */
-type UpdateEnd = Answer | 'closed' | 'silence' | 'full';
+type UpdateEnd = Answer | 'closed' | 'silence' | 'full' | 'spent';
 
 /** Sends by update and waits for `waitMs`. Sent again it is the same update: its id is that of the decision. */
 async function sendUpdate(context: ClientContext, message: Message, waitMs: number): Promise<UpdateEnd> {
@@ -204,7 +207,8 @@ function answerOf(error: unknown, { turn }: Message): UpdateEnd {
     return { status: 'refused', verdict };
   }
   if (isNotFound(error)) return 'closed';
-  if (isSilence(error)) return 'silence';
+  if (isSilence(error) || isTaskFailing(error)) return 'silence';
+  if (isUpdateTotal(detailsOf(error))) return 'spent';
   if (isUpdateLimit(detailsOf(error))) return 'full';
   throw toCountersignError(error, `deciding in turn ${turn}`);
 }
@@ -212,11 +216,6 @@ function answerOf(error: unknown, { turn }: Message): UpdateEnd {
 function refusalIn(cause: unknown): Refused | undefined {
   const [refused] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
   return is.refused(refused) ? refused : undefined;
-}
-
-function isSilence(error: unknown): boolean {
-  if (error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
-  return statusOf(error) === STATUS.deadlineExceeded;
 }
 
 function notATurn(turn: string, cause?: unknown): CountersignError {
@@ -252,7 +251,8 @@ function whileBusy<T>(act: () => Promise<T>): Promise<T> {
   return retry({ passes, forMs: BUSY_MS }, act);
 }
 
-/** A turn that a worker works at has room for another update in milliseconds. */
+/** A turn that a worker works at has room for another update in milliseconds, and a task that failed may succeed yet. */
 function whileFull<T>(act: () => Promise<T>, forMs: number): Promise<T> {
-  return retry({ passes: (error) => isUpdateLimit(detailsOf(error)), forMs }, act);
+  const passes = (error: unknown): boolean => isUpdateLimit(detailsOf(error)) || isTaskFailing(error);
+  return retry({ passes, forMs }, act);
 }

@@ -55,6 +55,7 @@ export type {
   Resolution,
   Verdict,
 } from '../contract/decision';
+export { sealAnswer, type SealedQuestion } from '../sealing/seal-answer';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
 export { drawSessionId } from './session';

@@ -75,6 +75,7 @@ export const ERROR_CODES = [
   'build_refused',
   'session_closing',
   'session_full',
+  'nothing_to_compact',
   ...REFUSAL_CODES,
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -144,6 +144,8 @@ export const TIMES = {
   localTimeout: 5 * SECOND,
   /** The whole of one `think` attempt: model call and preparation. */
   thinkTimeout: 10 * 60 * SECOND,
+  /** How long one model is asked for a summary, all attempts together: what people say waits meanwhile. */
+  summaryRetry: 120 * SECOND,
   /** How long one attempt to read what a closed turn did may take: its worker replays the whole turn. */
   recallTimeout: 60 * SECOND,
   /** How long a client waits for an update before it sends the signal, while a worker polls the turn's queue. */

@@ -87,6 +87,22 @@ export function answerTooLarge(what: string, cause: unknown): CountersignError {
   });
 }
 
+/** Whether no worker answered an update in time. */
+export function isSilence(error: unknown): boolean {
+  if (error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
+  return statusOf(error) === STATUS.deadlineExceeded;
+}
+
+/** Whether a worker fails at the workflow's tasks: the server takes no update for it, until one of them succeeds. */
+export function isTaskFailing(error: unknown): boolean {
+  return statusOf(error) === STATUS.failedPrecondition && /workflow task/i.test(detailsOf(error));
+}
+
+/** Whether a run had as many updates as the server allows one: it takes no more of them, ever. */
+export function isUpdateTotal(details: string): boolean {
+  return /limit (?:\d+ )?on the total number of distinct updates/i.test(details);
+}
+
 /** Whether a turn has as many updates in flight as the server allows. */
 export function isUpdateLimit(details: string): boolean {
   return /limit on (?:the )?(?:number of )?concurrent in-flight updates/i.test(details);

@@ -19,6 +19,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   message_changed: 409,
   session_closing: 409,
   session_full: 409,
+  nothing_to_compact: 409,
   too_large: 413,
   not_json: 415,
   too_many_attempts: 429,

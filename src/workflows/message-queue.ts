@@ -33,6 +33,7 @@ export class MessageQueue {
   /** What this workflow task applies again. */
   private readonly reapplied = { updates: new Array<QueuedMessage>(), signals: new Array<QueuedMessage>() };
   private isReapplying = false;
+  private isReset = false;
   private held = false;
   private random = randomOfRun();
 
@@ -45,6 +46,12 @@ export class MessageQueue {
   /** Whether messages wait. */
   get isBehind(): boolean {
     return this.held || this.next < this.waiting.length || this.hasReapplied;
+  }
+
+  /** Whether this run goes on from a reset, and is past the point that it went back to. */
+  get wasReset(): boolean {
+    this.enterTask();
+    return this.isReset;
   }
 
   /** Whether messages wait for `release`, so that nobody can judge them yet. */
@@ -119,6 +126,7 @@ export class MessageQueue {
     this.weight = 0;
     const random = randomOfRun();
     this.isReapplying = random !== this.random;
+    this.isReset ||= this.isReapplying;
     this.random = random;
   }
 

@@ -179,11 +179,11 @@ test('what is said meanwhile waits; closing does not wait for the summary', asyn
   });
 });
 
-test('somebody asks for it; an agent may refuse it by itself, and one turn alone stays', async () => {
+test('somebody asks for it; an agent may refuse it by itself, and with one turn alone it is refused', async () => {
   const session = open('never');
   await session.send(book.add({ text: `${session.id} ${'x'.repeat(9000)}` }));
   await ended(session, 1);
-  await session.compact({ sender: 'ann' });
+  await expect(session.compact({ sender: 'ann' })).rejects.toMatchObject({ code: 'nothing_to_compact' });
   await say(session, 2, 'second');
   expect(summarized.some((one) => one.includes(session.id))).toBe(false);
   writers.set(session.id, async () => 'asked for');

@@ -5,9 +5,12 @@ import {
   detailsOf,
   isNotReady,
   isSignalLimit,
+  isSilence,
+  isTaskFailing,
   isTooLarge,
   isTransient,
   isUpdateLimit,
+  isUpdateTotal,
   STATUS,
   statusOf,
   toCountersignError,
@@ -127,4 +130,31 @@ describe('a question to the server', () => {
       message: 'listing failed: the Temporal server does not answer',
     });
   });
+});
+
+test.each([
+  [
+    STATUS.deadlineExceeded,
+    'context deadline exceeded',
+    { isSilent: true, isFailing: false, isSpent: false },
+  ],
+  [
+    STATUS.failedPrecondition,
+    'Unable to perform workflow execution update due to Workflow Task in failed state.',
+    { isSilent: false, isFailing: true, isSpent: false },
+  ],
+  [
+    STATUS.failedPrecondition,
+    'The limit on the total number of distinct updates in this workflow has been reached (2000). Make sure …',
+    { isSilent: false, isFailing: false, isSpent: true },
+  ],
+  [
+    STATUS.resourceExhausted,
+    'limit on number of concurrent in-flight updates has been reached (10).',
+    { isSilent: false, isFailing: false, isSpent: false },
+  ],
+])('why an update got no answer: %s %s', (code, details, expected) => {
+  const error = new ServiceError('failed', { cause: grpc(code, details) });
+  const [isSilent, isFailing] = [isSilence(error), isTaskFailing(error)];
+  expect({ isSilent, isFailing, isSpent: isUpdateTotal(detailsOf(error)) }).toEqual(expected);
 });

@@ -17,7 +17,7 @@ import {
   parseOutcome,
   parseResolution,
 } from '../../src/workflows/approvals/messages';
-import { judgeMessage, makeSession, readControl } from '../../src/workflows/session/state';
+import { judgeControl, judgeMessage, makeSession } from '../../src/workflows/session/state';
 import * as messages from '../../src/workflows/messages';
 import { anyPayload, anyValue } from '../support/outsider';
 
@@ -73,7 +73,7 @@ test('any value is understood or refused in words', () => {
       expect(parseAbandonment(drawn)).toEqual(expect.any(Object));
       const judged = judgeMessage(makeSession({ agent: 'talker' }), drawn);
       expect(judged.kind !== 'refuse' || judged.refused.message.length > 0).toBe(true);
-      readControl(drawn);
+      judgeControl(makeSession({ agent: 'a' }), drawn);
     }),
     RUNS,
   );

@@ -12,6 +12,7 @@ import type {
   SessionNotCompacted,
   SessionTurn,
 } from '../../history/session/events';
+import type { MessageRefused } from '../../history/session/refusals';
 import type { SessionView } from '../../history/session/view';
 import { reviewOne, type WaitingCall } from '../commands/review';
 import { summaryLines } from '../commands/show';
@@ -63,8 +64,11 @@ export class Shown {
     this.line(`${escapeText(sender)}: ${escapeProse(truncate(text))}`);
   }
 
-  /** What somebody did with the session; who cancels a turn here has read that already. */
-  controlled({ action, sender }: SessionControlled): void {
+  /** What somebody did with the session, or said in vain; who cancels a turn here has read that already. */
+  controlled(event: SessionControlled | MessageRefused): void {
+    if (event.type === 'message_refused')
+      return this.quiet(`the session did not take a message: ${event.code}`);
+    const { action, sender } = event;
     if (sender === this.chat.name && action === 'cancel_turn') return;
     this.quiet(`${action.replace('_', ' ')} by ${sender ?? 'somebody'}`);
   }

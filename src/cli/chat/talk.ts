@@ -214,6 +214,7 @@ class Talk {
         this.prompt.withdraw();
         if (event.status !== 'answered') this.shown.quiet(endOf(event.status, event.error));
         return this.shown.text(event.answer ?? '');
+      case 'message_refused':
       case 'control':
         return this.shown.controlled(event);
       case 'compacted':

@@ -15,7 +15,18 @@ import {
   type SessionMessage,
 } from '../../contract/session';
 import { jsonBytes } from '../../contract/text/bytes';
-import { isNotReady, retry, STATUS, statusOf, toCountersignError } from '../../history/server-errors';
+import {
+  detailsOf,
+  isNotReady,
+  isSignalLimit,
+  isSilence,
+  isTaskFailing,
+  isUpdateTotal,
+  retry,
+  STATUS,
+  statusOf,
+  toCountersignError,
+} from '../../history/server-errors';
 import type { SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
 import { isNotFound } from '../control-turn';
@@ -106,7 +117,7 @@ async function sendControl(context: ClientContext, session: string, content: Ses
   await signalOnce(context, place, { name: SIGNALS.control, content });
 }
 
-/** No worker answered in time. */
+/** No worker answered in time, or the run takes no more updates. */
 const SILENCE = Symbol('silence');
 
 interface Sending {
@@ -123,19 +134,29 @@ async function updateOnce(
   const { client, connection } = context;
   const args: [Sending['content']] = [content];
   const updateId = updateIdOf(content);
-  const execute = (): Promise<unknown> => {
-    if (options.agent === undefined)
-      return client.workflow.getHandle(session).executeUpdate(name, { args, updateId });
+  const execute = async (): Promise<unknown> => {
+    const alone = () => client.workflow.getHandle(session).executeUpdate(name, { args, updateId });
+    if (options.agent === undefined) return alone();
     const startWorkflowOperation = new WithStartWorkflowOperation(WORKFLOWS.session, {
       ...startOptions(session, options, options.agent),
       workflowIdConflictPolicy: 'USE_EXISTING',
     });
-    return client.workflow.executeUpdateWithStart(name, { args, updateId, startWorkflowOperation });
+    const both = client.workflow.executeUpdateWithStart(name, { args, updateId, startWorkflowOperation });
+    return both.catch((error: unknown) => {
+      // It hides why an update cannot be: the update alone says it.
+      if (statusOf(error) === STATUS.failedPrecondition) return alone();
+      throw error;
+    });
+  };
+  const send = (): Promise<unknown> => {
+    const until = Date.now() + ms;
+    // A worker that fails at the session now may be replaced meanwhile.
+    return retry({ passes: isTaskFailing, forMs: ms }, () => connection.withDeadline(until, execute));
   };
   try {
-    return await context.outbox.send(session, () => connection.withDeadline(Date.now() + ms, execute));
+    return await context.outbox.send(session, send);
   } catch (error) {
-    if (isSilence(error)) return SILENCE;
+    if (isSilence(error) || isTaskFailing(error) || isUpdateTotal(detailsOf(error))) return SILENCE;
     throw await failureOf(context, session, error);
   }
 }
@@ -188,15 +209,11 @@ function startOptions(session: string, options: SessionOptions, agent: string) {
   } as const;
 }
 
-function isSilence(error: unknown): boolean {
-  if (error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
-  return statusOf(error) === STATUS.deadlineExceeded;
-}
-
 async function failureOf(context: ClientContext, session: string, error: unknown): Promise<unknown> {
   if (error instanceof WorkflowUpdateFailedError) return refusalOf(session, error);
   if (error instanceof WorkflowExecutionAlreadyStartedError || isNotFound(error))
     return (await isSession(context, session)) ? ended(session) : sessionNotFound(session);
+  if (isSignalLimit(error)) return signalsFull(session, error);
   return isNotReady(error) ? error : toCountersignError(error, `sending to session ${session}`);
 }
 
@@ -215,4 +232,10 @@ function refusalOf(session: string, error: WorkflowUpdateFailedError): Countersi
 function ended(session: string): CountersignError {
   const hint = 'start a session with another id';
   return new CountersignError('session_closing', `session ${session} has ended`, { hint, data: { session } });
+}
+
+function signalsFull(session: string, cause: unknown): CountersignError {
+  const message = `not on record: this run of session ${session} had all the signals that the server allows one, and no worker answered the update`;
+  const hint = `see countersign show ${session}; a session goes on in a new run once its turn is over and a worker runs`;
+  return new CountersignError('signals_full', message, { hint, data: { session }, cause });
 }

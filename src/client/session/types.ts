@@ -109,6 +109,8 @@ export interface Session {
   /**
    * Once no turn runs, has a model summarize all turns but the last; see `limits.compactOver` of `defineAgent`. The event
    * `compacted` or `compaction_failed` says how that went.
+   *
+   * @throws CountersignError `nothing_to_compact` where there is at most one turn, as far as a worker answers.
    */
   compact(act?: SessionAct): Promise<void>;
   /** Takes no more messages, and ends after the running turn; `cancel`: that is cancelled. What waits is left undone. */

@@ -66,8 +66,14 @@ export interface SessionControl extends MessageOf<typeof SESSION_CONTROL> {}
 /** A message that a session holds, and when it came; workflow time, ISO 8601. */
 export type HeldMessage = Pick<SessionMessage, 'messageId' | 'text' | 'mode' | 'sender'> & { at: string };
 
-/** Why a session refuses a message. Nothing changed then. */
-export const SESSION_REFUSALS = ['malformed', 'message_changed', 'session_closing', 'session_full'] as const;
+/** Why a session refuses a message or a control. Nothing changed then. */
+export const SESSION_REFUSALS = [
+  'malformed',
+  'message_changed',
+  'session_closing',
+  'session_full',
+  'nothing_to_compact',
+] as const;
 export type SessionRefusal = (typeof SESSION_REFUSALS)[number];
 
 /**

@@ -17,6 +17,7 @@ import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { is } from '../fold/guards';
 import { sessionIs } from './guards';
+import { type MessageRefused, Refusals } from './refusals';
 
 /** One turn of a session. */
 export interface SessionTurn {
@@ -65,7 +66,7 @@ export interface SessionStarted extends Head {
   spending?: CarriedSpending;
 }
 
-/** A person said something. A signal that the session refused is among them. */
+/** A person said something. What the session refused is among them; `message_refused` says so. */
 export interface MessageReceived extends Head, HeldMessage {
   type: 'message';
 }
@@ -136,6 +137,7 @@ export interface SessionEnded extends Head {
 export type SessionEvent =
   | SessionStarted
   | MessageReceived
+  | MessageRefused
   | SessionTurnStarted
   | SessionTurnEnded
   | SessionTurnRecalled
@@ -147,14 +149,19 @@ export type SessionEvent =
 /** Makes what tells what one event of a session's history after the other means; undefined: nothing. It never throws. */
 export function createSessionFold(): (event: DecodedEvent) => SessionEvent | undefined {
   const asked = new Map<number, (end: EndOfActivity) => SessionEvent | undefined>();
+  const refusals = new Refusals();
   return (event) => {
-    if (event.kind === 'started') asked.clear();
+    if (event.kind === 'started') {
+      asked.clear();
+      refusals.begin();
+    }
     if (event.kind === 'activity_scheduled') {
       const read = readerOf(event);
       if (read !== undefined) asked.set(event.eventId, read);
       return undefined;
     }
-    if (event.kind !== 'activity_completed' && event.kind !== 'activity_failed') return sessionEvent(event);
+    if (event.kind !== 'activity_completed' && event.kind !== 'activity_failed')
+      return refusals.of(event) ?? sessionEvent(event);
     return asked.get(event.scheduledEventId)?.(event);
   };
 }

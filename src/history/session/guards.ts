@@ -4,6 +4,7 @@ import {
   type MessageTaken,
   SESSION_CONTROL,
   SESSION_MESSAGE,
+  SESSION_REFUSALS,
   SESSION_STATES,
   type SessionInput,
   type SessionMemo,
@@ -58,6 +59,9 @@ export const sessionIs = {
       turn: z.string().optional(),
       waiting: z.number(),
       text: z.string(),
+      refused: z
+        .array(z.object({ messageId: z.string().optional(), code: z.enum(SESSION_REFUSALS) }))
+        .optional(),
     }),
   ),
   control: messageGuard(SESSION_CONTROL),

@@ -3,7 +3,7 @@ import type { HeldMessage, SessionControl, ConversationSummary } from '../../con
 import { addUsage, type Usage } from '../../contract/spending/usage';
 import { addSpent, type Budget, noSpending, type Spent, spentInReply } from '../../contract/spending/budget';
 import type { CarriedSpending } from '../../contract/spending/carried';
-import type { SessionEnded, SessionEvent, SessionStarted, SessionTurn } from './events';
+import type { MessageReceived, SessionEnded, SessionEvent, SessionStarted, SessionTurn } from './events';
 
 /** A session as its history tells it. */
 export interface SessionView {
@@ -21,7 +21,7 @@ export interface SessionView {
   budget?: Budget;
   /** What its turns, their child turns and its summaries have spent. */
   spent: Spent;
-  /** Each once, oldest first; of earlier runs only those that are on record. */
+  /** Those that were taken, each once, oldest first; of earlier runs only those that are on record. */
   messages: HeldMessage[];
   /** Those that no turn was about yet. */
   waiting: HeldMessage[];
@@ -32,11 +32,12 @@ export function sessionViewOf(events: Iterable<SessionEvent>): SessionView | und
   let view: SessionView | undefined;
   const turns = new Map<string, SessionTurn>();
   const held = new Map<string, HeldMessage>();
+  const known: Known = { turns, held, once: new Set() };
   for (const event of events) {
     if (event.type === 'session_started') {
       const { summaryUsage = {}, spent = noSpending() } = view ?? {};
-      view = { ...begin(event, { turns, held }), summaryUsage, spent: event.spending?.spent ?? spent };
-    } else if (view !== undefined) applyEvent(view, event, { turns, held });
+      view = { ...begin(event, known), summaryUsage, spent: event.spending?.spent ?? spent };
+    } else if (view !== undefined) applyEvent(view, event, known);
   }
   if (view === undefined) return undefined;
   const done = new Set([...turns.values()].flatMap(({ messageId, took }) => [messageId, ...took]));
@@ -58,6 +59,8 @@ const STATE_AFTER: Partial<Record<SessionControl['action'], SessionView['state']
 interface Known {
   turns: Map<string, SessionTurn>;
   held: Map<string, HeldMessage>;
+  /** Ids of messages that came once so far: a refusal is about that one. */
+  once: Set<string>;
 }
 
 function begin(
@@ -79,17 +82,14 @@ function begin(
   };
 }
 
-function applyEvent(
-  view: SessionView,
-  event: Exclude<SessionEvent, SessionStarted>,
-  { turns, held }: Known,
-): void {
+function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStarted>, known: Known): void {
+  const { turns, held, once } = known;
   switch (event.type) {
-    case 'message': {
-      const { messageId, text, mode, at, sender } = event;
-      if (!held.has(messageId)) held.set(messageId, { messageId, text, mode, at, ...defined({ sender }) });
+    case 'message':
+      return addMessage(event, known);
+    case 'message_refused':
+      if (once.has(event.messageId)) held.delete(event.messageId);
       return;
-    }
     case 'turn_started': {
       const { turn, messageId, prompt, at } = event;
       turns.set(turn, { turn, status: 'running', messageId, prompt, took: [], startedAt: at });
@@ -97,13 +97,13 @@ function applyEvent(
     }
     case 'turn_ended': {
       const { turn, status, took, answer, error, at } = event;
-      const known = turns.get(turn) ?? { turn, messageId: '' };
-      turns.set(turn, { ...known, status, took, endedAt: at, ...defined({ answer, error }) });
+      const before = turns.get(turn) ?? { turn, messageId: '' };
+      turns.set(turn, { ...before, status, took, endedAt: at, ...defined({ answer, error }) });
       return countTurn(view, event);
     }
     case 'turn_recalled': {
-      const known = turns.get(event.turn);
-      if (known !== undefined) turns.set(event.turn, { ...known, took: event.took });
+      const before = turns.get(event.turn);
+      if (before !== undefined) turns.set(event.turn, { ...before, took: event.took });
       return countTurn(view, event);
     }
     case 'compacted': {
@@ -121,6 +121,17 @@ function applyEvent(
       return;
     case 'session_ended':
       view.state = event.status;
+  }
+}
+
+function addMessage(
+  { messageId, text, mode, at, sender }: MessageReceived,
+  { held, once }: Pick<Known, 'held' | 'once'>,
+): void {
+  if (held.has(messageId)) once.delete(messageId);
+  else {
+    held.set(messageId, { messageId, text, mode, at, ...defined({ sender }) });
+    once.add(messageId);
   }
 }
 

@@ -95,7 +95,7 @@ class SessionRun {
       messages.controlUpdate,
       (message) => queue.answer(messages.weightOf(message), () => void takenOf(this.control(message))),
       {
-        validator: (message) => void takenOf(readControl(message)),
+        validator: (message) => void takenOf(this.judgeControl(message)),
         description: 'Pause, resume, compact or close the session, or cancel its turn',
       },
     );
@@ -159,8 +159,13 @@ class SessionRun {
     return taken;
   }
 
+  private judgeControl(message: RawValue): SessionControl | SessionRefused {
+    const read = messages.readMessage(message, messages.CONTROL_BOUNDS);
+    return state.judgeControl(this.session, read.ok ? read.value : undefined);
+  }
+
   private control(message: RawValue): SessionControl | SessionRefused {
-    const control = readControl(message);
+    const control = this.judgeControl(message);
     if ('accepted' in control) return control;
     state.takeControl(this.session, control);
     this.changed();
@@ -188,7 +193,10 @@ class SessionRun {
 
   private async runTurn(running: state.RunningTurn): Promise<void> {
     this.publisher.text = running.message.text.slice(0, LIMITS.promptCharacters);
-    this.child = new ChildTurn(this.session, running, () => this.publisher.publish());
+    this.child = new ChildTurn(this.session, running, {
+      onRenamed: () => this.publisher.publish(),
+      wasReset: () => this.queue.wasReset,
+    });
     this.publisher.publish();
     const { record, status } = await this.child.outcome();
     this.child = undefined;
@@ -247,11 +255,6 @@ function resetRun(): string | undefined {
 /** A long history is left behind while nothing waits: after so many turns, and over so many bytes. */
 const IDLE_TURNS = 20;
 const IDLE_BYTES = 1024 * 1024;
-
-function readControl(message: RawValue): SessionControl | SessionRefused {
-  const read = messages.readMessage(message, messages.CONTROL_BOUNDS);
-  return state.readControl(read.ok ? read.value : undefined);
-}
 
 /** Checks again in the handler: another message of the same task may have come first. */
 function takenOf<T extends object>(answer: T | SessionRefused): T {

@@ -100,6 +100,11 @@ export class SessionMemory {
     return this.turns.length < 2 ? undefined : this.part(this.turns.length - 1);
   }
 
+  /** How many turns it has word by word. */
+  get turnsKept(): number {
+    return this.turns.length;
+  }
+
   /** Puts a summary in the place of the oldest turns, and of what stood for turns before them. */
   compact({ turns }: OldestPart, { text, model }: Pick<CompactOutput, 'text' | 'model'>): void {
     this.turns = this.turns.slice(turns);

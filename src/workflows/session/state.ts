@@ -197,12 +197,18 @@ function digestOf(text: string): string {
   return digestText(text).slice(0, 32);
 }
 
-/** Reads what somebody asks for, or why it is refused. */
-export function readControl(value: unknown): SessionControl | SessionRefused {
-  if (isControl(value)) return value;
-  const message = `not a control of a session: ${describeIssues(controlIssues(value))}`;
-  return { accepted: false, code: 'malformed', message };
+/** Reads what somebody asks for, or why it is refused. Changes nothing. */
+export function judgeControl(session: Session, value: unknown): SessionControl | SessionRefused {
+  if (!isControl(value))
+    return refuse('malformed', `not a control of a session: ${describeIssues(controlIssues(value))}`).refused;
+  const { memory, running } = session;
+  const turns = memory.turnsKept + (running === undefined ? 0 : 1);
+  if (value.action === 'compact' && turns < 2) return refuse('nothing_to_compact', NOTHING).refused;
+  return value;
 }
+
+const NOTHING =
+  'there is nothing to summarize: a summary takes the place of all turns but the last, and there is no other turn word by word';
 
 /** Does what somebody asks for. Twice is as once. */
 export function takeControl(session: Session, { action, cancel }: SessionControl): void {

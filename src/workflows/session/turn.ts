@@ -7,6 +7,7 @@ import {
   CancelledFailure,
   ChildWorkflowFailure,
   type ChildWorkflowHandle,
+  getExternalWorkflowHandle,
   isCancellation,
   scheduleActivity,
   TerminatedFailure,
@@ -32,6 +33,13 @@ interface TurnOutcome {
   record: TurnRecord;
 }
 
+/** What a turn asks of the run of its session. */
+interface Run {
+  onRenamed(): void;
+  /** Whether it goes on from a reset. */
+  wasReset(): boolean;
+}
+
 /** The turn that a session runs, as a child workflow. */
 export class ChildTurn {
   private readonly scope: CancellationScope;
@@ -42,7 +50,7 @@ export class ChildTurn {
   constructor(
     private readonly session: Session,
     private readonly running: RunningTurn,
-    private readonly onRenamed: () => void,
+    private readonly run: Run,
   ) {
     this.scope = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   }
@@ -80,7 +88,10 @@ export class ChildTurn {
     }
   }
 
-  /** Where a turn of its id was started before, it gets the next number. */
+  /**
+   * Where a turn of its id was started before, it gets the next number. After a reset that turn is one that the reset took
+   * back: Temporal leaves it open, so it is cancelled here.
+   */
   private async start(): Promise<ChildWorkflowHandle<typeof agentTurn>> {
     const { running, session } = this;
     for (;;) {
@@ -89,9 +100,10 @@ export class ChildTurn {
         return await startChildTurn({ turn: running.turn, input });
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        if (this.run.wasReset()) cancelOpen(running.turn);
         session.turns += 1;
         running.turn = turnIdIn(workflowInfo().workflowId, session.turns);
-        this.onRenamed();
+        this.run.onRenamed();
       }
     }
   }
@@ -110,6 +122,13 @@ export class ChildTurn {
       ...(states.length === 0 ? {} : { sessionStates: states }),
     };
   }
+}
+
+/** It may have ended. */
+function cancelOpen(turn: string): void {
+  getExternalWorkflowHandle(turn)
+    .cancel()
+    .catch(() => undefined);
 }
 
 /** How a turn ended that gave no result. */

@@ -1,8 +1,13 @@
+import { coresdk } from '@temporalio/proto';
 import { UPDATES } from '../../../src/contract/names';
 import { agentSession } from '../../../src/workflows/session/agent-session';
 import { endWorkflow, type Job, jobs, lines, WorkflowUnderTest } from '../../support/workflow';
 
 afterEach(endWorkflow);
+
+const ALREADY_THERE =
+  coresdk.child_workflow.StartChildWorkflowExecutionFailedCause
+    .START_CHILD_WORKFLOW_EXECUTION_FAILED_CAUSE_WORKFLOW_ALREADY_EXISTS;
 
 const start = (targetWorkerDeploymentVersionChanged: boolean, paused = false) => {
   const carried = { turns: 0, waiting: [], known: [], paused, memory: [] };
@@ -33,4 +38,24 @@ it('stays where its turn is open', async () => {
   const { workflow } = await start(false);
   await workflow.task([send]);
   expect(lines(await workflow.task([move]))).toEqual(['reject update']);
+});
+
+it.each([
+  ['in a run that a reset made, is cancelled: the reset took it back', true],
+  ['in any other run, belongs to somebody else and goes on', false],
+])('a turn that has the id of the next one, %s', async (_case, wasReset) => {
+  const { workflow } = await start(false);
+  const begun = await workflow.task(wasReset ? [jobs.reseed(), send] : [send]);
+  const [child] = begun.flatMap(({ startChildWorkflowExecution: one }) => one ?? []);
+  expect(child?.workflowId).toBe('turn-1.t1');
+  const failed = { workflowId: 'turn-1.t1', workflowType: 'agentTurn', cause: ALREADY_THERE };
+  const given = await workflow.task([
+    { resolveChildWorkflowExecutionStart: { seq: child?.seq ?? 0, failed } },
+  ]);
+  const [next] = given.flatMap(({ startChildWorkflowExecution: one }) => one ?? []);
+  expect(next?.workflowId).toBe('turn-1.t2');
+  const cancelled = given.flatMap(({ requestCancelExternalWorkflowExecution: one }) => one ?? []);
+  expect(cancelled.map(({ workflowExecution }) => workflowExecution?.workflowId)).toEqual(
+    wasReset ? ['turn-1.t1'] : [],
+  );
 });

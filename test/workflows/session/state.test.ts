@@ -63,6 +63,20 @@ describe('a message', () => {
   });
 });
 
+it('is asked for a summary where there is something to summarize, or will be after the running turn', () => {
+  const session = state.makeSession({ agent: 'a' });
+  const asked = (): unknown => state.judgeControl(session, { action: 'compact' });
+  const refused = { accepted: false, code: 'nothing_to_compact' };
+  expect(asked()).toMatchObject(refused);
+  for (const id of ['m1', 'm2']) {
+    send(session, message(id));
+    state.beginTurn(session, turnId);
+    expect(asked()).toMatchObject(id === 'm1' ? refused : { action: 'compact' });
+    end(session);
+  }
+  expect(asked()).toEqual({ action: 'compact' });
+});
+
 it('remembers the last 1,000 ids, over runs too', () => {
   let session = state.makeSession({ agent: 'a' });
   for (let n = 0; n <= LIMITS.sessionIds; n++) {

@@ -1,0 +1,71 @@
+import { MEMO, SIGNALS, UPDATES, WORKFLOWS } from '../../../src/contract/names';
+import type { SessionRefusal } from '../../../src/contract/session';
+import type { DecodedEvent } from '../../../src/history/decode/events';
+import { createSessionFold } from '../../../src/history/session/events';
+import { sessionViewOf } from '../../../src/history/session/view';
+
+const AT = '2026-11-24T00:00:00.000Z';
+
+/** A step of a hand-made history, without number and time. */
+type Step = (eventId: number) => DecodedEvent;
+
+const started = (carried?: object): Step => {
+  const head = { kind: 'started', at: AT, turn: 's', runId: 'r', taskQueue: 'q' } as const;
+  return (eventId) => ({
+    ...{ ...head, eventId, workflowType: WORKFLOWS.session },
+    input: carried === undefined ? { agent: 'a' } : { agent: 'a', carried },
+  });
+};
+const said = (messageId: string, text = messageId) => ({ messageId, text, mode: 'queue' });
+const bySignal = (messageId: string, text?: string): Step => {
+  const input = said(messageId, text);
+  return (eventId) => ({ kind: 'signaled', eventId, at: AT, name: SIGNALS.send, input, identity: '' });
+};
+const byUpdate = (messageId: string): Step => {
+  const what = { name: UPDATES.send, input: said(messageId), updateId: messageId, identity: '' };
+  return (eventId) => ({ kind: 'update_accepted', eventId, at: AT, ...what });
+};
+const failed = (messageId: string, type: string): Step => {
+  const failure = { message: 'no', kind: 'application' as const, type, details: [] };
+  return (eventId) => ({
+    kind: 'update_completed',
+    ...{ eventId, at: AT, updateId: messageId, value: undefined, failure },
+  });
+};
+const memo = (...refused: { messageId?: string; code: SessionRefusal }[]): Step => {
+  const now = { agent: 'a', state: 'running', turns: 1, waiting: 0, text: '', refused };
+  return (eventId) => ({ kind: 'memo', eventId, at: AT, fields: { [MEMO.session]: now } });
+};
+
+const fold = (steps: readonly Step[]) => {
+  const one = createSessionFold();
+  return steps.flatMap((step, index) => one(step(index + 1)) ?? []);
+};
+
+const FULL = { messageId: 'm', code: 'session_full' } as const;
+const CHANGED = { messageId: 'm', code: 'message_changed' } as const;
+const other = { messageId: 'other', code: 'session_closing' } as const;
+
+test.each<[string, Step[], string[], number]>([
+  ['was taken', [bySignal('m'), memo()], ['m'], 0],
+  ['came by signal and found no room', [bySignal('m'), memo(FULL)], [], 1],
+  ['was sent again when there was room', [bySignal('m'), memo(FULL), byUpdate('m'), memo(FULL)], ['m'], 1],
+  [
+    'is there, and came again with another text',
+    [bySignal('m'), bySignal('m', 'x'), memo(CHANGED)],
+    ['m'],
+    1,
+  ],
+  ['was taken long before it found no room', [byUpdate('m'), bySignal('m'), memo(FULL)], ['m'], 1],
+  ['came too late, as another one', [bySignal('m'), bySignal('other'), memo(FULL), memo(FULL, other)], [], 2],
+  ['was accepted by update, and then found no room', [byUpdate('m'), failed('m', 'session_full')], [], 1],
+  ['whose update failed in another way', [byUpdate('m'), failed('m', 'TypeError')], ['m'], 0],
+  ['nobody can name', [bySignal('m'), memo({ code: 'malformed' })], ['m'], 0],
+  ['an earlier run refused', [bySignal('m'), memo(FULL), started({ memory: [], waiting: [] })], [], 1],
+])('a message that %s', (_case, steps, waiting, refusals) => {
+  const events = fold([started(), ...steps]);
+  expect(events.filter(({ type }) => type === 'message_refused')).toHaveLength(refusals);
+  const view = sessionViewOf(events);
+  expect(view?.waiting.map(({ messageId }) => messageId)).toEqual(waiting);
+  expect(view?.messages.map(({ messageId }) => messageId)).toEqual(waiting);
+});
