@@ -8,7 +8,8 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { AskAgain, ChildReady, NotHere, UsedState, VerifyOutput } from '../contract/call';
+import type { AskAgain, ChildReady, NotHere, VerifyOutput } from '../contract/call';
+import type { UsedState } from '../contract/tool';
 import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
 import { settleDoubt } from './approvals/resolve';

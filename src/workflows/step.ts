@@ -8,7 +8,7 @@ import {
   type PreparedCall,
   type ValidCall,
 } from '../contract/call';
-import type { UsedState, Order } from '../contract/tool';
+import type { Order } from '../contract/tool';
 import { ENDINGS } from '../contract/call-messages';
 import type { ToolResult } from '../contract/result';
 import { DeadlineTimer } from './changes';
