@@ -55,7 +55,10 @@ export type {
   Resolution,
   Verdict,
 } from '../contract/decision';
-export { sealAnswer, type SealedQuestion } from '../sealing/seal-answer';
+import type { JsonObject } from '../contract/json';
+import type { SealedQuestion } from '../sealing/seal-answer';
+
+export type { SealedQuestion } from '../sealing/seal-answer';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
 export { drawSessionId } from './session';
@@ -80,3 +83,13 @@ export { createView, viewOf, type CallView, type StepView, type TurnView } from 
 export { turnEventsOfJson } from '../history/exported';
 export { stateAt, stateAfter, type TurnMoment } from '../history/moment';
 export { timelineOf, type Timeline, type TimelineCall, type TimelineStep } from '../history/timeline';
+
+/**
+ * Encrypts what the form of a question calls secret, for the workers alone. What it takes is loaded with the first answer.
+ *
+ * @returns the content with ciphertext in the place of each secret, as `answer` takes it.
+ */
+export async function sealAnswer(asked: SealedQuestion, content: JsonObject): Promise<JsonObject> {
+  const sealing = await import('../sealing/seal-answer.js');
+  return sealing.sealAnswer(asked, content);
+}

@@ -1,6 +1,5 @@
-import { someNames } from '../contract/authority/authority';
+import { escalatedAuthority, someNames, standingUnder } from '../contract/authority/authority';
 import type { Standing } from '../contract/authority/votes';
-import { standingOn } from './votes';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor } from '../contract/call';
@@ -221,6 +220,13 @@ export function spreadText({ p50, p95, max }: Spread, write: (value: number) => 
 export function unreadText(turns: number): string {
   const [what, whose] = turns === 1 ? ['1 turn is', 'its'] : [`${turns} turns are`, 'their'];
   return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
+}
+
+/** How the votes on a call stand; undefined: no rule says who decides it. */
+export function standingOn({ request, votes, isEscalated }: CallView): Standing | undefined {
+  const authority = request?.authority;
+  if (authority === undefined) return undefined;
+  return standingUnder(isEscalated === true ? escalatedAuthority(authority) : authority, votes);
 }
 
 /** Who decides a call, who has, and what is missing, in words; undefined: no rule says who decides it. */

@@ -1,16 +1,9 @@
-import { escalatedAuthority, standingUnder, votingOf } from '../contract/authority/authority';
-import type { CastVote, Standing } from '../contract/authority/votes';
+import { voterIn } from '../contract/authority/authority';
+import type { CastVote } from '../contract/authority/votes';
 import { type DecisionKind, isDenial } from '../contract/decision';
 import { withDefaults } from '../contract/schema/schema';
 import type { DecisionMade } from './events';
 import type { CallView } from './view-types';
-
-/** How the votes on a call stand; undefined: no rule says who decides it. */
-export function standingOn({ request, votes, isEscalated }: CallView): Standing | undefined {
-  const authority = request?.authority;
-  if (authority === undefined) return undefined;
-  return standingUnder(isEscalated === true ? escalatedAuthority(authority) : authority, votes);
-}
 
 /** Takes a decision: it decides, or it is one vote of several. */
 export function decided(call: CallView, event: DecisionMade): void {
@@ -31,8 +24,7 @@ export function decided(call: CallView, event: DecisionMade): void {
 /** Notes a vote in the place of an earlier one of the same person. */
 export function voted(call: CallView, by: { approver: string }, decision: DecisionKind | undefined): void {
   const authority = call.request?.authority;
-  const voting = authority && votingOf(authority, by.approver);
-  const voter = voting?.ok === true ? voting.voter : by.approver;
+  const voter = voterIn(authority, by.approver);
   const others = call.votes.filter((one) => one.voter !== voter);
   if (authority === undefined || decision === undefined) return;
   call.votes = decision === 'withdrawn' ? others : [...others, { voter, decision: wordOf(decision) }];

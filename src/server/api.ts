@@ -161,6 +161,8 @@ export interface CallDetails {
   schema?: JsonSchema;
   /** The timeout of the handler, in milliseconds; absent when the history has none. */
   timeoutMs?: number;
+  /** Who decides it, who has, and what is missing, in words. Absent: no rule says who decides. */
+  voting?: string;
   /** Set when its tool has changed since: an approved call would be refused. Absent when it has not, or when this is not known. */
   changed?: ChangedTool['now'];
 }

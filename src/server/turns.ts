@@ -1,3 +1,4 @@
+import { describeVoting } from '../history/labels';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -77,7 +78,7 @@ async function callDetails(client: Countersign, turn: string, callId: string): P
   const { schema, timeoutMs } = call.request ?? {};
   const tools = call.phase === 'requested' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;
-  return { view, callId, ...defined({ schema, timeoutMs, changed }) };
+  return { view, callId, ...defined({ schema, timeoutMs, changed, voting: describeVoting(call) }) };
 }
 
 type TurnReader = Pick<Countersign, 'follow' | 'pendingActivities'>;

@@ -107,10 +107,15 @@ export function personIn(people: readonly Voter[], approver: string): string | u
 /** Whether somebody may vote under an authority, and as whom. */
 export type Voting = { ok: true; voter: string } | { ok: false; why: VoteRefusal };
 
+/** Whom an approver's name means under an authority, whether they may vote or not. */
+export function voterIn({ people }: Partial<Authority> = {}, approver: string): string {
+  return people === undefined ? approver.toLowerCase() : (personIn(people, approver) ?? approver);
+}
+
 /** Looks an approver up among those who may vote. */
 export function votingOf(authority: Authority, approver: string): Voting {
   const { people, requesters } = authority;
-  if (people === undefined) return { ok: true, voter: approver.toLowerCase() };
+  if (people === undefined) return { ok: true, voter: voterIn(authority, approver) };
   const voter = personIn(people, approver);
   if (voter === undefined) return { ok: false, why: 'unknown_person' };
   const seating = seatingOf(ruleOf(authority), { people, requesters })(voter);

@@ -82,7 +82,7 @@ function voteOf(state: CallState, { approver = 'somebody' }: Said): Vote | undef
   return voting?.ok === true ? state.votes?.find(({ voter }) => voter === voting.voter) : undefined;
 }
 
-/** A vote that is taken, and what came of it. Nothing is said where no rule says who decides. */
+/** How a request stands once a vote is taken. */
 export interface Cast {
   standing: Standing;
   votes: readonly Vote[];

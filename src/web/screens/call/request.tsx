@@ -8,7 +8,6 @@ import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
 import { SAFETY_LABELS } from '../../model/labels';
 import { describeEffect } from '../../../history/labels';
-import { describeVoting } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
 import { useNow } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/plan';
@@ -51,7 +50,7 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
             drop={() => props.change({ args: undefined })}
           />
         )}
-        <Facts {...{ request, details, call }} />
+        <Facts {...{ request, details }} />
       </CallHead>
       <WatchSeen report={review.setUnseen}>
         <Proposal {...{ details, request, review }} />
@@ -64,15 +63,10 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
 }
 
 /** Facts about a request, in a line or two: the room belongs to what it does. None of them comes from the model. */
-function Facts({
-  request,
-  details,
-  call,
-}: Pick<ProposalProps, 'request' | 'details'> & Pick<DecidingProps, 'call'>): JSX.Element {
-  const voting = describeVoting(call);
+function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
   const now = useNow();
   const { server, safety, effect, policyReason, note, deadline } = request;
-  const { timeoutMs } = details;
+  const { timeoutMs, voting } = details;
   return (
     <dl class="facts in-line">
       <Fact name="Expires">
