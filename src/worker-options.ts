@@ -12,6 +12,7 @@ import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
+import { createPausesReader, lookAtControl } from './activities/pauses';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
 import { textSender } from './client/streamed-text';
@@ -165,7 +166,7 @@ export function openTools(
 
 export type Shared = Pick<
   ActivityDeps,
-  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys'
+  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'pauses'
 > & {
   callLog: CallLog;
   secrets: Secrets;
@@ -188,7 +189,8 @@ export async function makeShared(
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
-  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log };
+  const pauses = createPausesReader({ look: lookAtControl });
+  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, pauses };
   return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys }) };
 }
 
@@ -292,7 +294,7 @@ function toolsOn(config: Config, queue: string): QueueTools {
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, texts, journal, log, callLog, secrets, holderQueue, answerKeys }: Shared,
+  { memory, journal, log, callLog, secrets, holderQueue, encryption: _workers, ...optional }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
@@ -300,6 +302,6 @@ export function activityDeps(
   const { agentWaitMs, pricing } = config;
   // A worker that runs tools only needs no model.
   if (queue === config.taskQueue) requireModels(config.agents);
-  const shared = { holderQueue, memory, journal, log, pricing, ...defined({ texts, answerKeys }) };
+  const shared = { holderQueue, memory, journal, log, pricing, ...defined(optional) };
   return { agents, toolNames, taskQueue: queue, agentWaitMs, run, ...shared };
 }

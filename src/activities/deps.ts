@@ -5,6 +5,7 @@ import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
+import type { PausesReader } from './pauses';
 import type { TextStreams } from './text-streams';
 
 /** What the activities of one worker need. */
@@ -25,6 +26,8 @@ export interface ActivityDeps {
   memory: Memory;
   /** What models write, for people who watch. Absent: nobody can. */
   texts?: TextStreams;
+  /** Asked before each call with an effect, and before each model call. Absent: nothing can be paused here. */
+  pauses?: PausesReader;
   /** By which secret answers are read. Absent: none can be asked for. */
   answerKeys?: AnswerKeys;
   journal: Journal;

@@ -55,6 +55,7 @@ export type {
   Resolution,
   Verdict,
 } from '../contract/decision';
+export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
 export { drawSessionId } from './session';

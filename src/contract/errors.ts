@@ -71,6 +71,9 @@ export const ERROR_CODES = [
   'build_refused',
   'session_closing',
   'session_full',
+  'pauses_full',
+  'pause_not_found',
+  'control_unavailable',
   ...REFUSAL_CODES,
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

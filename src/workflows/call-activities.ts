@@ -27,6 +27,7 @@ import { readPrepareOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
 import type { CallState, Settlement } from './approvals/state';
 import { rawResult, valueOf } from './messages';
+import { roundOf } from './held-call';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
 import { askedChild, reserveChild } from './child-turn';
@@ -107,7 +108,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     ...(turn.fork?.world === 'dry' ? { dry: true as const } : {}),
     ...defined({
       child: askedChild(turn, state),
-      ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
+      ...{ origin: turn.origin, round: roundOf(state), secret: state.secret, decision },
       plan: state.plan,
       askMs: call.settings.askMs,
       sealed: turn.transcript.sealedIn(state.effective),

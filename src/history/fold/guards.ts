@@ -192,6 +192,7 @@ export const is = {
       z.object({ inDoubt }),
       z.object({ askAgain: z.string() }),
       z.object({ notHere: z.string() }),
+      z.object({ paused: z.string() }),
       z.object({ child: z.enum(CHILD_LOOKS) }),
     ]),
   ),
