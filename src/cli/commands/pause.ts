@@ -74,9 +74,17 @@ async function noteUnknown(
       : [[`${tools} = ${quoted(askedBy(tool))}`, `with a request of ${tool}`] as const]),
   ];
   for (const [query, what] of queries) {
-    const found = await client.workflow.count(query).catch(() => undefined);
-    if (found?.count === 0)
+    if ((await countOf(client, query)) === 0)
       screen.note(`no turn ${escapeText(what)} is on record: check the name; the pause holds all the same`);
+  }
+}
+
+/** It is only a remark, so what cannot be counted is left out. */
+async function countOf(client: Countersign['client'], query: string): Promise<number | undefined> {
+  try {
+    return (await client.workflow.count(query)).count;
+  } catch {
+    return undefined;
   }
 }
 
