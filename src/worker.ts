@@ -1,8 +1,11 @@
-import type { ConnectionLike } from '@temporalio/client';
+import { Client, type ConnectionLike } from '@temporalio/client';
 import { DefaultLogger, type Logger, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
+import { startControl } from './client/control/pauses';
 import { workersOf } from './client/pollers';
 import { defined } from './contract/defined';
+import { errorMessage } from './contract/errors';
+import { CONTROL } from './contract/names';
 import { escapeHidden } from './contract/text/unsafe-text';
 import { toolSetIn } from './contract/worker-tools';
 import {
@@ -120,14 +123,18 @@ async function startWith(
   const { queues, warn } = settings;
   const { config } = tools;
   const { connection, address, namespace } = place;
-  const options = queues.map((taskQueue) =>
-    workerOptions({ ...settings, config }, { connection, namespace, taskQueue }, shared),
+  const options = await Promise.all(
+    queues.map((taskQueue) =>
+      workerOptions({ ...settings, config }, { connection, namespace, taskQueue }, shared),
+    ),
   );
   const holder = holderOptions(config, { connection, namespace, queues }, shared);
+  const control = controlOptions(config, options, shared);
   const workers = await createWorkers(
-    [...(await Promise.all(options)), ...(holder === undefined ? [] : [holder])],
+    [...options, ...[holder, control].filter((one) => one !== undefined)],
     shared.log,
   );
+  await ensureControl(place, shared, warn);
   const newcomers = queues.map((queue) => ({
     queue,
     identity: identityOn(config, queue),
@@ -169,6 +176,47 @@ function holderOptions(
     dataConverter: converterOf(shared),
     activities: createActivities(activityDeps(config, { queue: taskQueue, tools }, shared)),
   };
+}
+
+/**
+ * The options of the worker of the one workflow that holds the pauses: every process that takes turns has one, so that
+ * whoever pauses something always gets an answer. It keeps nothing in memory, so no queue of a worker that died holds it up.
+ */
+function controlOptions(
+  config: Config,
+  options: readonly WorkerOptions[],
+  shared: Shared,
+): WorkerOptions | undefined {
+  const main = options.find(({ taskQueue }) => taskQueue === config.taskQueue);
+  if (main?.workflowBundle === undefined) return undefined;
+  const { connection, namespace, workflowBundle } = main;
+  return {
+    ...TIMING,
+    ...defined({ connection, namespace }),
+    taskQueue: CONTROL.taskQueue,
+    identity: identityOn(config, CONTROL.taskQueue),
+    dataConverter: converterOf(shared),
+    workflowBundle,
+    maxCachedWorkflows: 0,
+    maxConcurrentWorkflowTaskPolls: 1,
+    // No task comes for them. Without any the SDK warns in every log.
+    activities: createActivities(activityDeps(config, { queue: CONTROL.taskQueue, tools: [] }, shared)),
+    maxConcurrentActivityTaskPolls: 1,
+  };
+}
+
+/** Starts the workflow that holds the pauses. One that was closed stays so: a person has to say that nothing is paused. */
+async function ensureControl(
+  { connection, namespace }: NativePlace,
+  { encryption }: Shared,
+  warn: (line: string) => void,
+): Promise<void> {
+  const client = new Client({ connection, namespace, dataConverter: encryption.client() });
+  try {
+    await client.withDeadline(Date.now() + ASK_MS, () => startControl(client, 'unless closed'));
+  } catch (error) {
+    warn(`nothing can be paused: ${CONTROL.workflowId} could not be started: ${shown(errorMessage(error))}`);
+  }
 }
 
 /** All or none. */

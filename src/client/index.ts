@@ -56,6 +56,7 @@ export type {
   Verdict,
 } from '../contract/decision';
 export { sealAnswer, type SealedQuestion } from '../sealing/seal-answer';
+export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
 export { drawSessionId } from './session';
