@@ -85,7 +85,7 @@ function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
 /** What is named wins over a star: one's own file may export the workflow of turns, too. */
 function exportsOf(workflowsPath: string): string {
   const own = `export * from ${JSON.stringify(workflowsPath)};\n`;
-  return `${own}export { agentTurn } from ${JSON.stringify(TURNS)};\n`;
+  return `${own}export { agentTurn, countersignControl } from ${JSON.stringify(TURNS)};\n`;
 }
 
 const BUILT = join(__dirname, 'workflow-bundle.js');

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Runtime, type Logger, type Worker } from '@temporalio/worker';
+import { type Logger, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { CountersignError } from './contract/errors';
 
 /**
@@ -120,4 +120,14 @@ function workerFailed(cause: unknown): CountersignError {
   const why = cause instanceof Error ? cause.message : 'it could not be closed in time';
   const hint = 'Start it again: every turn goes on, and what had started is not started twice.';
   return new CountersignError('worker_failed', `the worker failed: ${why}`, { hint, cause });
+}
+
+/** Makes workers, all or none. */
+export async function createWorkers(options: readonly WorkerOptions[], log: Logger): Promise<Worker[]> {
+  const made = await Promise.allSettled(options.map((one) => Worker.create(one)));
+  const workers = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = made.find((one) => one.status === 'rejected');
+  if (failed === undefined) return workers;
+  await endUnused({ workers, close: () => Promise.resolve(), log });
+  throw failed.reason;
 }

@@ -1,4 +1,5 @@
-import type { Runnable } from './run-workers';
+import type { Logger, Worker } from '@temporalio/worker';
+import { endUnused, type Runnable } from './run-workers';
 import {
   createReach,
   openProbePort,
@@ -36,4 +37,18 @@ export function openHealth(address: string, { workers, connection }: HealthParts
 function health(workers: HealthParts['workers']): ProbeAnswer {
   const failed = workers.some((worker) => worker.getState() === 'FAILED');
   return failed ? { status: 503, text: 'failed\n' } : { status: 200, text: 'ok\n' };
+}
+
+/** Opens the port of workers that do not run yet; they would hold the connection where it cannot be opened. */
+export async function openHealthOf(
+  address: string,
+  workers: readonly Worker[],
+  { connection, log }: { connection: Reachable; log: Logger },
+): Promise<ProbePort> {
+  try {
+    return await openHealth(address, { workers, connection });
+  } catch (error) {
+    await endUnused({ workers, close: () => Promise.resolve(), log });
+    throw error;
+  }
 }

@@ -14,6 +14,7 @@ import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
 import type { Fact, Observe } from './activities/observed';
+import { createPausesReader, lookAtControl } from './activities/pauses';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
 import { textSender } from './client/streamed-text';
@@ -169,7 +170,7 @@ export function openTools(
 
 export type Shared = Pick<
   ActivityDeps,
-  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers'
+  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers' | 'pauses'
 > & {
   metrics: WorkerMetrics;
   callLog: CallLog;
@@ -195,7 +196,8 @@ export async function makeShared(
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
-  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
+  const pauses = createPausesReader({ look: lookAtControl });
+  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics, pauses };
   return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys, approvers }) };
 }
 
@@ -314,7 +316,7 @@ function toolsOn(config: Config, queue: string): QueueTools {
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, texts, journal, log, callLog, secrets, holderQueue, answerKeys, approvers, metrics }: Shared,
+  { memory, journal, log, callLog, secrets, holderQueue, metrics, encryption: _workers, ...optional }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
@@ -323,7 +325,6 @@ export function activityDeps(
   // A worker that runs tools only needs no model.
   if (queue === config.taskQueue) requireModels(config.agents);
   const observe = metrics.observer(config);
-  const kept = { holderQueue, memory, journal, log, pricing, observe };
-  const shared = { ...kept, ...defined({ texts, answerKeys, approvers }) };
+  const shared = { holderQueue, memory, journal, log, pricing, observe, ...defined(optional) };
   return { agents, toolNames, taskQueue: queue, agentWaitMs, run, ...shared };
 }

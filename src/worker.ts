@@ -1,8 +1,11 @@
-import type { ConnectionLike } from '@temporalio/client';
-import { DefaultLogger, type Logger, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { Client, type ConnectionLike } from '@temporalio/client';
+import { DefaultLogger, Runtime, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
+import { startControl } from './client/control/pauses';
 import { workersOf } from './client/pollers';
 import { defined } from './contract/defined';
+import { errorMessage } from './contract/errors';
+import { CONTROL } from './contract/names';
 import { escapeHidden } from './contract/text/unsafe-text';
 import { toolSetIn } from './contract/worker-tools';
 import {
@@ -15,7 +18,7 @@ import {
 import { type Encryption, loadEncryption } from './encryption/load';
 import { ensureAttributes } from './engine/search-attributes';
 import { hasRuntime } from './history/replay/sdk-internals';
-import { endUnused, runWorkers } from './run-workers';
+import { createWorkers, runWorkers } from './run-workers';
 import { requireOneSdk } from './sdk-copies';
 import { type Config, queuesOf, statefulTools } from './tools/define-config';
 import type { OpenConfig } from './tools/mcp';
@@ -29,9 +32,8 @@ import {
   type TurnWorkerSettings,
   workerOptions,
 } from './worker-options';
-import { openHealth } from './worker-health';
+import { openHealthOf } from './worker-health';
 import { metricsExporter, metricsFailed } from './worker-metrics';
-import type { ProbePort } from './server/probes';
 import { identityOn } from './worker-names';
 
 /** What a worker is started with. */
@@ -120,14 +122,18 @@ async function startWith(
   const { queues, warn } = settings;
   const { config } = tools;
   const { connection, address, namespace } = place;
-  const options = queues.map((taskQueue) =>
-    workerOptions({ ...settings, config }, { connection, namespace, taskQueue }, shared),
+  const options = await Promise.all(
+    queues.map((taskQueue) =>
+      workerOptions({ ...settings, config }, { connection, namespace, taskQueue }, shared),
+    ),
   );
   const holder = holderOptions(config, { connection, namespace, queues }, shared);
+  const control = controlOptions(config, options, shared);
   const workers = await createWorkers(
-    [...(await Promise.all(options)), ...(holder === undefined ? [] : [holder])],
+    [...options, ...[holder, control].filter((one) => one !== undefined)],
     shared.log,
   );
+  await ensureControl(place, shared, warn);
   const newcomers = queues.map((queue) => ({
     queue,
     identity: identityOn(config, queue),
@@ -136,7 +142,7 @@ async function startWith(
   await warnOfOtherWorkers(newcomers, { connection, namespace, warn });
   const { health } = settings;
   const probes =
-    health === undefined ? undefined : await openHealthOf(health, workers, { connection, shared });
+    health === undefined ? undefined : await openHealthOf(health, workers, { connection, log: shared.log });
   const close = async (): Promise<void> => {
     await Promise.all([tools.close(), connection.close(), probes?.close()]);
   };
@@ -171,27 +177,44 @@ function holderOptions(
   };
 }
 
-/** All or none. */
-async function createWorkers(options: readonly WorkerOptions[], log: Logger): Promise<Worker[]> {
-  const made = await Promise.allSettled(options.map((one) => Worker.create(one)));
-  const workers = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  const failed = made.find((one) => one.status === 'rejected');
-  if (failed === undefined) return workers;
-  await endUnused({ workers, close: () => Promise.resolve(), log });
-  throw failed.reason;
+/**
+ * The options of the worker of the one workflow that holds the pauses: every process that takes turns has one, so that
+ * whoever pauses something always gets an answer. It keeps nothing in memory, so no queue of a worker that died holds it up.
+ */
+function controlOptions(
+  config: Config,
+  options: readonly WorkerOptions[],
+  shared: Shared,
+): WorkerOptions | undefined {
+  const main = options.find(({ taskQueue }) => taskQueue === config.taskQueue);
+  if (main?.workflowBundle === undefined) return undefined;
+  const { connection, namespace, workflowBundle } = main;
+  return {
+    ...TIMING,
+    ...defined({ connection, namespace }),
+    taskQueue: CONTROL.taskQueue,
+    identity: identityOn(config, CONTROL.taskQueue),
+    dataConverter: converterOf(shared),
+    workflowBundle,
+    maxCachedWorkflows: 0,
+    maxConcurrentWorkflowTaskPolls: 1,
+    // No task comes for them. Without any the SDK warns in every log.
+    activities: createActivities(activityDeps(config, { queue: CONTROL.taskQueue, tools: [] }, shared)),
+    maxConcurrentActivityTaskPolls: 1,
+  };
 }
 
-/** Workers that were made and never ran would hold the connection. */
-async function openHealthOf(
-  address: string,
-  workers: readonly Worker[],
-  { connection, shared: { log } }: { connection: NativePlace['connection']; shared: Shared },
-): Promise<ProbePort> {
+/** Starts the workflow that holds the pauses. One that was closed stays so: a person has to say that nothing is paused. */
+async function ensureControl(
+  { connection, namespace }: NativePlace,
+  { encryption }: Shared,
+  warn: (line: string) => void,
+): Promise<void> {
+  const client = new Client({ connection, namespace, dataConverter: encryption.client() });
   try {
-    return await openHealth(address, { workers, connection });
+    await client.withDeadline(Date.now() + ASK_MS, () => startControl(client, 'unless closed'));
   } catch (error) {
-    await endUnused({ workers, close: () => Promise.resolve(), log });
-    throw error;
+    warn(`nothing can be paused: ${CONTROL.workflowId} could not be started: ${shown(errorMessage(error))}`);
   }
 }
 

@@ -35,6 +35,9 @@ const LISP = 'it needs SBCL; the test of the example asks the same';
 
 const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
 
+const PAUSES =
+  'it would hold the calls of every test on this server; the tests of pauses have one of their own';
+
 const BUILDS = 'it needs workers of two builds; the tests of deploys have them';
 
 /** Lines that are not run here, and why. */
@@ -74,6 +77,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign worker --build-id 2': BUILDS,
   'npx countersign deploy current 2': BUILDS,
   'npx countersign drain 1': BUILDS,
+  "npx countersign pause --tool refund_order --reason 'the bank is down'": PAUSES,
+  "npx countersign pause --agent clerk --models --reason 'it writes nonsense'": PAUSES,
+  "npx countersign pause --reason 'incident 42'": PAUSES,
+  'npx countersign pause --list': PAUSES,
+  'npx countersign resume --tool refund_order': PAUSES,
+  "npx countersign resume --all --reason 'all is well'": PAUSES,
   'npm install countersign zod': 'it is not on npm yet',
   'npm pack': PACKAGE,
   'npm install ../countersign/countersign-0.1.0.tgz zod': PACKAGE,

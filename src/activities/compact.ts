@@ -9,11 +9,13 @@ import { agentOf, inTime, withModel } from './ask-model';
 import { earlierWords } from './conversation';
 import type { ActivityDeps } from './deps';
 import { EmptyReply } from './model-tries';
+import { requireUnpaused } from './pauses';
 import { noteUsage } from './think';
 
 /** Has the agent's model write what is to stand for the beginning of a conversation. */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactOutput> {
   const agent = inSummaryTime(agentOf(deps, input.agent));
+  await requireUnpaused(deps, agent.name);
   return withModel(deps, { agent, named: undefined }, async (asking) => {
     const { model } = asking;
     const earlier = await earlierWords(input.session, deps.memory);

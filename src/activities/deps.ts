@@ -7,6 +7,7 @@ import type { RunDeps } from '../tools/executor';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
+import type { PausesReader } from './pauses';
 import type { TextStreams } from './text-streams';
 
 /** What the activities of one worker need. */
@@ -29,6 +30,8 @@ export interface ActivityDeps {
   texts?: TextStreams;
   /** Who decides what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
+  /** Asked before each call with an effect, and before each model call. Absent: nothing can be paused here. */
+  pauses?: PausesReader;
   /** By which secret answers are read. Absent: none can be asked for. */
   answerKeys?: AnswerKeys;
   journal: Journal;

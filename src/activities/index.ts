@@ -1,6 +1,6 @@
 import { defined } from '../contract/defined';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { CallInput, CallOutput, VerifyInput, VerifyOutput } from '../contract/call';
+import type { CallInput, CallOutput, HeldInput, VerifyInput, VerifyOutput } from '../contract/call';
 import { isObject } from '../contract/json';
 import { ACTIVITIES, FAILURES } from '../contract/names';
 import { whyUnreadable } from '../contract/unreadable';
@@ -11,6 +11,7 @@ import type { ActivityDeps } from './deps';
 import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { waitForChild } from './child-turn';
 import { aboutTurn } from './execution';
+import { untilNotHeld } from './pauses';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './failures';
 import { handBackUnregistered, runTool } from './run-tool';
@@ -33,6 +34,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     [ACTIVITIES.child]: readable((input: ChildWaitInput): Promise<ChildEnd> => waitForChild(input)),
     [ACTIVITIES.recall]: readable(recall),
     [ACTIVITIES.compact]: readable((input: CompactInput): Promise<CompactOutput> => compact(deps, input)),
+    [ACTIVITIES.held]: readable((input: HeldInput): Promise<void> => untilNotHeld(deps, input)),
     ...Object.fromEntries(tools),
     default: readable((input: unknown) => notRegistered(deps, input)),
   };

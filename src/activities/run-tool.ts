@@ -10,6 +10,7 @@ import { cachedOutput, execute, type Execution, notRunResult, withNote } from '.
 import { lackOf, notHere, retryFailure } from './failures';
 import { lookForChild } from './child-turn';
 import { heldState, withHolder } from './held-state';
+import { pausedCall } from './pauses';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './attempt';
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson } from '../contract/digest';
@@ -61,6 +62,9 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
     return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(input, checked.failure))) };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
+  // The last of all looks: whatever was asked before may have taken its time.
+  const paused = await pausedCall(deps, input, ranBefore(input));
+  if (paused !== undefined) return { output: paused };
   const state = heldState(deps, tool, { input, idempotencyKey: key });
   return { execution: { deps, tool, input, value: checked.value, key, ...defined({ state }) } };
 }

@@ -20,12 +20,14 @@ import { STREAM } from '../contract/streamed-text';
 import { agentOf, type Asking, inTime, withModel } from './ask-model';
 import { aboutTurn } from './execution';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
+import { requireUnpaused } from './pauses';
 import { LIMITS } from '../contract/limits';
 import { type Asked, EmptyReply } from './model-tries';
 
 /** Asks the model for one step and prepares the calls of its reply. Replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
+  await requireUnpaused(deps, agent.name);
   return withModel(deps, { agent, named: input.model }, async (asking) => {
     const { model, guard } = asking;
     const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));

@@ -16,6 +16,7 @@ import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addDecided, addList } from './commands/list';
 import { addMcp } from './commands/mcp';
+import { addPause, addResume } from './commands/pause';
 import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
 import { addResolve } from './commands/resolve';
@@ -75,6 +76,8 @@ const COMMANDS = [
   addDecided,
   addList,
   addCancel,
+  addPause,
+  addResume,
   addFork,
   addReset,
   addStats,

@@ -20,6 +20,7 @@ import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
 import { readHistories, readHistory, readRunEvents, readTimeline, readTurn } from '../history/read';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
+import { pause, readControl, resume } from './control/pauses';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { countWaiting, readInbox } from './inbox';
 import { WaitingReader } from './inbox-reader';
@@ -224,6 +225,9 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     schedules: makeSchedules(context),
     session: (id, options = {}) => openSession(context, id, options),
     sessions: (query = {}) => listSessions(context, query),
+    pause: (asked) => pause(context, asked),
+    resume: (asked) => resume(context, asked),
+    pauses: () => readControl(context),
     close,
   };
 }

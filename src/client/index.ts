@@ -59,6 +59,7 @@ import type { JsonObject } from '../contract/json';
 import type { SealedQuestion } from '../sealing/seal-answer';
 
 export type { SealedQuestion } from '../sealing/seal-answer';
+export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';
 export { drawSessionId } from './session';

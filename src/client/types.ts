@@ -2,6 +2,7 @@ import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
+import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 import type { TextDelta } from '../contract/streamed-text';
 import type {
   Abandonment,
@@ -283,7 +284,7 @@ export interface RunSummary {
 
 /** One activity that is not closed yet. History has it only when it closes. */
 export interface PendingActivity {
-  what: 'think' | 'prepare' | 'call' | 'child' | 'verify';
+  what: 'think' | 'prepare' | 'call' | 'child' | 'verify' | 'held';
   /** Absent for `think`. */
   callId?: string;
   /** The tool, or the activity's type. */
@@ -483,6 +484,21 @@ export interface Countersign {
   session(id: string, options?: SessionOptions): Session;
   /** Sessions, newest first. Needs no worker. */
   sessions(query?: SessionsQuery): Promise<SessionSummary[]>;
+  /**
+   * Pauses calls with an effect, of an agent, of a tool or all; with `models` model calls too. Resolves once it is in effect:
+   * no worker starts such a call any more. What waits for a person may be decided meanwhile. Needs a worker.
+   *
+   * @throws CountersignError `usage`, `pauses_full`, `control_unavailable`.
+   */
+  pause(asked: PauseAsked): Promise<PauseTaken>;
+  /**
+   * Ends the pause of this agent and tool, or all; returns what ended. Held calls go on within some 75 s. Needs a worker.
+   *
+   * @throws CountersignError `pause_not_found`, `control_unavailable`.
+   */
+  resume(asked: ResumeAsked): Promise<Pause[]>;
+  /** What is paused now. Needs no worker. */
+  pauses(): Promise<Pauses>;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;
 }

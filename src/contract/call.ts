@@ -185,7 +185,7 @@ export interface CallInput extends CallHead {
   secret?: string;
   /** It waited for the worker that held its state, where an attempt may have run. Never of an unsafe call. */
   mayHaveRun?: true;
-  /** How often a worker gave this call back because it lacks the agent or tool, or did not take it where it held its state. Absent: never. */
+  /** How often a worker gave this call back because it lacks the agent or tool or because of a pause, or did not take it where it held its state. Absent: never. */
   round?: number;
   /** As its settings say. */
   askMs?: number;
@@ -222,6 +222,7 @@ export type CallOutput =
   | ({ inDoubt: InDoubt } & UsedState)
   | AskAgain
   | NotHere
+  | Paused
   | ChildReady;
 
 /** The call is a child turn, and may start or is there. */
@@ -247,6 +248,22 @@ export interface NotHere {
   notHere: string;
   /** That of the input, for an unsafe call: an operator who completes one that runs does not know it. */
   secret?: string;
+}
+
+/** Somebody paused it, or nobody can tell whether somebody did. It did not start: its decision still allows it. */
+export interface Paused {
+  /** By which pause, or why that is not known, in words. */
+  paused: string;
+  /** That of the input, as of `NotHere`. */
+  secret?: string;
+  /** An attempt before this one may have run. Never of an unsafe call. */
+  mayHaveRun?: true;
+}
+
+/** Input of `countersign.held`, which ends once no pause holds the call. */
+export interface HeldInput {
+  agent: string;
+  tool: string;
 }
 
 /** How far a call is, as its handler says. */

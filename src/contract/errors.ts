@@ -76,6 +76,9 @@ export const ERROR_CODES = [
   'session_closing',
   'session_full',
   'nothing_to_compact',
+  'pauses_full',
+  'pause_not_found',
+  'control_unavailable',
   ...REFUSAL_CODES,
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

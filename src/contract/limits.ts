@@ -115,6 +115,10 @@ export const LIMITS = {
   sessionIdleMessages: 500,
   /** Words that came for a running turn and were not taken up yet. */
   turnWords: 100,
+  /** Why somebody paused calls: every worker reads it, and with the others it has to fit a memo. */
+  pauseReasonBytes: 500,
+  /** Updates after which the workflow that holds the pauses continues as new: a worker replays them all to answer one. */
+  pauseUpdates: 200,
   /** Stack traces inside error details. */
   stackBytes: 4 * KIB,
 } as const;
@@ -154,6 +158,11 @@ export const TIMES = {
   updateLook: 3 * SECOND,
   /** How long it waits in a turn that is full of updates, and for an edit: that is checked before it is on record, so it is never sent as a signal. */
   busyAnswer: 60 * SECOND,
+  /** How old what a worker knows of the pauses may be when it starts a call. */
+  pausesKnown: SECOND,
+  /** How soon a call that is paused is tried again: at first, and at most; each time is twice the one before. */
+  pausedRetry: 5 * SECOND,
+  pausedRetryMost: 60 * SECOND,
   /** How long a client retries `unknown_call`: the request may be about to be registered. */
   unknownCallRetry: 2 * SECOND,
 } as const;

@@ -19,7 +19,14 @@ export function isHolderQueue(queue: string): boolean {
 }
 
 /** Workflow types. */
-export const WORKFLOWS = { turn: 'agentTurn', session: 'agentSession' } as const;
+export const WORKFLOWS = {
+  turn: 'agentTurn',
+  session: 'agentSession',
+  control: 'countersignControl',
+} as const;
+
+/** The one workflow of a namespace that holds its pauses, and the queue that every worker of turns polls for it. */
+export const CONTROL = { workflowId: 'countersign-control', taskQueue: 'countersign-control' } as const;
 
 /** Activity types that are ours; a tool's activity is called by the tool's name. */
 export const ACTIVITIES = {
@@ -29,6 +36,7 @@ export const ACTIVITIES = {
   child: 'countersign.child',
   recall: 'countersign.recall',
   compact: 'countersign.compact',
+  held: 'countersign.held',
 } as const;
 
 /**
@@ -51,7 +59,8 @@ export const SIGNALS = {
 /**
  * Updates: answered by a live worker, refused without a trace in history. `move` asks a turn that only waits to go on in a
  * new run on the current build; it is refused with FAILURES.held. By `ask` a call that runs asks a person; it is answered
- * with a CallReply, or refused with FAILURES.ask.
+ * with a CallReply, or refused with FAILURES.ask. `pause` and `resume` go to the workflow of CONTROL; it answers with a
+ * PauseTaken or the pauses that ended, or refuses with FAILURES.pause.
  */
 export const UPDATES = {
   decide: 'decide',
@@ -61,6 +70,8 @@ export const UPDATES = {
   move: 'move',
   send: 'send',
   control: 'control',
+  pause: 'pause',
+  resume: 'resume',
 } as const;
 
 /**
@@ -90,7 +101,7 @@ export const SCHEDULED_BY = 'TemporalScheduledById';
 export const ASKED = 'asked:';
 export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 
-/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]; `session`: of a turn the id of its session, of a session a SessionMemo. */
+/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]; `session`: of a turn the id of its session, of a session a SessionMemo; `pauses`: Pause[], only of the workflow of CONTROL. */
 export const MEMO = {
   prompt: 'prompt',
   fork: 'fork',
@@ -99,6 +110,7 @@ export const MEMO = {
   closed: 'closed',
   verdicts: 'verdicts',
   session: 'session',
+  pauses: 'pauses',
 } as const;
 
 /** Memo key of one call that a user's workflow gates; it holds a ValidCall while the request is open. */
@@ -139,6 +151,10 @@ export const FAILURES = {
   ask: 'countersign.ask',
   /** A workflow uses its gate wrongly. */
   gate: 'countersign.gate',
+  /** Somebody paused what was about to start; it is tried again. */
+  paused: 'countersign.paused',
+  /** What somebody wants of the pauses is refused; details hold a PauseRefused. */
+  pause: 'countersign.pause',
 } as const;
 
 /**
@@ -163,6 +179,7 @@ export const activityIds = {
   prepare: (callId: string, asked = 1) => `prepare-${callId}${again(asked)}`,
   recall: (turn: string, asked = 1) => `recall-${turn}${again(asked)}`,
   compact: (turns: number) => `compact-${turns}`,
+  held: (callId: string, round: number) => `held-${callId}-${round}`,
   call: (callId: string, generation: number) => `call-${callId}-${generation}`,
   child: (callId: string, asked = 1) => `child-${callId}${again(asked)}`,
   verify: (callId: string, generation: number, asked = 1) => `verify-${callId}-${generation}${again(asked)}`,

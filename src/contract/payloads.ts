@@ -41,8 +41,7 @@ const FAILURE = object({ code: { enum: [...TOOL_ERROR_CODES] }, message: TEXT },
 const METADATA = object({
   execution_time_ms: { type: 'number' },
   safety_level: { enum: [...SAFETIES, null] },
-  approved: { type: 'boolean' },
-  attempt: { type: 'number' },
+  ...{ approved: { type: 'boolean' }, attempt: { type: 'number' } },
   timestamp: TEXT,
 });
 // A model may ask for any name; only a call that runs needs one of a tool.
@@ -151,6 +150,7 @@ const isCallOutput = guard<CallOutput>({
     object({ inDoubt: object({ message: TEXT }, { partial: TEXT, running: { const: true } }) }, USED),
     object({ askAgain: TEXT }, ASKED_AGAIN),
     object({ notHere: TEXT }, { secret: TEXT }),
+    object({ paused: TEXT }, { secret: TEXT, mayHaveRun: { const: true } }),
     object({ child: { enum: [...CHILD_LOOKS] } }),
   ],
 });
@@ -184,7 +184,7 @@ export function readCallOutput(
   { callId, secret }: { callId: string; secret: string | undefined },
 ): CallOutput | undefined {
   if (!isCallOutput(value)) return undefined;
-  if ('notHere' in value && value.secret !== secret) return undefined;
+  if (('notHere' in value || 'paused' in value) && value.secret !== secret) return undefined;
   return 'result' in value && value.result.callId !== callId ? undefined : value;
 }
 

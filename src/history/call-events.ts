@@ -145,6 +145,22 @@ export interface CallWaits extends EventHeader {
   message: string;
 }
 
+/** A pause holds it: it did not start, and is tried again. Next: call_resumed, or its end with its turn. */
+export interface CallHeld extends EventHeader {
+  type: 'call_held';
+  callId: string;
+  tool: string;
+  /** Who paused what, when and why, or why nobody can tell whether somebody did. */
+  message: string;
+}
+
+/** No pause holds it any more; it is about to start. */
+export interface CallResumed extends EventHeader {
+  type: 'call_resumed';
+  callId: string;
+  tool: string;
+}
+
 /** The child turn of a call runs. Comes again after a reset, where it was there. */
 export interface ChildStarted extends EventHeader {
   type: 'child_started';

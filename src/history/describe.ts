@@ -129,6 +129,10 @@ function describeCall(event: CallEvent): Described {
       return { text: startText(event) };
     case 'call_waits':
       return { text: `waits: ${event.message}`, tone: 'ask' };
+    case 'call_held':
+      return { text: `is held, nothing ran: ${event.message}`, tone: 'ask' };
+    case 'call_resumed':
+      return { text: 'goes on: no pause holds it any more' };
     case 'call_ended':
       return describeResult(event);
     default:

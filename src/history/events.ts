@@ -7,8 +7,10 @@ import type { Budget } from '../contract/spending/budget';
 import type {
   Answered,
   CallEnded,
+  CallHeld,
   CallLost,
   CallPrepared,
+  CallResumed,
   CallStarted,
   CallWaits,
   ChildStarted,
@@ -177,7 +179,8 @@ export interface TurnEnded extends EventHeader {
  * Everything that happens in a turn. One turn's life:
  * turn_started, (forked,) then for each step thinking → (think_retried) → step, its calls, and at last turn_ended.
  * One call's life: (call_prepared) → (request_opened → (request_escalated) → decision | request_expired) → call_started →
- * call_ended | decision_void → request_opened | call_lost → (verifying → verified) → (in_doubt → resolved) → call_ended.
+ * (call_held → call_resumed) → call_ended | decision_void → request_opened | call_lost → (verifying → verified) →
+ * (in_doubt → resolved) → call_ended.
  * A question's life: question_opened → answered | request_expired → call_ended.
  * The screens, replay and audit read this and nothing else.
  */
@@ -200,6 +203,8 @@ export type TurnEvent =
   | CallStarted
   | CallEnded
   | CallWaits
+  | CallHeld
+  | CallResumed
   | ChildStarted
   | CallLost
   | Verifying

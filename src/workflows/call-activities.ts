@@ -29,6 +29,7 @@ import { failureOf } from './approvals/transitions';
 import type { CallState, Settlement } from './approvals/state';
 import { authorityOf } from './approvals/votes';
 import { rawResult, valueOf } from './messages';
+import { roundOf } from './held-call';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
 import { askedChild, reserveChild } from './child-turn';
@@ -119,7 +120,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     ...(turn.fork?.world === 'dry' ? { dry: true as const } : {}),
     ...defined({
       child: askedChild(turn, state),
-      ...{ origin: turn.origin, round: state.absent?.rounds, secret: state.secret, decision },
+      ...{ origin: turn.origin, round: roundOf(state), secret: state.secret, decision },
       authority: authorityOf(state),
       plan: state.plan,
       askMs: call.settings.askMs,

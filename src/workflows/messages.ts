@@ -2,6 +2,7 @@ import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo
 import { decode } from '@temporalio/common/lib/encoding';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CallReply } from '../contract/call';
+import type { Pause, PauseTaken } from '../contract/control/pauses';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
 import { originIssues } from '../contract/turn';
 import { isObject } from '../contract/json';
@@ -45,6 +46,8 @@ export const sendSignal = defineSignal<[RawValue]>(SIGNALS.send, raw);
 export const sendUpdate = defineUpdate<MessageTaken, [RawValue]>(UPDATES.send, raw);
 export const controlSignal = defineSignal<[RawValue]>(SIGNALS.control, raw);
 export const controlUpdate = defineUpdate<void, [RawValue]>(UPDATES.control, raw);
+export const pauseUpdate = defineUpdate<PauseTaken, [RawValue]>(UPDATES.pause, raw);
+export const resumeUpdate = defineUpdate<Pause[], [RawValue]>(UPDATES.resume, raw);
 export const toolsQuery = defineQuery<ChangedTool[]>(QUERIES.tools);
 export const recordQuery = defineQuery<TurnRecord>(QUERIES.record);
 export const transcriptQuery = defineQuery<TranscriptPage, [RawValue]>(QUERIES.transcript, raw);

@@ -8,7 +8,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { AskAgain, ChildReady, NotHere, VerifyOutput } from '../contract/call';
+import type { AskAgain, ChildReady, NotHere, Paused, VerifyOutput } from '../contract/call';
 import type { UsedState } from '../contract/tool';
 import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
@@ -76,7 +76,7 @@ function ignoreCancellation(error: unknown): void {
 }
 
 /** Reads what the activity of a call returned. A result that cannot be read leaves an unsafe call in doubt. */
-export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere | ChildReady {
+export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere | Paused | ChildReady {
   const { callId, settings } = state.call;
   const output = readCallOutput(valueOf(result), { callId, secret: state.secret });
   // Nothing else that anybody may have written counts.

@@ -5,6 +5,7 @@ import {
   type ChildReady,
   isValidCall,
   type NotHere,
+  type Paused,
   type PreparedCall,
   type ValidCall,
 } from '../contract/call';
@@ -35,6 +36,7 @@ import type { Turn, TurnRuntime } from './turn';
 import { resultWithoutRun } from '../contract/fork';
 import type { FinishedCall } from './think';
 import { prepareCall, runCall, untilNextRound } from './call-activities';
+import { isAtWork, untilResumed } from './held-call';
 import { settlementIn, settlementOf, startVerify, usedIn } from './outcome';
 import { LIMITS } from '../contract/limits';
 
@@ -104,12 +106,7 @@ class WorkClock {
     const asking = askingCalls(calls);
     const now = Date.now();
     if (this.since !== undefined) this.turn.spending.spent.time += Math.max(0, now - this.since);
-    const isAtWork = calls.some(
-      ({ phase, call }) =>
-        (phase === 'running' && call.settings.child === undefined && !asking.has(call.callId)) ||
-        phase === 'replanning',
-    );
-    this.since = isAtWork ? now : undefined;
+    this.since = calls.some((state) => isAtWork(state, asking)) ? now : undefined;
   }
 }
 
@@ -238,9 +235,10 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
       (result) => apply(settlementIn(state, result)),
       (error: unknown) => apply(settlementOf(state, error, Date.now())),
     );
-  const apply = (settlement: Settlement | NotHere | ChildReady): void => {
+  const apply = (settlement: Settlement | NotHere | Paused | ChildReady): void => {
     if ('child' in settlement) void runChild(turn, state, settlement.child).then((result) => end({ result }));
     else if ('notHere' in settlement) void untilNextRound(turn, state, settlement).then(next);
+    else if ('paused' in settlement) void untilResumed(turn, state, settlement).then(next);
     else {
       releaseChild(turn, state);
       end(settlement);
@@ -248,6 +246,7 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
   };
   const next = (over: Settlement | undefined): void => (over === undefined ? run() : end(over));
   delete state.absent;
+  delete state.pauses;
   delete state.placed;
   run();
 }

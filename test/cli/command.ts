@@ -11,7 +11,7 @@ export interface CommandRun {
 
 type Answers = Partial<Record<keyof Countersign, unknown>>;
 
-/** Runs one command on a server that answers like this; `find` takes each prefix for the whole id. */
+/** Runs one command on a server that answers like this; `find` takes each prefix for the whole id, and nothing is paused. */
 export async function runCommand(
   add: (program: Command, context: Context) => void,
   answers: Answers,
@@ -25,6 +25,7 @@ export async function runCommand(
       async (...given: unknown[]) => {
         const name = String(method);
         if (name === 'find') return given[0];
+        if (name === 'pauses') return answers.pauses ?? { control: 'open', pauses: [] };
         asked.push([name, ...given]);
         return Reflect.get(answers, name);
       },

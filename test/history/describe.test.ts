@@ -132,6 +132,14 @@ test.each<[object, EventLine]>([
     { ...head, text: 'waits: no tool', tone: 'ask' },
   ],
   [
+    { type: 'call_held', ...of, message: 'ann paused calls of pay: an incident' },
+    { ...head, text: 'is held, nothing ran: ann paused calls of pay: an incident', tone: 'ask' },
+  ],
+  [
+    { type: 'call_resumed', ...of },
+    { ...head, text: 'goes on: no pause holds it any more' },
+  ],
+  [
     { ...end, result, durationMs: 1500 },
     { ...head, text: 'done: paid (1.5 s)', tone: 'good' },
   ],

@@ -71,7 +71,14 @@ async function examineServer(
       ...queues.map((queue) => `queue ${queue}`),
       ...queues.slice(0, 1).map((main) => `agents of ${main}`),
     ];
-    const rest = ['search attributes', 'transitions', 'workflow tasks', `builds of ${deployment}`, ...own];
+    const rest = [
+      'search attributes',
+      'transitions',
+      'workflow tasks',
+      'pauses',
+      `builds of ${deployment}`,
+      ...own,
+    ];
     return [
       failed(SERVER, error),
       ...rest.map((name): Finding => ({ name, state: 'skipped', detail: 'needs the server' })),
@@ -85,7 +92,7 @@ async function lookAt(
   deployment: string,
 ): Promise<Finding[]> {
   const { checkBuilds } = await import('../doctor/builds.js');
-  const { checkAgents, checkAttributes, checkQueue, checkTasks, requireAccess } =
+  const { checkAgents, checkAttributes, checkPauses, checkQueue, checkTasks, requireAccess } =
     await import('../doctor/server.js');
   const { checkTransitions } = await import('../doctor/transition.js');
   await requireAccess(client);
@@ -94,6 +101,7 @@ async function lookAt(
     await checkAttributes(client),
     await checkTransitions(client),
     await checkTasks(client),
+    await checkPauses(client),
     await checkBuilds(client, deployment),
     ...(await Promise.all([
       ...queues.map((name, at) => checkQueue(client, { name, half: at === 0 ? 'turns' : 'activities' })),
@@ -138,16 +146,20 @@ export function findingLines(findings: readonly Finding[], { width, style }: Scr
 export function addSetup(program: Command, context: Context): void {
   program
     .command('setup')
-    .description('register the search attributes that turns need; a worker does it too')
+    .description(
+      'register the search attributes that turns need, and start what holds pauses; a worker does it too',
+    )
     .option('--json', 'print JSON')
     .action((options: { json?: boolean }) => setup(options, context));
 }
 
 async function setup({ json }: { json?: boolean }, { screen, withClient }: Context): Promise<void> {
   const { ensureAttributes } = await import('../../engine/search-attributes.js');
+  const { startControl } = await import('../../client/control/pauses.js');
   await withClient(async ({ client, namespace }) => {
     screen.note('waiting until queries take each attribute; some seconds');
     const registered = await ensureAttributes({ connection: client.connection, namespace });
+    await startControl(client, 'closed too');
     if (json === true) screen.json({ namespace, registered });
     else if (registered.length === 0) screen.line(`${escapeText(namespace)} has all search attributes`);
     else screen.line(`${escapeText(namespace)} now has ${registered.join(', ')}`);

@@ -8,6 +8,7 @@ import { createScreen } from '../print/screen';
 import { idsOn } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
 import { safeLine } from '../print/escape';
+import { notePauses } from './pause';
 
 interface InboxOptions extends InboxFilters {
   watch?: boolean;
@@ -31,6 +32,7 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
   const { limit = MOST_SHOWN, ...filter } = query;
   const { screen } = context;
   await context.withClient(async (client) => {
+    if (!json) await notePauses(client, screen);
     const items = await client.inbox({ ...filter, limit });
     // Where fewer come than were asked for, these are all.
     const count = items.length < limit ? items.length : await client.countWaiting(filter);
@@ -67,6 +69,7 @@ async function watchInboxHere({ query, json }: InboxWatch, context: Context): Pr
   const show = full === undefined ? printChanges(json, limit, context) : drawOn(full, limit, context);
   try {
     await context.withClient(async (client) => {
+      if (!json) await notePauses(client, context.screen);
       for await (const look of watchInbox(client, filter, stop.signal)) show(look);
     });
   } finally {

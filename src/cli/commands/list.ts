@@ -12,6 +12,7 @@ import type { Screen } from '../print/screen';
 import { type Cell, idsOn, labelCell, stateCell, tableLines } from '../print/table';
 import { dateTime, relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../print/escape';
+import { notePauses } from './pause';
 import { collect, readCount, readFacts, usageError } from '../options';
 
 interface ListOptions {
@@ -58,6 +59,7 @@ async function list(options: ListOptions, { withClient, screen }: Context): Prom
     metadata: meta && readFacts(meta),
   });
   await withClient(async (client) => {
+    if (json !== true) await notePauses(client, screen);
     const turns = await client.list(query);
     if (json === true) return screen.json(turns);
     const ids = await idsOn(

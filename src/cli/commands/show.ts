@@ -3,6 +3,7 @@ import type { Countersign, SessionView } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import { escapeProse, escapeText } from '../print/escape';
 import { usageError } from '../options';
+import { notePauses } from './pause';
 import { viewOf } from '../../history/view';
 import { defined } from '../../contract/defined';
 import type { ConversationSummary } from '../../contract/session';
@@ -34,6 +35,7 @@ function show(named: Target, { follow, json = false }: ShowOptions, context: Con
     const session = named.call === undefined ? await sessionOf(client, named.turn) : undefined;
     if (session !== undefined) return showSession(session, { follow: follow === true, json }, context);
     const turn = await client.find(named.turn);
+    if (!json) await notePauses(client, context.screen);
     if (follow === true) return watchTurn(client, { turn, json }, context);
     if (named.call === undefined) return showTurn(client, turn, json, context);
     const view = await client.view(turn);

@@ -3,6 +3,7 @@ import type { Countersign } from '../../client';
 import { type LiveWorker, type PolledQueue, workersOf } from '../../client/pollers';
 import { quoted } from '../../client/list';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
+import { CONTROL_HINTS, CONTROL_STATES, type Pauses, pauseText } from '../../contract/control/pauses';
 import { toolSetIn } from '../../contract/worker-tools';
 import { registerCommand } from '../../engine/search-attributes';
 import { ATTRIBUTE_TYPES } from '../../engine/server-args';
@@ -61,6 +62,26 @@ async function isAccepted(client: Client, attribute: string): Promise<boolean> {
     if (statusOf(error) === STATUS.invalidArgument) return false;
     throw toCountersignError(error, `asking for ${attribute}`);
   }
+}
+
+/** Whether anything is paused, and whether calls with an effect may start at all. */
+export async function checkPauses(client: Countersign): Promise<Finding> {
+  const name = 'pauses';
+  try {
+    return judgePauses(name, await client.pauses());
+  } catch (thrown) {
+    return failed(name, toCountersignError(thrown, 'asking what is paused'));
+  }
+}
+
+function judgePauses(name: string, { control, pauses }: Pauses): Finding {
+  if (control === 'absent')
+    return { name, state: 'skipped', detail: 'no worker has started what holds pauses; nothing is paused' };
+  if (control !== 'open')
+    return { name, state: 'bad', detail: CONTROL_STATES[control], todo: CONTROL_HINTS[control] };
+  if (pauses.length === 0) return { name, state: 'ok', detail: 'nothing is paused' };
+  const todo = 'End one with `countersign resume`, with the same --agent and --tool, or all with --all.';
+  return { name, state: 'warning', detail: pauses.map(pauseText).join('; '), todo };
 }
 
 /** Whether a worker takes work from a queue, and whether it matters which one. */

@@ -1,7 +1,7 @@
 import { ACTIVITIES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
-import { callCompleted, callFailed, callScheduled, ensureCall } from './calls';
+import { callCompleted, callFailed, callResumed, callScheduled, ensureCall } from './calls';
 import { childAwaited, childWaitEnded } from './child-turns';
 import { prepareCompleted, prepareFailed } from './requests';
 import { type ActivityFold, type FoldState, eventHeader, type Purpose } from './state';
@@ -18,6 +18,8 @@ export function purposeOf(activity: { id: string; activityType: string }): Purpo
   if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(first.slice('think-'.length)) };
   if (activityType === ACTIVITIES.prepare) return { what: 'prepare', callId: first.slice('prepare-'.length) };
   if (activityType === ACTIVITIES.child) return { what: 'child', callId: first.slice('child-'.length) };
+  if (activityType === ACTIVITIES.held)
+    return { what: 'held', callId: first.replace(/^held-(.+)-\d+$/, '$1') };
   const [, what, callId, generation] = /^(call|verify)-(.+)-(\d+)$/.exec(first) ?? [];
   if (callId === undefined || what === undefined) return undefined;
   return { what: what === 'verify' ? 'verify' : 'call', callId, generation: Number(generation) };
@@ -30,7 +32,7 @@ export function activityScheduled(state: FoldState, event: EventOf<'activity_sch
   state.activities.set(event.eventId, { purpose, scheduledAt: event.at, scheduledIn: taskTime, attempts: 0 });
   if (purpose.what === 'think') return thinkScheduled(state, event, purpose.step);
   if (purpose.what === 'call') return callScheduled(state, event, purpose);
-  if (purpose.what === 'prepare') return [];
+  if (purpose.what === 'prepare' || purpose.what === 'held') return [];
   if (purpose.what === 'child') return childAwaited(state, event, purpose.callId);
   return [{ type: 'verifying', ...eventHeader(event), callId: purpose.callId }];
 }
@@ -50,6 +52,7 @@ export function activityCompleted(state: FoldState, event: EventOf<'activity_com
   if (purpose.what === 'prepare') return prepareCompleted(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyCompleted(state, event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
+  if (purpose.what === 'held') return callResumed(event, ensureCall(state, purpose.callId, ''));
   return callCompleted(ensureCall(state, purpose.callId, ''), event, activity);
 }
 
@@ -61,6 +64,8 @@ export function activityFailed(state: FoldState, event: EventOf<'activity_failed
   if (purpose.what === 'prepare') return prepareFailed(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyFailed(event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
+  // It was cancelled with its turn, or ended by an operator: the call itself tells what comes of that.
+  if (purpose.what === 'held') return [];
   return callFailed(state, event, { held: ensureCall(state, purpose.callId, ''), activity });
 }
 

@@ -1,5 +1,5 @@
 import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
-import { type AskAgain, type CallInput, isValidCall } from '../../contract/call';
+import { type AskAgain, type CallInput, isValidCall, type Paused } from '../../contract/call';
 import {
   decisionNote,
   endedUntaken,
@@ -52,8 +52,10 @@ export function callScheduled(
   const decided = decisionId === undefined ? [] : decidedBySignal(state, event, { held, decisionId });
   held.phase = 'running';
   held.isHeld = isHolderQueue(event.taskQueue);
-  const isRound = held.absent !== undefined && held.generation === at.generation;
+  const wasGivenBack = held.absent !== undefined || held.isPaused === true;
+  const isRound = wasGivenBack && held.generation === at.generation;
   if (!isRound) delete held.absent;
+  if (!isRound) delete held.isPaused;
   held.generation = at.generation;
   delete held.secret;
   delete held.reported;
@@ -120,7 +122,9 @@ export function callCompleted(
   if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt);
   if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output);
   if (output !== undefined && 'notHere' in output) return givenBack(event, held, output.notHere);
+  if (output !== undefined && 'paused' in output) return pausedBy(event, held, output);
   delete held.absent;
+  delete held.isPaused;
   // It runs as a turn of its own from here on; that brings the result.
   if (output !== undefined && 'child' in output && isChild(held)) return [];
   // One that this reader has no key for is another matter: the workflow may have read it.
@@ -139,6 +143,20 @@ function givenBack(head: EventHeader, held: CallFold, message: string): TurnEven
   held.absent = message;
   const { callId, tool } = held.call;
   return isFirst ? [{ type: 'call_waits', ...eventHeader(head), callId, tool, message }] : [];
+}
+
+/** A pause holds it. The message says which one. */
+function pausedBy(head: EventHeader, held: CallFold, { paused, mayHaveRun }: Paused): TurnEvent[] {
+  held.isPaused = true;
+  if (mayHaveRun === true) held.runsAgain = true;
+  const { callId, tool } = held.call;
+  return [{ type: 'call_held', ...eventHeader(head), callId, tool, message: paused }];
+}
+
+/** No pause holds it any more; it is scheduled again. */
+export function callResumed(head: EventHeader, held: CallFold): TurnEvent[] {
+  const { callId, tool } = held.call;
+  return [{ type: 'call_resumed', ...eventHeader(head), callId, tool }];
 }
 
 function isChild({ call }: CallFold): boolean {

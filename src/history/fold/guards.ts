@@ -201,6 +201,7 @@ export const is = {
         secret: z.string().optional(),
       }),
       z.object({ notHere: z.string() }),
+      z.object({ paused: z.string() }),
       z.object({ child: z.enum(CHILD_LOOKS) }),
     ]),
   ),

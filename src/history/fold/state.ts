@@ -14,6 +14,7 @@ export type Purpose =
   | { what: 'prepare'; callId: string }
   | { what: 'call'; callId: string; generation: number }
   | { what: 'child'; callId: string }
+  | { what: 'held'; callId: string }
   | { what: 'verify'; callId: string; generation: number };
 
 /** One activity that is not closed yet. */
@@ -48,6 +49,8 @@ export interface CallFold {
   asked: boolean;
   /** What the workers lacked that gave it back, or that it was not taken where its state was held, until it starts. */
   absent?: string;
+  /** A pause has held it, and it has not started since. */
+  isPaused?: true;
   /** It is on the queue of the worker that holds its state. */
   isHeld?: boolean;
   /** What the model asked for, once a person's edit has changed `call`. */

@@ -212,6 +212,8 @@ function activityWords({ id, type }: { id: string; type: string }): string {
       return `prepares call ${purpose.callId}`;
     case 'verify':
       return `asks whether call ${purpose.callId} happened`;
+    case 'held':
+      return `waits until no pause holds call ${purpose.callId}`;
     case 'call':
       return `runs call ${purpose.callId}, ${type}${purpose.generation > 0 ? ', once more' : ''}`;
     default:

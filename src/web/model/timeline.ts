@@ -212,7 +212,10 @@ function drawCall(event: TurnEvent, line: Line): void {
     case 'request_expired':
       close(line, event.at, true);
       return mark(line, 'denied', event.at, 'expired');
+    case 'call_held':
+      return open(line, 'queue', event.at);
     case 'call_started':
+    case 'call_resumed':
       return open(line, 'run', event.at);
     case 'call_lost':
       open(line, 'doubt', event.at);

@@ -70,6 +70,8 @@ export interface CallState {
   held?: HeldDecision;
   /** Set while workers that lack its agent or tool give it back: since when (workflow time in ms), and how often. */
   absent?: { since: number; rounds: number };
+  /** Set once a pause has held it: how often, and whether one does now. */
+  pauses?: { times: number; isHeld: boolean };
   /** What the turn knew of its state when it was scheduled last; only where it shares state. */
   placed?: KnownState;
   /** It waited for a worker that is gone, and a lost attempt there may have run. Never of an unsafe call. */

@@ -95,6 +95,18 @@ test.each(failures)('an idempotent call %s is never in doubt', (_, failure, __, 
   expect(ended?.result.error?.message ?? '').not.toContain('Nothing ran');
 });
 
+test('a call that a pause held starts once in the record', () => {
+  const { script, scheduled } = running();
+  script.done(scheduled, { paused: 'ann paused calls of pay: an incident', secret: 's' }).task();
+  const again = script.call(ask('1.1'));
+  script.done(again, { result: result('1.1'), contentDigest: 'x' }).task();
+  expect(script.told('call_started', 'call_held', 'call_ended')).toMatchObject([
+    { type: 'call_started' },
+    { type: 'call_held', callId: '1.1', message: 'ann paused calls of pay: an incident' },
+    { type: 'call_ended' },
+  ]);
+});
+
 describe('a call on the queue of the worker that held its state', () => {
   const HELD = 'countersign-worker:7@h:x';
   const late = { kind: 'timeout', timeout: 'SCHEDULE_TO_START' } as const;

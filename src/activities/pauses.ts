@@ -1,0 +1,130 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import type { CallInput, HeldInput, Paused } from '../contract/call';
+import { type AboutToStart, type Pause, pauseOf, pauseText, readPauses } from '../contract/control/pauses';
+import { defined } from '../contract/defined';
+import { errorMessage } from '../contract/errors';
+import { TIMES } from '../contract/limits';
+import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../contract/names';
+
+/** What the server says of the workflow that holds the pauses. `absent`: there is none. */
+export type ControlLook = { state: 'open'; pauses: readonly Pause[] } | { state: 'closed' | 'absent' };
+
+/** Tells whether something may start now. */
+export interface PausesReader {
+  /** Why it may not, in words; undefined: no pause holds it, and that is known. Never rejects. */
+  whyHeld(what: AboutToStart): Promise<string | undefined>;
+}
+
+/** Where a reader looks, and by which clock it knows how old that is. */
+interface ReaderParts {
+  look(): Promise<ControlLook>;
+  /** Milliseconds of a clock that nobody sets. @default performance.now */
+  now?(): number;
+}
+
+/**
+ * Reads the pauses for all calls of a process. What was read counts for a second from when the reading began, and those
+ * who ask meanwhile share one reading. Once the workflow was seen, its absence holds everything; so does what cannot be read.
+ */
+export function createPausesReader({ look, now = () => performance.now() }: ReaderParts): PausesReader {
+  let wasSeen = false;
+  let last: { at: number; read: Promise<ControlLook> } | undefined;
+  const read = (): Promise<ControlLook> => {
+    if (last !== undefined && now() - last.at < TIMES.pausesKnown) return last.read;
+    const begun = { at: now(), read: look() };
+    // After a failure the next one asks again.
+    begun.read.catch(() => (last = last === begun ? undefined : last));
+    last = begun;
+    return begun.read;
+  };
+  return {
+    whyHeld: async (what) => {
+      try {
+        const found = await read();
+        wasSeen ||= found.state !== 'absent';
+        return whyHeld(found, what, wasSeen);
+      } catch (error) {
+        return `nobody can tell whether it is paused: ${errorMessage(error)}`;
+      }
+    },
+  };
+}
+
+function whyHeld(found: ControlLook, what: AboutToStart, wasSeen: boolean): string | undefined {
+  if (found.state === 'open') {
+    const pause = pauseOf(found.pauses, what);
+    return pause && pauseText(pause);
+  }
+  // It never was there: nobody can have paused anything.
+  if (found.state === 'absent' && !wasSeen) return undefined;
+  const now = found.state === 'closed' ? 'was closed' : 'is gone';
+  return `the workflow ${CONTROL.workflowId}, which holds the pauses, ${now}; countersign setup starts it again`;
+}
+
+/** How long the server's answer is waited for, in milliseconds. */
+const ANSWER_MS = 2_000;
+
+/** One question to the server, by the client of the current activity. */
+export async function lookAtControl(): Promise<ControlLook> {
+  const { client } = Context.current();
+  try {
+    return await client.withDeadline(Date.now() + ANSWER_MS, () => describeControl(client));
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { state: 'absent' };
+    throw error;
+  }
+}
+
+async function describeControl(client: Client): Promise<ControlLook> {
+  const { status, type, memo } = await client.workflow.getHandle(CONTROL.workflowId).describe();
+  if (type !== WORKFLOWS.control) throw new Error(`${CONTROL.workflowId} is another workflow: ${type}`);
+  if (status.name !== 'RUNNING') return { state: 'closed' };
+  const pauses = readPauses(memo?.[MEMO.pauses]);
+  if (pauses !== undefined) return { state: 'open', pauses };
+  throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
+}
+
+/** Who asks for the pauses. */
+interface Asking {
+  pauses?: PausesReader;
+}
+
+/** What a call that may not start now comes to; undefined: it may. Calls without an effect do not ask, nor do those of a dry world. */
+export async function pausedCall(
+  { pauses }: Asking,
+  input: CallInput,
+  mayHaveRun: boolean,
+): Promise<Paused | undefined> {
+  if (input.effect === 'pure' || input.dry === true) return undefined;
+  const paused = await pauses?.whyHeld({ agent: input.agent, tool: input.tool });
+  if (paused === undefined) return undefined;
+  const ran = mayHaveRun && input.effect !== 'unsafe' ? { mayHaveRun: true as const } : {};
+  return { paused, ...defined({ secret: input.secret }), ...ran };
+}
+
+/** @throws ApplicationFailure that has the activity tried again, where model calls of an agent are paused. */
+export async function requireUnpaused({ pauses }: Asking, agent: string): Promise<void> {
+  const held = await pauses?.whyHeld({ agent });
+  if (held !== undefined) throw pausedFailure(held);
+}
+
+/** `countersign.held`: ends once no pause holds a call; until then it is tried again. */
+export async function untilNotHeld({ pauses }: Asking, { agent, tool }: HeldInput): Promise<void> {
+  const held = await pauses?.whyHeld({ agent, tool });
+  if (held !== undefined) throw pausedFailure(held);
+}
+
+/** The first wait after 5 s, then doubled to a minute; a quarter more or less, so that a thousand calls do not come back at once. */
+function pausedFailure(why: string): ApplicationFailure {
+  const { attempt } = Context.current().info;
+  const { pausedRetry, pausedRetryMost } = TIMES;
+  const wait = Math.min(pausedRetryMost, pausedRetry * 2 ** Math.min(attempt - 1, 10));
+  return ApplicationFailure.create({
+    type: FAILURES.paused,
+    message: why,
+    nextRetryDelay: Math.round(wait * (0.75 + Math.random() / 2)),
+    category: 'BENIGN',
+  });
+}

@@ -1,0 +1,160 @@
+import type { Command } from 'commander';
+import type { Countersign, Pause } from '../../client';
+import { CONTROL_HINTS, CONTROL_STATES, type Pauses, scopeText } from '../../contract/control/pauses';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import { askedBy, SEARCH_ATTRIBUTES } from '../../contract/names';
+import { relative } from '../../contract/text/times';
+import { type Context, osUser } from '../context';
+import { usageError } from '../options';
+import { escapeProse, escapeText } from '../print/escape';
+import type { Screen } from '../print/screen';
+
+interface PauseOptions {
+  agent?: string;
+  tool?: string;
+  models?: boolean;
+  reason?: string;
+  list?: boolean;
+  as?: string;
+  json?: boolean;
+}
+
+/** `pause`. */
+export function addPause(program: Command, context: Context): void {
+  program
+    .command('pause')
+    .description(
+      'hold calls with an effect on every worker, before they start; what waits for a person still waits',
+    )
+    .option('--agent <name>', 'only calls of this agent')
+    .option('--tool <name>', 'only calls of this tool')
+    .option('--models', 'hold model calls too')
+    .option('--reason <text>', 'why; everybody who looks reads it')
+    .option('--list', 'instead: list what is paused')
+    .option('--as <name>', 'who pauses (default: your name on this machine)')
+    .option('--json', 'print JSON')
+    .action((options: PauseOptions) =>
+      options.list === true ? list(options, context) : pause(options, context),
+    );
+}
+
+async function pause(options: PauseOptions, { withClient, screen, command }: Context): Promise<void> {
+  const { agent, tool, models, reason = '', as: by = osUser(), json } = options;
+  if (reason.trim() === '') throw usageError('--reason is missing: say why');
+  const asked = { reason, by, ...defined({ agent, tool }), ...(models === true ? { models } : {}) };
+  await withClient(async (client) => {
+    const { pause: taken, already } = await client.pause(asked);
+    await noteUnknown(client, taken, screen);
+    if (json === true) return screen.json({ pause: taken, already: already === true, inEffect: true });
+    if (already === true) screen.line(`It was ${pauseLine(taken, Date.now())}`);
+    else screen.line(`In effect: no worker starts ${escapeText(scopeText(taken))} any more`);
+    screen.line(`End it: ${command(`resume${flagsOf(taken)}`)}`);
+  });
+}
+
+function flagsOf({ agent, tool }: Pause): string {
+  return Object.entries(defined({ agent, tool }))
+    .map(([flag, name]) => ` --${flag} ${JSON.stringify(escapeText(name))}`)
+    .join('');
+}
+
+/** A name that is wrong pauses nothing, and nobody may notice. Visibility has only tools that asked a person. */
+async function noteUnknown(
+  { client }: Countersign,
+  { agent, tool }: Pause,
+  screen: Context['screen'],
+): Promise<void> {
+  const { quoted } = await import('../../client/list.js');
+  const { agent: ofAgent, tools } = SEARCH_ATTRIBUTES;
+  const queries = [
+    ...(agent === undefined ? [] : [[`${ofAgent} = ${quoted(agent)}`, `of agent ${agent}`] as const]),
+    ...(tool === undefined
+      ? []
+      : [[`${tools} = ${quoted(askedBy(tool))}`, `with a request of ${tool}`] as const]),
+  ];
+  for (const [query, what] of queries) {
+    if ((await countOf(client, query)) === 0)
+      screen.note(`no turn ${escapeText(what)} is on record: check the name; the pause holds all the same`);
+  }
+}
+
+/** It is only a remark, so what cannot be counted is left out. */
+async function countOf(client: Countersign['client'], query: string): Promise<number | undefined> {
+  try {
+    return (await client.workflow.count(query)).count;
+  } catch {
+    return undefined;
+  }
+}
+
+async function list({ json, ...rest }: PauseOptions, { withClient, screen }: Context): Promise<void> {
+  const { list: _asked, ...others } = rest;
+  const [other] = Object.keys(defined(others));
+  if (other !== undefined) throw usageError(`--${other} and --list exclude each other`);
+  await withClient(async (client) => {
+    const found = await client.pauses();
+    if (json === true) return screen.json(found);
+    const lines = pauseLines(found, Date.now());
+    screen.lines(lines.length === 0 ? ['Nothing is paused.'] : lines);
+  });
+}
+
+interface ResumeOptions {
+  agent?: string;
+  tool?: string;
+  all?: boolean;
+  reason?: string;
+  as?: string;
+  json?: boolean;
+}
+
+/** `resume`. */
+export function addResume(program: Command, context: Context): void {
+  program
+    .command('resume')
+    .description('end a pause: calls that it held go on within some 75 seconds')
+    .option('--agent <name>', 'the pause of this agent')
+    .option('--tool <name>', 'the pause of this tool')
+    .option('--all', 'all pauses')
+    .option('--reason <text>', 'why; kept on record')
+    .option('--as <name>', 'who ends it (default: your name on this machine)')
+    .option('--json', 'print JSON')
+    .action((options: ResumeOptions) => resume(options, context));
+}
+
+async function resume(options: ResumeOptions, { withClient, screen }: Context): Promise<void> {
+  const { agent, tool, all, reason, as: by = osUser(), json } = options;
+  if (all === true && (agent !== undefined || tool !== undefined))
+    throw usageError('--all takes no --agent and no --tool');
+  const asked = { by, ...defined({ agent, tool, reason }), ...(all === true ? { all } : {}) };
+  await withClient(async (client) => {
+    const ended = await client.resume(asked);
+    if (json === true) return screen.json({ ended });
+    for (const one of ended) screen.line(`No longer ${pauseLine(one, Date.now())}`);
+  });
+}
+
+/** One pause in a line: what is held, by whom, since when and why. */
+export function pauseLine(pause: Pause, now: number): string {
+  const { by, at, reason } = pause;
+  const head = `paused: ${escapeText(scopeText(pause))}, by ${escapeText(by)} ${relative(at, now)}`;
+  return `${head}: ${escapeProse(reason)}`;
+}
+
+/** Each pause in a line, or why nothing may start. Empty: nothing is paused. */
+export function pauseLines({ control, pauses }: Pauses, now: number): string[] {
+  const isKnown = control === 'open' || control === 'absent';
+  return isKnown
+    ? pauses.map((one) => pauseLine(one, now))
+    : [`${CONTROL_STATES[control]}. ${CONTROL_HINTS[control]}`];
+}
+
+/** Says above anything else what is paused. Where that cannot be asked, it says so, and the command goes on. */
+export async function notePauses(client: Pick<Countersign, 'pauses'>, screen: Screen): Promise<void> {
+  try {
+    for (const line of pauseLines(await client.pauses(), Date.now())) screen.note(screen.style.warn(line));
+  } catch (error) {
+    screen.note(`what is paused could not be asked: ${escapeProse(errorMessage(error))}`);
+  }
+}

@@ -1,0 +1,190 @@
+import { reasonProblem } from '../call-messages';
+import { LIMITS } from '../limits';
+import { defined } from '../defined';
+import { isObject } from '../json';
+import type { MessageOf, MessageSchema } from '../schema/message';
+import { utf8Bytes } from '../text/bytes';
+
+const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
+
+/** What is paused: an agent, a tool, both together, or, with neither, everything. */
+const SCOPE = { agent: name, tool: name } as const;
+
+/** Payload of the update `pause`. The one schema: type, validation and what is sent come from it. */
+export const PAUSE = {
+  type: 'object',
+  properties: {
+    ...SCOPE,
+    /** Model calls are held too. */
+    models: { const: true },
+    reason: { type: 'string', maxLength: LIMITS.pauseReasonBytes },
+    /** Who pauses, as claimed. */
+    by: { type: 'string', minLength: 1, maxLength: 200 },
+  },
+  required: ['reason', 'by'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
+/** What somebody asks to pause. */
+export interface PauseAsked extends MessageOf<typeof PAUSE> {}
+
+/** Payload of the update `resume`. */
+export const RESUME = {
+  type: 'object',
+  properties: {
+    ...SCOPE,
+    /** Every pause ends, whatever it is of. */
+    all: { const: true },
+    reason: { type: 'string', maxLength: LIMITS.pauseReasonBytes },
+    by: { type: 'string', minLength: 1, maxLength: 200 },
+  },
+  required: ['by'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
+/** What somebody asks to let go on. */
+export interface ResumeAsked extends MessageOf<typeof RESUME> {}
+
+/** One pause that holds. `at`: since when, workflow time, ISO 8601. */
+export interface Pause extends PauseAsked {
+  id: string;
+  at: string;
+}
+
+/** What a pause is of. Neither field: everything. */
+export type PauseScope = Pick<PauseAsked, 'agent' | 'tool'>;
+
+/** Answer to `pause`. */
+export interface PauseTaken {
+  pause: Pause;
+  /** It held already; who and why stay as they were. */
+  already?: true;
+}
+
+/** What holds now, and whether anything may start at all. */
+export interface Pauses {
+  /**
+   * Of the workflow that holds them. `absent`: no worker has started it yet, so nothing is paused. `closed`: no call with an
+   * effect starts, and no model call. `unreadable`: the same, unless the workers have a key that is missing here.
+   */
+  control: 'open' | 'absent' | 'closed' | 'unreadable';
+  pauses: Pause[];
+}
+
+/** Why `pause` or `resume` changed nothing. */
+export interface PauseRefused {
+  code: 'malformed' | 'pauses_full' | 'pause_not_found';
+  message: string;
+}
+
+/** What the workflow that holds the pauses takes along when it continues as new. */
+export interface ControlInput {
+  pauses: Pause[];
+}
+
+/** What one change of the pauses comes to. */
+type Changed = { pauses: Pause[]; taken: PauseTaken } | PauseRefused;
+
+/** Adds a pause. One of the same scope stays as it is, unless the new one holds model calls too. */
+export function addPause(
+  pauses: readonly Pause[],
+  asked: PauseAsked,
+  { id, at }: { id: string; at: string },
+): Changed {
+  const why = reasonIssue(asked.reason);
+  if (why !== undefined) return { code: 'malformed', message: why };
+  if (asked.models === true && asked.tool !== undefined)
+    return { code: 'malformed', message: 'a tool has no model calls; pause those of an agent, or of all' };
+  const standing = pauses.find((one) => isSame(one, asked));
+  if (standing !== undefined && (asked.models !== true || standing.models === true))
+    return { pauses: [...pauses], taken: { pause: standing, already: true } };
+  const pause: Pause = { ...asked, id, at };
+  const all = [...pauses.filter((one) => one !== standing), pause];
+  if (fits(all)) return { pauses: all, taken: { pause } };
+  const message = `there is no room for one more: all pauses together have at most ${LIMITS.memoBytes} bytes, and ${pauses.length} hold now`;
+  return { code: 'pauses_full', message };
+}
+
+/** Every worker reads them before each call with an effect. */
+function fits(pauses: readonly Pause[]): boolean {
+  return utf8Bytes(JSON.stringify(pauses)) <= LIMITS.memoBytes;
+}
+
+function reasonIssue(reason: string): string | undefined {
+  if (reason.trim() === '') return 'say why: a pause needs a reason';
+  if (utf8Bytes(reason) > LIMITS.pauseReasonBytes)
+    return `the reason has over ${LIMITS.pauseReasonBytes} bytes`;
+  const problem = reasonProblem(reason);
+  return problem && `the reason cannot be taken: ${problem}`;
+}
+
+/** Ends the pause of exactly this scope, or all. */
+export function endPauses(
+  pauses: readonly Pause[],
+  { agent, tool, all }: Pick<ResumeAsked, 'agent' | 'tool' | 'all'>,
+): { pauses: Pause[]; ended: Pause[] } | PauseRefused {
+  const scope = defined({ agent, tool });
+  const isMeant = (one: Pause): boolean => all === true || isSame(one, scope);
+  const ended = pauses.filter(isMeant);
+  if (ended.length > 0) return { pauses: pauses.filter((one) => !isMeant(one)), ended };
+  const others =
+    pauses.length === 0 ? 'nothing is paused' : `what is paused: ${pauses.map(scopeText).join('; ')}`;
+  const message = all === true ? others : `no pause is of ${scopeText(scope)}; ${others}`;
+  return { code: 'pause_not_found', message };
+}
+
+function isSame(one: PauseScope, other: PauseScope): boolean {
+  return one.agent === other.agent && one.tool === other.tool;
+}
+
+/** What is about to start: a call of a tool, or, without a tool, a model call. */
+export interface AboutToStart {
+  agent: string;
+  tool?: string;
+}
+
+/** The pause that holds it; undefined: it may start. */
+export function pauseOf(pauses: readonly Pause[], { agent, tool }: AboutToStart): Pause | undefined {
+  const isOf = (one: Pause): boolean => one.agent === undefined || one.agent === agent;
+  return tool === undefined
+    ? pauses.find((one) => one.models === true && isOf(one))
+    : pauses.find((one) => isOf(one) && (one.tool === undefined || one.tool === tool));
+}
+
+/** What a pause is of, in words. */
+export function scopeText({ agent, tool, models }: Pick<Pause, 'agent' | 'tool' | 'models'>): string {
+  const whose = agent === undefined ? '' : ` of agent ${agent}`;
+  const what = tool === undefined ? `all calls with an effect${whose}` : `calls of ${tool}${whose}`;
+  return models === true ? `${what} and ${agent === undefined ? 'all' : 'its'} model calls` : what;
+}
+
+/** Who paused it, when and why, in one line. */
+export function pauseText(pause: Pause): string {
+  return `${pause.by} paused ${scopeText(pause)} at ${pause.at}: ${pause.reason}`;
+}
+
+/** What is wrong where nothing with an effect may start, and what to do. */
+export const CONTROL_STATES = {
+  closed:
+    'the workflow countersign-control, which holds the pauses, was closed: no call with an effect starts',
+  unreadable: 'the pauses cannot be read here; workers without their key start no call with an effect',
+} as const;
+export const CONTROL_HINTS = {
+  closed: 'Run `countersign setup`: it starts it again, with nothing paused.',
+  unreadable: 'Give the key of the workers: `--encryption-key-file`.',
+} as const;
+
+/** The pauses in a memo or in what a run takes along; undefined: they cannot be read. */
+export function readPauses(value: unknown): Pause[] | undefined {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) && value.every(isPause) ? value : undefined;
+}
+
+function isPause(value: unknown): value is Pause {
+  if (!isObject(value)) return false;
+  const { id, at, by, reason, agent, tool, models } = value;
+  const isText = (one: unknown): boolean => typeof one === 'string';
+  const isOptional = (one: unknown): boolean => one === undefined || isText(one);
+  const isModels = models === undefined || models === true;
+  return [id, at, by, reason].every(isText) && [agent, tool].every(isOptional) && isModels;
+}

@@ -1,0 +1,69 @@
+import { ActivityCancellationType, isCancellation, scheduleActivity, sleep } from '@temporalio/workflow';
+import type { HeldInput, Paused } from '../contract/call';
+import { ENDINGS } from '../contract/call-messages';
+import { TIMES } from '../contract/limits';
+import { ACTIVITIES, activityIds } from '../contract/names';
+import { failureOf } from './approvals/transitions';
+import { type CallState, markChanged, type Settlement } from './approvals/state';
+import type { Turn } from './turn';
+
+/**
+ * Waits until no pause holds a call that did not start. It is then scheduled again, with the same key and decision, and
+ * nothing that has passed counts for its time to start. Returns a result instead where its turn was cancelled. An activity
+ * waits that is tried again, because tries leave nothing in history: a pause may last for weeks.
+ */
+export async function untilResumed(
+  turn: Turn,
+  state: CallState,
+  output: Paused,
+): Promise<Settlement | undefined> {
+  const since = Date.now();
+  const times = (state.pauses?.times ?? 0) + 1;
+  state.pauses = { times, isHeld: true };
+  if (output.mayHaveRun === true) state.mayHaveRun = true;
+  markChanged(turn);
+  const isOver = await resumed(turn, state, times);
+  state.pauses = { times, isHeld: false };
+  if (state.absent !== undefined) state.absent.since += Date.now() - since;
+  markChanged(turn);
+  if (isOver) return undefined;
+  return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
+}
+
+/** False: the turn was cancelled. */
+async function resumed(turn: Turn, { call }: CallState, times: number): Promise<boolean> {
+  const { callId, tool } = call;
+  const input: HeldInput = { agent: turn.agent, tool };
+  try {
+    await scheduleActivity(ACTIVITIES.held, [input], {
+      activityId: activityIds.held(callId, times),
+      startToCloseTimeout: TIMES.closeMargin,
+      // The activity says when it is tried again.
+      retry: {
+        initialInterval: TIMES.pausedRetry,
+        backoffCoefficient: 2,
+        maximumInterval: TIMES.pausedRetryMost,
+      },
+      cancellationType: ActivityCancellationType.TRY_CANCEL,
+      summary: `${callId} ${tool} is paused`,
+    });
+  } catch (error) {
+    if (isCancellation(error)) return false;
+    // An operator ended it, or the workers here are of another version. The call looks again itself.
+    await sleep(TIMES.pausedRetry).catch(() => undefined);
+  }
+  return !turn.approvals.cancelled;
+}
+
+/** How often a worker has given a call back; undefined: never. */
+export function roundOf({ absent, pauses }: CallState): number | undefined {
+  const rounds = (absent?.rounds ?? 0) + (pauses?.times ?? 0);
+  return rounds === 0 ? undefined : rounds;
+}
+
+/** Whether a call is at work, and waits neither for a person nor for the end of a pause. A child turn counts its own time. */
+export function isAtWork({ phase, call, pauses }: CallState, asking: ReadonlySet<string>): boolean {
+  if (phase === 'replanning') return true;
+  const waits = call.settings.child !== undefined || asking.has(call.callId) || pauses?.isHeld === true;
+  return phase === 'running' && !waits;
+}

@@ -1,0 +1,125 @@
+import { connect, type Countersign } from '../../src/client';
+import { startControl } from '../../src/client/control/pauses';
+import { LIMITS } from '../../src/contract/limits';
+import { CONTROL } from '../../src/contract/names';
+import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
+import { decide, seenOf, waitFor } from '../support/turns';
+import { until } from '../support/until';
+
+jest.setTimeout(120_000);
+
+/** A pause holds everything in its namespace, so each of these has a server of its own. */
+const startPlace = async (): Promise<{ fixture: Fixture; client: Countersign }> => {
+  const fixture = await startFixture({ ownServer: {} });
+  const client = await connect({ client: fixture.client });
+  return { fixture, client };
+};
+
+const typesOf = async (client: Countersign, { workflowId }: TurnHandle): Promise<string[]> =>
+  (await client.timeline(workflowId)).map(({ type }) => type);
+
+const untilHeld = (client: Countersign, handle: TurnHandle, times = 1): Promise<unknown> =>
+  until(`the call to be held ${times} times`, async () => {
+    const types = await typesOf(client, handle);
+    return types.filter((type) => type === 'call_held').length >= times;
+  });
+
+const by = 'ann';
+
+test('an approved call is held, its worker killed, and it starts once when it may', async () => {
+  const { fixture, client } = await startPlace();
+  const first = await fixture.addProcess();
+  const handle = await fixture.startSteps(calls('pay:held'));
+  await waitFor(handle, '1.1');
+  const taken = await client.pause({ tool: 'pay', reason: 'the bank is down', by });
+  expect(taken).toMatchObject({ pause: { tool: 'pay', by } });
+  await expect(client.pauses()).resolves.toEqual({ control: 'open', pauses: [taken.pause] });
+  await decide(handle, { callId: '1.1', decision: 'approved', ...(await seenOf(handle)) });
+  await untilHeld(client, handle);
+  await first.kill();
+  expect(await fixture.effects('held')).toEqual([]);
+  await fixture.addProcess(fixture.otherMachine());
+  const [ended] = await client.resume({ tool: 'pay', by });
+  expect(ended).toEqual(taken.pause);
+  await fixture.open('held');
+  expect(await handle.result()).toMatchObject({
+    status: 'answered',
+    counts: { calls: 1, failed: 0, inDoubt: 0 },
+  });
+  expect(await fixture.effects('held')).toHaveLength(1);
+  const events = await client.timeline(handle.workflowId);
+  const story = events.filter(({ type }) =>
+    ['call_started', 'call_held', 'call_resumed', 'call_ended'].includes(type),
+  );
+  expect(story).toMatchObject([
+    { type: 'call_started' },
+    { type: 'call_held', message: expect.stringContaining('ann paused calls of pay') },
+    { type: 'call_resumed' },
+    { type: 'call_ended', attempts: 1 },
+  ]);
+});
+
+test('a turn that is cancelled while a pause holds its call ends as cancelled, and nothing ran', async () => {
+  const { fixture, client } = await startPlace();
+  await fixture.addProcess();
+  await client.pause({ agent: 'crash', reason: 'an incident', by });
+  const handle = await fixture.startSteps(calls('look:free', 'put:held'));
+  await untilHeld(client, handle);
+  // A call without an effect does not look.
+  await fixture.effectsOf('free', 1);
+  await fixture.open('free');
+  await handle.cancel();
+  await expect(handle.result()).rejects.toThrow();
+  const events = await client.timeline(handle.workflowId);
+  expect(events).toContainEqual(expect.objectContaining({ type: 'turn_ended', status: 'cancelled' }));
+  expect(events.filter(({ type }) => type === 'call_resumed')).toEqual([]);
+  expect(await fixture.effects('held')).toEqual([]);
+});
+
+test('closed, what holds the pauses holds every call until somebody starts it again', async () => {
+  const { fixture, client } = await startPlace();
+  await fixture.addProcess();
+  await until('what holds the pauses', async () => (await client.pauses()).control === 'open');
+  await fixture.client.workflow.getHandle(CONTROL.workflowId).terminate();
+  await expect(client.pauses()).resolves.toEqual({ control: 'closed', pauses: [] });
+  const handle = await fixture.startSteps(calls('put:held'));
+  await until('the model call to be held', async () =>
+    (await client.pendingActivities(handle.workflowId)).activities.some(({ lastFailure = '' }) =>
+      lastFailure.includes('was closed'),
+    ),
+  );
+  await startControl(fixture.client, 'unless closed');
+  await expect(client.pauses()).resolves.toEqual({ control: 'closed', pauses: [] });
+  await startControl(fixture.client, 'closed too');
+  await fixture.open('held');
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
+  expect(await fixture.effects('held')).toHaveLength(1);
+});
+
+test('model calls are held where that is asked, and pauses outlive many changes', async () => {
+  const { fixture, client } = await startPlace();
+  await fixture.addProcess();
+  const { pause } = await client.pause({ agent: 'crash', models: true, reason: 'it writes nonsense', by });
+  await expect(client.pause({ agent: 'crash', reason: 'again', by: 'bob' })).resolves.toEqual({
+    pause,
+    already: true,
+  });
+  const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
+  const { runId } = await control.describe();
+  for (let n = 0; n < LIMITS.pauseUpdates / 2; n++) {
+    await control.executeUpdate('pause', { args: [{ tool: 'other', reason: 'x', by }] });
+    await control.executeUpdate('resume', { args: [{ tool: 'other', by }] });
+  }
+  await until('the next run', async () => (await control.describe()).runId !== runId);
+  await expect(client.pauses()).resolves.toEqual({ control: 'open', pauses: [pause] });
+  const handle = await fixture.startSteps(calls('note:held'));
+  await until('the model call to be held', async () =>
+    (await client.pendingActivities(handle.workflowId)).activities.some(
+      ({ what, lastFailure = '' }) => what === 'think' && lastFailure.includes('it writes nonsense'),
+    ),
+  );
+  await expect(client.resume({ tool: 'pay', by })).rejects.toMatchObject({ code: 'pause_not_found' });
+  await client.resume({ all: true, by });
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
+  expect(await fixture.effects('held')).toHaveLength(1);
+});
