@@ -34,7 +34,8 @@ export function identityOn(config: Config, queue: string): string {
     const tools = registry.list().filter((tool) => tool.taskQueue === queue);
     return tools.length === 0 ? [] : [[name, byName(tools)] as const];
   });
-  return workerIdentity(here, Object.fromEntries(far));
+  // A queue of ours, not of the config. The SDK reports all workers of a connection under the last one's identity.
+  return workerIdentity(here, far.length === 0 ? digestsOf(config) : Object.fromEntries(far));
 }
 
 /** A build id made of a version of this package and of the agents and tools as they are declared; it does not see their code. */

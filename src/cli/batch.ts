@@ -20,6 +20,7 @@ import { tableLines } from './print/table';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
 import { whyAlone } from '../history/alone';
+import { needsText } from '../history/labels';
 import type { RequestOpened } from '../history/events';
 
 /** A batch to decide. */
@@ -164,7 +165,12 @@ export function resultLine({ turn, callId, answer }: BatchResult, style: Style):
   const id = escapeText(`${turn}/${callId}`);
   if (answer.status === 'recorded')
     return style.warn(`${id} recorded; it takes effect when a worker returns`);
-  if (answer.status === 'accepted') return style.good(`${id} ${answer.verdict.decision}`);
+  if (answer.status === 'accepted') {
+    const { decision, needs } = answer.verdict;
+    return needs === undefined
+      ? style.good(`${id} ${decision}`)
+      : style.warn(`${id} ${decision}, and it waits: ${escapeText(needsText(needs))}`);
+  }
   return style.bad(`${id} refused, ${answer.verdict.code}: ${escapeText(answer.verdict.message)}`);
 }
 

@@ -29,6 +29,7 @@ export {
   describePhase,
   describeState,
   describeTokens,
+  needsText,
   percentText,
   spreadText,
   unreadText,

@@ -93,7 +93,7 @@ export const ABANDONMENT_BOUNDS: Bounds = {
 export const WORDS_BOUNDS: Bounds = {
   what: 'message of a session',
   bytes: LIMITS.sessionMessageBytes,
-  fields: ['messageId', 'text'],
+  fields: ['messageId', 'text', 'sender'],
 };
 export const SEND_BOUNDS: Bounds = {
   what: 'message',

@@ -128,7 +128,7 @@ test('a call that needs two people runs once the second one has approved it', as
 
 test.each<[string, JsonObject, string, string]>([
   ['somebody whom the rule does not name', { amount: 5 }, 'cleo', 'is not named by the rule'],
-  ['somebody who is not in the file', { amount: 5 }, 'mallory', 'is not in the approvers file'],
+  ['somebody who is not in the file', { amount: 5 }, 'mallory', 'is not named by the rule'],
   ['who asked for the turn', { amount: 900 }, 'cleo', 'asked for the turn'],
 ])('%s may not decide, nor deny', async (_, args, approver, why) => {
   const turn = await asked('pay', { tag: 'not-allowed', ...args }, 'cleo');

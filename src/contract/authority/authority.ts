@@ -172,7 +172,8 @@ function ruleOf({ rule, escalated }: Authority): RuleSnapshot {
 
 /** What is said of somebody who may not vote. */
 export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
-  unknown_person: 'is not in the approvers file',
+  // A request lists only those whom its rule concerns: whoever is missing may stand in the file all the same.
+  unknown_person: 'is not named by the rule',
   not_named: 'is not named by the rule',
   requester: 'asked for the turn',
   requesters_delegate: 'is a delegate of who asked for the turn',

@@ -234,15 +234,18 @@ function drawCall(event: TurnEvent, line: Line): void {
 function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): void {
   if (event.judgement.accepted !== true) return;
   const denied = isDenial(event);
+  const by = `${event.decision ?? 'decided'} by ${event.approver}`;
+  if (event.stillWaits === true)
+    return mark(line, denied ? 'denied' : 'approved', event.at, `${by}, waits for others`);
   // After an edit with a new preview nothing runs: the call is requested again.
   if (denied || event.asksAgain === true) close(line, event.at);
   else open(line, 'queue', event.at);
-  mark(line, denied ? 'denied' : 'approved', event.at, `${event.decision ?? 'decided'} by ${event.approver}`);
+  mark(line, denied ? 'denied' : 'approved', event.at, by);
 }
 
 function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, line: Line): void {
   if (event.judgement.accepted !== true) return;
-  close(line, event.at);
+  if (event.type === 'answered' || event.stillWaits !== true) close(line, event.at);
   const word = event.type === 'answered' ? event.answer : event.resolution;
   mark(
     line,

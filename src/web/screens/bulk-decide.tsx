@@ -13,6 +13,7 @@ import {
   focusReason,
   hrefOf,
   hunkIds,
+  needsText,
   newDecisionId,
   NOTHING_TYPED,
   refusalText,
@@ -169,5 +170,6 @@ function outcomeOf(reply: Reply<Answer>): Pick<Reported, 'state' | 'text'> {
   if (answer.status === 'refused') return { state: 'refused', text: refusalText(answer.verdict) };
   if (answer.status === 'recorded')
     return { state: 'taken', text: 'recorded; it takes effect when a worker returns' };
-  return { state: 'taken', text: answer.verdict.decision };
+  const { decision, needs } = answer.verdict;
+  return { state: 'taken', text: needs === undefined ? decision : `${decision}; ${needsText(needs)}` };
 }

@@ -82,7 +82,11 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
       setLocked(true);
       return refresh();
     }
-    if (answer.status === 'accepted' && LETS.includes(answer.verdict.decision))
+    if (
+      answer.status === 'accepted' &&
+      answer.verdict.needs === undefined &&
+      LETS.includes(answer.verdict.decision)
+    )
       follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
     if (!isAway) decided();
   };

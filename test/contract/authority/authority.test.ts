@@ -1,0 +1,146 @@
+import fc from 'fast-check';
+import {
+  type Authority,
+  escalatedAuthority,
+  joinedAuthority,
+  readAuthority,
+  someNames,
+  standingUnder,
+  stricterAuthority,
+  voterIn,
+  votingOf,
+} from '../../../src/contract/authority/authority';
+import type { RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
+
+const person = (name: string, groups: string[] = [], mail?: string): Voter => ({
+  ...{ name, groups, delegates: [] },
+  ...(mail === undefined ? {} : { mail }),
+});
+const PEOPLE = [
+  person('anna', ['finance'], 'Anna@Example.com'),
+  person('bob', ['finance']),
+  person('lea', ['leads']),
+];
+const rule = (changes: Partial<RuleSnapshot> = {}): RuleSnapshot => ({
+  name: 'large',
+  then: 'ask',
+  rosters: [['group:finance']],
+  need: 1,
+  groups: [],
+  notRequester: false,
+  denyNeeds: 1,
+  assurance: 'claimed',
+  ...changes,
+});
+const authority = (changes: Partial<RuleSnapshot> = {}, more: Partial<Authority> = {}): Authority => ({
+  fileDigest: 'f',
+  ruleDigest: 'r',
+  rule: rule(changes),
+  people: PEOPLE,
+  requesters: ['rita'],
+  ...more,
+});
+
+describe('whom a name means', () => {
+  it.each([
+    ['a name', 'anna', 'anna'],
+    ['a name in capitals', 'ANNA', 'anna'],
+    ['a mail address, whatever its case', 'anna@EXAMPLE.com', 'anna'],
+    ['somebody else', 'mallory', 'mallory'],
+    ['a name with a blank', 'anna ', 'anna '],
+  ])('%s', (_, given, expected) => {
+    expect(voterIn(authority(), given)).toBe(expected);
+  });
+
+  it('takes any name where the people are too many to list', () => {
+    const { people: _, ...listless } = authority({ rosters: [] });
+    expect(votingOf(listless, 'Zoe')).toEqual({ ok: true, voter: 'zoe' });
+    expect(standingUnder(listless, [{ voter: 'zoe', decision: 'approved' }])).toMatchObject({
+      state: 'approved',
+      isStuck: false,
+    });
+  });
+});
+
+describe('escalation', () => {
+  const late = authority({
+    rosters: [['anna'], ['group:finance']],
+    escalate: { afterMs: 1, to: ['group:leads'] },
+  });
+
+  it('lets those vote whom the rule names for it, beside the others', () => {
+    expect(votingOf(late, 'lea')).toEqual({ ok: false, why: 'not_named' });
+    expect(votingOf(escalatedAuthority(late), 'lea')).toEqual({ ok: true, voter: 'lea' });
+    expect(votingOf(escalatedAuthority(late), 'anna')).toEqual({ ok: true, voter: 'anna' });
+    expect(votingOf(escalatedAuthority(late), 'bob')).toEqual({ ok: false, why: 'not_named' });
+  });
+
+  it('changes nothing under a rule that names nobody for it', () => {
+    expect(votingOf(escalatedAuthority(authority()), 'lea')).toEqual({ ok: false, why: 'not_named' });
+  });
+});
+
+describe('an authority as strict as two', () => {
+  it('keeps what is stricter on each point, and who asked before', () => {
+    const joined = stricterAuthority(
+      authority({ need: 2, assurance: 'signed' }, { requesters: ['anna'] }),
+      authority({ notRequester: true, rosters: [['bob', 'anna']] }, { fileDigest: 'g' }),
+    );
+    expect(joined).toMatchObject({
+      fileDigest: 'g',
+      requesters: ['anna', 'rita'],
+      rule: { need: 2, assurance: 'signed', notRequester: true },
+    });
+    expect(votingOf(joined, 'anna')).toEqual({ ok: false, why: 'requester' });
+    expect(votingOf(joined, 'bob')).toEqual({ ok: true, voter: 'bob' });
+  });
+
+  it.each<[string, Authority | undefined, Authority | undefined, string | undefined]>([
+    ['nobody ruled, and nobody does', undefined, undefined, undefined],
+    ['only the rule before', authority({ name: 'old' }), undefined, 'old'],
+    ['only the rule now', undefined, authority({ name: 'new' }), 'new'],
+    ['both', authority({ name: 'old' }), authority({ name: 'new' }), 'new'],
+  ])('%s', (_, before, now, name) => {
+    const joined = joinedAuthority(
+      before === undefined ? {} : { authority: before },
+      now === undefined ? {} : { authority: now },
+    );
+    expect(joined?.rule.name).toBe(name);
+  });
+});
+
+describe('an authority that anybody may have written', () => {
+  it('is read as it is', () => {
+    expect(readAuthority(authority())).toEqual(authority());
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['a text', 'anna'],
+    ['no rule', { ...authority(), rule: undefined }],
+    ['an action that there is not', authority({ then: 'allow' as 'run' })],
+    ['a number of voters below one', authority({ need: 0 })],
+    ['half a voter', authority({ need: 1.5 })],
+    ['an assurance that there is not', authority({ assurance: 'sworn' as 'signed' })],
+    ['a roster that is a text', { ...authority(), rule: { ...rule(), rosters: 'anna' } }],
+    ['too many people', authority({}, { people: Array.from({ length: 1001 }, (_, n) => person(`p${n}`)) })],
+    ['escalated by another word', { ...authority(), escalated: 'yes' }],
+  ])('%s is not one', (_, value) => {
+    expect(readAuthority(value)).toBeUndefined();
+  });
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        readAuthority(value);
+        readAuthority({ ...authority(), rule: value });
+      }),
+    );
+  });
+});
+
+it('names ten people, and says how many more there are', () => {
+  const names = Array.from({ length: 12 }, (_, n) => `p${n}`);
+  expect(someNames(names.slice(0, 2))).toBe('p0, p1');
+  expect(someNames(names)).toMatch(/p9 and 2 more$/);
+});
