@@ -42,7 +42,7 @@ export function addApprovers(program: Command, context: Context): void {
     .action((config: string | undefined, options: FileOptions) => check(config, options, context));
   command
     .command('explain <turn/call>')
-    .description('say which rule fits a call, who may decide it by that rule, and why (not enforced yet)')
+    .description('say which rule fits a call, who may decide it by that rule, and why')
     .option('--file <path>', `the file (default: ${APPROVERS_FILE})`)
     .option('--json', 'print JSON')
     .action((target: string, options: FileOptions) => explain(target, options, context));
