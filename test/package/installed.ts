@@ -4,8 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../support/build';
 
-const fixtures = join(root, 'test', 'fixtures', 'package');
-
 /** How a command ended. */
 export interface Ran {
   code: number;
@@ -37,15 +35,30 @@ export interface Installed {
   countersign(...args: string[]): Promise<Ran>;
 }
 
+/** What is installed beside the package. */
+export interface Beside {
+  /** Names and versions of other packages. */
+  packages?: readonly string[];
+  /** More of the application's `package.json`. */
+  manifest?: object;
+  /** Folder of `test/fixtures` whose files the application gets. @default 'package' */
+  fixtures?: string;
+}
+
 /** Packs this checkout as `npm publish` would and installs it; takes as long as npm does. */
-export const installPackage = async (): Promise<Installed> => {
+export const installPackage = async ({
+  packages = [],
+  manifest = {},
+  fixtures: folder = 'package',
+}: Beside = {}): Promise<Installed> => {
+  const fixtures = join(root, 'test', 'fixtures', folder);
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-package-')));
   const packed = await npm(root, 'pack', '--ignore-scripts', '--json', '--pack-destination', directory);
   const [about]: { filename: string; files: { path: string }[] }[] = JSON.parse(packed);
   if (about === undefined) throw new Error('npm packed nothing');
-  writeFileSync(join(directory, 'package.json'), '{ "private": true }\n');
+  writeFileSync(join(directory, 'package.json'), JSON.stringify({ private: true, ...manifest }));
   const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  await npm(directory, 'install', ...quiet, join(directory, about.filename));
+  await npm(directory, 'install', ...quiet, join(directory, about.filename), ...packages);
   for (const name of readdirSync(fixtures)) copyFileSync(join(fixtures, name), join(directory, name));
   const node = (...args: string[]): Promise<Ran> => run(process.execPath, args, { cwd: directory });
   return {

@@ -46,8 +46,9 @@ export async function decideChanged(
   const next: Subject = { ...subject, call };
   const request = requestOf(next);
   if (request.note !== undefined) throw notTaken(idOf(subject), request.note);
-  // Without a preview the arguments are all there is to see, and this person wrote them.
-  if (yes || request.preview === undefined) return approveUnseen(next, args);
+  // Where there never was a preview the arguments are all there is to see, and this person wrote them.
+  if (yes || (before.preview === undefined && request.preview === undefined))
+    return approveUnseen(next, args);
   const { screen } = subject.context;
   const place = { turn: subject.turn, screen, now: Date.now() };
   screen.lines(['', 'with your changes:', ...proposalLines(request, place), '']);
