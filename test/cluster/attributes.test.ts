@@ -45,7 +45,9 @@ it('a worker registers what its namespace lacks and works only once queries take
   try {
     const client = new Client({ connection, namespace });
     for (const name of names)
-      expect(await client.workflow.count(`${name} IS NULL`)).toMatchObject({ count: 0 });
+      expect(await client.workflow.count(`WorkflowType = 'agentTurn' AND ${name} IS NULL`)).toMatchObject({
+        count: 0,
+      });
     const turn = {
       taskQueue: worker.taskQueue,
       workflowId: 'first',

@@ -41,6 +41,11 @@ type Post<B> = (
 /** What lets a call run: the person reads what goes wrong with it. */
 const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
 
+function letsRun(answer: Answer): boolean {
+  if (answer.status !== 'accepted' || answer.verdict.needs !== undefined) return false;
+  return LETS.includes(answer.verdict.decision);
+}
+
 interface SendOptions {
   /** Gets what is wrong with the arguments. */
   refused?: (issues: readonly Issue[]) => void;
@@ -82,12 +87,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
       setLocked(true);
       return refresh();
     }
-    if (
-      answer.status === 'accepted' &&
-      answer.verdict.needs === undefined &&
-      LETS.includes(answer.verdict.decision)
-    )
-      follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
+    if (letsRun(answer)) follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
     if (!isAway) decided();
   };
   /** `what`: the words for it in the notice. */
