@@ -9,7 +9,7 @@ import {
   votingOf,
   WHY_NOT,
 } from '../contract/authority/authority';
-import { type Assurance, isAssured, type RuleAction } from '../contract/authority/votes';
+import { type Assurance, isAssured, stricterAction } from '../contract/authority/votes';
 import type { AskAgain, CallInput, TurnOrigin } from '../contract/call';
 import { defined } from '../contract/defined';
 import type { JsonObject } from '../contract/json';
@@ -17,13 +17,13 @@ import { askPolicy, type PolicyOwner, type PolicyVerdict } from '../tools/policy
 import type { Tool } from '../tools/types';
 
 /** Whose rules hold for a call: the policy of its agent, and the approvers file of this worker. */
-export interface Ruling extends PolicyOwner {
+export interface RuleOwner extends PolicyOwner {
   /** Absent: the worker has no file, so anybody may decide. */
   approvers?: ApproversSource | undefined;
 }
 
 /** A call that rules are asked about. */
-export interface RuledCall {
+export interface CheckedCall {
   tool: Tool;
   args: JsonObject;
   /** Whose words the turn had taken up, as far as they are named. */
@@ -35,10 +35,8 @@ export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
 }
 
-const STRICTNESS: readonly RuleAction[] = ['run', 'ask', 'refuse'];
-
 /** Asks the policy, then the file: the stricter of both holds. Never rejects. */
-export async function askRules({ approvers, ...owner }: Ruling, call: RuledCall): Promise<RuledVerdict> {
+export async function askRules({ approvers, ...owner }: RuleOwner, call: CheckedCall): Promise<RuledVerdict> {
   const { tool, args, requesters } = call;
   const verdict = await askPolicy(owner, tool, args);
   if (approvers === undefined || verdict.decision === 'refuse') return verdict;
@@ -46,11 +44,11 @@ export async function askRules({ approvers, ...owner }: Ruling, call: RuledCall)
   const { agent } = owner;
   const { name, safety, effect, schema } = tool;
   const ruling = file.rulingOn({ agent, tool: name, safety, effect, args, schema });
-  if (ruling.action === 'refuse') return { decision: 'refuse', reason: refusalBy(ruling) };
-  const isStricter = STRICTNESS.indexOf(ruling.action) > STRICTNESS.indexOf(verdict.decision);
-  const decision = isStricter ? ruling.action : verdict.decision;
-  if (decision !== 'ask') return verdict;
-  const reason = verdict.reason ?? (isStricter ? `the rule '${ruling.rule.name}' asks` : undefined);
+  const decision = stricterAction(verdict.decision, ruling.action, safety);
+  if (decision === 'refuse') return { decision, reason: refusalBy(ruling) };
+  if (decision === 'run') return verdict;
+  const byRule = decision === verdict.decision ? undefined : `the rule '${ruling.rule.name}' asks`;
+  const reason = verdict.reason ?? byRule;
   return { decision, authority: file.authorityBy(ruling, requesters), ...defined({ reason }) };
 }
 

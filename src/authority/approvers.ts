@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Authority, personIn } from '../contract/authority/authority';
+import type { Authority } from '../contract/authority/authority';
 import {
   actionFor,
   GROUP,
@@ -99,15 +99,16 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
   const owners = new Map(
     [...keys.people].flatMap(([name, all]) => all.map(({ fingerprint }) => [fingerprint, name] as const)),
   );
+  const personOf = (name: string): string | undefined => persons.get(name.toLowerCase());
   return Object.freeze<Approvers>({
     file,
     installation,
     digest,
     people: voters,
-    authorityBy: (ruling, asked) => authorityBy({ digest, people: voters }, ruling, asked),
+    authorityBy: (ruling, asked) => authorityBy({ digest, people: voters, personOf }, ruling, asked),
     rules: ruled.map(({ snapshot }) => snapshot),
     rulingOn: rulings(ruled),
-    personOf: (name) => persons.get(name.toLowerCase()),
+    personOf,
     keysOf: (person) => keys.people.get(person) ?? [],
     ownerOf: (fingerprint) => owners.get(fingerprint),
     inboxKeys: keys.inbox,
@@ -115,11 +116,11 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
 }
 
 function authorityBy(
-  { digest, people }: Pick<Approvers, 'digest' | 'people'>,
+  { digest, people, personOf }: Pick<Approvers, 'digest' | 'people' | 'personOf'>,
   { rule, ruleDigest }: Pick<Ruling, 'rule' | 'ruleDigest'>,
   asked: readonly string[],
 ): Authority {
-  const requesters = [...new Set(asked.map((name) => personIn(people, name) ?? name))];
+  const requesters = [...new Set(asked.map((name) => personOf(name) ?? name))];
   const listed = concernedBy(rule, people, requesters);
   return {
     fileDigest: digest,

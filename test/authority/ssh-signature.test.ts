@@ -6,6 +6,7 @@ import { type SshCheck, type SshVerdict, verifySshSignature } from '../../src/au
 import { wireString } from '../../src/authority/ssh-wire';
 import { scratchDirectory } from '../support/scratch';
 import {
+  KEY_KINDS,
   armor,
   type Changes,
   dearmor,
@@ -91,13 +92,7 @@ describe.each(SIGNERS)('%s', (type) => {
   });
 });
 
-it.each([
-  ['ed25519', []],
-  ['ecdsa', ['-b', '256']],
-  ['ecdsa', ['-b', '384']],
-  ['ecdsa', ['-b', '521']],
-  ['rsa', ['-b', '2048']],
-])('takes what ssh-keygen signs: %s %j', (type, more) => {
+it.each(KEY_KINDS)('takes what ssh-keygen signs: %s %j', (type, more) => {
   const file = join(scratch(), 'key');
   sshKeygen(['-q', '-t', type, ...more, '-N', '', '-f', file]);
   const line = readFileSync(`${file}.pub`, 'utf8').trim();

@@ -134,3 +134,12 @@ export const newSigner = (
 /** Runs OpenSSH's own program; its output. Throws where it fails. */
 export const sshKeygen = (args: string[], input = '', env: NodeJS.ProcessEnv = process.env): string =>
   execFileSync('ssh-keygen', args, { input, env, encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] });
+
+/** Kinds of keys that `ssh-keygen` makes here, with what it takes beside the type. */
+export const KEY_KINDS: [type: string, more: string[]][] = [
+  ['ed25519', []],
+  ['ecdsa', ['-b', '256']],
+  ['ecdsa', ['-b', '384']],
+  ['ecdsa', ['-b', '521']],
+  ['rsa', ['-b', '2048']],
+];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { Known } from '../../authority/check-file';
+import { WHY_NOT } from '../../contract/authority/authority';
 import { seatingOf, standingOf, type Standing, type VoteRefusal } from '../../contract/authority/votes';
 import { defined } from '../../contract/defined';
 import { span } from '../../contract/text/times';
@@ -212,14 +213,6 @@ export function explanationOf(approvers: Approvers, view: TurnView, call: CallVi
 function requestersOf({ origin }: TurnView): string[] {
   return origin?.requester === undefined ? [] : [origin.requester];
 }
-
-const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
-  unknown_person: 'is not in the file',
-  not_named: 'is not named by the rule',
-  requester: 'asked for the turn',
-  requesters_delegate: 'is a delegate of who asked for the turn',
-  requester_unknown: 'may not: nobody knows who asked for the turn',
-};
 
 /** An explanation as a person reads it. */
 export function explanationLines(about: Explanation): string[] {

@@ -19,7 +19,15 @@ import { CountersignError } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, MEMO, UPDATES, WORKFLOWS } from '../../contract/names';
-import { ask, isTransient, retry, STATUS, statusOf, toCountersignError } from '../../history/server-errors';
+import {
+  ask,
+  isSilence,
+  isTransient,
+  retry,
+  STATUS,
+  statusOf,
+  toCountersignError,
+} from '../../history/server-errors';
 import type { ClientContext } from '../context';
 
 /**
@@ -118,11 +126,6 @@ function errorOf(error: unknown, name: string): CountersignError {
       ? refusal({ code: 'pause_not_found', message: 'nothing is paused' })
       : unavailable(`${CONTROL.workflowId} does not run`);
   return toCountersignError(error, name === UPDATES.pause ? 'pausing' : 'letting calls go on');
-}
-
-function isSilence(error: unknown): boolean {
-  if (error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
-  return statusOf(error) === STATUS.deadlineExceeded;
 }
 
 const CODES: readonly unknown[] = [

@@ -62,8 +62,12 @@ export type VoteRefusal =
 export type Seating = { ok: true; seats: readonly string[] } | { ok: false; why: VoteRefusal };
 
 /** The stricter of two actions for a call of this safety. */
-export function stricterAction(one: RuleAction, other: RuleAction, safety: Safety): RuleAction {
-  const order: readonly RuleAction[] = ['run', 'ask', 'refuse'];
+export function stricterAction(
+  one: RuleAction,
+  other: RuleAction,
+  safety: Safety,
+): Exclude<RuleAction, 'by_safety'> {
+  const order = ['run', 'ask', 'refuse'] as const;
   const [left, right] = [one, other].map((action) => order.indexOf(actionFor(action, safety)));
   return order[Math.max(left ?? 0, right ?? 0)] ?? 'refuse';
 }

@@ -10,6 +10,13 @@ const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
 /** What is paused: an agent, a tool, both together, or, with neither, everything. */
 const SCOPE = { agent: name, tool: name } as const;
 
+/** Why somebody pauses or resumes, and who. */
+const SAID = {
+  reason: { type: 'string', maxLength: LIMITS.pauseReasonBytes },
+  /** Who does it, as claimed. */
+  by: { type: 'string', minLength: 1, maxLength: 200 },
+} as const;
+
 /** Payload of the update `pause`. The one schema: type, validation and what is sent come from it. */
 export const PAUSE = {
   type: 'object',
@@ -17,9 +24,7 @@ export const PAUSE = {
     ...SCOPE,
     /** Model calls are held too. */
     models: { const: true },
-    reason: { type: 'string', maxLength: LIMITS.pauseReasonBytes },
-    /** Who pauses, as claimed. */
-    by: { type: 'string', minLength: 1, maxLength: 200 },
+    ...SAID,
   },
   required: ['reason', 'by'],
   additionalProperties: false,
@@ -35,8 +40,7 @@ export const RESUME = {
     ...SCOPE,
     /** Every pause ends, whatever it is of. */
     all: { const: true },
-    reason: { type: 'string', maxLength: LIMITS.pauseReasonBytes },
-    by: { type: 'string', minLength: 1, maxLength: 200 },
+    ...SAID,
   },
   required: ['by'],
   additionalProperties: false,

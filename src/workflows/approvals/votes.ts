@@ -111,7 +111,8 @@ export function castVote(
   const { decisionId, iso } = at;
   const vote: Vote = { voter, decision, decisionId, at: iso, ...defined({ seenDigest, reason }) };
   state.votes = [...withoutVoter(state, voter), vote];
-  return castOf(authority, state.votes);
+  const standing = standingUnder(authority, state.votes);
+  return { standing, votes: state.votes, needs: needsIn(standing) };
 }
 
 /** Takes a vote back. */
@@ -123,11 +124,6 @@ export function withdrawVote(state: CallState, decision: Decision): VotesNeeded 
 
 function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vote[] {
   return votes.filter((one) => one.voter !== voter);
-}
-
-function castOf(authority: Authority, votes: readonly Vote[]): Cast {
-  const standing = standingUnder(authority, votes);
-  return { standing, votes, needs: needsIn(standing) };
 }
 
 /** What a call still needs; undefined: no rule says who decides. */
