@@ -259,27 +259,35 @@ function startTimer(ms: number | undefined, act: () => void): NodeJS.Timeout | u
   return ms === undefined ? undefined : setTimeout(act, ms);
 }
 
-/** Reports silence at growing intervals. Ignores a failed report: following the turn meets the same error. */
+/**
+ * Reports silence at growing intervals. Ignores a failed report: following the turn meets the same error. After `end` nothing
+ * is reported and no timer is left, whatever still comes: one would keep the process.
+ */
 export function watchSilence(report: () => Promise<void>): { broken(): void; end(): void } {
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
   const start = (times: number): void => {
     const ms = SILENCE_MS[Math.min(times, SILENCE_MS.length - 1)];
-    timer = setTimeout(() => {
+    const own = (timer = setTimeout(() => {
+      const goOn = (): void => {
+        // Unless the silence was broken during the report: that has set a timer of its own.
+        if (timer === own) start(times + 1);
+      };
       void report()
         .catch(() => undefined)
-        .finally(() => (timer === undefined ? undefined : start(times + 1)));
-    }, ms);
-  };
-  const end = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
+        .finally(goOn);
+    }, ms));
   };
   start(0);
   return {
     broken: () => {
-      end();
-      start(0);
+      clearTimeout(timer);
+      if (!isOver) start(0);
     },
-    end,
+    end: () => {
+      isOver = true;
+      clearTimeout(timer);
+      timer = undefined;
+    },
   };
 }

@@ -1,6 +1,6 @@
 import type { Countersign } from '../../src/client/types';
 import type { Context } from '../../src/cli/context';
-import { followTurn, watchTurn } from '../../src/cli/watch-turn';
+import { followTurn, watchSilence, watchTurn } from '../../src/cli/watch-turn';
 import type { TextDelta } from '../../src/contract/streamed-text';
 import type { TurnEvent } from '../../src/history/events';
 import { AT, request, testScreen } from './support';
@@ -183,5 +183,52 @@ describe('the text that a model writes', () => {
     ['with --json', true],
   ])('is not drawn %s', async (_case, json) => {
     expect((await watch(json, FOLLOWED, json)).drawn).toEqual([]);
+  });
+});
+
+describe('watchSilence', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  /** A watch whose reports end when they are let go. */
+  const watched = () => {
+    const open: (() => void)[] = [];
+    const watch = watchSilence(() => new Promise((resolve) => open.push(resolve)));
+    return { ...watch, open, letGo: () => open.splice(0).forEach((end) => end()) };
+  };
+
+  it('reports at growing intervals', async () => {
+    const { open, letGo, end } = watched();
+    const seen: number[] = [];
+    for (const ms of [3_000, 15_000, 60_000, 60_000]) {
+      await jest.advanceTimersByTimeAsync(ms - 1);
+      seen.push(open.length);
+      await jest.advanceTimersByTimeAsync(1);
+      seen.push(open.length);
+      letGo();
+      await jest.advanceTimersByTimeAsync(0);
+    }
+    end();
+    expect(seen).toEqual([0, 1, 0, 1, 0, 1, 0, 1]);
+  });
+
+  it.each([
+    ['it ends', ['end']],
+    ['it ends during a report', ['report', 'end']],
+    ['it is broken during a report, then ends', ['report', 'broken', 'letGo', 'end']],
+    ['it ends after a report that was broken is over', ['report', 'broken', 'end', 'letGo']],
+    ['something still comes after the end', ['end', 'broken']],
+    ['something comes after the end and during a report', ['report', 'end', 'broken', 'letGo']],
+  ] as const)('leaves no timer where %s', async (_, steps) => {
+    const { letGo, ...watch } = watched();
+    for (const step of steps) {
+      if (step === 'report') await jest.advanceTimersByTimeAsync(3_000);
+      else if (step === 'letGo') letGo();
+      else watch[step]();
+      await jest.advanceTimersByTimeAsync(0);
+    }
+    letGo();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(jest.getTimerCount()).toBe(0);
   });
 });
