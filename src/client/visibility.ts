@@ -1,5 +1,6 @@
 import type { ConnectionLike, ConnectionOptions } from '@temporalio/client';
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { errorMessage } from '../contract/errors';
 import { ASK_MS, isLimited, serverBusy, STATUS } from '../history/server-errors';
 
 /**
@@ -158,7 +159,44 @@ export function makeRetries(isWorth: (details: string) => boolean): Interceptor 
   const unlimited = retryIf(
     (attempt, status) => status.code !== STATUS.resourceExhausted && usual.retryableDecider(attempt, status),
   );
-  return (options, next) => (isCounted(options.method_definition.path) ? unlimited : all)(options, next);
+  return (options, next) =>
+    (isCounted(options.method_definition.path) ? unlimited : all)(options, endedByClosing(next));
+}
+
+type NextCall = Parameters<Interceptor>[1];
+
+/**
+ * The SDK's retries do not know that the connection was closed meanwhile: they throw out of a timer, which would end the whole
+ * process. Here such a call ends as one that was cancelled.
+ */
+function endedByClosing(next: NextCall): NextCall {
+  let isRetry = false;
+  return (options) => {
+    try {
+      return next(options);
+    } catch (error) {
+      // The caller of a first try gets the error.
+      if (!isRetry) throw error;
+      return closedCall(errorMessage(error));
+    } finally {
+      isRetry = true;
+    }
+  };
+}
+
+/** A call that ends at once, with these words. */
+function closedCall(details: string): ReturnType<NextCall> {
+  return {
+    start: (metadata, listener) =>
+      listener?.onReceiveStatus?.({ code: STATUS.cancelled, details, metadata: metadata.clone() }),
+    sendMessageWithContext: () => undefined,
+    sendMessage: () => undefined,
+    startRead: () => undefined,
+    halfClose: () => undefined,
+    cancelWithStatus: () => undefined,
+    getPeer: () => 'unknown',
+    getAuthContext: () => null,
+  };
 }
 
 /** By the last part of its path, such as `…/ListWorkflowExecutions`. */
