@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
 import { type BundleOptions, NativeConnection, Worker } from '@temporalio/worker';
 import { connect, type Countersign } from '../src/client';
 import { bundleWorkflows } from '../src/bundle-workflows';
@@ -16,7 +16,7 @@ import { isAlive } from '../src/lock';
 import { formatLock } from '../src/tools/mcp/lock';
 import { allow, HOSTILE, hostile } from './tools/mcp/support';
 import { scratchDirectory } from './support/scratch';
-import { testAddress, testBundle } from './support/server';
+import { testAddress, testBundle, testConnection } from './support/server';
 import { until } from './support/until';
 
 const scratch = scratchDirectory();
@@ -26,7 +26,7 @@ let client: Client;
 let countersign: Countersign;
 
 beforeAll(async () => {
-  connection = await Connection.connect({ address: testAddress() });
+  connection = await testConnection();
   client = new Client({ connection });
   countersign = await connect({ client });
 });

@@ -1,3 +1,4 @@
+import type { Pauses } from '../contract/control/pauses';
 import type { ForkChange } from '../history/fork';
 import type { Stats } from '../history/stats';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
@@ -144,6 +145,8 @@ export interface InboxPage {
 export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'complete' | 'at'> {
   /** Changes with everything in the inbox: a page then asks for what it shows. */
   version: string;
+  /** What holds calls now; absent where nothing does. */
+  paused?: Pauses;
 }
 
 export interface TurnDetails {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { InboxReader, Waiting } from '../client/types';
+import type { Countersign, InboxReader, Waiting } from '../client/types';
+import { holdsAnything, type Pauses } from '../contract/control/pauses';
 import { CountersignError } from '../contract/errors';
+import { defined } from '../contract/defined';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
 import type { FormatError } from './failure';
@@ -30,8 +32,8 @@ export interface InboxFeed {
 
 /** How a feed reads. */
 export interface FeedParts {
-  /** A reader that has read nothing yet. */
-  reader(): InboxReader;
+  /** Gives a reader that has read nothing yet, and what is paused. */
+  client: Pick<Countersign, 'inboxReader' | 'pauses'>;
   formatError: FormatError;
   /** Milliseconds between two reads. @default 500 */
   intervalMs?: number;
@@ -48,6 +50,8 @@ const INTERVAL_MS = 500;
 /** The client retries a lost server for ten seconds; people see the trouble long before that. */
 const SLOW_MS = 2_500;
 const LINGER_MS = 30_000;
+/** What is paused is asked this often, in milliseconds. */
+const PAUSES_MS = 2_000;
 /** A pause lasts as long as the read before it, so a busy server spends at most half of its time on us. */
 const IDLE_RATIO = 1;
 /** A server that does not answer is read this many times less often. */
@@ -71,6 +75,7 @@ class Feed implements InboxFeed {
   private reader: InboxReader | undefined;
   private read: Read | undefined;
   private newest: Update | undefined;
+  private paused: { at: number; now: Pauses | undefined } | undefined;
 
   constructor(private readonly parts: FeedParts) {
     parts.closing.addEventListener('abort', this.wake.fire, { once: true });
@@ -152,17 +157,24 @@ class Feed implements InboxFeed {
     }
     // What was read is too old for whoever comes next.
     this.isReading = false;
-    this.reader = this.read = this.newest = undefined;
+    this.reader = this.read = this.newest = this.paused = undefined;
   }
 
   private async readOnce(): Promise<Update> {
     try {
-      this.reader ??= this.parts.reader();
-      this.read = { waiting: await this.reader.next(), at: new Date().toISOString() };
+      this.reader ??= this.parts.client.inboxReader();
+      const [waiting] = await Promise.all([this.reader.next(), this.readPauses()]);
+      this.read = { waiting, at: new Date().toISOString() };
       return this.pulse(this.read);
     } catch (error) {
       return troubleUpdate(error, this.parts);
     }
+  }
+
+  private async readPauses(): Promise<void> {
+    if (this.paused !== undefined && Date.now() - this.paused.at < PAUSES_MS) return;
+    const now = await this.parts.client.pauses();
+    this.paused = { at: Date.now(), now: holdsAnything(now) ? now : undefined };
   }
 
   /** The result of a read; trouble is published before it ends where that takes long. */
@@ -186,8 +198,14 @@ class Feed implements InboxFeed {
     const { waiting: count, doubts } = this.pages.totalsOf(waiting);
     // A web inbox that was started anew counts from the start.
     const version = `${this.name}.${waiting.version}`;
-    const data: InboxPulse = { version, waiting: count, doubts, complete: waiting.isComplete, at };
-    return { key: version, event: { event: 'waiting', data }, isPart: !waiting.isComplete };
+    const paused = this.paused?.now;
+    const isComplete = waiting.isComplete;
+    const data: InboxPulse = {
+      ...{ version, waiting: count, doubts, complete: isComplete, at },
+      ...defined({ paused }),
+    };
+    const key = paused === undefined ? version : version + JSON.stringify(paused);
+    return { key, event: { event: 'waiting', data }, isPart: !isComplete };
   }
 
   private async firstRead(): Promise<Read> {

@@ -107,7 +107,7 @@ export async function startWeb({
   const refusals = createRefusalLog({ file: options.refusalsFile, report: options.report });
   const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
-  const feed = createFeed({ reader: () => client.inboxReader(), formatError, closing: closing.signal });
+  const feed = createFeed({ client, formatError, closing: closing.signal });
   const texts = createTextStore(client.namespace);
   const scraped = await openMetrics(options.metrics, feed).catch((error: unknown) =>
     closeAfter(error, listening),

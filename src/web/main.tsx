@@ -20,7 +20,7 @@ import {
   useNotices,
   useRoute,
 } from './ui/app';
-import { News, useFollowed } from './ui/news';
+import { News, Paused, useFollowed } from './ui/news';
 import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
 import { HelpDialog, ThemeSwitch } from './ui/widgets';
@@ -164,6 +164,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
         Skip to the content
       </a>
       <Header {...{ session, route, inbox, help }} signOut={() => signOut(leave())} />
+      <Paused of={inbox.pulse?.paused} />
       <News of={news} clear={clear} />
       <main id="main" tabIndex={-1} class={`main at-${route.at}`}>
         <Screen route={route} />

@@ -1,4 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
 import { connectNative } from '../../src/engine/connect-native';
 import { ensureAttributes, missingAttributes } from '../../src/engine/search-attributes';
 import { ATTRIBUTE_TYPES } from '../../src/engine/server-args';
@@ -7,7 +7,7 @@ import { defineConfig } from '../../src/tools/define-config';
 import { scriptedModel } from '../../src/models/scripted';
 import { startWorker } from '../../src/worker';
 import { scratchDirectory } from '../support/scratch';
-import { testAddress, testBundle } from '../support/server';
+import { testAddress, testBundle, testConnection } from '../support/server';
 import { countersign } from './support/cli';
 import { makeNamespace } from './support/place';
 
@@ -17,7 +17,7 @@ let connection: Connection;
 let namespace: string;
 
 beforeAll(async () => {
-  connection = await Connection.connect({ address: testAddress() });
+  connection = await testConnection();
 });
 afterAll(() => connection.close());
 beforeEach(async () => {

@@ -1,18 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { parse } from 'yaml';
 import { missingAttributes } from '../../src/engine/search-attributes';
 import { root } from '../support/build';
 import { calls, startFixture } from '../support/fixture';
-import { testAddress, testCli } from '../support/server';
+import { testAddress, testCli, testConnection } from '../support/server';
 import { waitFor } from '../support/turns';
 
 let connection: Connection;
 
 beforeAll(async () => {
-  connection = await Connection.connect({ address: testAddress() });
+  connection = await testConnection();
 });
 afterAll(() => connection.close());
 

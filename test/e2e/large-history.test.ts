@@ -1,4 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { connect, type Countersign } from '../../src/client';
@@ -10,7 +10,7 @@ import { eventsIn, createTestApp } from '../server/support';
 import { useAgent } from '../support/agent-fixture';
 import { recordTool } from '../support/effects';
 import { scratchDirectory } from '../support/scratch';
-import { testAddress } from '../support/server';
+import { testAddress, testConnection } from '../support/server';
 import { decide, verdictsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
@@ -33,7 +33,7 @@ let connection: Connection;
 let plain: Countersign;
 
 beforeAll(async () => {
-  connection = await Connection.connect({ address: testAddress() });
+  connection = await testConnection();
   plain = await connect({ client: new Client({ connection }) });
 });
 afterAll(() => connection.close());

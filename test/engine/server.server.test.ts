@@ -3,14 +3,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { startServer } from '../../src/engine/server';
 import type { RunningServer } from '../../src/engine/server-launch';
 import { isAlive } from '../../src/lock';
 import { freePorts } from '../../src/engine/server-args';
 import { ensureBuilt, lib } from '../support/build';
 import { scratchDirectory, writeScript } from '../support/scratch';
-import { startOwnServer, testCli } from '../support/server';
+import { startOwnServer, testCli, testConnection } from '../support/server';
 
 const scratch = scratchDirectory();
 const dbFile = (): string => join(scratch(), 'data', 'temporal.db');
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 const withClient = async <T>(server: RunningServer, body: (client: Client) => Promise<T>): Promise<T> => {
-  const connection = await Connection.connect({ address: server.address });
+  const connection = await testConnection(server.address);
   try {
     return await body(new Client({ connection, namespace: server.namespace }));
   } finally {

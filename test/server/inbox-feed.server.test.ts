@@ -1,10 +1,10 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
 import type { Countersign } from '../../src/client';
 import type { RunningServer } from '../../src/engine/server-launch';
 import { ensureAttributes } from '../../src/engine/search-attributes';
 import type { InboxPage } from '../../src/server/api';
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy';
-import { startOwnServer } from '../support/server';
+import { startOwnServer, testConnection } from '../support/server';
 import { createTestApp, eventsIn, testClient } from './support';
 import { isVisibility, mostASecond, startWaiting, waitingId } from './waiting-turns';
 import { until } from '../support/until';
@@ -19,7 +19,7 @@ let proxy: FaultProxy;
 
 beforeAll(async () => {
   server = await startOwnServer();
-  connection = await Connection.connect({ address: server.address });
+  connection = await testConnection(server.address);
   await ensureAttributes({ connection, namespace: 'default' });
   proxy = await startFaultProxy(server.address);
   countersign = await testClient(proxy.address);

@@ -1,3 +1,4 @@
+import type { Pauses } from '../../src/contract/control/pauses';
 import { CountersignError } from '../../src/contract/errors';
 import type { InboxItem, InboxReader, Waiting } from '../../src/client/types';
 import type { ServerEvent } from '../../src/server/sse';
@@ -5,6 +6,8 @@ import { createErrorFormatter } from '../../src/server/failure';
 import { createFeed, type InboxFeed } from '../../src/server/inbox-feed';
 import { inboxItem } from '../cli/support';
 import { until } from '../support/until';
+
+const nothingPaused = async (): Promise<Pauses> => ({ control: 'open', pauses: [] });
 
 /** An inbox that counts how often it is read, and how many read it at once. */
 const countedInbox = () => {
@@ -41,7 +44,7 @@ const silentInbox = () => {
       inbox.fail = reject;
     });
   const parts = {
-    reader: () => ({ next, look: () => undefined }),
+    client: { inboxReader: () => ({ next, look: () => undefined }), pauses: nothingPaused },
     formatError: createErrorFormatter(() => undefined),
   };
   return {
@@ -58,12 +61,18 @@ const newClosing = (): AbortSignal => {
 };
 afterAll(() => opened.forEach((one) => one.abort()));
 
+interface FeedOptions {
+  reported?: unknown[];
+  lingerMs?: number;
+  pauses?: () => Promise<Pauses>;
+}
+
 const feedOf = (
   reader: () => InboxReader,
-  { reported = [], lingerMs = 0 }: { reported?: unknown[]; lingerMs?: number } = {},
+  { reported = [], lingerMs = 0, pauses = nothingPaused }: FeedOptions = {},
 ): InboxFeed =>
   createFeed({
-    ...{ reader, intervalMs: 5, lingerMs, closing: newClosing() },
+    ...{ client: { inboxReader: reader, pauses }, intervalMs: 5, lingerMs, closing: newClosing() },
     formatError: createErrorFormatter((error) => void reported.push(error)),
   });
 
@@ -97,6 +106,37 @@ it('reads once for all who listen, one read at a time, and sends only what chang
       { event: 'waiting', data: { waiting: 0 } },
       { event: 'waiting', data: { waiting: 1 } },
     ]);
+});
+
+it.each<[string, Pauses]>([
+  ['a pause', { control: 'open', pauses: [{ id: '1', at: '2026-01-01T00:00:00Z', reason: 'x', by: 'ann' }] }],
+  ['that the workflow of the pauses was closed', { control: 'closed', pauses: [] }],
+  ['that the pauses cannot be read', { control: 'unreadable', pauses: [] }],
+])('sends %s, though nothing else changed, and to whoever comes later', async (_, paused) => {
+  const { reader } = countedInbox();
+  const feed = feedOf(reader, { pauses: async () => paused });
+  const [first, second] = [listen(feed), listen(feed)];
+  await until('both', () => first.received.length > 0 && second.received.length > 0);
+  await Promise.all([first.stop(), second.stop()]);
+  for (const { received } of [first, second])
+    expect(received).toMatchObject([{ event: 'waiting', data: { waiting: 0, paused } }]);
+});
+
+it('says nothing of pauses where there are none', async () => {
+  const listener = listen(feedOf(countedInbox().reader));
+  await until('the first', () => listener.received.length > 0);
+  await listener.stop();
+  expect(listener.received[0]?.data).not.toHaveProperty('paused');
+});
+
+it('reports that the pauses cannot be asked as trouble', async () => {
+  const failing = async (): Promise<Pauses> => {
+    throw new CountersignError('no_server', 'no Temporal server answers');
+  };
+  const listener = listen(feedOf(countedInbox().reader, { pauses: failing }));
+  await until('the first', () => listener.received.length > 0);
+  await listener.stop();
+  expect(listener.received).toMatchObject([{ event: 'trouble', data: { code: 'no_server' } }]);
 });
 
 it('reads nothing before the first listener and after the last one', async () => {

@@ -82,7 +82,7 @@ export async function createTestApp(client: Countersign): Promise<TestApp & { re
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
   const feed = createFeed({
-    ...{ reader: () => client.inboxReader(), formatError, intervalMs: 50, lingerMs: 0 },
+    ...{ client, formatError, intervalMs: 50, lingerMs: 0 },
     closing: closing.signal,
   });
   const refusalsFile = join(directory, 'refusals.jsonl');

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection, type WorkflowOptions } from '@temporalio/client';
+import { Client, type WorkflowOptions } from '@temporalio/client';
 import type { TurnInput, TurnResult } from '../../src/contract/turn';
 import type { ScriptedReply } from '../../src/models/scripted';
 import { defineConfig, type ConfigOptions } from '../../src/tools/define-config';
 import { startWorker, type RunningWorker, type WorkerSettings } from '../../src/worker';
 import { spawnWorker, type FixtureSettings, type ProcessWorker } from './process-worker';
-import { startOwnServer, testAddress, testBundle } from './server';
+import { startOwnServer, testAddress, testBundle, testConnection } from './server';
 import { until } from './until';
 
 export type TurnHandle = ReturnType<Client['workflow']['getHandle']> & { result(): Promise<TurnResult> };
@@ -84,7 +84,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     stateDir: join(directory, 'state'),
   };
   await mkdir(place.stateDir, { mode: 0o700 });
-  const connection = await Connection.connect({ address });
+  const connection = await testConnection(address);
   const client = new Client({ connection });
   const inProcess = workersHere(place, rest, worker);
   const processes = workerProcesses(place);

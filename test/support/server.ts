@@ -1,3 +1,5 @@
+import { Connection } from '@temporalio/client';
+import { makeRetries } from '../../src/client/visibility';
 import { startServer } from '../../src/engine/server';
 import type { RunningServer, StartOptions } from '../../src/engine/server-launch';
 
@@ -20,3 +22,7 @@ export const testCli = (): string => setting('COUNTERSIGN_TEMPORAL_CLI');
 /** A server for one test that kills or restarts it; headless unless asked otherwise. Stop it when done. */
 export const startOwnServer = async (options: Omit<StartOptions, 'binary'> = {}): Promise<RunningServer> =>
   startServer({ binary: testCli(), headless: true, ...options });
+
+/** A connection that a test may close while a call is tried again: with the SDK's own retries that ends the next test file. */
+export const testConnection = (address = testAddress()): Promise<Connection> =>
+  Connection.connect({ address, interceptors: [makeRetries(() => true)] });

@@ -4,11 +4,12 @@ import { addInboxFilters, type InboxFilters, readInboxQuery } from '../options';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
 import { changesBetween, type InboxLook, watchInbox } from '../live-inbox';
+import { wrapAll } from '../print/format';
 import { createScreen } from '../print/screen';
 import { idsOn } from '../print/table';
 import { takeStopSignals } from '../stop-signals';
 import { safeLine } from '../print/escape';
-import { notePauses } from './pause';
+import { type KnownPauses, NOTHING_PAUSED, notePauses, watchPauses } from './pause';
 
 interface InboxOptions extends InboxFilters {
   watch?: boolean;
@@ -69,8 +70,8 @@ async function watchInboxHere({ query, json }: InboxWatch, context: Context): Pr
   const show = full === undefined ? printChanges(json, limit, context) : drawOn(full, limit, context);
   try {
     await context.withClient(async (client) => {
-      if (!json) await notePauses(client, context.screen);
-      for await (const look of watchInbox(client, filter, stop.signal)) show(look);
+      const pauses = json ? async () => NOTHING_PAUSED : watchPauses(client);
+      for await (const look of watchInbox(client, filter, stop.signal)) show(look, await pauses());
     });
   } finally {
     full?.close();
@@ -84,11 +85,14 @@ function fullScreenOf({ keyboard, env, screen }: Context): FullScreen | undefine
   return isDrawable && keyboard !== undefined ? openFullScreen(keyboard.output) : undefined;
 }
 
+/** Shows a look at the inbox, and what is paused. */
+type Show = (look: InboxLook, paused: KnownPauses) => void;
+
 /** The inbox, drawn anew with every look, in the width that the window has then. All of it is counted. */
-function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): (look: InboxLook) => void {
+function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): Show {
   const { keyboard, env, command } = context;
   let seen: { items: readonly InboxItem[]; isComplete: boolean } = { items: [], isComplete: false };
-  return (look) => {
+  return (look, paused) => {
     const output = keyboard?.output ?? process.stdout;
     const screen = createScreen(output, output, env);
     if ('items' in look) seen = look;
@@ -98,19 +102,22 @@ function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): (look: 
     const more = seen.items.length - shown.length;
     const rest = more > 0 ? ['', `${more.toLocaleString('en')} more; --limit shows more of them`] : [];
     const head = `${count}, ${state}${screen.style.quiet('; Ctrl-C leaves')}`;
-    full.draw([head, '', ...inboxLines(shown, { screen, command }, Date.now()), ...rest]);
+    const held = wrapAll(paused.lines(Date.now()), screen.width).map(screen.style.warn);
+    full.draw([head, ...held, '', ...inboxLines(shown, { screen, command }, Date.now()), ...rest]);
   };
 }
 
 /** A line for each change; what waits at the beginning is new. */
-function printChanges(
-  json: boolean,
-  limit: number | undefined,
-  { screen }: Context,
-): (look: InboxLook) => void {
+function printChanges(json: boolean, limit: number | undefined, { screen }: Context): Show {
   let before: readonly InboxItem[] = [];
   let isAway = false;
-  return (look) => {
+  let noted = '';
+  return (look, paused) => {
+    if (paused.key !== noted) {
+      const lines = paused.key === '' ? ['nothing is paused any more'] : paused.lines(Date.now());
+      for (const line of lines) screen.note(screen.style.warn(line));
+      noted = paused.key;
+    }
     if ('away' in look !== isAway)
       screen.note(isAway ? 'the server is back' : `${'away' in look ? look.away : ''}; trying again`);
     isAway = 'away' in look;

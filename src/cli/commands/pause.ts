@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
 import type { Countersign, Pause } from '../../client';
-import { CONTROL_HINTS, CONTROL_STATES, type Pauses, scopeText } from '../../contract/control/pauses';
+import {
+  CONTROL_HINTS,
+  CONTROL_STATES,
+  holdsAnything,
+  type Pauses,
+  scopeText,
+} from '../../contract/control/pauses';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { askedBy, SEARCH_ATTRIBUTES } from '../../contract/names';
@@ -150,11 +156,50 @@ export function pauseLines({ control, pauses }: Pauses, now: number): string[] {
     : [`${CONTROL_STATES[control]}. ${CONTROL_HINTS[control]}`];
 }
 
+/** What is paused is asked this often, in milliseconds. */
+const EVERY_MS = 2_000;
+
+/** What is paused, or why that is not known. */
+export interface KnownPauses {
+  /** Changes with what is paused, and not with the time. */
+  key: string;
+  lines(now: number): readonly string[];
+}
+
+/** Gives what is paused, as it was in the last two seconds. */
+export function watchPauses(client: Pick<Countersign, 'pauses'>): () => Promise<KnownPauses> {
+  let askedAt = -Infinity;
+  let last: KnownPauses = NOTHING_PAUSED;
+  return async () => {
+    if (performance.now() - askedAt >= EVERY_MS) {
+      last = await client.pauses().then(knownPauses, notKnown);
+      askedAt = performance.now();
+    }
+    return last;
+  };
+}
+
+/** Of a place where nothing is paused. */
+export const NOTHING_PAUSED: KnownPauses = { key: '', lines: () => [] };
+
+function knownPauses(found: Pauses): KnownPauses {
+  if (!holdsAnything(found)) return NOTHING_PAUSED;
+  return { key: JSON.stringify(found), lines: (now) => pauseLines(found, now) };
+}
+
+function notKnown(error: unknown): KnownPauses {
+  return { key: 'not known', lines: () => [notAsked(error)] };
+}
+
+function notAsked(error: unknown): string {
+  return `what is paused could not be asked: ${escapeProse(errorMessage(error))}`;
+}
+
 /** Says above anything else what is paused. Where that cannot be asked, it says so, and the command goes on. */
 export async function notePauses(client: Pick<Countersign, 'pauses'>, screen: Screen): Promise<void> {
   try {
     for (const line of pauseLines(await client.pauses(), Date.now())) screen.note(screen.style.warn(line));
   } catch (error) {
-    screen.note(`what is paused could not be asked: ${escapeProse(errorMessage(error))}`);
+    screen.note(notAsked(error));
   }
 }

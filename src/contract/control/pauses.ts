@@ -162,6 +162,11 @@ export function scopeText({ agent, tool, models }: Pick<Pause, 'agent' | 'tool' 
   return models === true ? `${what} and ${agent === undefined ? 'all' : 'its'} model calls` : what;
 }
 
+/** Whether anything is held, or cannot start. */
+export function holdsAnything({ control, pauses }: Pauses): boolean {
+  return pauses.length > 0 || control === 'closed' || control === 'unreadable';
+}
+
 /** Who paused it, when and why, in one line. */
 export function pauseText(pause: Pause): string {
   return `${pause.by} paused ${scopeText(pause)} at ${pause.at}: ${pause.reason}`;

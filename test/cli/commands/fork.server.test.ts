@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { useCliWorker } from '../cli-worker';
-import { testAddress } from '../../support/server';
+import { testConnection } from '../../support/server';
 import { until } from '../../support/until';
 import { approveSeen } from '../saw';
 
@@ -109,7 +109,7 @@ test('a reply with calls comes from a file', async () => {
 });
 
 test('an exported history on its own', async () => {
-  const connection = await Connection.connect({ address: testAddress() });
+  const connection = await testConnection();
   const history = await new Client({ connection }).workflow.getHandle(turn).fetchHistory();
   await connection.close();
   await writeFile(join(directory(), 'turn.json'), historyToJSON(history));

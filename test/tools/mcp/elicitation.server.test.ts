@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { connect, type Countersign, type TurnView } from '../../../src/client';
 import type { Json, JsonObject } from '../../../src/contract/json';
 import { defineAgent } from '../../../src/tools/define-agent';
@@ -13,7 +13,7 @@ import { ASK_MS } from '../../../src/tools/mcp/elicitation';
 import { formatLock } from '../../../src/tools/mcp/lock';
 import { startTestEnvironment, type TestEnvironment, waitForEnd } from '../../../src/testing';
 import { root } from '../../support/build';
-import { testAddress, testBundle } from '../../support/server';
+import { testAddress, testBundle, testConnection } from '../../support/server';
 import { until } from '../../support/until';
 import { allow, HOSTILE, hostile } from './support';
 
@@ -172,7 +172,7 @@ describe('a server that asks in the middle of a call', () => {
 it('takes no question that does not come from the activity of a call', async () => {
   const { turn: id } = await environment.start('one', 'go');
   const view = await open(id, '1.1.0.1');
-  const connection = await Connection.connect({ address: testAddress() });
+  const connection = await testConnection();
   const handle = new Client({ connection }).workflow.getHandle(id);
   const question = { text: 'Your token?', form: { type: 'object', properties: { a: { type: 'string' } } } };
   const [key = ''] = (view.questions[0]?.callKey ?? '').split(':');

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { Client, type Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { connect, viewOf, type Countersign, type InboxItem, type TurnEvent } from '../../../src/client';
 import type { Decision } from '../../../src/contract/decision';
 import { root } from '../../support/build';
-import { testAddress } from '../../support/server';
+import { testAddress, testConnection } from '../../support/server';
 import type { RequestOpened } from '../../../src/history/events';
 import { approveSeen } from '../../cli/saw';
 import { until } from '../../support/until';
@@ -30,7 +30,7 @@ beforeAll(async () => {
     logger: new DefaultLogger('ERROR'),
   });
   native = await NativeConnection.connect({ address });
-  connection = await Connection.connect({ address });
+  connection = await testConnection(address);
   client = new Client({ connection });
   countersign = await connect({ client });
   worker = await Worker.create({

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { Client, type Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { connect, type Countersign, type InboxItem } from '../../../src/client';
 import type { Decision, Resolution } from '../../../src/contract/decision';
-import { testAddress } from '../../support/server';
+import { testAddress, testConnection } from '../../support/server';
 import { until } from '../../support/until';
 
 /** What an activity did outside: each payment with its idempotency key. */
@@ -43,7 +43,7 @@ beforeAll(async () => {
     logger: new DefaultLogger('ERROR'),
   });
   native = await NativeConnection.connect({ address });
-  connection = await Connection.connect({ address });
+  connection = await testConnection(address);
   client = new Client({ connection });
   countersign = await connect({ client });
   const own = { taskQueue, workflowBundle: bundle, activities: { pay } };
