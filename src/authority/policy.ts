@@ -8,7 +8,7 @@ import type { Condition } from './condition';
 import { type RuledCall, rulesThatFit } from './matching';
 import { type Complain, type Path, readYaml, wordsOf } from './yaml';
 
-/** A rule that fits a call, and what it says of it. */
+/** A rule that fits a call, and its answer. */
 export interface FittingRule {
   rule: PolicyRule;
   /** `refuse` where its condition could not be worked out. */

@@ -88,7 +88,7 @@ function understood(answer: unknown): PolicyVerdict {
     : { decision: wanted, reason: cutOutput(reason, LIMITS.reasonBytes) };
 }
 
-/** What a policy says, and what safety makes of it. */
+/** The answer of a policy, tightened by safety. */
 export function tighten(said: PolicyVerdict, safety: Safety): PolicyVerdict {
   return said.decision === 'run' ? { ...said, decision: bySafety(safety) } : said;
 }

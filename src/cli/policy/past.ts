@@ -17,7 +17,7 @@ export interface PastCall {
   args: JsonObject;
   /** Whether it ran at once, a person was asked, or it was refused without one. */
   was: PolicyAction;
-  /** What became of it, in words. */
+  /** How it ended, in words. */
   outcome: string;
   /** `clean`: approved as it was, and it succeeded. `spoiled`: denied, edited, failed, in doubt and the like. `open`: neither, so far. */
   ending: 'clean' | 'spoiled' | 'open';
