@@ -23,6 +23,7 @@ import { inbox } from './figures/inbox';
 import { lisp } from './figures/lisp';
 import { mcp } from './figures/mcp';
 import { observed } from './figures/observed';
+import { policy } from './figures/policy';
 import { recovery } from './figures/recovery';
 import { replay, replayBatch } from './figures/replay';
 import { sandbox } from './figures/sandbox';
@@ -50,6 +51,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   timeline,
   show,
   audit,
+  policy,
   lisp,
   mcp,
   code,

@@ -25,6 +25,7 @@ export type {
   ToolOptions,
   Verification,
 } from './tools/types';
+export type { PolicyRule } from './contract/authority/policy';
 export { CountersignError, type ErrorCode } from './contract/errors';
 export type { Budget, Spent } from './contract/spending/budget';
 export type { Preview, FilePlan } from './contract/plan';

@@ -34,7 +34,6 @@ import { createMetrics, type WorkerMetrics } from './worker-metrics';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { requireModels } from './models/providers';
-import type { ApproversSource } from './authority/source';
 import { type Config, rulesAbout, statefulTools, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
@@ -170,7 +169,7 @@ export function openTools(
 
 export type Shared = Pick<
   ActivityDeps,
-  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers' | 'pauses'
+  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers' | 'rules' | 'pauses'
 > & {
   metrics: WorkerMetrics;
   callLog: CallLog;
@@ -191,22 +190,30 @@ export async function makeShared(
   const journal = metrics.watchJournal(createJournal(directory, encryption.sealer()));
   await journal.prune();
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
-  const approvers = await approversOf(config, callLog);
+  const authority = await authorityOf(config, callLog);
   // Shared by all queues: what one call was given, another one may write.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
   const pauses = createPausesReader({ look: lookAtControl });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics, pauses };
-  return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys, approvers }) };
+  return { ...ofWorker, callLog, secrets, encryption, ...authority, ...defined({ answerKeys }) };
 }
 
-/** Loaded only where there is a file: YAML and CEL take their time. */
-async function approversOf(config: Config, log: CallLog): Promise<ApproversSource | undefined> {
-  if (config.approvers === undefined) return undefined;
-  const { openApprovers } = await import('./authority/source.js');
-  const warn = (line: string): void => log.warn(line);
-  return openApprovers({ file: config.approvers, known: rulesAbout(config), warn });
+/**
+ * Loaded only where there is something to read: YAML and CEL take their time. The policy is read once: a rule may let a
+ * dangerous call run, so a change takes effect like one of the config, with a new worker.
+ */
+async function authorityOf(config: Config, log: CallLog): Promise<Pick<Shared, 'approvers' | 'rules'>> {
+  const { approvers: file, policy } = config;
+  const known = rulesAbout(config);
+  const open = async () => (await import('./authority/source.js')).openApprovers;
+  const load = async () => (await import('./authority/policy.js')).loadPolicy;
+  return defined({
+    approvers:
+      file === undefined ? undefined : await (await open())({ file, known, warn: (line) => log.warn(line) }),
+    rules: policy === undefined ? undefined : await (await load())(policy, { known }),
+  });
 }
 
 function ownQueue(): string {

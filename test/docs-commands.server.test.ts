@@ -110,6 +110,11 @@ const giveBack = { tool: 'give_back', args: { order: '77', cents: 100 } };
 const refund = () => place.request(giveBack);
 const secondStep = () => place.request({ tool: 'list_directory', args: {} }, giveBack);
 
+const withRules = async (line: string): Promise<string> => {
+  await writeFile(join(place.folder, 'policy.yaml'), 'rules: [{ name: all, then: ask, shadow: true }]');
+  return line;
+};
+
 const lines = (...changed: number[]): string =>
   Array.from({ length: 30 }, (_, n) => `line ${n + 1}${changed.includes(n + 1) ? ' changed' : ''}\n`).join(
     '',
@@ -254,6 +259,12 @@ const RULES: readonly Rule[] = [
     says: /is in order: 1 person/,
   },
   { line: /^npx countersign approvers explain /, turn: pay, says: /rule +default/ },
+  {
+    line: /^npx countersign policy (check|test)/,
+    fill: (line) => withRules(`${line.replace(/(check|test)/, '$1 agents.ts')} --file policy.yaml`),
+    says: /is in order: 1 rule|as decided/,
+  },
+  { line: /^npx countersign policy suggest$/, turn: pay, says: /^rules:|There is nothing to suggest/ },
   { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },
   { line: /^npx countersign doctor --json$/, says: /"name": "transitions"/ },
   {

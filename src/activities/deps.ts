@@ -1,5 +1,6 @@
 import type { Logger } from '@temporalio/common';
 import type { Pricing } from '../contract/spending/usage';
+import type { PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
 import type { Agent } from '../tools/define-agent';
 import type { AnswerKeys } from '../contract/secret/sealed';
@@ -30,6 +31,8 @@ export interface ActivityDeps {
   texts?: TextStreams;
   /** Who decides what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
+  /** Absent: the config has no policy rules. */
+  rules?: PolicyRules;
   /** Asked before each call with an effect, and before each model call. Absent: nothing can be paused here. */
   pauses?: PausesReader;
   /** By which secret answers are read. Absent: none can be asked for. */

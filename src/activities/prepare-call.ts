@@ -22,7 +22,10 @@ import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 
 /** What preparing needs of a worker. */
-export interface PrepareDeps extends Pick<ActivityDeps, 'taskQueue' | 'run' | 'answerKeys' | 'approvers'> {
+export interface PrepareDeps extends Pick<
+  ActivityDeps,
+  'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules'
+> {
   /** What previews learn of the turn. */
   about?: AboutTurn;
   /** Of the turn. */
@@ -51,8 +54,9 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   const { tool, proposed, args } = prepared;
   const call = validCall(tool, asked, args);
   const isAsAsked = JSON.stringify(args) === JSON.stringify(proposed);
-  const rules = { agent: name, policy, log: deps.run.log, approvers: deps.approvers };
-  const verdict = await askRules(rules, { tool, args, requesters: requestersOf(deps.origin) });
+  const { approvers, rules } = deps;
+  const owner = { agent: name, policy, log: deps.run.log, approvers, rules };
+  const verdict = await askRules(owner, { tool, args, requesters: requestersOf(deps.origin) });
   return applyPolicy(verdict, { ...prepared, deps, registry }, isAsAsked ? call : { ...call, proposed });
 }
 
@@ -125,9 +129,10 @@ function childSettings({ child, outputLimit }: Tool): CallSettings['child'] {
 type Ready = ReadyCall & { deps: PrepareDeps; registry: Registry };
 
 async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
-  if (verdict.decision === 'refuse') return invalidAsked(call, policyRefusal(verdict, NOTHING_RAN));
-  const { decision, reason, authority } = verdict;
-  const judged = { ...call, ...defined({ policyReason: reason }) };
+  const { decision, reason, authority, ruling } = verdict;
+  if (decision === 'refuse')
+    return { ...invalidAsked(call, policyRefusal(verdict, NOTHING_RAN)), ...defined({ ruling }) };
+  const judged = { ...call, ...defined({ policyReason: reason, ruling }) };
   // Nothing of it runs, so there is nothing to decide: its answer is its result.
   if (ready.tool.asks !== undefined) return asked(judged, ready.tool.asks(ready.value), ready);
   return decision === 'run' ? judged : withPreview(ready, { ...judged, ...defined({ authority }) });

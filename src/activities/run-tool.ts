@@ -21,6 +21,7 @@ import type { Agent } from '../tools/define-agent';
 import type { RunOutcome } from '../tools/outcome';
 import { NOTHING_RAN, policyRefusal } from '../tools/policy';
 import { askRules, checkVotes, requestersOf } from './authority';
+import type { PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
 import { asCalled, unshownIn } from '../tools/prepare';
 import type { Tool } from '../tools/types';
@@ -51,7 +52,10 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const checked =
     agent === undefined || tool === undefined
       ? undefined
-      : await recheck({ agent, tool, log: deps.run.log, approvers: deps.approvers }, input);
+      : await recheck(
+          { agent, tool, log: deps.run.log, approvers: deps.approvers, rules: deps.rules },
+          input,
+        );
   const unsafe = input.effect === 'unsafe' || tool?.effect === 'unsafe';
   const earlier = unsafe ? await startedBefore({ deps, tool, input, key }) : undefined;
   if (earlier !== undefined) return { output: earlier };
@@ -141,6 +145,7 @@ interface RecheckedBy {
   tool: Tool;
   log?: CallLog | undefined;
   approvers?: ApproversSource | undefined;
+  rules?: PolicyRules | undefined;
 }
 
 /**
@@ -156,9 +161,9 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
   const unshown = input.decision === undefined ? undefined : unshownIn(input.arguments, parsed.value);
   if (unshown !== undefined)
     return refused(`the tool fills in ${unshown}, which nobody was shown; give it with the arguments`);
-  const rules = { agent: agent.name, policy: agent.policy, ...by };
+  const owner = { agent: agent.name, policy: agent.policy, ...by };
   const requesters = requestersOf(input.origin, input.authority);
-  const verdict = await askRules(rules, { tool, args: input.arguments, requesters });
+  const verdict = await askRules(owner, { tool, args: input.arguments, requesters });
   if (verdict.decision === 'refuse') return { ok: false, failure: policyRefusal(verdict) };
   if (verdict.decision === 'ask' && input.decision === undefined)
     return refused('it needs a decision and has none');

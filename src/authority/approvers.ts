@@ -10,23 +10,12 @@ import {
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
-import type { JsonObject } from '../contract/json';
-import type { Effect, JsonSchema, Safety } from '../contract/tool';
 import { checkFile, type Known } from './check-file';
-import { type Condition, conditionArguments } from './condition';
-import { type Mistake, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
+import type { Condition } from './condition';
+import { type RuledCall, rulesThatFit } from './matching';
+import { MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { SignerKey } from './ssh-key';
-
-/** A call that rules are asked about. */
-export interface RuledCall {
-  agent: string;
-  tool: string;
-  safety: Safety;
-  effect: Effect;
-  args: JsonObject;
-  /** Absent: all whole numbers are whole numbers for conditions, too. */
-  schema?: JsonSchema;
-}
+import type { Mistake } from './yaml';
 
 /** What the rules say about a call. */
 export interface Ruling {
@@ -193,40 +182,16 @@ function ruledBy(rule: RuleContent, condition: Condition | undefined): Ruled {
   };
 }
 
-/** Rules by tool, so that those of other tools cost nothing. */
 function rulings(ruled: readonly Ruled[]): Approvers['rulingOn'] {
-  const named = new Set(ruled.flatMap(({ tools = [] }) => tools));
-  const others = ruled.filter(({ tools }) => tools === undefined);
-  const byTool = new Map(
-    [...named].map((tool) => [tool, ruled.filter(({ tools }) => tools?.includes(tool) ?? true)]),
-  );
-  return (call) => firstOf(byTool.get(call.tool) ?? others, call);
-}
-
-function firstOf(ruled: readonly Ruled[], call: RuledCall): Ruling {
-  const passed: string[] = [];
-  const facts = factsOf(call);
-  for (const { snapshot: rule, digest: ruleDigest, agents, condition } of ruled) {
-    if (agents?.includes(call.agent) === false) continue;
-    const outcome = condition?.evaluate(facts()) ?? true;
-    if (outcome === true) return { action: actionFor(rule.then, call.safety), rule, ruleDigest, passed };
-    if (outcome !== false) return { action: 'refuse', rule, ruleDigest, failed: outcome.failed, passed };
-    passed.push(rule.name);
-  }
-  throw new Error('the last rule fits every call');
-}
-
-function factsOf({
-  args,
-  schema,
-  tool,
-  agent,
-  safety,
-  effect,
-}: RuledCall): () => Parameters<Condition['evaluate']>[0] {
-  let facts: Parameters<Condition['evaluate']>[0] | undefined;
-  return () =>
-    (facts ??= new Map(
-      Object.entries({ args: conditionArguments(args, schema), tool, agent, safety, effect }),
-    ));
+  const looks = rulesThatFit(ruled);
+  return (call) => {
+    const passed: string[] = [];
+    for (const { rule: one, outcome } of looks(call)) {
+      const { snapshot: rule, digest: ruleDigest } = one;
+      if (outcome === true) return { action: actionFor(rule.then, call.safety), rule, ruleDigest, passed };
+      if (outcome !== false) return { action: 'refuse', rule, ruleDigest, failed: outcome.failed, passed };
+      passed.push(rule.name);
+    }
+    throw new Error('the last rule fits every call');
+  };
 }

@@ -2,17 +2,10 @@ import { GROUP } from '../contract/authority/votes';
 import { isObject } from '../contract/json';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
-import {
-  checkPeople,
-  type Complain,
-  type Mistake,
-  MOST_VOTERS,
-  type Path,
-  type ReadFile,
-  type RuleContent,
-} from './read-file';
+import { checkPeople, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
 import { readKeyLine, type SignerKey } from './ssh-key';
 import { SIGNATURE_NAMESPACE } from './ssh-signature';
+import type { Complain, Mistake, Path } from './yaml';
 
 /** A tool as far as rules go. */
 export interface RuledTool {
@@ -60,7 +53,8 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
     const condition = checkWhen(rule, at, { known, complain });
     if (condition !== undefined) conditions.set(at, condition);
   }
-  checkOrder(rules, conditions, complain);
+  checkCovered(rules, { conditions, complain });
+  checkDefault(rules, complain);
   mistakes.sort((a, b) => a.line - b.line || a.column - b.column);
   return { conditions, keys, mistakes };
 }
@@ -164,18 +158,32 @@ function checkNumbers(
   }
 }
 
+/** A rule as far as it says which calls it fits: of the approvers file, or of the policy. */
+export interface Matching {
+  name: string;
+  tools?: readonly string[] | undefined;
+  agents?: readonly string[] | undefined;
+  when?: string | undefined;
+  then: string;
+}
+
 interface AboutTools {
   known: Known | undefined;
   complain: Complain;
 }
 
-function checkNames(rule: RuleContent, at: number, { known, complain }: Required<AboutTools>): void {
+/** `mayRun`: the rule may let a dangerous tool run without a decision. */
+export function checkNames(
+  rule: Matching,
+  at: number,
+  { known, complain, mayRun }: { known: Known; complain: Complain; mayRun?: boolean },
+): void {
   for (const [index, tool] of (rule.tools ?? []).entries()) {
     const path = ['rules', at, 'tools', index];
     const found = known?.tools.get(tool);
     const isOfServer = known?.servers.some((server) => tool.startsWith(`${server}__`)) === true;
     if (found === undefined && !isOfServer) complain(path, `there is no tool '${tool}'`);
-    if (rule.then === 'run' && found?.safety === 'dangerous')
+    if (rule.then === 'run' && mayRun !== true && found?.safety === 'dangerous')
       complain(['rules', at, 'then'], `'${tool}' is dangerous: a rule cannot let it run without a decision`);
   }
   for (const [index, agent] of (rule.agents ?? []).entries())
@@ -183,7 +191,12 @@ function checkNames(rule: RuleContent, at: number, { known, complain }: Required
       complain(['rules', at, 'agents', index], `there is no agent '${agent}'`);
 }
 
-function checkWhen(rule: RuleContent, at: number, { known, complain }: AboutTools): Condition | undefined {
+/** The condition of a rule; undefined where it has none, or one that cannot be read. */
+export function checkWhen(
+  rule: Matching,
+  at: number,
+  { known, complain }: AboutTools,
+): Condition | undefined {
   if (rule.when === undefined) return undefined;
   const path = ['rules', at, 'when'];
   const read = readCondition(rule.when, RULE_VARIABLES);
@@ -223,23 +236,25 @@ function mayHave({ properties, additionalProperties, ...schema }: JsonSchema, fi
   );
 }
 
-/** First match wins, so a rule after one that takes all its calls takes none. */
-function checkOrder(
-  rules: readonly RuleContent[],
-  conditions: ReadonlyMap<number, Condition>,
-  complain: Complain,
+/** First match wins, so a rule after one that takes all its calls takes none. `takes`: a rule that decides whatever it fits. */
+export function checkCovered<R extends Matching>(
+  rules: readonly R[],
+  { conditions, complain }: { conditions: ReadonlyMap<number, Condition>; complain: Complain },
+  takes: (rule: R) => boolean = () => true,
 ): void {
   for (const [at, rule] of rules.entries()) {
     const same = rules.findIndex(({ name }) => name === rule.name);
     if (same !== at) complain(['rules', at, 'name'], `there are two rules '${rule.name}'`);
-    const before = rules.findIndex((other, index) => index < at && covers(other, rule));
-    const takes = rules[before];
-    if (takes !== undefined && (rule.when === undefined || conditions.has(at)))
+    const before = rules.find((other, index) => index < at && takes(other) && covers(other, rule));
+    if (before !== undefined && (rule.when === undefined || conditions.has(at)))
       complain(
         ['rules', at],
-        `'${rule.name}' can never match: '${takes.name}' before it takes each of its calls`,
+        `'${rule.name}' can never match: '${before.name}' before it takes each of its calls`,
       );
   }
+}
+
+function checkDefault(rules: readonly RuleContent[], complain: Complain): void {
   const last = rules.at(-1);
   const isDefault =
     last?.name === 'default' &&
@@ -253,7 +268,7 @@ function checkOrder(
     );
 }
 
-function covers(first: RuleContent, later: RuleContent): boolean {
+function covers(first: Matching, later: Matching): boolean {
   const isWithin = (all: readonly string[] | undefined, some: readonly string[] | undefined): boolean =>
     all === undefined || (some !== undefined && some.every((one) => all.includes(one)));
   if (first.when !== undefined && first.when !== later.when) return false;

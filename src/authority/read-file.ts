@@ -1,25 +1,10 @@
-import { isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
 import { z } from 'zod';
 import { ASSURANCES } from '../contract/authority/votes';
-
-/** A place in the file: the keys and positions that lead to it. */
-export type Path = readonly (string | number)[];
-
-/** Something wrong with the file. Lines and columns count from 1. */
-export interface Mistake {
-  line: number;
-  column: number;
-  message: string;
-}
+import { type Complain, type Mistake, type Path, type ReadYaml, readYaml } from './yaml';
 
 /** The content of an approvers file, in its own form, and where each part of it stands. */
-export interface ReadFile {
-  content: FileContent;
-  /** The place of what is at a path, or of the nearest around it; `into`: characters of a text after its first. */
-  mistakeAt(path: Path, message: string, into?: number): Mistake;
-}
+export type ReadFile = ReadYaml<FileContent>;
 
-const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_PEOPLE = 5_000;
 const MOST_RULES = 1_000;
 /** People who may vote on one request: their names are frozen in it. */
@@ -100,65 +85,8 @@ export type RuleContent = FileContent['rules'][number];
 export function readApproversFile(
   text: string,
 ): { ok: true; file: ReadFile } | { ok: false; mistakes: Mistake[] } {
-  const lines = new LineCounter();
-  if (Buffer.byteLength(text) > MOST_BYTES)
-    return failed({ line: 1, column: 1, message: 'the file is over 4 MiB' });
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
-  const broken = [...document.errors, ...document.warnings].map(({ pos, message }) =>
-    placed(lines, pos[0], message),
-  );
-  if (broken.length > 0) return { ok: false, mistakes: broken };
-  const mistakeAt: ReadFile['mistakeAt'] = (path, message, into) =>
-    placed(lines, offsetOf(document, path, into), message);
-  const parsed = fileSchema.safeParse(contentOf(document));
-  if (parsed.success) return { ok: true, file: { content: parsed.data, mistakeAt } };
-  return { ok: false, mistakes: parsed.error.issues.flatMap((issue) => mistakesOf(issue, mistakeAt)) };
+  return readYaml<FileContent>(text, fileSchema);
 }
-
-function failed(mistake: Mistake): { ok: false; mistakes: Mistake[] } {
-  return { ok: false, mistakes: [mistake] };
-}
-
-function contentOf(document: Document): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 100 });
-  } catch {
-    // Aliases that grow without end; nothing of the file is used.
-    return null;
-  }
-}
-
-function placed(lines: LineCounter, offset: number, message: string): Mistake {
-  const { line, col } = lines.linePos(offset);
-  return { line: Math.max(1, line), column: Math.max(1, col), message };
-}
-
-function offsetOf(document: Document, path: Path, into = 0): number {
-  for (let length = path.length; length > 0; length--) {
-    const node: unknown = document.getIn(path.slice(0, length), true);
-    if (!isNode(node) || node.range == null) continue;
-    const [start] = node.range;
-    if (length < path.length || !isScalar(node)) return start;
-    // In a block the characters stand on lines of their own, so only its beginning is certain.
-    if (node.type === 'PLAIN') return start + into;
-    return node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE' ? start + 1 + into : start;
-  }
-  return 0;
-}
-
-function mistakesOf(issue: z.core.$ZodIssue, mistakeAt: ReadFile['mistakeAt']): Mistake[] {
-  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
-  const what = path.length === 0 ? 'the file' : `\`${path.join('.')}\``;
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => mistakeAt([...path, key], `${what} has no field \`${key}\``));
-  if (issue.code === 'invalid_key') return [mistakeAt(path, `${what} ${issue.issues[0]?.message ?? ''}`)];
-  const isMissing = issue.message.endsWith('received undefined') || issue.input === undefined;
-  if (isMissing && 'expected' in issue && path.length > 0) return [mistakeAt(path, `${what} is missing`)];
-  return [mistakeAt(path, `${what} ${issue.message.replace(/^Invalid (input|option): /, 'is wrong: ')}`)];
-}
-
-/** Takes something that is wrong; `into`: characters of a text after its first. */
-export type Complain = (path: Path, message: string, into?: number) => void;
 
 /** What is wrong with people, their groups and delegates. */
 export function checkPeople(

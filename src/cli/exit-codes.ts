@@ -85,6 +85,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   audit_key: EXIT.failed,
   users_invalid: EXIT.usage,
   approvers_invalid: EXIT.usage,
+  policy_invalid: EXIT.usage,
   inbox_key: EXIT.usage,
   ssh_keygen_missing: EXIT.failed,
   signing_key: EXIT.usage,

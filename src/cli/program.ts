@@ -16,6 +16,7 @@ import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addDecided, addList } from './commands/list';
 import { addMcp } from './commands/mcp';
+import { addPolicy } from './commands/policy';
 import { addPause, addResume } from './commands/pause';
 import { addReset } from './commands/reset';
 import { addReplay } from './commands/replay';
@@ -84,6 +85,7 @@ const COMMANDS = [
   addExport,
   addAudit,
   addApprovers,
+  addPolicy,
   addKeys,
   addSecretKey,
   addMcp,

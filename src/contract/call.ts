@@ -1,4 +1,5 @@
 import type { Authority, Vote } from './authority/authority';
+import type { CallRuling } from './authority/policy';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
@@ -79,6 +80,8 @@ export interface CallSettings {
 /** A call that cannot run: its result is ready and says why. */
 export interface InvalidCall extends CallHead {
   kind: 'invalid';
+  /** What the policy rules said, where one fitted. */
+  ruling?: CallRuling;
   /** What the model wrote where it could not be parsed; cut to 4 KiB. */
   raw?: string;
   /** What the model asked for, where it could be parsed; `{}` otherwise. */
@@ -106,6 +109,8 @@ export interface ValidCall extends CallHead {
   planDigest?: string;
   /** What the policy said, where it said more than safety does. */
   policyReason?: string;
+  /** What the policy rules said, where one fitted. */
+  ruling?: CallRuling;
   /** Only where `kind` is `ask`: who decides. Absent: the worker has no approvers file, so anybody may. */
   authority?: Authority;
   /** Only where `kind` is `ask`: it asks a person for an answer, which is its result. It never runs. */

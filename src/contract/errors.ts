@@ -56,6 +56,7 @@ export const ERROR_CODES = [
   'audit_key',
   'users_invalid',
   'approvers_invalid',
+  'policy_invalid',
   'inbox_key',
   'ssh_keygen_missing',
   'signing_key',

@@ -1,4 +1,5 @@
 import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
+import { RULING } from './authority/policy';
 import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS } from './limits';
@@ -100,11 +101,12 @@ const VALID = object(
     proposed: OBJECT,
     preview: object({ text: TEXT }, { plan: PLAN }),
     policyReason: TEXT,
+    ruling: RULING,
     authority: AUTHORITY,
     question: object({ text: TEXT, form: OBJECT }),
   },
 );
-const INVALID = object({ proposed: OBJECT, result: RESULT }, { raw: TEXT });
+const INVALID = object({ proposed: OBJECT, result: RESULT }, { raw: TEXT, ruling: RULING });
 const only = (kinds: string[], then: JsonSchema): JsonSchema => ({
   if: { properties: { kind: { enum: kinds } } },
   then,

@@ -1,4 +1,5 @@
 import type { Authority } from '../contract/authority/authority';
+import type { CallRuling } from '../contract/authority/policy';
 import type { SealedValues } from '../contract/secret/sealed';
 import type { CallProgress } from '../contract/call';
 import type { AnswerKind, DecisionKind, RefusalCode, ResolutionKind } from '../contract/decision';
@@ -34,6 +35,8 @@ export interface ProposedCall {
   error?: string;
   /** Of a call that may run. */
   effect?: Effect;
+  /** What the policy rules said, where one fitted. */
+  ruling?: CallRuling;
 }
 
 /** A `remote` call, one that was edited and needed a new plan, or one that a workflow of its own gates, is prepared. */

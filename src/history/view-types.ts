@@ -1,3 +1,4 @@
+import type { CallRuling } from '../contract/authority/policy';
 import type { CastVote } from '../contract/authority/votes';
 import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
@@ -60,6 +61,8 @@ export interface CallView {
   /** What ran or is to run. */
   effective: JsonObject;
   generation: number;
+  /** What the policy rules said when it was prepared, where one fitted. */
+  ruling?: CallRuling;
   /** The last one; stays when it is decided. */
   request?: RequestOpened;
   /** What it asks a person; stays when it is answered. Only of a question. */

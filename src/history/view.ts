@@ -192,16 +192,17 @@ function withCall(
 }
 
 function callView(call: ProposedCall, step: number): CallView {
-  const { callId, tool, arguments: args, proposed } = call;
+  const { callId, tool, arguments: args, proposed, ruling } = call;
   const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };
   const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
-  return { ...made, phase: 'proposed', ...defined({ proposed }) };
+  return { ...made, phase: 'proposed', ...defined({ proposed, ruling }) };
 }
 
 function prepared(view: TurnView, proposed: ProposedCall): void {
   withCall(view, proposed, (call) => {
     if (call.phase === 'proposed') call.arguments = proposed.arguments;
     call.effective = proposed.arguments;
+    Object.assign(call, defined({ ruling: proposed.ruling }));
   });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PolicyRule } from '../contract/authority/policy';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { TIMES } from '../contract/limits';
@@ -54,6 +55,11 @@ export interface ConfigOptions {
    */
   approvers?: string;
   /**
+   * Rules beside the policies of the agents: a file, relative to the current folder, or the rules themselves; see
+   * docs/policy.md. @default none
+   */
+  policy?: string | readonly PolicyRule[];
+  /**
    * What models cost, by the ids that the timeline shows; `*` at the end of an id stands for any letters. Each reply is then
    * recorded with its cost. An agent with a budget of money needs one for each of its models. @default none
    */
@@ -80,6 +86,7 @@ export interface Config {
   readonly mcpTools: Readonly<Record<string, McpToolSettings>>;
   readonly mcpLock: string;
   readonly approvers: string | undefined;
+  readonly policy: string | readonly PolicyRule[] | undefined;
   readonly pricing: Pricing;
   readonly metrics: string | undefined;
 }
@@ -109,6 +116,13 @@ const optionsSchema = z.strictObject({
   mcpTools: settingsSchema.optional(),
   mcpLock: z.string().min(1).optional(),
   approvers: z.string().min(1).optional(),
+  // What the rules mean is checked where a worker starts, together with the tools that it has by then.
+  policy: z
+    .custom<string | readonly PolicyRule[]>(
+      (value) => (typeof value === 'string' ? value !== '' : Array.isArray(value)),
+      'must be a file or a list of rules',
+    )
+    .optional(),
   prices: z
     .record(
       z.string().min(1),
@@ -138,7 +152,7 @@ export function defineConfig(options: ConfigOptions): Config {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
   const { taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
-  const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers } = parsed.data;
+  const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers, policy } = parsed.data;
   const { mcpServers, mcpTools = {}, metrics } = options;
   const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
@@ -159,6 +173,7 @@ export function defineConfig(options: ConfigOptions): Config {
     mcpTools,
     mcpLock,
     approvers,
+    policy: typeof policy === 'object' ? Object.freeze(structuredClone(policy)) : policy,
     pricing,
     metrics,
   };

@@ -27,6 +27,9 @@ export interface PolicyOwner {
   log?: CallLog | undefined;
 }
 
+/** A tool as far as policies see it. */
+export type PolicyTool = Pick<Tool, 'name' | 'safety' | 'effect' | 'categories'>;
+
 /** A policy that has not answered by then has not answered. */
 const ANSWER_MS = 5000;
 
@@ -42,9 +45,18 @@ const policyAnswerSchema = z.union([
  * No answer within 5 s, a throw or nonsense is `refuse`. Never rejects.
  */
 export async function askPolicy(owner: PolicyOwner, tool: Tool, args: JsonObject): Promise<PolicyVerdict> {
+  return tighten(await askFunction(owner, tool, args), tool.safety);
+}
+
+/** What the function policy says by itself; without one, that the call may run. Never rejects. */
+export async function askFunction(
+  owner: PolicyOwner,
+  tool: PolicyTool,
+  args: JsonObject,
+): Promise<PolicyVerdict> {
   const { agent, policy, log } = owner;
   const { name, safety, effect, categories } = tool;
-  if (policy === undefined) return { decision: bySafety(safety) };
+  if (policy === undefined) return { decision: 'run' };
   // A copy: what a policy does to the arguments must not reach the record.
   const call = { agent, tool: name, safety, effect, categories, arguments: structuredClone(args) };
   try {
@@ -52,7 +64,7 @@ export async function askPolicy(owner: PolicyOwner, tool: Tool, args: JsonObject
       Promise.resolve().then(() => policy(call)),
       ANSWER_MS,
     );
-    return answer.ended ? tighten(answer.value, safety) : refuse('the policy did not answer in time');
+    return answer.ended ? understood(answer.value) : refuse('the policy did not answer in time');
   } catch (error) {
     log?.warn(`the policy failed on ${name}: ${messageOf(error)}`);
     return refuse('the policy could not decide');
@@ -67,14 +79,18 @@ export function policyRefusal({ reason }: PolicyVerdict, rest = ''): ToolFailure
 /** What is added to a refusal where it is known that the call was not started. */
 export const NOTHING_RAN = ' Nothing ran.';
 
-function tighten(answer: unknown, safety: Safety): PolicyVerdict {
+function understood(answer: unknown): PolicyVerdict {
   const parsed = policyAnswerSchema.safeParse(answer);
   if (!parsed.success) return refuse('the policy gave no answer that can be understood');
   const { decision: wanted, reason } = parsed.data;
-  const tightened = wanted === 'run' ? bySafety(safety) : wanted;
   return reason === undefined
-    ? { decision: tightened }
-    : { decision: tightened, reason: cutOutput(reason, LIMITS.reasonBytes) };
+    ? { decision: wanted }
+    : { decision: wanted, reason: cutOutput(reason, LIMITS.reasonBytes) };
+}
+
+/** The answer of a policy, tightened by safety. */
+export function tighten(said: PolicyVerdict, safety: Safety): PolicyVerdict {
+  return said.decision === 'run' ? { ...said, decision: bySafety(safety) } : said;
 }
 
 function bySafety(safety: Safety): 'run' | 'ask' {

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { z } from 'zod';
 import { askRules, checkVotes, requestersOf } from '../../src/activities/authority';
 import { parseApprovers } from '../../src/authority/approvers';
+import { parsePolicy, type PolicyRules } from '../../src/authority/policy';
 import type { ApproversSource } from '../../src/authority/source';
 import type { Authority, Vote } from '../../src/contract/authority/authority';
 import type { CallInput, SpentDecision } from '../../src/contract/call';
@@ -72,6 +74,142 @@ describe('what is done with a call, by policy and file', () => {
   it('says who decides to nobody where there is no file', async () => {
     const verdict = await askRules({ agent: 'clerk' }, { tool: pay, args: { cents: 900 }, requesters: [] });
     expect(verdict).toEqual({ decision: 'ask' });
+  });
+});
+
+const DAY_MS = 86_400_000;
+const SOON = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
+const rulesOf = (text: string): PolicyRules => parsePolicy(`rules: [${text}]`, 'policy.yaml');
+const BY_FILE = parseApprovers(
+  FILE.replace(/ {2}- name: (never|broken|large|look twice)[^]*(?= {2}- name: default)/, ''),
+  'approvers.yaml',
+);
+
+describe('the policy rules beside safety, function and file', () => {
+  const grant = `{ name: small, tools: [pay], then: run, until: ${SOON} }`;
+  it.each<[string, string, Parameters<typeof ask>[0], typeof pay, string, string | undefined]>([
+    ['no rule fits', '{ name: r, tools: [look], then: refuse }', undefined, pay, 'ask', undefined],
+    ['a rule asks', '{ name: r, then: ask }', undefined, look, 'ask', "the rule 'r' asks"],
+    [
+      'a rule asks, and says why',
+      '{ name: r, then: ask, reason: new }',
+      undefined,
+      look,
+      'ask',
+      "the rule 'r' asks: new",
+    ],
+    ['a rule refuses', '{ name: r, then: refuse }', undefined, pay, 'refuse', "the rule 'r' refuses it"],
+    [
+      'a rule refuses what the function asks about',
+      '{ name: r, then: refuse }',
+      () => 'ask',
+      look,
+      'refuse',
+      "the rule 'r' refuses it",
+    ],
+    ['a rule lets a safe tool run', '{ name: r, then: run }', undefined, look, 'run', undefined],
+    ['a rule never loosens by itself', '{ name: r, then: run }', undefined, pay, 'ask', undefined],
+    [
+      'a rule loosens until a day',
+      grant,
+      undefined,
+      pay,
+      'run',
+      `the rule 'small' lets it run until ${SOON}`,
+    ],
+    ['not what the function asks about', grant, () => 'ask', pay, 'ask', undefined],
+    [
+      'not what the function refuses',
+      grant,
+      () => ({ decision: 'refuse', reason: 'no' }),
+      pay,
+      'refuse',
+      'no',
+    ],
+    ['nor where that says run', grant, () => 'run', pay, 'run', `the rule 'small' lets it run until ${SOON}`],
+    [
+      'not once it ended',
+      '{ name: r, tools: [pay], then: run, until: 2020-01-01 }',
+      undefined,
+      pay,
+      'ask',
+      undefined,
+    ],
+    [
+      'a condition fails',
+      '{ name: r, when: args.x == 1, then: run }',
+      undefined,
+      look,
+      'refuse',
+      "'r' cannot be worked out",
+    ],
+  ])('%s', async (_, text, policy, tool, decision, reason) => {
+    const rules = rulesOf(text);
+    const verdict = await askRules(
+      { agent: 'clerk', policy, rules },
+      { tool, args: { cents: 5 }, requesters: [] },
+    );
+    expect(verdict.decision).toBe(decision);
+    if (reason === undefined) expect(verdict.reason).toBeUndefined();
+    else expect(verdict.reason).toContain(reason);
+  });
+
+  it('leaves the last word to the approvers file', async () => {
+    const owner = {
+      agent: 'clerk',
+      rules: rulesOf(grant),
+      approvers: { current: () => Promise.resolve(BY_FILE) },
+    };
+    const verdict = await askRules(owner, { tool: pay, args: { cents: 5 }, requesters: [] });
+    expect(verdict).toMatchObject({ decision: 'ask', reason: "the rule 'default' asks" });
+    expect(verdict.authority?.rule.name).toBe('default');
+  });
+
+  it('puts on record which rule fitted, and what shadow rules would have done', async () => {
+    const rules = rulesOf(
+      `{ name: s1, then: refuse, shadow: true }, { name: s2, then: ask, shadow: true }, ${grant}, { name: s3, then: refuse, shadow: true }`,
+    );
+    const { decision, ruling } = await askRules(
+      { agent: 'clerk', rules },
+      { tool: pay, args: { cents: 5 }, requesters: [] },
+    );
+    expect(decision).toBe('run');
+    expect(ruling).toEqual({
+      ...{ rule: 'small', then: 'run', until: SOON },
+      shadow: [
+        { rule: 's1', would: 'refuse' },
+        { rule: 's2', would: 'ask' },
+      ],
+    });
+  });
+
+  it('decides the same with and without shadow rules, and never milder than safety without `until`', async () => {
+    const action = fc.constantFrom('run', 'ask', 'refuse');
+    const one = fc.record({
+      then: action,
+      shadow: fc.boolean(),
+      when: fc.constantFrom('args.cents > 5', 'args.x > 1', 'has(args.x)'),
+    });
+    const strictness = ['run', 'ask', 'refuse'];
+    const decide = async (text: string, tool: typeof pay, cents: number): Promise<string> =>
+      (await askRules({ agent: 'a', rules: rulesOf(text) }, { tool, args: { cents }, requesters: [] }))
+        .decision;
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { maxLength: 5 }), fc.integer(), async (many, cents) => {
+        const lines = many.map(({ then, shadow, when }, at) => ({
+          shadow,
+          text: `{ name: r${at}, then: ${then}, when: '${when} && ${at} == ${at}', shadow: ${shadow} }`,
+        }));
+        const all = lines.map(({ text }) => text).join();
+        const live = lines.flatMap(({ shadow, text }) => (shadow ? [] : text)).join();
+        for (const tool of [pay, look]) {
+          const decision = await decide(all, tool, cents);
+          expect(decision).toBe(await decide(live, tool, cents));
+          expect(strictness.indexOf(decision)).toBeGreaterThanOrEqual(tool === pay ? 1 : 0);
+        }
+      }),
+      { numRuns: 50 },
+    );
   });
 });
 

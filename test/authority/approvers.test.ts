@@ -1,8 +1,9 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Approvers, loadApprovers, parseApprovers, type RuledCall } from '../../src/authority/approvers';
+import { type Approvers, loadApprovers, parseApprovers } from '../../src/authority/approvers';
 import type { Known } from '../../src/authority/check-file';
+import type { RuledCall } from '../../src/authority/matching';
 import { standingOf } from '../../src/contract/authority/votes';
 import { CountersignError } from '../../src/contract/errors';
 import { newSigner } from '../support/ssh';

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { describeRuling } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
 import { parsePoint, stateAt, type TurnMoment } from '../../history/moment';
 import { type Timeline, type TimelineCall, timelineOf, type TimelineStep } from '../../history/timeline';
@@ -109,12 +110,15 @@ function textLines({ text, callIds }: StepView, { style }: ScreenFormat): string
 }
 
 function callLines(call: TimelineCall, screen: ScreenFormat): string[] {
-  const { callId, tool, events } = call;
+  const { callId, tool, events, ruling } = call;
   const { strong, quiet } = screen.style;
   const state = `${describePhase(call)[0]}${timesOf(call)}`;
   return [
     `${strong(escapeText(`${callId} ${tool}`))}  ${state}${quiet(numbersOf(events))}`,
     ...indented(recordLines(call, inner(screen))),
+    ...indented(
+      ruling === undefined ? [] : describeRuling(ruling).map((line) => quiet(escapeText(`policy  ${line}`))),
+    ),
     ...indented(events.flatMap((event) => eventLines(event, inner(screen)))),
   ];
 }

@@ -113,7 +113,9 @@ export function proposedOf(call: PreparedCall): ProposedCall {
   const wrote =
     call.kind === 'remote' || call.kind === 'invalid' ? { raw: call.raw } : { proposed: call.proposed };
   const effect = isValidCall(call) ? call.settings.effect : undefined;
-  return { callId, id, tool, kind, arguments: argumentsOf(call), ...defined({ error, effect, ...wrote }) };
+  const ruling = isValidCall(call) || call.kind === 'invalid' ? call.ruling : undefined;
+  const rest = defined({ error, effect, ruling, ...wrote });
+  return { callId, id, tool, kind, arguments: argumentsOf(call), ...rest };
 }
 
 /** Ends the calls that will never run: those that brought a result along, and in a dry world those with an effect. */

@@ -1,0 +1,61 @@
+import type { JsonObject } from '../contract/json';
+import type { Effect, JsonSchema, Safety } from '../contract/tool';
+import { type Condition, conditionArguments } from './condition';
+
+/** A call that rules are asked about. */
+export interface RuledCall {
+  agent: string;
+  tool: string;
+  safety: Safety;
+  effect: Effect;
+  args: JsonObject;
+  /** Absent: all whole numbers are whole numbers for conditions, too. */
+  schema?: JsonSchema;
+}
+
+/** Which calls a rule fits: those of its tools and agents, all where it names none, whose condition is true. */
+interface Matching {
+  tools?: readonly string[] | undefined;
+  agents?: readonly string[] | undefined;
+  condition?: Condition | undefined;
+}
+
+/** A rule that was looked at, and whether it fits; `failed`: its condition could not be worked out. */
+export interface Look<R> {
+  rule: R;
+  outcome: ReturnType<Condition['evaluate']>;
+}
+
+/**
+ * Says which rules fit a call: looks at those of its tool and agent, one by one in their order, so whoever asks may stop.
+ * They are kept by tool, so that those of other tools cost nothing.
+ */
+export function rulesThatFit<R extends Matching>(
+  rules: readonly R[],
+): (call: RuledCall) => Iterable<Look<R>> {
+  const named = new Set(rules.flatMap(({ tools = [] }) => tools));
+  const others = rules.filter(({ tools }) => tools === undefined);
+  const byTool = new Map(
+    [...named].map((tool) => [tool, rules.filter(({ tools }) => tools?.includes(tool) ?? true)]),
+  );
+  return (call) => looks(byTool.get(call.tool) ?? others, call);
+}
+
+function* looks<R extends Matching>(rules: readonly R[], call: RuledCall): Generator<Look<R>> {
+  const facts = factsOf(call);
+  for (const rule of rules) {
+    const { agents, condition } = rule;
+    if (agents?.includes(call.agent) === false) continue;
+    yield { rule, outcome: condition?.evaluate(facts()) ?? true };
+  }
+}
+
+type Facts = Parameters<Condition['evaluate']>[0];
+
+function factsOf({ args, schema, tool, agent, safety, effect }: RuledCall): () => Facts {
+  let facts: Facts | undefined;
+  return () =>
+    (facts ??= new Map(
+      Object.entries({ args: conditionArguments(args, schema), tool, agent, safety, effect }),
+    ));
+}

@@ -1,0 +1,190 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { POLICY_ACTIONS, type PolicyAction, type PolicyRule } from '../contract/authority/policy';
+import { defined } from '../contract/defined';
+import { CountersignError, errorMessage, systemReason } from '../contract/errors';
+import { checkCovered, checkNames, checkWhen, type Known } from './check-file';
+import type { Condition } from './condition';
+import { type RuledCall, rulesThatFit } from './matching';
+import { type Complain, type Path, readYaml, wordsOf } from './yaml';
+
+/** A rule that fits a call, and its answer. */
+export interface FittingRule {
+  rule: PolicyRule;
+  /** `refuse` where its condition could not be worked out. */
+  action: PolicyAction;
+  /** Why it could not. */
+  failed?: string;
+}
+
+/** What the rules of a policy say of a call. */
+export interface PolicyRuling {
+  /** The first rule that fits; absent where none does. */
+  by?: FittingRule;
+  /** Shadow rules that fit before it. */
+  shadow: readonly FittingRule[];
+}
+
+/** The rules of a policy, ready to be asked. Immutable. */
+export interface PolicyRules {
+  /** The file, or `config`. */
+  readonly from: string;
+  readonly rules: readonly PolicyRule[];
+  /** The first rule that fits a call at a time, in milliseconds. Never throws. */
+  rulingOn(call: RuledCall, now: number): PolicyRuling;
+}
+
+const MOST_RULES = 1_000;
+const DAY_MS = 86_400_000;
+const MOST_DAYS = 31;
+
+const names = z.array(z.string().min(1)).min(1, 'must not be empty');
+
+const rule = z.strictObject({
+  name: z.string().min(1).max(100),
+  tools: names.optional(),
+  agents: names.optional(),
+  when: z.string().min(1).optional(),
+  then: z.enum(POLICY_ACTIONS),
+  reason: z.string().min(1).max(1_000).optional(),
+  until: z
+    .string()
+    .refine((text) => !Number.isNaN(endOf(text)), 'must be a day such as 2026-12-24')
+    .optional(),
+  shadow: z.boolean().optional(),
+});
+
+const policySchema = z.strictObject({
+  rules: z.array(rule).max(MOST_RULES, `must be at most ${MOST_RULES}`),
+});
+type Content = z.output<typeof policySchema>;
+type RuleContent = Content['rules'][number];
+
+/** When a day ends, in milliseconds; NaN where it is not a day. */
+function endOf(day: string): number {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
+  // The 30th of February would be a day in March.
+  return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY_MS : NaN;
+}
+
+/** What rules are checked against. */
+export interface PolicyCheck {
+  /** Absent: names of tools and agents are taken as they are. */
+  known?: Known;
+  /** Milliseconds. @default now */
+  now?: number;
+}
+
+/**
+ * The policy of a config: a file of rules, in YAML or JSON, or the rules themselves.
+ *
+ * @throws CountersignError `policy_invalid` with each mistake, in a file with line and column; `file_failed` where there
+ * is none to read.
+ */
+export async function loadPolicy(
+  source: string | readonly PolicyRule[],
+  check: PolicyCheck = {},
+): Promise<PolicyRules> {
+  if (typeof source !== 'string') return policyOf(source, check);
+  try {
+    return parsePolicy(await readFile(source, 'utf8'), source, check);
+  } catch (error) {
+    if (error instanceof CountersignError) throw error;
+    const why = systemReason(error) ?? errorMessage(error);
+    throw new CountersignError('file_failed', `reading ${source} failed: ${why}`, { cause: error });
+  }
+}
+
+/** As `loadPolicy`, from the text of a file. */
+export function parsePolicy(text: string, file: string, check: PolicyCheck = {}): PolicyRules {
+  const read = readYaml<Content>(text, policySchema);
+  const place = ({ line, column, message }: { line: number; column: number; message: string }): string =>
+    `${file}:${line}:${column}: ${message}`;
+  if (!read.ok) throw invalid(read.mistakes.map(place));
+  const { content, mistakeAt } = read.file;
+  return checked(content.rules, { ...check, from: file }, (path, message, into) =>
+    place(mistakeAt(path, message, into)),
+  );
+}
+
+function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules {
+  const place = (path: Path, message: string): string => `config: \`policy\`: ${path.join('.')}: ${message}`;
+  const parsed = policySchema.safeParse({ rules });
+  if (!parsed.success)
+    throw invalid(parsed.error.issues.flatMap(wordsOf).map(({ path, message }) => place(path, message)));
+  return checked(parsed.data.rules, { ...check, from: 'config' }, place);
+}
+
+const MOST_SHOWN = 20;
+
+function invalid(mistakes: readonly string[]): CountersignError {
+  const more = mistakes.length > MOST_SHOWN ? [`and ${mistakes.length - MOST_SHOWN} more`] : [];
+  return new CountersignError('policy_invalid', [...mistakes.slice(0, MOST_SHOWN), ...more].join('\n'), {
+    hint: 'Correct the rules; `countersign policy check` looks at them again.',
+  });
+}
+
+/** A rule, ready to be asked. */
+interface Ruled {
+  rule: PolicyRule;
+  tools: readonly string[] | undefined;
+  agents: readonly string[] | undefined;
+  condition: Condition | undefined;
+  /** Milliseconds; from then on it fits nothing. */
+  endsAt: number;
+}
+
+function checked(
+  rules: readonly RuleContent[],
+  { known, now = Date.now(), from }: PolicyCheck & { from: string },
+  place: (path: Path, message: string, into?: number) => string,
+): PolicyRules {
+  const mistakes: string[] = [];
+  const complain: Complain = (path, message, into) => void mistakes.push(place(path, message, into));
+  const conditions = new Map<number, Condition>();
+  for (const [at, one] of rules.entries()) {
+    checkUntil(one, at, { now, complain });
+    if (known !== undefined) checkNames(one, at, { known, complain, mayRun: one.until !== undefined });
+    const condition = checkWhen(one, at, { known, complain });
+    if (condition !== undefined) conditions.set(at, condition);
+  }
+  const takes = ({ shadow, until }: RuleContent): boolean => shadow !== true && until === undefined;
+  checkCovered(rules, { conditions, complain }, takes);
+  if (mistakes.length > 0) throw invalid(mistakes);
+  const ruled = rules.map((one, at): Ruled => {
+    const { tools, agents, until } = one;
+    const endsAt = until === undefined ? Infinity : endOf(until);
+    return { rule: Object.freeze(defined(one)), tools, agents, condition: conditions.get(at), endsAt };
+  });
+  return Object.freeze<PolicyRules>({ from, rules: ruled.map((one) => one.rule), rulingOn: rulings(ruled) });
+}
+
+/** A rule that loosens says so, names its tools, and ends soon. One that has ended is in order: it fits nothing. */
+function checkUntil(
+  { until, then, tools }: RuleContent,
+  at: number,
+  { now, complain }: { now: number; complain: Complain },
+): void {
+  if (until === undefined) return;
+  const path = ['rules', at, 'until'];
+  if (then !== 'run') complain(path, `only a rule that says \`run\` has \`until\``);
+  else if (tools === undefined) complain(path, 'a rule with `until` names its `tools`');
+  else if (endOf(until) > now + (MOST_DAYS + 1) * DAY_MS)
+    complain(path, `must be at most ${MOST_DAYS} days from today`);
+}
+
+function rulings(ruled: readonly Ruled[]): PolicyRules['rulingOn'] {
+  const looks = rulesThatFit(ruled);
+  return (call, now) => {
+    const shadow: FittingRule[] = [];
+    for (const { rule: one, outcome } of looks(call)) {
+      if (outcome === false || one.endsAt <= now) continue;
+      const { rule } = one;
+      const by: FittingRule =
+        outcome === true ? { rule, action: rule.then } : { rule, action: 'refuse', failed: outcome.failed };
+      if (rule.shadow !== true) return { by, shadow };
+      shadow.push(by);
+    }
+    return { shadow };
+  };
+}

@@ -1,0 +1,85 @@
+import { isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+import type { z } from 'zod';
+
+/** A place in the file: the keys and positions that lead to it. */
+export type Path = readonly (string | number)[];
+
+/** Something wrong with the file. Lines and columns count from 1. */
+export interface Mistake {
+  line: number;
+  column: number;
+  message: string;
+}
+
+/** Takes something that is wrong; `into`: characters of a text after its first. */
+export type Complain = (path: Path, message: string, into?: number) => void;
+
+/** The content of a file, and where each part of it stands. */
+export interface ReadYaml<T> {
+  content: T;
+  /** The place of what is at a path, or of the nearest around it; `into`: characters of a text after its first. */
+  mistakeAt(path: Path, message: string, into?: number): Mistake;
+}
+
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** Reads a file of YAML 1.2 that fits a schema. What it means is checked later. */
+export function readYaml<T>(
+  text: string,
+  schema: z.ZodType<T>,
+): { ok: true; file: ReadYaml<T> } | { ok: false; mistakes: Mistake[] } {
+  const lines = new LineCounter();
+  if (Buffer.byteLength(text) > MOST_BYTES)
+    return { ok: false, mistakes: [{ line: 1, column: 1, message: 'the file is over 4 MiB' }] };
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const broken = [...document.errors, ...document.warnings].map(({ pos, message }) =>
+    placed(lines, pos[0], message),
+  );
+  if (broken.length > 0) return { ok: false, mistakes: broken };
+  const mistakeAt: ReadYaml<T>['mistakeAt'] = (path, message, into) =>
+    placed(lines, offsetOf(document, path, into), message);
+  const parsed = schema.safeParse(contentOf(document));
+  if (parsed.success) return { ok: true, file: { content: parsed.data, mistakeAt } };
+  const mistakes = parsed.error.issues.flatMap(wordsOf);
+  return { ok: false, mistakes: mistakes.map(({ path, message }) => mistakeAt(path, message)) };
+}
+
+function contentOf(document: Document): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch {
+    // Aliases that grow without end; nothing of the file is used.
+    return null;
+  }
+}
+
+function placed(lines: LineCounter, offset: number, message: string): Mistake {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col), message };
+}
+
+function offsetOf(document: Document, path: Path, into = 0): number {
+  for (let length = path.length; length > 0; length--) {
+    const node: unknown = document.getIn(path.slice(0, length), true);
+    if (!isNode(node) || node.range == null) continue;
+    const [start] = node.range;
+    if (length < path.length || !isScalar(node)) return start;
+    // In a block the characters stand on lines of their own, so only its beginning is certain.
+    if (node.type === 'PLAIN') return start + into;
+    return node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE' ? start + 1 + into : start;
+  }
+  return 0;
+}
+
+/** What is wrong in the words of the file, and where. */
+export function wordsOf(issue: z.core.$ZodIssue): { path: Path; message: string }[] {
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  const what = path.length === 0 ? 'the file' : `\`${path.join('.')}\``;
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({ path: [...path, key], message: `${what} has no field \`${key}\`` }));
+  if (issue.code === 'invalid_key') return [{ path, message: `${what} ${issue.issues[0]?.message ?? ''}` }];
+  const isMissing = issue.message.endsWith('received undefined') || issue.input === undefined;
+  if (isMissing && 'expected' in issue && path.length > 0) return [{ path, message: `${what} is missing` }];
+  const message = `${what} ${issue.message.replace(/^Invalid (input|option): /, 'is wrong: ')}`;
+  return [{ path, message }];
+}

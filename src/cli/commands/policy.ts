@@ -1,0 +1,208 @@
+import { type Command, Option } from 'commander';
+import type { PolicyRules } from '../../authority/policy';
+import type { ApproversSource } from '../../authority/source';
+import type { Countersign, ListQuery, TurnSummary } from '../../client';
+import type { PolicyRule } from '../../contract/authority/policy';
+import { defined } from '../../contract/defined';
+import type { CountersignError } from '../../contract/errors';
+import { TURN_STATES } from '../../contract/turn';
+import { counted, unreadText } from '../../history/labels';
+import { viewOf } from '../../history/view';
+import type { Config } from '../../tools/define-config';
+import type { Context } from '../context';
+import { loadConfig } from '../load-config';
+import { collect, readCount, readFacts, readMoment, usageError } from '../options';
+import type { Comparison } from '../policy/compare';
+import { suggestLines, testLines } from '../policy/lines';
+import { type PastCall, pastCalls } from '../policy/past';
+import { escapeText } from '../print/escape';
+import { withProgress } from '../progress';
+
+const LIMIT = 1000;
+const LEAST = 3;
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** Which turns are read. */
+interface TurnOptions {
+  state?: TurnSummary['state'];
+  agent?: string;
+  tool?: string;
+  schedule?: string;
+  meta?: string[];
+  since?: string;
+  limit?: string;
+  json?: boolean;
+}
+
+interface TestOptions extends TurnOptions {
+  file?: string;
+}
+
+interface SuggestOptions extends TurnOptions {
+  least?: string;
+  days?: string;
+}
+
+const STATES = [...TURN_STATES, 'terminated', 'timed_out'];
+
+/** `policy check | test | suggest`. */
+export function addPolicy(program: Command, context: Context): void {
+  const command = program.command('policy').description('rules that say which calls run, ask or are refused');
+  command
+    .command('check [config]')
+    .description('check the rules against the tools and agents of a config')
+    .option('--file <path>', 'a file of rules, instead of those that the config names')
+    .option('--json', 'print JSON')
+    .action((config: string | undefined, options: TestOptions) => check(config, options, context));
+  const test = command
+    .command('test [config]')
+    .description('say what would have been decided otherwise on the calls of past turns; nothing runs')
+    .option('--file <path>', 'a file of rules, instead of those that the config names');
+  withTurns(test).action((config: string | undefined, options: TestOptions) =>
+    testPolicy(config, options, context),
+  );
+  const suggest = command
+    .command('suggest')
+    .description('find calls that people always approved as they were, and print rules for them')
+    .option('--least <count>', `so many such calls make a rule (default: ${LEAST})`)
+    .option('--days <count>', `how long the rules are to count, at most 31 (default: ${DAYS})`);
+  withTurns(suggest).action((options: SuggestOptions) => suggestPolicy(options, context));
+}
+
+function withTurns(command: Command): Command {
+  return command
+    .addOption(new Option('--state <state>', 'only turns in this state').choices(STATES))
+    .option('--agent <name>', 'only turns of this agent')
+    .option('--tool <name>', 'only calls of this tool')
+    .option('--schedule <id>', 'only turns that this schedule started')
+    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
+    .option('--since <time>', 'only turns that are open or ended since: 2026-11-21, 24h, 7d')
+    .option('--limit <count>', `the most turns to read, newest first (default: ${LIMIT})`)
+    .option('--json', 'print JSON');
+}
+
+/** Loaded here, so that no other command waits for YAML, CEL and the definitions of tools. */
+async function rulesOf(config: Config, file: string | undefined): Promise<PolicyRules | undefined> {
+  const source = file ?? config.policy;
+  if (source === undefined) return undefined;
+  const { loadPolicy } = await import('../../authority/policy.js');
+  const { rulesAbout } = await import('../../tools/define-config.js');
+  return loadPolicy(source, { known: rulesAbout(config) });
+}
+
+async function check(
+  named: string | undefined,
+  { file, json = false }: TestOptions,
+  { screen }: Context,
+): Promise<void> {
+  const { config } = await loadConfig(named);
+  const rules = await rulesOf(config, file);
+  if (rules === undefined)
+    throw usageError(
+      'the config has no policy rules',
+      'Name a file with --file, or in the config: `policy`.',
+    );
+  const today = new Date().toISOString().slice(0, 10);
+  const notes = rules.rules.flatMap((rule) => noteOn(rule, today));
+  if (json) return screen.json({ from: rules.from, rules: rules.rules, notes });
+  screen.lines([
+    screen.style.good(`${escapeText(rules.from)} is in order: ${counted(rules.rules.length, 'rule')}`),
+    ...notes.map((note) => screen.style.warn(escapeText(note))),
+  ]);
+}
+
+function noteOn({ name, until, tools = [], shadow }: PolicyRule, today: string): string[] {
+  if (shadow === true) return [`'${name}' is a shadow rule: it only reports`];
+  if (until === undefined) return [];
+  return until < today
+    ? [`'${name}' ended on ${until}: it fits nothing any more`]
+    : [`'${name}' lets ${tools.join(', ')} run without a decision until ${until}`];
+}
+
+async function testPolicy(
+  named: string | undefined,
+  { file, ...options }: TestOptions,
+  context: Context,
+): Promise<void> {
+  const { config } = await loadConfig(named);
+  const rules = await rulesOf(config, file);
+  const { createComparison } = await import('../policy/compare.js');
+  const approvers = await approversOf(config);
+  const comparison = createComparison({ agents: config.agents, rules, approvers });
+  const counts = await eachPastCall(options, context, (call) => comparison.add(call));
+  const { screen } = context;
+  const found = comparison.test(counts);
+  if (options.json === true) screen.json(found);
+  else screen.lines(testLines(found, screen));
+}
+
+async function approversOf({ approvers: file }: Config): Promise<ApproversSource | undefined> {
+  if (file === undefined) return undefined;
+  const { loadApprovers } = await import('../../authority/approvers.js');
+  const approvers = await loadApprovers(file);
+  return { current: () => Promise.resolve(approvers) };
+}
+
+/** What reading found beside the calls. */
+type Counts = Parameters<Comparison['test']>[0];
+
+/** Reads the turns that the options name, and hands on each call of them that a policy decides on. */
+async function eachPastCall(
+  options: TurnOptions,
+  { withClient, screen }: Pick<Context, 'withClient' | 'screen'>,
+  take: (call: PastCall) => Promise<void> | void,
+): Promise<Counts> {
+  const query = queryOf(options);
+  return withClient(async (client) => {
+    const turns = await client.list(query);
+    const counts = { turns: 0, forks: 0 };
+    const unread: CountersignError[] = [];
+    const say = (): string => `read ${counts.turns} of ${turns.length} turns`;
+    await withProgress(screen, say, async () => {
+      for await (const calls of callsOf(client, turns, { counts, unread }))
+        for (const call of calls) if ((options.tool ?? call.tool) === call.tool) await take(call);
+    });
+    const [first] = unread;
+    if (first !== undefined && counts.turns === 0) throw first;
+    if (first !== undefined) screen.note(`${unreadText(unread.length)} ${first.message}`);
+    return counts;
+  });
+}
+
+async function* callsOf(
+  client: Countersign,
+  turns: readonly TurnSummary[],
+  { counts, unread }: { counts: Counts; unread: CountersignError[] },
+): AsyncGenerator<PastCall[]> {
+  const { readTurns } = await import('../../client/read-turns.js');
+  for await (const events of readTurns(client, turns, (error) => unread.push(error))) {
+    const view = viewOf(events);
+    counts.turns += 1;
+    if (view.fork !== undefined) counts.forks += 1;
+    else yield pastCalls(view);
+  }
+}
+
+function queryOf({ state, agent, schedule, meta, since, limit }: TurnOptions): ListQuery {
+  return defined({
+    ...{ state, agent, schedule },
+    metadata: meta && readFacts(meta),
+    since: since === undefined ? undefined : readMoment(since, '--since', Date.now()),
+    limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
+  });
+}
+
+async function suggestPolicy({ least, days, ...options }: SuggestOptions, context: Context): Promise<void> {
+  const count = least === undefined ? LEAST : readCount(least, '--least');
+  const length = days === undefined ? DAYS : readCount(days, '--days');
+  if (length > 31) throw usageError('--days: a rule counts for at most 31 days');
+  const calls: PastCall[] = [];
+  const { turns } = await eachPastCall(options, context, (call) => void calls.push(call));
+  const { suggestRules } = await import('../policy/suggest.js');
+  const until = new Date(Date.now() + length * DAY_MS).toISOString().slice(0, 10);
+  const found = suggestRules(calls, { least: count, until });
+  const { screen } = context;
+  if (options.json === true) screen.json({ turns, calls: calls.length, suggestions: found });
+  else screen.lines(suggestLines(found, { turns, calls: calls.length, screen }));
+}

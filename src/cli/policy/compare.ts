@@ -1,0 +1,127 @@
+import { askRules, type CheckedCall, type RuleOwner } from '../../activities/authority';
+import type { PolicyRules } from '../../authority/policy';
+import type { ApproversSource } from '../../authority/source';
+import type { PolicyAction, PolicyRule } from '../../contract/authority/policy';
+import { callSummary } from '../../contract/text/call-summary';
+import { defined } from '../../contract/defined';
+import type { Agent } from '../../tools/define-agent';
+import { fitArguments } from '../../tools/prepare';
+import type { PastCall } from './past';
+
+/** What past calls are held against. */
+export interface Candidate {
+  agents: readonly Agent[];
+  rules: PolicyRules | undefined;
+  approvers: ApproversSource | undefined;
+}
+
+/** A past call on which would be decided otherwise. */
+export interface Otherwise {
+  turn: string;
+  callId: string;
+  agent: string;
+  tool: string;
+  /** Tool and arguments in a line. */
+  summary: string;
+  was: PolicyAction;
+  outcome: string;
+  would: PolicyAction;
+  /** The rule that fits; absent where none does. */
+  rule?: string;
+  why?: string;
+}
+
+/** How often a rule fitted. */
+export interface RuleCount {
+  name: string;
+  then: PolicyRule['then'];
+  fits: number;
+  /** Only of a shadow rule: on how many calls it would decide otherwise than is decided without it. */
+  shadow?: { otherwise: number };
+}
+
+/** What `policy test` found. */
+export interface PolicyTest {
+  /** Where the rules stand; null where there are none. */
+  from: string | null;
+  turns: number;
+  calls: number;
+  same: number;
+  otherwise: Otherwise[];
+  rules: RuleCount[];
+  /** Calls of tools and agents that the config does not have, by tool. */
+  unknown: Record<string, number>;
+  /** Calls whose arguments the tool of today does not take. */
+  invalid: number;
+  /** Forks were left out: nobody decided in them. */
+  forks: number;
+}
+
+/** Takes calls one by one, and says in the end what would be otherwise. */
+export interface Comparison {
+  add(call: PastCall): Promise<void>;
+  test(counts: Pick<PolicyTest, 'turns' | 'forks'>): PolicyTest;
+}
+
+/** Decides on past calls as a worker with this config would: function policies, rules and approvers file together. */
+export function createComparison({ agents, rules, approvers }: Candidate): Comparison {
+  const byName = new Map(agents.map((agent) => [agent.name, agent]));
+  const counts = (rules?.rules ?? []).map(({ name, then, shadow }) => ({
+    ...{ name, then, fits: 0 },
+    ...defined({ shadow: shadow === true ? { otherwise: 0 } : undefined }),
+  }));
+  const counted = new Map<string, RuleCount>(counts.map((one) => [one.name, one]));
+  const found = { calls: 0, same: 0, invalid: 0 };
+  const otherwise: Otherwise[] = [];
+  const unknown = new Map<string, number>();
+  return {
+    async add(call) {
+      const agent = byName.get(call.agent);
+      const checked = asChecked(agent, call);
+      if (checked === 'invalid') return void (found.invalid += 1);
+      if (checked === undefined) return void unknown.set(call.tool, (unknown.get(call.tool) ?? 0) + 1);
+      const owner: RuleOwner = { agent: call.agent, policy: agent?.policy, rules, approvers };
+      const { decision: would, reason: why, ruling } = await askRules(owner, checked);
+      found.calls += 1;
+      count(counted.get(ruling?.rule ?? ''));
+      for (const { rule, would: shadowed } of ruling?.shadow ?? [])
+        count(counted.get(rule), shadowed !== would);
+      if (would === call.was) return void (found.same += 1);
+      const { turn, callId, tool, was, outcome } = call;
+      const summary = callSummary({ callId, tool, arguments: call.args });
+      const facts = { turn, callId, agent: call.agent, tool, summary, was, outcome, would };
+      otherwise.push({ ...facts, ...defined({ rule: ruling?.rule, why }) });
+    },
+    test: (seen) => ({
+      from: rules?.from ?? null,
+      ...seen,
+      ...found,
+      otherwise,
+      rules: counts,
+      unknown: Object.fromEntries(unknown),
+    }),
+  };
+}
+
+function count(of: RuleCount | undefined, isOtherwise = false): void {
+  if (of === undefined) return;
+  of.fits += 1;
+  if (isOtherwise && of.shadow !== undefined) of.shadow.otherwise += 1;
+}
+
+/** The call with the tool of today; a tool that the config does not have is as the record says, where it says so. */
+function asChecked(
+  agent: Agent | undefined,
+  { tool: name, args, request }: PastCall,
+): CheckedCall | 'invalid' | undefined {
+  const own = agent?.registry.get(name);
+  if (own !== undefined) {
+    const fitted = fitArguments(own, args);
+    return fitted.ok ? { tool: fitted.tool, args: fitted.args, requesters: [] } : 'invalid';
+  }
+  // Tools of MCP servers are not in the config.
+  if (agent === undefined || request === undefined) return undefined;
+  const { safety, effect, schema, server } = request;
+  const categories = server === undefined ? [] : ['mcp'];
+  return { tool: { name, safety, effect, categories, ...defined({ schema }) }, args, requesters: [] };
+}

@@ -1,0 +1,99 @@
+import { dateTime } from '../../contract/text/times';
+import { counted } from '../../history/labels';
+import { escapeText } from '../print/escape';
+import type { Screen, ScreenFormat } from '../print/screen';
+import { type Table, tableLines } from '../print/table';
+import type { Otherwise, PolicyTest, RuleCount } from './compare';
+import type { Suggestion } from './suggest';
+
+const MOST_ROWS = 50;
+const MODES = { run: 'runs', ask: 'asks', refuse: 'refused' } as const;
+
+/** What would be otherwise as a table, and how often each rule fitted. */
+export function testLines(test: PolicyTest, screen: ScreenFormat): string[] {
+  const { quiet } = screen.style;
+  const { otherwise, calls, turns, from } = test;
+  const head = `${counted(turns, 'turn')}, ${counted(calls, 'call')}: ${test.same} as decided, ${otherwise.length} otherwise`;
+  const more = otherwise.length - MOST_ROWS;
+  return [
+    head,
+    ...(from === null ? ['The config has no policy rules: this is what its code says today.'] : []),
+    ...(otherwise.length === 0
+      ? []
+      : ['', ...tableLines(otherwiseTable(otherwise.slice(0, MOST_ROWS)), screen)]),
+    ...(more > 0 ? [quiet(`… ${more} more; --json has all`)] : []),
+    ...(test.rules.length === 0 ? [] : ['', ...tableLines(rulesTable(test.rules), screen)]),
+    ...leftOut(test).map((line) => quiet(line)),
+  ];
+}
+
+function otherwiseTable(rows: readonly Otherwise[]): Table {
+  return {
+    head: ['CALL', 'WAS', 'WOULD', 'BY', 'WHAT'],
+    rows: rows.map(({ turn, callId, was, would, rule, why, outcome, summary }) => [
+      escapeText(`${turn}/${callId}`),
+      escapeText(was === 'ask' ? `asks, ${outcome}` : MODES[was]),
+      MODES[would],
+      escapeText(rule ?? why ?? 'safety'),
+      escapeText(summary),
+    ]),
+    flex: 4,
+    drop: [3],
+  };
+}
+
+function rulesTable(rules: readonly RuleCount[]): Table {
+  return {
+    head: ['RULE', 'SAYS', 'FITS', 'SHADOW'],
+    rows: rules.map(({ name, then, fits, shadow }) => [
+      escapeText(name),
+      then,
+      counted(fits, 'call'),
+      shadow === undefined ? '' : `would decide ${shadow.otherwise} otherwise`,
+    ]),
+    flex: 0,
+  };
+}
+
+function leftOut({ unknown, invalid, forks }: PolicyTest): string[] {
+  const names = Object.entries(unknown).map(([tool, some]) => `${some} of ${escapeText(tool)}`);
+  return [
+    ...(names.length === 0
+      ? []
+      : [`Left out, because the config lacks the tool or the agent: ${names.join(', ')}.`]),
+    ...(invalid === 0
+      ? []
+      : [`Left out, because the tool does not take their arguments today: ${counted(invalid, 'call')}.`]),
+    ...(forks === 0 ? [] : [`Left out: ${counted(forks, 'fork')}.`]),
+  ];
+}
+
+/** Suggestions as a file to paste: what speaks for a rule stands above it. */
+export function suggestLines(
+  found: readonly Suggestion[],
+  { turns, calls, screen }: { turns: number; calls: number; screen: Pick<Screen, 'style'> },
+): string[] {
+  const { quiet } = screen.style;
+  const looked = `${counted(calls, 'call')} in ${counted(turns, 'turn')}`;
+  if (found.length === 0)
+    return [
+      `There is nothing to suggest in ${looked}.`,
+      'Suggested is what people always approved as it was and what then succeeded.',
+    ];
+  return [
+    quiet(`# From ${looked}. Review each rule like code, then try it: countersign policy test --file <path>`),
+    'rules:',
+    ...found.flatMap((one) => [quiet(`  # ${escapeText(saysOf(one))}`), ...ruleLines(one)]),
+  ];
+}
+
+function saysOf({ covers, of, people, first, last, free }: Suggestion): string {
+  const by = people.length === 0 ? '' : ` by ${people.join(', ')}`;
+  const open = free.length === 0 ? '' : `; it takes any ${free.join(' and any ')}`;
+  return `${covers} of ${of} requests, all approved as they were${by}, ${dateTime(first)} to ${dateTime(last)}${open}`;
+}
+
+/** One entry of the list `rules`. */
+function ruleLines({ yaml }: Suggestion): string[] {
+  return yaml.split('\n').map((line) => `  ${escapeText(line)}`);
+}

@@ -1,0 +1,85 @@
+import { isDenial } from '../../contract/decision';
+import { RAISE_BUDGET } from '../../contract/names';
+import type { PolicyAction } from '../../contract/authority/policy';
+import type { JsonObject } from '../../contract/json';
+import { defined } from '../../contract/defined';
+import type { RequestOpened } from '../../history/call-events';
+import { describePhase } from '../../history/labels';
+import type { CallView, TurnView } from '../../history/view';
+
+/** A call of a past turn, and what was decided on it. */
+export interface PastCall {
+  turn: string;
+  callId: string;
+  agent: string;
+  tool: string;
+  /** As the policy saw them: what the model asked for, with defaults. */
+  args: JsonObject;
+  /** Whether it ran at once, a person was asked, or it was refused without one. */
+  was: PolicyAction;
+  /** How it ended, in words. */
+  outcome: string;
+  /** `clean`: approved as it was, and it succeeded. `spoiled`: denied, edited, failed, in doubt and the like. `open`: neither, so far. */
+  ending: 'clean' | 'spoiled' | 'open';
+  /** Who approved it. */
+  approvers: readonly string[];
+  /** When the model asked for it; ISO 8601. */
+  at: string;
+  request?: RequestOpened;
+}
+
+/** The calls of a turn that a policy decides on. Questions, invalid calls and what a fork took over are left out. */
+export function pastCalls(view: TurnView): PastCall[] {
+  const { turn, agent } = view;
+  const asked = new Map(view.steps.map(({ step, repliedAt }) => [step, repliedAt]));
+  return view.calls.flatMap((call) => {
+    const was = decidedOn(call);
+    if (was === undefined) return [];
+    const { callId, tool, arguments: args, request } = call;
+    const at = asked.get(call.step) ?? view.startedAt;
+    const approvers = acceptedOn(call).flatMap(({ approver }) => approver ?? []);
+    const [outcome] = describePhase(call);
+    const facts = {
+      turn,
+      callId,
+      agent,
+      tool,
+      args,
+      was,
+      outcome,
+      ending: endingOf(call, was),
+      approvers,
+      at,
+    };
+    return { ...facts, ...defined({ request }) };
+  });
+}
+
+function decidedOn({
+  tool,
+  given,
+  question,
+  request,
+  result,
+  startedAt,
+}: CallView): PolicyAction | undefined {
+  if (tool === RAISE_BUDGET || given === true || question !== undefined) return undefined;
+  if (request !== undefined) return request.unowned === true ? undefined : 'ask';
+  if (startedAt !== undefined || result?.success === true) return 'run';
+  return result?.error?.code === 'refused' ? 'refuse' : undefined;
+}
+
+function acceptedOn({ decisions }: CallView): CallView['decisions'] {
+  return decisions.filter(({ judgement }) => judgement.accepted === true);
+}
+
+function endingOf(call: CallView, was: PolicyAction): PastCall['ending'] {
+  const { result, doubt, resolutions, late, request } = call;
+  if (doubt !== undefined || resolutions.length > 0 || late.length > 0) return 'spoiled';
+  const decisions = acceptedOn(call);
+  const isEdited = decisions.some(({ decision, hunks }) => decision === 'modified' || hunks !== undefined);
+  if (isEdited || request?.edit !== undefined || decisions.some(isDenial)) return 'spoiled';
+  if (result === undefined) return call.phase === 'expired' || call.phase === 'closed' ? 'spoiled' : 'open';
+  if (!result.success) return 'spoiled';
+  return was === 'ask' && decisions.length > 0 ? 'clean' : 'open';
+}
