@@ -9,8 +9,9 @@ import { root } from './support/build';
 const read = (...path: string[]): string => readFileSync(join(root, ...path), 'utf8');
 
 const Service = z.strictObject({
-  image: z.string().regex(/^[\w./-]+:\d+\.\d+(\.\d+)?[\w.-]*$/, 'pinned by a tag that names a release'),
+  image: z.string().regex(/^[\w./-]+:v?\d+\.\d+(\.\d+)?[\w.-]*$/, 'pinned by a tag that names a release'),
   build: z.literal('.').optional(),
+  profiles: z.tuple([z.literal('monitoring')]).optional(),
   restart: z.enum(['unless-stopped', 'on-failure:5']),
   entrypoint: z.array(z.string()).optional(),
   command: z.array(z.string()).optional(),
@@ -53,6 +54,9 @@ const { services, volumes } = z
       namespace: Service,
       ui: Service,
       worker: Service,
+      web: Service,
+      prometheus: Service,
+      grafana: Service,
     }),
     volumes: z.record(z.string(), z.null()),
   })
@@ -237,6 +241,7 @@ describe('the worker', () => {
   it('runs the agents that are mounted', () => {
     expect(lastStage).toMatch(/^CMD \["worker", "agents\/countersign\.config\.ts"\]$/m);
     expect(worker.volumes).toContain('./deploy/agents:/app/agents:ro');
+    expect(worker.command?.slice(0, 2)).toEqual(['worker', 'agents/countersign.config.ts']);
   });
 
   it('keeps its journal of unsafe calls in a volume', () => {
@@ -254,5 +259,66 @@ describe('the worker', () => {
     expect(tagOf(worker.image)).toBe(
       z.object({ version: z.string() }).parse(JSON.parse(read('package.json'))).version,
     );
+  });
+});
+
+describe('the profile `monitoring`', () => {
+  const { web, prometheus, grafana, worker } = services;
+  const Scraped = z.object({
+    rule_files: z.array(z.string()),
+    scrape_configs: z.array(
+      z.object({
+        job_name: z.string(),
+        dns_sd_configs: z.array(z.object({ names: z.array(z.string()), port: z.number() })).default([]),
+        static_configs: z.array(z.object({ targets: z.array(z.string()) })).default([]),
+      }),
+    ),
+  });
+  const { rule_files, scrape_configs } = Scraped.parse(
+    parse(read('deploy', 'prometheus', 'prometheus.yaml')),
+  );
+
+  it('has the services that nothing else needs', () => {
+    const named = all.filter(([, { profiles }]) => profiles !== undefined).map(([name]) => name);
+    expect(named.sort()).toEqual(['grafana', 'prometheus', 'web']);
+    for (const [, { profiles, depends_on }] of all)
+      if (profiles === undefined) expect(named.filter((name) => Object.hasOwn(depends_on, name))).toEqual([]);
+  });
+
+  it('scrapes the ports that worker and web inbox open, as the jobs that alerts expect', () => {
+    const places = scrape_configs.flatMap(({ job_name, dns_sd_configs, static_configs }) => [
+      ...dns_sd_configs.flatMap(({ names, port }) => names.map((name) => [job_name, `${name}:${port}`])),
+      ...static_configs.flatMap(({ targets }) => targets.map((target) => [job_name, target])),
+    ]);
+    const portOf = ({ command = [] }: z.infer<typeof Service>): string =>
+      (command[command.indexOf('--metrics') + 1] ?? '').replace('0.0.0.0:', '');
+    expect(places).toEqual([
+      ['countersign-worker', `worker:${portOf(worker)}`],
+      ['countersign-web', `web:${portOf(web)}`],
+    ]);
+    const jobs = [...read('deploy', 'prometheus', 'alerts.yaml').matchAll(/job="([\w-]+)"/g)];
+    for (const [, job] of jobs) expect(places.map(([name]) => name)).toContain(job);
+  });
+
+  it('evaluates the alerts', () => {
+    for (const file of rule_files) expect(existsSync(join(root, 'deploy', 'prometheus', file))).toBe(true);
+    expect(prometheus.volumes).toContain('./deploy/prometheus:/etc/prometheus:ro');
+    expect(prometheus.command).toContain('--config.file=/etc/prometheus/prometheus.yaml');
+  });
+
+  it('opens a web inbox that nobody can reach, so that it needs no users', () => {
+    expect(web.command?.filter((word) => ['--host', '--users', '--allow-host'].includes(word))).toEqual([]);
+    expect(web.ports).toEqual([]);
+    expect(web.image).toBe(worker.image);
+    expect(web).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+  });
+
+  it('gives Grafana the dashboard, and Prometheus to read from', () => {
+    const source = parse(read('deploy', 'grafana', 'provisioning', 'datasources', 'prometheus.yaml'));
+    expect(source).toMatchObject({ datasources: [{ type: 'prometheus', url: 'http://prometheus:9090' }] });
+    const folder = parse(read('deploy', 'grafana', 'provisioning', 'dashboards', 'countersign.yaml'));
+    expect(folder).toMatchObject({ providers: [{ type: 'file', options: { path: '/deploy/grafana' } }] });
+    expect(grafana.volumes).toContain('./deploy/grafana:/deploy/grafana:ro');
+    expect(existsSync(join(root, 'deploy', 'grafana', 'countersign.json'))).toBe(true);
   });
 });

@@ -38,6 +38,10 @@ const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
 const PAUSES =
   'it would hold the calls of every test on this server; the tests of pauses have one of their own';
 
+const DOCKER = 'needs Docker; compose.test.ts compares the file with the code';
+
+const KUBERNETES = 'needs a cluster; kubernetes.test.ts checks the manifests against schemas and code';
+
 const BUILDS = 'it needs workers of two builds; the tests of deploys have them';
 
 /** Lines that are not run here, and why. */
@@ -86,7 +90,11 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm install countersign zod': 'it is not on npm yet',
   'npm pack': PACKAGE,
   'npm install ../countersign/countersign-0.1.0.tgz zod': PACKAGE,
-  'docker compose up --build --detach': 'needs Docker; compose.test.ts compares the file with the code',
+  'docker compose up --build --detach': DOCKER,
+  'docker compose --profile monitoring up --build --detach': DOCKER,
+  'kubectl create secret generic countersign-web-users --from-file users.json': KUBERNETES,
+  'kubectl apply --filename deploy/kubernetes': KUBERNETES,
+  'kubectl rollout status statefulset/countersign-worker': KUBERNETES,
 };
 
 /** How a documented command is run, and what has to come of it. */
@@ -345,7 +353,7 @@ const RULES: readonly Rule[] = [
     then: decision,
     leaves: ['denied'],
   },
-  { line: /^npx countersign web user (add|list|remove)/, says: /ann/ },
+  { line: /^npx countersign web( --users users\.json)? user (add|list|remove)/, says: /ann/ },
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
   { line: /^curl .*\/api\/inbox$/, turn: pay, run: askInbox, says: (turn) => turn },
   { line: /^npx countersign export /, turn: secondStep, says: /turn\.json/ },
@@ -462,7 +470,7 @@ describe('what is not run', () => {
     const flags = Object.keys(NOT_RUN).flatMap((line) =>
       line.startsWith('docker ') ? line.match(/--\S+/g) : [],
     );
-    expect(['--build', '--detach', '--wait']).toEqual(expect.arrayContaining(flags));
+    expect(['--build', '--detach', '--profile', '--wait']).toEqual(expect.arrayContaining(flags));
   });
 
   it.each(settings)('$line sets what is read', ({ line }) => {
