@@ -13,6 +13,9 @@ import type { ToolOptions } from '../types';
  */
 export type McpValue = string | { secret: string };
 
+/** Whose calls have a connection to a server in common: all of the worker, those of a turn, or of all turns of a session. */
+export type McpState = 'worker' | 'turn' | 'session';
+
 /** A server that the worker starts and talks to over its standard input and output. */
 export interface McpCommand {
   type?: 'stdio';
@@ -25,6 +28,8 @@ export interface McpCommand {
   cwd?: string;
   /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
   elicitation?: boolean;
+  /** Whose calls have a connection in common. @default 'worker' */
+  state?: McpState;
 }
 
 /** A server that runs elsewhere and speaks streamable HTTP. */
@@ -37,6 +42,8 @@ export interface McpAddress {
   oauth?: McpOAuth;
   /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
   elicitation?: boolean;
+  /** Whose calls have a connection in common. @default 'worker' */
+  state?: McpState;
 }
 
 /** How people log in to a server. Most servers need none of it: they register clients by themselves. */
@@ -97,10 +104,14 @@ export interface McpServer {
   /** What the names of its tools begin with, before `__`. */
   prefix: string;
   start: McpStart;
+  /** Absent: all calls of a worker have one connection. */
+  state?: Exclude<McpState, 'worker'>;
 }
 
 const value = z.union([z.string(), z.strictObject({ secret: z.string().min(1) })]);
 const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a name'), value);
+
+const state = z.enum(['worker', 'turn', 'session'], "`state` is 'worker', 'turn' or 'session'").optional();
 
 // Loose: other clients keep settings of their own in the same file. None of them means anything here.
 const command = z.looseObject({
@@ -110,6 +121,7 @@ const command = z.looseObject({
   env: values.optional(),
   cwd: z.string().min(1).optional(),
   elicitation: z.boolean().optional(),
+  state,
 });
 
 /** RFC 6749; a scope may become a word of a command line. */
@@ -135,6 +147,7 @@ const address = z.looseObject({
   url: z.string().min(1),
   headers: values.optional(),
   elicitation: z.boolean().optional(),
+  state,
   // Checked later: what is wrong inside of a union is not said.
   oauth: z.unknown().optional(),
 });
@@ -178,6 +191,7 @@ export async function declaredServers(given: McpServers): Promise<McpServer[]> {
     name,
     prefix: prefixOf(name),
     start: toStart(name, one),
+    ...(one.state === undefined || one.state === 'worker' ? {} : { state: one.state }),
   }));
   const prefixes = servers.map(({ prefix }) => prefix);
   const twice = servers.find(({ prefix }, at) => prefixes.indexOf(prefix) !== at);

@@ -13,6 +13,7 @@ import type { Secrets } from '../secrets';
 import type { CallContext, FunctionSchema, Tool } from '../types';
 import { authorizedFetch } from './authorization';
 import { createConnection, type McpConnection } from './connection';
+import { createConnections, type McpConnections } from './connections';
 import {
   fillIn,
   type McpHttpStart,
@@ -156,16 +157,26 @@ export async function openServer(
   }
   const connection = connectTo(server, deps);
   const { usable, others } = await stillAgreed(server, { locked, connection, warn: deps.warn });
+  // Who has connections of their own needs this one no more.
+  if (server.state !== undefined) await connection.close();
+  const shared = () => (server.state === undefined ? connection : connectTo(server, deps));
+  const connections = createConnections(shared);
   const names = toolNames(server.prefix, Object.keys(locked.tools));
-  const origin = { server: name, identity: digestStart(lockStart(start)), start };
+  const origin = { server: name, identity: digestStart(lockStart(start)), start, state: server.state };
   const tools = usable.flatMap(({ definition, digest }) => {
     const ours = names.get(definition.name);
     if (ours === undefined)
       deps.warn(`the tool ${shown(definition.name)} of ${name} has no name of its own here`);
     const settings = deps.settings[ours ?? ''] ?? {};
-    return ours === undefined ? [] : [toTool(definition, { ...origin, ours, digest, settings, connection })];
+    return ours === undefined ? [] : [toTool(definition, { ...origin, ours, digest, settings, connections })];
   });
-  return { name, prefix: server.prefix, tools, others, close: () => connection.close() };
+  return {
+    name,
+    prefix: server.prefix,
+    tools,
+    others,
+    close: () => Promise.all([connection.close(), connections.close()]).then(() => undefined),
+  };
 }
 
 /** Why a server may not be started by a worker; undefined where it may. */
@@ -223,11 +234,12 @@ interface Origin {
   ours: string;
   digest: string;
   settings: McpToolSettings;
-  connection: McpConnection;
+  connections: McpConnections;
+  state: McpServer['state'];
 }
 
 function toTool(definition: Definition, origin: Origin): Tool {
-  const { server, identity, ours, digest, settings, connection, start } = origin;
+  const { server, identity, ours, digest, settings, connections, start, state } = origin;
   const { name } = definition;
   const { description, parameters } = shownToModels(definition);
   const tool = defineTool({
@@ -235,6 +247,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
     effect: 'unsafe',
     categories: ['mcp'],
     ...settings,
+    ...(state === undefined ? {} : { state, stateGroup: `mcp ${server}` }),
     name: ours,
     description,
     parameters,
@@ -247,7 +260,9 @@ function toTool(definition: Definition, origin: Origin): Tool {
       const { signal, ask } = context;
       const onProgress = progressOf(context);
       const call = { tool: name, arguments: args, digest, signal, onProgress };
-      const answer = await connection.call({ ...call, ...defined({ ask }) });
+      const held = context.state;
+      const lost = (): void => held?.declareLost();
+      const answer = await connections.call(held?.key ?? '', { ...call, ...defined({ ask }) }, lost);
       return readAnswer(answer, { server, tool: name });
     },
   });
