@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
-import { parseJson } from '../../contract/json';
+import { isObject, parseJson } from '../../contract/json';
 import { EFFECTS, SAFETIES } from '../../contract/tool';
 import { describeIssues } from '../options';
 import type { ToolOptions } from '../types';
@@ -13,7 +13,10 @@ import type { ToolOptions } from '../types';
  */
 export type McpValue = string | { secret: string };
 
-/** Whose calls have a connection to a server in common: all of the worker, those of a turn, or of all turns of a session. */
+/**
+ * Whose calls have a connection to a server in common, and with it what the server keeps in memory: all of a worker, those
+ * of a turn, or those of all turns of a session.
+ */
 export type McpState = 'worker' | 'turn' | 'session';
 
 /** A server that the worker starts and talks to over its standard input and output. */
@@ -111,7 +114,7 @@ export interface McpServer {
 const value = z.union([z.string(), z.strictObject({ secret: z.string().min(1) })]);
 const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a name'), value);
 
-const state = z.enum(['worker', 'turn', 'session'], "`state` is 'worker', 'turn' or 'session'").optional();
+const state = z.enum(['worker', 'turn', 'session']).optional();
 
 // Loose: other clients keep settings of their own in the same file. None of them means anything here.
 const command = z.looseObject({
@@ -152,7 +155,13 @@ const address = z.looseObject({
   oauth: z.unknown().optional(),
 });
 
-const server = z.union([command, address], 'needs `command`, or `url` with streamable HTTP');
+// What is wrong inside of a union is not said by itself.
+const server = z.union([command, address], {
+  error: ({ input }) =>
+    isObject(input) && !state.safeParse(input['state']).success
+      ? "`state` is 'worker', 'turn' or 'session'"
+      : 'needs `command`, or `url` with streamable HTTP',
+});
 
 /** A server's name as clients write it: `github`, `My Server`, `files-2`. */
 const NAME = /^[A-Za-z](?:[ ._-]?[A-Za-z0-9]){0,31}$/;
