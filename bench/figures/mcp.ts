@@ -15,7 +15,7 @@ import { openConfig } from '../../lib/tools/mcp';
 import { declaredServers } from '../../lib/tools/mcp/declare';
 import { definitionsIn } from '../../lib/tools/mcp/definition';
 import { formatLock, lockStart, lockTool } from '../../lib/tools/mcp/lock';
-import { connectTo } from '../../lib/tools/mcp/servers';
+import { connectTo } from '../../lib/tools/mcp/reach';
 import { createSecrets } from '../../lib/tools/secrets';
 import { absolute, alternate, median, timed, type Bench, type Figure, type Measurement } from '../figure';
 import { OUR_QUEUE, startBaseline } from '../subjects';

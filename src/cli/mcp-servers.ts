@@ -19,7 +19,8 @@ import {
   whyNotStarted,
 } from '../tools/mcp/lock';
 import { readLogin } from '../tools/mcp/logins';
-import { accountOf, connectTo, describeStart, shownToModels, whyNotAgreed } from '../tools/mcp/servers';
+import { accountOf, connectTo } from '../tools/mcp/reach';
+import { describeStart, shownToModels, whyNotAgreed } from '../tools/mcp/servers';
 import { estimateTokens } from '../tools/registry';
 import { createSecrets } from '../tools/secrets';
 

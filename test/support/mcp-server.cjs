@@ -21,6 +21,9 @@ const ways = {
   wrong: (id) => write({ id, error: { code: -32602, message: 'no such paper', data: { paper: 'A9' } } }),
   broken: (id) => write({ id, error: { code: -32603, message: 'it broke', data: { at: 3 } } }),
   garbage: (id) => write({ id, result: { content: 'no list' } }),
+  // What it keeps in memory.
+  count: (id) => write({ id, result: text(`call ${++counted}`) }),
+  pid: (id) => write({ id, result: text(String(process.pid)) }),
   crash: () => {
     process.stderr.write('\u001b[31mout of ink\n');
     process.exit(3);
@@ -113,6 +116,7 @@ const ways = {
 
 const waiting = new Map();
 const met = [];
+let counted = 0;
 
 const methods = {
   initialize: ({ id, params }) =>

@@ -9,7 +9,7 @@ import { type McpHttpStart, usesLogin } from '../../tools/mcp/declare';
 import { beginLogin, type OpenLogin } from '../../tools/mcp/login';
 import { type Account, type Login, loginFile } from '../../tools/mcp/logins';
 import { readScopes } from '../../tools/mcp/oauth';
-import { accountOf, valuesIn } from '../../tools/mcp/servers';
+import { accountOf, valuesIn } from '../../tools/mcp/reach';
 import { createSecrets, type Secrets } from '../../tools/secrets';
 import { unlessAborted } from '../../tools/within';
 import type { Context } from '../context';

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { parseJson } from '../../contract/json';
 import { queueAfter } from '../within';
 import { createCapture } from '../cut-output';
 import { nothingDone, stopped, ToolError, TransportError } from '../errors';
+import { createPool, type Pool } from '../pool';
 import type { Sandbox, SandboxedProcess } from '../sandbox';
 import type { CallContext } from '../types';
 
@@ -44,18 +44,16 @@ interface Session {
   output: Output;
   /** Resolves when the process has ended, to how. */
   exited: Promise<string>;
-  /** No call has had it before. */
-  isNew: boolean;
-  busy: number;
-  lastUsed: number;
-  idle?: NodeJS.Timeout;
 }
 
-/** As many keys are remembered whose processes have ended, to say so. */
-const MOST_LOST = 1000;
-
 export function createSessions(plan: SessionsPlan): Sessions {
-  const pool = createPool(plan);
+  const pool = createPool({
+    what: 'processes',
+    open: () => open(plan),
+    close: ({ process }) => process.end(),
+    isAlive,
+    ...plan,
+  });
   const queues = new Map<string, Promise<unknown>>();
   return {
     evaluate: (evaluation, context) => {
@@ -73,80 +71,22 @@ export function createSessions(plan: SessionsPlan): Sessions {
 }
 
 async function evaluate(
-  pool: Pool,
+  pool: Pool<Session>,
   { key, script }: Evaluation,
   context: Pick<CallContext, 'signal' | 'partial'>,
 ): Promise<string> {
-  const { session, why } = await pool.take(key);
+  const { one: session, why, release, drop } = await pool.take(key);
   if (context.signal.aborted) {
-    session.busy--;
-    pool.release(key, session);
+    release('unused');
     throw notStarted();
   }
-  const end = await ask(session, script, context).finally(() => session.busy--);
+  const end = await ask(session, script, context);
   if ('answer' in end) {
-    pool.release(key, session);
-    return toResult(end, session.isNew ? why : undefined);
+    release();
+    return toResult(end, why);
   }
-  const isGone = await pool.drop(
-    key,
-    session,
-    'exited' in end ? `it ended (${end.exited})` : 'a call was stopped',
-  );
+  const isGone = await drop('exited' in end ? `it ended (${end.exited})` : 'a call was stopped');
   throw toLoss(end, { session, isGone });
-}
-
-/** The processes that live, and why others do not. */
-interface Pool {
-  /** The process of a key, started where there is none. `why`: what became of the one before, where that is news. */
-  take(key: string): Promise<{ session: Session; why?: string | undefined }>;
-  /** The process waits for its next call, for a while. */
-  release(key: string, session: Session): void;
-  /** Ends a process; resolves to whether all of it is gone. */
-  drop(key: string, session: Session, why: string): Promise<boolean>;
-}
-
-function createPool(plan: SessionsPlan): Pool {
-  const sessions = new Map<string, Session>();
-  const lost = new LRUCache<string, string>({ max: MOST_LOST });
-  const drop: Pool['drop'] = async (key, session, why) => {
-    if (sessions.get(key) === session) sessions.delete(key);
-    clearTimeout(session.idle);
-    lost.set(key, why);
-    return session.process.end();
-  };
-  let opening = 0;
-  const start = async (): Promise<Session> => {
-    while (sessions.size + opening >= plan.most) {
-      const idle = [...sessions].filter(([, { busy }]) => busy === 0);
-      const [oldest] = idle.sort(([, a], [, b]) => a.lastUsed - b.lastUsed);
-      if (oldest === undefined)
-        throw nothingDone(
-          `${plan.most} processes are busy, which is the most. Nothing ran. Try again later.`,
-        );
-      await drop(...oldest, 'others needed its place');
-    }
-    opening++;
-    return open(plan).finally(() => opening--);
-  };
-  const take: Pool['take'] = async (key) => {
-    const known = sessions.get(key);
-    clearTimeout(known?.idle);
-    if (known !== undefined && isAlive(known))
-      return { session: Object.assign(known, { isNew: false, busy: known.busy + 1 }) };
-    if (known !== undefined) await drop(key, known, 'it had ended by itself');
-    const session = await start();
-    session.busy++;
-    sessions.set(key, session);
-    const why = lost.get(key);
-    lost.delete(key);
-    return { session, why };
-  };
-  const release: Pool['release'] = (key, session) => {
-    session.lastUsed = Date.now();
-    session.idle = setTimeout(() => void drop(key, session, 'it was idle for too long'), plan.idleMs).unref();
-  };
-  return { take, release, drop };
 }
 
 const notStarted = (): ToolError => nothingDone('It was stopped before it started.');
@@ -174,7 +114,7 @@ async function open({ sandbox, cwd, outputLimit }: SessionsPlan): Promise<Sessio
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : signal));
   });
-  return { process: started, channel, output, exited, isNew: true, busy: 0, lastUsed: Date.now() };
+  return { process: started, channel, output, exited };
 }
 
 /** What a process writes, from one asking to the next. */

@@ -27,9 +27,11 @@ export interface McpCall {
   onProgress(progress: { progress: number; total?: number | undefined; message?: string | undefined }): void;
   /** Asks a person what the server asks in this call. Absent: nobody can be asked. */
   ask?(question: Question): Promise<CallReply>;
+  /** Called before it is sent, where it does not go to the start of the server to which the call before went. */
+  onLost?(): void;
 }
 
-/** The connection of this worker to one server. It is made when it is first needed, and again after it broke. */
+/** A connection of this worker to one server. It is made when it is first needed, and again after it broke. */
 export interface McpConnection {
   /**
    * What the server lists now.
@@ -99,6 +101,8 @@ class Connection implements McpConnection {
   private client: Client | undefined;
   /** Where the server may ask: resolves when the calls before are over. */
   private before: Promise<unknown> = Promise.resolve();
+  /** The start to which the last call went. */
+  private used: Link | undefined;
   private readonly breaker: Breaker;
   /** Aborts when the connection is closed for good. */
   private readonly closing = new AbortController();
@@ -134,6 +138,8 @@ class Connection implements McpConnection {
     await this.requireSame(link, call);
     if (call.signal.aborted) throw stoppedBefore();
     if (!link.isOpen) throw unsent(`the MCP server ${this.options.server} has ended`);
+    if (this.used !== undefined && this.used !== link) call.onLost?.();
+    this.used = link;
     return this.send(link, call);
   }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
-import { parseJson } from '../../contract/json';
+import { isObject, parseJson } from '../../contract/json';
 import { EFFECTS, SAFETIES } from '../../contract/tool';
 import { describeIssues } from '../options';
 import type { ToolOptions } from '../types';
@@ -12,6 +12,12 @@ import type { ToolOptions } from '../types';
  * worker's environment, or a secret of the config's provider by its name.
  */
 export type McpValue = string | { secret: string };
+
+/**
+ * Whose calls have a connection to a server in common, and with it what the server keeps in memory: all of a worker, those
+ * of a turn, or those of all turns of a session.
+ */
+export type McpState = 'worker' | 'turn' | 'session';
 
 /** A server that the worker starts and talks to over its standard input and output. */
 export interface McpCommand {
@@ -25,6 +31,8 @@ export interface McpCommand {
   cwd?: string;
   /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
   elicitation?: boolean;
+  /** Whose calls have a connection in common. @default 'worker' */
+  state?: McpState;
 }
 
 /** A server that runs elsewhere and speaks streamable HTTP. */
@@ -37,6 +45,8 @@ export interface McpAddress {
   oauth?: McpOAuth;
   /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
   elicitation?: boolean;
+  /** Whose calls have a connection in common. @default 'worker' */
+  state?: McpState;
 }
 
 /** How people log in to a server. Most servers need none of it: they register clients by themselves. */
@@ -97,10 +107,14 @@ export interface McpServer {
   /** What the names of its tools begin with, before `__`. */
   prefix: string;
   start: McpStart;
+  /** Absent: all calls of a worker have one connection. */
+  state?: Exclude<McpState, 'worker'>;
 }
 
 const value = z.union([z.string(), z.strictObject({ secret: z.string().min(1) })]);
 const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a name'), value);
+
+const state = z.enum(['worker', 'turn', 'session']).optional();
 
 // Loose: other clients keep settings of their own in the same file. None of them means anything here.
 const command = z.looseObject({
@@ -110,6 +124,7 @@ const command = z.looseObject({
   env: values.optional(),
   cwd: z.string().min(1).optional(),
   elicitation: z.boolean().optional(),
+  state,
 });
 
 /** RFC 6749; a scope may become a word of a command line. */
@@ -135,11 +150,18 @@ const address = z.looseObject({
   url: z.string().min(1),
   headers: values.optional(),
   elicitation: z.boolean().optional(),
+  state,
   // Checked later: what is wrong inside of a union is not said.
   oauth: z.unknown().optional(),
 });
 
-const server = z.union([command, address], 'needs `command`, or `url` with streamable HTTP');
+// What is wrong inside of a union is not said by itself.
+const server = z.union([command, address], {
+  error: ({ input }) =>
+    isObject(input) && !state.safeParse(input['state']).success
+      ? "`state` is 'worker', 'turn' or 'session'"
+      : 'needs `command`, or `url` with streamable HTTP',
+});
 
 /** A server's name as clients write it: `github`, `My Server`, `files-2`. */
 const NAME = /^[A-Za-z](?:[ ._-]?[A-Za-z0-9]){0,31}$/;
@@ -178,6 +200,7 @@ export async function declaredServers(given: McpServers): Promise<McpServer[]> {
     name,
     prefix: prefixOf(name),
     start: toStart(name, one),
+    ...(one.state === undefined || one.state === 'worker' ? {} : { state: one.state }),
   }));
   const prefixes = servers.map(({ prefix }) => prefix);
   const twice = servers.find(({ prefix }, at) => prefixes.indexOf(prefix) !== at);

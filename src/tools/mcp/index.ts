@@ -6,7 +6,8 @@ import { offeredTools } from '../builtin/find-tools';
 import { estimateTokens } from '../registry';
 import { declaredServers } from './declare';
 import { lockedServer, readLock } from './lock';
-import { type OpenDeps, openServer, type OpenServer } from './servers';
+import type { OpenDeps } from './reach';
+import { openServer, type OpenServer } from './servers';
 
 /** A config whose agents have the tools of its MCP servers. */
 export interface OpenConfig {

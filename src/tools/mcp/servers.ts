@@ -1,130 +1,20 @@
-import { resolve } from 'node:path';
-import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { digestJson } from '../../contract/digest';
-import { isSecretName } from '../../contract/text/redact';
 import { argumentsSummary } from '../../contract/text/call-summary';
 import { shellWord } from '../../contract/text/shell-word';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { contentDigest } from '../content-digest';
 import { defineTool } from '../define-tool';
-import type { Secrets } from '../secrets';
+import { createPool } from '../pool';
 import type { CallContext, FunctionSchema, Tool } from '../types';
-import { authorizedFetch } from './authorization';
-import { createConnection, type McpConnection } from './connection';
-import {
-  fillIn,
-  type McpHttpStart,
-  type McpServer,
-  type McpStart,
-  type McpToolSettings,
-  type McpValue,
-  usesLogin,
-  variablesIn,
-} from './declare';
+import type { McpCall, McpConnection } from './connection';
+import type { McpServer, McpStart, McpToolSettings } from './declare';
 import { type Definition, definitionsIn, type Listed, parametersOf, toolNames } from './definition';
 import { ASK_MS } from './elicitation';
-import { httpTransport } from './http';
-import type { Account } from './logins';
 import { digestStart, isAgreed, type LockedServer, lockStart, standings, whyNotStarted } from './lock';
+import { connectTo, type OpenDeps } from './reach';
 import { readAnswer } from './result';
-import { stdioTransport } from './stdio';
-
-/** What a server is opened with. */
-export interface OpenDeps {
-  secrets: Secrets;
-  /** Takes lines for the worker's log. */
-  warn(message: string): void;
-}
-
-/** A connection to a server, whatever was agreed: for people who look before they agree, and for workers after that. */
-export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDeps): McpConnection {
-  return createConnection({
-    server: name,
-    warn,
-    mayAsk: start.elicitation === true,
-    makeTransport: (signal) => makeTransport({ name, start }, { secrets, signal }),
-  });
-}
-
-/** What a value is filled in with. */
-interface Sources {
-  secrets: Secrets;
-  signal: AbortSignal;
-}
-
-async function makeTransport(
-  { name, start }: Pick<McpServer, 'name' | 'start'>,
-  sources: Sources,
-): Promise<Transport & { lastWords?(): string }> {
-  const why = whyNotStarted(start);
-  if (why !== undefined) throw new Error(why);
-  const library = await import('@modelcontextprotocol/client');
-  const fill = (text: string): string => filledIn(text, sources);
-  if (start.kind === 'http') {
-    const address = { url: fill(start.url), headers: await valuesIn(start.headers, sources) };
-    if (!usesLogin(start)) return httpTransport(address, library);
-    const account = accountOf(name, start, sources.secrets);
-    const authorize = (base: FetchLike): FetchLike => authorizedFetch(base, account, sources);
-    return httpTransport({ ...address, authorize }, library);
-  }
-  const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
-  const env = { ...getDefaultEnvironment(), ...(await valuesIn(start.env, sources)) };
-  const args = start.args.map(fill);
-  return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env }, library);
-}
-
-/** Who logs in to a server. */
-export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secrets: Secrets): Account {
-  const { clientId, clientSecret, issuer } = oauth;
-  const fill = (text: string | undefined): string | undefined =>
-    text === undefined ? undefined : filledIn(text, { secrets });
-  return {
-    name,
-    url: new URL(filledIn(url, { secrets })).href,
-    ...defined({ clientId: fill(clientId), issuer: fill(issuer) }),
-    clientSecret: async (signal) => {
-      if (clientSecret === undefined) return undefined;
-      return (await valuesIn({ clientSecret }, { secrets, signal }))['clientSecret'];
-    },
-  };
-}
-
-/** The values of headers or of an environment, filled in. */
-export async function valuesIn(
-  values: Readonly<Record<string, McpValue>>,
-  { secrets, signal }: Sources,
-): Promise<Record<string, string>> {
-  const entries = Object.entries(values).map(async ([name, value]) => {
-    if (typeof value !== 'string')
-      return [name, await pinnedSecret(value.secret, { secrets, signal })] as const;
-    const filled = filledIn(value, { secrets, isSecret: isSecretName(name) });
-    return [name, filled] as const;
-  });
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-async function pinnedSecret(name: string, { secrets, signal }: Sources): Promise<string> {
-  const value = await secrets.get(name, signal);
-  secrets.pin(value);
-  return value;
-}
-
-/** What is secret by the name that it stands under, or by that of its variable, is kept out of all that leaves the worker. */
-function filledIn(text: string, { secrets, isSecret = false }: FilledIn): string {
-  for (const name of variablesIn(text)) {
-    if (isSecret || isSecretName(name)) secrets.pin(process.env[name] ?? '');
-  }
-  const filled = fillIn(text);
-  if (isSecret) secrets.pin(filled);
-  return filled;
-}
-
-interface FilledIn {
-  secrets: Secrets;
-  isSecret?: boolean;
-}
 
 /** A server that a worker uses: the tools that were agreed to, and the way to them. */
 export interface OpenServer {
@@ -156,16 +46,50 @@ export async function openServer(
   }
   const connection = connectTo(server, deps);
   const { usable, others } = await stillAgreed(server, { locked, connection, warn: deps.warn });
+  const link = await linkTo(server, connection, deps);
   const names = toolNames(server.prefix, Object.keys(locked.tools));
-  const origin = { server: name, identity: digestStart(lockStart(start)), start };
+  const origin = { server: name, identity: digestStart(lockStart(start)), start, state: server.state };
   const tools = usable.flatMap(({ definition, digest }) => {
     const ours = names.get(definition.name);
     if (ours === undefined)
       deps.warn(`the tool ${shown(definition.name)} of ${name} has no name of its own here`);
     const settings = deps.settings[ours ?? ''] ?? {};
-    return ours === undefined ? [] : [toTool(definition, { ...origin, ours, digest, settings, connection })];
+    return ours === undefined ? [] : [toTool(definition, { ...origin, ours, digest, settings, link })];
   });
-  return { name, prefix: server.prefix, tools, others, close: () => connection.close() };
+  return { name, prefix: server.prefix, tools, others, close: link.close };
+}
+
+/** The way of calls to a server. */
+interface Link {
+  call(call: McpCall, state: CallContext['state']): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** A connection of a state is closed when it had no call for this long. */
+const IDLE_MS = 30 * 60 * 1000;
+/** As many connections of states are open at once, of each server. */
+const MOST = 32;
+
+/** All calls go by the connection given, or those of each state by one of their own. */
+async function linkTo(server: McpServer, connection: McpConnection, deps: OpenDeps): Promise<Link> {
+  if (server.state === undefined)
+    return { call: (call) => connection.call(call), close: () => connection.close() };
+  await connection.close();
+  const pool = createPool({
+    what: `connections to the MCP server ${server.name}`,
+    open: () => connectTo(server, deps),
+    close: (one) => one.close().then(() => true),
+    ...{ idleMs: IDLE_MS, most: MOST },
+  });
+  return {
+    call: async (call, state) => {
+      const { one, why, release } = await pool.take(state?.key ?? '');
+      const onLost = (): void => state?.declareLost();
+      if (why !== undefined) onLost();
+      return one.call({ ...call, onLost }).finally(release);
+    },
+    close: () => pool.close(),
+  };
 }
 
 /** Why a server may not be started by a worker; undefined where it may. */
@@ -223,11 +147,12 @@ interface Origin {
   ours: string;
   digest: string;
   settings: McpToolSettings;
-  connection: McpConnection;
+  link: Link;
+  state: McpServer['state'];
 }
 
 function toTool(definition: Definition, origin: Origin): Tool {
-  const { server, identity, ours, digest, settings, connection, start } = origin;
+  const { server, identity, ours, digest, settings, link, start, state } = origin;
   const { name } = definition;
   const { description, parameters } = shownToModels(definition);
   const tool = defineTool({
@@ -235,6 +160,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
     effect: 'unsafe',
     categories: ['mcp'],
     ...settings,
+    ...(state === undefined ? {} : { state, stateGroup: `mcp ${server}` }),
     name: ours,
     description,
     parameters,
@@ -247,7 +173,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
       const { signal, ask } = context;
       const onProgress = progressOf(context);
       const call = { tool: name, arguments: args, digest, signal, onProgress };
-      const answer = await connection.call({ ...call, ...defined({ ask }) });
+      const answer = await link.call({ ...call, ...defined({ ask }) }, context.state);
       return readAnswer(answer, { server, tool: name });
     },
   });

@@ -51,6 +51,7 @@ describe('servers', () => {
     ['a scope that is none', '{"mcpServers":{"a":{"url":"https://x","oauth":{"scopes":["a b"]}}}}'],
     ['a port that is none', '{"mcpServers":{"a":{"url":"https://x","oauth":{"callbackPort":0}}}}'],
     ['another transport', '{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}'],
+    ['a state that is none', '{"mcpServers":{"a":{"command":"x","state":"call"}}}'],
   ])('are refused: %s', async (_case, text) => {
     const file = join(scratch(), '.mcp.json');
     if (text !== undefined) writeFileSync(file, text);
@@ -107,4 +108,21 @@ it.each([
 it('names a variable that is not set', () => {
   expect(() => fillIn('${NOT_SET}', {})).toThrow(/NOT_SET/);
   expect([variablesIn('${A}/${B:-b}'), variablesIn('$A')]).toEqual([['A', 'B'], []]);
+});
+
+it.each<['worker' | 'turn' | 'session' | undefined, string | undefined]>([
+  [undefined, undefined],
+  ['worker', undefined],
+  ['turn', 'turn'],
+  ['session', 'session'],
+])('gives a server with the state %s connections by %s', async (state, expected) => {
+  const own = state === undefined ? {} : { state };
+  const servers = await declaredServers({ a: { command: 'x', ...own }, b: { url: 'https://x', ...own } });
+  expect(servers.map((one) => one.state)).toEqual([expected, expected]);
+});
+
+it('says what is wrong with a state', async () => {
+  const file = join(scratch(), '.mcp.json');
+  writeFileSync(file, '{"mcpServers":{"a":{"url":"https://x","state":"forever"}}}');
+  await expect(declaredServers(file)).rejects.toThrow("`state` is 'worker', 'turn' or 'session'");
 });

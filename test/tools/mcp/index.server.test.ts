@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineAgent } from '../../../src/tools/define-agent';
-import { scriptedModel } from '../../../src/models/scripted';
+import type { Session } from '../../../src/client';
+import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
 import type { McpServers } from '../../../src/tools/mcp/declare';
 import { formatLock } from '../../../src/tools/mcp/lock';
 import {
@@ -12,10 +14,12 @@ import {
   waitForEnd,
   waitForRequest,
 } from '../../../src/testing';
+import { readBack, scriptBook } from '../../support/script-book';
 import { testAddress, testBundle } from '../../support/server';
 import { until } from '../../support/until';
 import { allow, HOSTILE, hostile } from './support';
 
+const book = scriptBook();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const effectsFile = join(folder, 'effects');
 const mcpLock = join(folder, 'countersign.mcp.lock');
@@ -126,4 +130,67 @@ it('runs pure calls of one step at the same time, and keeps server and time of e
   } finally {
     await together.stop();
   }
+});
+
+describe('a real server with connections of each session', () => {
+  const everything = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
+  const toggle: ScriptedStep = {
+    toolCalls: [{ name: 'everything__toggle_simulated_logging', arguments: {} }],
+  };
+  const LOST = '[The state that earlier calls had made is lost.';
+  let own: TestEnvironment;
+
+  beforeAll(async () => {
+    const start = { command: process.execPath, args: [everything] };
+    const server = {
+      name: 'everything',
+      prefix: 'everything',
+      start: { kind: 'stdio', cwd: '.', env: {}, ...start },
+    } as const;
+    const lock = join(folder, 'sessions.lock');
+    writeFileSync(lock, formatLock({ version: 1, servers: { everything: await allow(server) } }));
+    own = await startTestEnvironment({
+      server: { address: testAddress(), namespace: 'default' },
+      workflowBundle: testBundle(),
+      agents: [
+        defineAgent({
+          name: 'toggles',
+          instructions: 'x',
+          model: book.model,
+          tools: ['everything__toggle_simulated_logging'],
+        }),
+      ],
+      mcpServers: { everything: { ...start, state: 'session' } },
+      mcpTools: { everything__toggle_simulated_logging: { safety: 'safe', effect: 'pure' } },
+      mcpLock: lock,
+    });
+  });
+
+  afterAll(() => own.stop());
+
+  /** What the server answers to the session in its turn of that number. */
+  const toggled = async (session: Session, number: number): Promise<string> => {
+    await session.send(book.add(toggle, readBack));
+    return until(`turn ${number}`, async () => {
+      const { turns } = await session.history();
+      const turn = turns[number - 1];
+      return turn !== undefined && turn.status !== 'running' && (turn.answer ?? 'no answer');
+    });
+  };
+
+  it('keeps what it knows of one from the other, and says when a new worker has it no more', async () => {
+    const [one, other] = ['one', 'other'].map(() =>
+      own.client.session(`s-${randomUUID()}`, { agent: 'toggles', taskQueue: own.taskQueue }),
+    );
+    if (one === undefined || other === undefined) throw new Error('no session');
+    expect(await toggled(one, 1)).toMatch(/^Started/);
+    expect(await toggled(other, 1)).toMatch(/^Started/);
+    expect(await toggled(one, 2)).toMatch(/^Stopped/);
+    expect(await toggled(one, 3)).toMatch(/^Started/);
+    await own.restart();
+    const said = await toggled(one, 4);
+    expect(said).toContain(LOST);
+    expect(said).toContain('Started');
+    expect(await toggled(one, 5)).toMatch(/^Stopped/);
+  });
 });

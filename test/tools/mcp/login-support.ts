@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { accountOf, connectTo } from '../../../src/tools/mcp/servers';
+import { accountOf, connectTo } from '../../../src/tools/mcp/reach';
 import type { McpHttpStart, McpOAuth, McpServer } from '../../../src/tools/mcp/declare';
 import { beginLogin, type LoginRequest, type OpenLogin } from '../../../src/tools/mcp/login';
 import { type Account, type Login, loginFile } from '../../../src/tools/mcp/logins';

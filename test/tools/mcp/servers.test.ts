@@ -214,6 +214,55 @@ describe('a worker', () => {
   });
 });
 
+describe('a server with connections of each session', () => {
+  const withState = (state: 'turn' | 'session'): McpServer => ({ ...hostile(), state });
+
+  /** What a call of the session of a key answers. */
+  const act = async (tools: readonly Tool[] | undefined, key: string, how: string): Promise<string> => {
+    const state = { key, lost: false, declareLost: () => void (state.lost = true) };
+    const answer = await tools?.[0]?.handle({ how }, testContext({ state })).catch((error: unknown) => error);
+    return `${state.lost ? 'lost: ' : ''}${String(answer)}`;
+  };
+
+  it.each(['turn', 'session'] as const)('has tools whose calls share the state of a %s', async (state) => {
+    const { tools } = await open(withState(state), await allow(hostile()));
+    expect(tools).toMatchObject([{ state, stateGroup: 'mcp hostile' }]);
+  });
+
+  it('has what the server keeps in memory apart', async () => {
+    const { tools } = await open(withState('session'), await allow(hostile()));
+    expect(await act(tools, 'one', 'count')).toBe('call 1');
+    expect(await act(tools, 'one', 'count')).toBe('call 2');
+    expect(await act(tools, 'other', 'count')).toBe('call 1');
+    const pids = await Promise.all(['one', 'one', 'other'].map((key) => act(tools, key, 'pid')));
+    expect(new Set(pids).size).toBe(2);
+  });
+
+  it('says that it is lost where the server has ended, only there, and once', async () => {
+    const { tools } = await open(withState('session'), await allow(hostile()));
+    for (const key of ['one', 'other']) await act(tools, key, 'count');
+    expect(await act(tools, 'one', 'crash')).toContain('did not answer');
+    expect(await act(tools, 'one', 'count')).toBe('lost: call 1');
+    expect(await act(tools, 'one', 'count')).toBe('call 2');
+    expect(await act(tools, 'other', 'count')).toBe('call 2');
+  });
+
+  it('ends them all with the worker', async () => {
+    const { tools } = await open(withState('session'), await allow(hostile()));
+    const pids = await Promise.all(['one', 'other'].map((key) => act(tools, key, 'pid')));
+    await Promise.all(opened.splice(0).map((one) => one.close()));
+    await until('their end', () => Promise.resolve(pids.every((pid) => !isRunning(Number(pid)))));
+  });
+});
+
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
 describe('servers of the registry', () => {
   it('everything: sums, fails, reports progress, gives images and structured content', async () => {
     const server = packaged('everything');

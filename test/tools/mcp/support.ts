@@ -5,7 +5,7 @@ import type { McpServer } from '../../../src/tools/mcp/declare';
 import type { McpCall, McpConnection } from '../../../src/tools/mcp/connection';
 import { digestDefinition } from '../../../src/tools/mcp/definition';
 import { type LockedServer, lockStart, lockTool } from '../../../src/tools/mcp/lock';
-import { connectTo } from '../../../src/tools/mcp/servers';
+import { connectTo } from '../../../src/tools/mcp/reach';
 
 /** The server of test/support that does as it is asked, or as it must not. */
 export const HOSTILE = join(__dirname, '..', '..', 'support', 'mcp-server.cjs');

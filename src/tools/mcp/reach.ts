@@ -1,0 +1,115 @@
+import { resolve } from 'node:path';
+import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
+import { defined } from '../../contract/defined';
+import { isSecretName } from '../../contract/text/redact';
+import type { Secrets } from '../secrets';
+import { authorizedFetch } from './authorization';
+import { createConnection, type McpConnection } from './connection';
+import {
+  fillIn,
+  type McpHttpStart,
+  type McpServer,
+  type McpStart,
+  type McpValue,
+  usesLogin,
+  variablesIn,
+} from './declare';
+import { httpTransport } from './http';
+import { whyNotStarted } from './lock';
+import type { Account } from './logins';
+import { stdioTransport } from './stdio';
+
+/** What a server is opened with. */
+export interface OpenDeps {
+  secrets: Secrets;
+  /** Takes lines for the worker's log. */
+  warn(message: string): void;
+}
+
+/** A connection to a server, whatever was agreed: for people who look before they agree, and for workers after that. */
+export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDeps): McpConnection {
+  return createConnection({
+    server: name,
+    warn,
+    mayAsk: start.elicitation === true,
+    makeTransport: (signal) => makeTransport({ name, start }, { secrets, signal }),
+  });
+}
+
+/** What a value is filled in with. */
+interface Sources {
+  secrets: Secrets;
+  signal: AbortSignal;
+}
+
+async function makeTransport(
+  { name, start }: Pick<McpServer, 'name' | 'start'>,
+  sources: Sources,
+): Promise<Transport & { lastWords?(): string }> {
+  const why = whyNotStarted(start);
+  if (why !== undefined) throw new Error(why);
+  const library = await import('@modelcontextprotocol/client');
+  const fill = (text: string): string => filledIn(text, sources);
+  if (start.kind === 'http') {
+    const address = { url: fill(start.url), headers: await valuesIn(start.headers, sources) };
+    if (!usesLogin(start)) return httpTransport(address, library);
+    const account = accountOf(name, start, sources.secrets);
+    const authorize = (base: FetchLike): FetchLike => authorizedFetch(base, account, sources);
+    return httpTransport({ ...address, authorize }, library);
+  }
+  const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
+  const env = { ...getDefaultEnvironment(), ...(await valuesIn(start.env, sources)) };
+  const args = start.args.map(fill);
+  return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env }, library);
+}
+
+/** Who logs in to a server. */
+export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secrets: Secrets): Account {
+  const { clientId, clientSecret, issuer } = oauth;
+  const fill = (text: string | undefined): string | undefined =>
+    text === undefined ? undefined : filledIn(text, { secrets });
+  return {
+    name,
+    url: new URL(filledIn(url, { secrets })).href,
+    ...defined({ clientId: fill(clientId), issuer: fill(issuer) }),
+    clientSecret: async (signal) => {
+      if (clientSecret === undefined) return undefined;
+      return (await valuesIn({ clientSecret }, { secrets, signal }))['clientSecret'];
+    },
+  };
+}
+
+/** The values of headers or of an environment, filled in. */
+export async function valuesIn(
+  values: Readonly<Record<string, McpValue>>,
+  { secrets, signal }: Sources,
+): Promise<Record<string, string>> {
+  const entries = Object.entries(values).map(async ([name, value]) => {
+    if (typeof value !== 'string')
+      return [name, await pinnedSecret(value.secret, { secrets, signal })] as const;
+    const filled = filledIn(value, { secrets, isSecret: isSecretName(name) });
+    return [name, filled] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function pinnedSecret(name: string, { secrets, signal }: Sources): Promise<string> {
+  const value = await secrets.get(name, signal);
+  secrets.pin(value);
+  return value;
+}
+
+/** What is secret by the name that it stands under, or by that of its variable, is kept out of all that leaves the worker. */
+function filledIn(text: string, { secrets, isSecret = false }: FilledIn): string {
+  for (const name of variablesIn(text)) {
+    if (isSecret || isSecretName(name)) secrets.pin(process.env[name] ?? '');
+  }
+  const filled = fillIn(text);
+  if (isSecret) secrets.pin(filled);
+  return filled;
+}
+
+interface FilledIn {
+  secrets: Secrets;
+  isSecret?: boolean;
+}
