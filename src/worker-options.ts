@@ -33,6 +33,7 @@ import { requireOneSdk } from './sdk-copies';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
+import { openFileStore } from './store';
 import { requireModels } from './models/providers';
 import type { ApproversSource } from './authority/source';
 import { type Config, rulesAbout, statefulTools, toolsOf } from './tools/define-config';
@@ -170,7 +171,7 @@ export function openTools(
 
 export type Shared = Pick<
   ActivityDeps,
-  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers' | 'pauses'
+  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers' | 'pauses' | 'files'
 > & {
   metrics: WorkerMetrics;
   callLog: CallLog;
@@ -196,9 +197,10 @@ export async function makeShared(
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
+  const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const pauses = createPausesReader({ look: lookAtControl });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics, pauses };
-  return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys, approvers }) };
+  return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys, approvers, files }) };
 }
 
 /** Loaded only where there is a file: YAML and CEL take their time. */

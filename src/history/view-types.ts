@@ -1,3 +1,4 @@
+import type { FileRef } from '../contract/session/files';
 import type { CastVote } from '../contract/authority/votes';
 import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
@@ -125,6 +126,8 @@ export interface TurnView {
   runId: string;
   agent: string;
   prompt: string;
+  /** What went with the prompt; absent where nothing did. */
+  files?: FileRef[];
   origin?: TurnOrigin;
   /** Only of a child turn: the calls that led to it, that of the first turn first. */
   lineage?: Ancestor[];
