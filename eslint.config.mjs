@@ -11,6 +11,7 @@ const HOUSE = [
   'history',
   'models',
   'server',
+  'store',
   'testing',
   'tools',
   'web',
@@ -71,7 +72,7 @@ const boundaries = [
   }),
   boundary({
     from: 'client',
-    folders: ['contract', 'history', 'encryption'],
+    folders: ['contract', 'history', 'encryption', 'store'],
     // Names and definitions of workflows are types here: their code belongs to the sandbox.
     types: ['workflows'],
     packages: [
@@ -100,6 +101,14 @@ const boundaries = [
     message: 'Encryption serves worker and client, and knows neither.',
   }),
   boundary({
+    from: 'store',
+    folders: ['contract'],
+    // Whoever opens it has the keys.
+    types: ['encryption'],
+    packages: [forbid('^@temporalio', 'Files are kept without Temporal.')],
+    message: 'Workers and clients keep files alike.',
+  }),
+  boundary({
     from: 'authority',
     folders: ['contract'],
     packages: [forbid('^@temporalio', 'Who may decide is worked out without Temporal.')],
@@ -113,7 +122,7 @@ const boundaries = [
   }),
   boundary({
     from: 'activities',
-    folders: ['contract', 'tools', 'models', 'history'],
+    folders: ['contract', 'tools', 'models', 'history', 'store'],
     // Whoever makes a worker loads the file, and only where there is one.
     types: ['authority'],
     packages: [forbid(`^(${WORKFLOW_ONLY.join('|')})`, 'Activities run outside the sandbox.')],

@@ -30,7 +30,7 @@ export { CountersignError, type ErrorCode } from './contract/errors';
 export type { Budget, Spent } from './contract/spending/budget';
 export type { Preview, FilePlan } from './contract/plan';
 export type { ToolFailure, ToolResult } from './contract/result';
-export type { Model, ModelReply, ModelRequest } from './models/model';
+export type { Model, ModelFile, ModelReply, ModelRequest } from './models/model';
 export { ModelError } from './models/model';
 export { offlineModel } from './models/offline/offline-model';
 export { openaiCompatible, type OpenAICompatibleOptions } from './models/openai-compatible';

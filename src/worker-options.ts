@@ -33,6 +33,7 @@ import { requireOneSdk } from './sdk-copies';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
+import { openFileStore } from './store';
 import { requireModels } from './models/providers';
 import { type Config, rulesAbout, statefulTools, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
@@ -169,7 +170,16 @@ export function openTools(
 
 export type Shared = Pick<
   ActivityDeps,
-  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers' | 'rules' | 'pauses'
+  | 'memory'
+  | 'texts'
+  | 'journal'
+  | 'log'
+  | 'holderQueue'
+  | 'answerKeys'
+  | 'approvers'
+  | 'rules'
+  | 'pauses'
+  | 'files'
 > & {
   metrics: WorkerMetrics;
   callLog: CallLog;
@@ -195,9 +205,10 @@ export async function makeShared(
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
+  const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const pauses = createPausesReader({ look: lookAtControl });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics, pauses };
-  return { ...ofWorker, callLog, secrets, encryption, ...authority, ...defined({ answerKeys }) };
+  return { ...ofWorker, callLog, secrets, encryption, ...authority, ...defined({ answerKeys, files }) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { defined } from '../contract/defined';
 import { LIMITS, TIMES } from '../contract/limits';
 import type { CompactInput, CompactOutput } from '../contract/session';
+import { describeFile } from '../contract/session/files';
 import { priced } from '../contract/spending/usage';
 import { utf8Bytes } from '../contract/text/bytes';
 import { cutContent, type TranscriptEntry } from '../contract/transcript';
@@ -45,7 +46,7 @@ function inSummaryTime(agent: Agent): Agent {
   return { ...agent, modelRetryForMs, fallback: { ...agent.fallback, afterMs } };
 }
 
-const INSTRUCTIONS = `You keep the memory of an assistant. You are given the beginning of its conversation as lines of JSON: what people said ("person"), what the assistant said and which tools it called ("assistant", "calls"), and what these gave ("result"). The assistant will read your text in place of those lines. Write what it needs to go on as if it remembered them:
+const INSTRUCTIONS = `You keep the memory of an assistant. You are given the beginning of its conversation as lines of JSON: what people said ("person") and which files they gave with it ("files"), what the assistant said and which tools it called ("assistant", "calls"), and what these gave ("result"). The assistant will read your text in place of those lines. Write what it needs to go on as if it remembered them:
 - what people want, what they decided and forbade, in their own words where these matter;
 - facts, names, numbers, paths and ids that may be needed again, exactly;
 - what was done and with which result; what was denied or failed, and why;
@@ -58,7 +59,10 @@ function linesOf(entries: readonly TranscriptEntry[]): string {
 }
 
 function lineOf(entry: TranscriptEntry): object {
-  if (entry.kind === 'words') return { person: entry.text };
+  if (entry.kind === 'words') {
+    const { text, files = [] } = entry;
+    return { person: text, ...(files.length === 0 ? {} : { files: files.map(describeFile) }) };
+  }
   if (entry.kind === 'result') return { result: entry.content, tool: entry.tool, success: entry.success };
   const calls = entry.calls.map(({ tool, arguments: args, raw }) => ({ tool, arguments: raw ?? args }));
   return { assistant: entry.text, ...(calls.length === 0 ? {} : { calls }) };

@@ -10,6 +10,7 @@ import {
   type TranscriptEntry,
   type TranscriptPage,
   type TranscriptQuery,
+  wordsEntry,
 } from '../contract/transcript';
 import type { TurnRecord } from '../contract/session';
 import type { SessionRef, ThinkInput, ThinkOutput } from '../contract/think';
@@ -27,7 +28,7 @@ export async function conversationOf(input: ThinkInput, memory: Memory): Promise
 }
 
 function fromMemory(input: ThinkInput, memory: Memory): TranscriptEntry[] | undefined {
-  const words = input.words.map((text): TranscriptEntry => ({ kind: 'words', text }));
+  const words = input.words.map((text, index) => wordsEntry({ text, files: input.files?.[index] }));
   if (input.after === undefined) return words;
   const known = memory.transcript(runOf(), input.after.replyId);
   if (known?.entries.length !== input.after.count) return undefined;

@@ -5,6 +5,7 @@ import type { ApproversSource } from '../authority/source';
 import type { Agent } from '../tools/define-agent';
 import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
+import type { FileStore } from '../store';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
@@ -27,6 +28,8 @@ export interface ActivityDeps {
   /** Hooks, log and runner of handlers. */
   run: RunDeps;
   memory: Memory;
+  /** Files that go with messages. Absent: this worker has no store of them. */
+  files?: FileStore;
   /** What models write, for people who watch. Absent: nobody can. */
   texts?: TextStreams;
   /** Who decides what. Absent: anybody may decide everything. */

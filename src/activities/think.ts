@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Budget } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
-import { replyEntry, type TranscriptCall, type TranscriptEntry } from '../contract/transcript';
+import { replyEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { isJsonObject, type JsonObject, parseJson } from '../contract/json';
 import { addUsage, priced, type Usage } from '../contract/spending/usage';
 import { type ThinkInput, type ThinkOutput } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
-import { type ModelCall, ModelError, type ModelMessage, type ModelReply } from '../models/model';
+import { ModelError, type ModelMessage, type ModelReply } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/builtin/find-tools';
@@ -19,6 +19,7 @@ import type { TextWriter } from './text-streams';
 import { STREAM } from '../contract/streamed-text';
 import { agentOf, type Asking, inTime, withModel } from './ask-model';
 import { aboutTurn } from './execution';
+import { toMessages } from './model-messages';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
 import { requireUnpaused } from './pauses';
 import { LIMITS } from '../contract/limits';
@@ -36,7 +37,8 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
       const known = await knownBefore({ agent, input, entries, ...about });
       const earlier = await earlierWords(input.session, deps.memory);
-      const reply = await askModel(known.agent, [...earlier, ...entries], { asking, ...defined({ writer }) });
+      const how = { asking, store: deps.files, ...defined({ writer }) };
+      const reply = await askModel(known.agent, [...earlier, ...entries], how);
       const step = { agent, model, input, reply, bytes: bytesOf(entries) };
       const output = { ...(await prepareStep(deps, step)), ...known.recorded };
       writer?.finish(output.text);
@@ -140,13 +142,14 @@ function rememberStep(memory: Memory, before: readonly TranscriptEntry[], output
 async function askModel(
   agent: Agent,
   entries: readonly TranscriptEntry[],
-  { asking, writer }: { asking: Asking; writer?: TextWriter },
+  { asking, store, writer }: { asking: Asking; store: ActivityDeps['files']; writer?: TextWriter },
 ): Promise<ValuedReply> {
+  const messages = await toMessages(entries, { model: asking.model, store });
   return inTime(asking, async (generate) => {
     const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
       generate({
         instructions: instructionsOf(agent),
-        messages: [...toMessages(entries), ...more],
+        messages: [...messages, ...more],
         tools: offeredTools(agent, entries),
         // The words of a second answer would follow those of the first: they come with the finished reply.
         ...defined({ onText: more.length === 0 ? writer?.add : undefined }),
@@ -162,24 +165,6 @@ function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelR
   const isCut = finishReason === 'length' || finishReason === 'error';
   if (entries.at(-1)?.kind === 'result' && !isCut) return reply;
   throw new EmptyReply('server', `the model answered nothing (${finishReason})`, { retryable: true });
-}
-
-/** The transcript as a model reads it. */
-function toMessages(entries: readonly TranscriptEntry[]): ModelMessage[] {
-  return entries.map(toMessage);
-}
-
-function toMessage(entry: TranscriptEntry): ModelMessage {
-  if (entry.kind === 'words') return { role: 'user', content: entry.text };
-  if (entry.kind === 'reply') {
-    const { text, calls, opaque } = entry;
-    return { role: 'assistant', content: text, toolCalls: calls.map(toModelCall), ...defined({ opaque }) };
-  }
-  return { role: 'tool', toolCallId: entry.id, toolName: entry.tool, content: entry.content };
-}
-
-function toModelCall(call: TranscriptCall): ModelCall {
-  return { id: call.id, name: call.tool, arguments: call.raw ?? JSON.stringify(call.arguments) };
 }
 
 /** A reply; with the value of its text where it is an answer and the agent asks for one. */

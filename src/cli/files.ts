@@ -1,5 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { NewFile } from '../client';
+import { LIMITS } from '../contract/limits';
+import { sizeText } from '../contract/text/bytes';
 import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
 
 /** Why the system refused to work with a file, in words. */
@@ -44,6 +49,21 @@ export function readTextFile(path: string): Promise<string> {
  */
 export function writeNewFile(path: string, text: string, mode = 0o600): Promise<void> {
   return withFile(`writing ${path}`, () => writeFile(path, text, { flag: 'wx', mode }));
+}
+
+/**
+ * A file that goes with a message. `~/` begins a path in the home of the person, also where no shell reads the line.
+ *
+ * @throws CountersignError `file_failed`, `usage` where it is longer than any file of a message.
+ */
+export function readAttached(given: string): Promise<NewFile> {
+  const path = given.startsWith('~/') ? join(homedir(), given.slice(2)) : given;
+  return withFile(`reading ${path}`, async () => {
+    const { size } = await stat(path);
+    if (size > LIMITS.fileBytes)
+      throw new CountersignError('usage', `${path} is over ${sizeText(LIMITS.fileBytes)}`);
+    return { name: path, bytes: await readFile(path) };
+  });
 }
 
 /** The bytes of a file, in big pieces. */

@@ -15,6 +15,7 @@ import { defined } from '../contract/defined';
 import { reasonOfNoAnswer } from '../server-probe';
 import { detailsOf, isUpdateLimit, STATUS, statusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
+import { openFileStore } from '../store';
 import { Outbox } from './outbox';
 import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
 import { readHistories, readHistory, readRunEvents, readTimeline, readTurn } from '../history/read';
@@ -71,8 +72,11 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
   const source = { connection, namespace, decode: makeDecode(loadedDataConverter) };
   const readyMs = options.readyMs ?? READY_MS;
   const outbox = new Outbox();
+  let store: ReturnType<typeof openFileStore>;
+  const files = (): typeof store =>
+    (store ??= openFileStore(options.files, { sealer: loadEncryption(options.encryption).fileSealer() }));
   return makeCountersign(
-    { client, ...listers, limit, connection, namespace, source, outbox, stream, readyMs },
+    { client, ...listers, limit, connection, namespace, source, outbox, files, stream, readyMs },
     close,
   );
 }

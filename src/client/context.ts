@@ -1,5 +1,6 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
 import type { HistorySource } from '../history/read';
+import type { FileStore } from '../store';
 import type { Outbox } from './outbox';
 import type { StreamPlace } from './types';
 import type { VisibilityLimit } from './visibility';
@@ -18,6 +19,8 @@ export interface ClientContext {
   source: HistorySource;
   /** Decisions and resolutions go through it. */
   outbox: Outbox;
+  /** The store of files that go with messages; undefined: none is named. @throws CountersignError `config_invalid`. */
+  files(): FileStore | undefined;
   /** Where what models write comes from; undefined: from heartbeats. */
   stream: StreamPlace | undefined;
   /** How long `start` waits for missing search attributes, in milliseconds. */

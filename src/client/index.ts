@@ -7,6 +7,8 @@ export { loadEncryption, type Encryption } from '../encryption/load';
 export type { EncryptionOptions } from '../encryption/keys';
 export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/errors';
 export type { FollowOptions, StartRequest } from './requests';
+export type { FileRef } from '../contract/session/files';
+export type { NewFile } from '../store';
 export type {
   Answer,
   Build,

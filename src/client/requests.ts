@@ -1,9 +1,13 @@
+import type { FileRef } from '../contract/session/files';
+import type { NewFile } from '../store';
 import type { Budget } from '../contract/spending/budget';
 
 /** A turn to start. */
 export interface StartRequest {
   agent: string;
   prompt: string;
+  /** Up to 8 files for the model to read. Their bytes go to the store of files, and only what names them into the history. */
+  files?: readonly (NewFile | FileRef)[];
   /** Letters, digits, `.`, `_`, `:` and `-`, at most 200; never used before. @default `turn-` and a sortable random part */
   id?: string;
   /** @default `countersign` */

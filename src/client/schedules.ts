@@ -21,7 +21,8 @@ import { toIso } from '../history/decode/proto';
 import { ask, STATUS, statusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { startOf } from '../contract/turn';
-import { checkTurnId, inputOf } from './start-turn';
+import { withFiles } from '../contract/session/files';
+import { attach, checkTurnId, inputOf } from './start-turn';
 import type { OverlapPolicy, ScheduledTurn, ScheduledTurns, ScheduleSummary } from './schedule-types';
 import type { ScheduleRequest, Schedules } from './types';
 
@@ -75,7 +76,7 @@ export function makeSchedules(context: ClientContext): Schedules {
 
 async function create(context: ClientContext, request: ScheduleRequest): Promise<void> {
   const { id, taskQueue = TASK_QUEUE, overlap = 'skip', catchUpMs = DAY_MS, paused = false } = request;
-  const input = inputOf(request);
+  const input = { ...inputOf(request), ...withFiles(await attach(context, request.files)) };
   const shown = startOf(input, input.prompt);
   if (catchUpMs < LEAST_CATCH_UP_MS) throw usage('the catch-up window is under 10 s', 'give 10 s or more');
   const options = {

@@ -7,6 +7,9 @@ import { utf8Bytes } from '../contract/text/bytes';
 import { defined } from '../contract/defined';
 import { type Budget, budgetIssues } from '../contract/spending/budget';
 import { describeIssues } from '../contract/read-json';
+import { LIMITS } from '../contract/limits';
+import { areFiles, type FileRef, withFiles } from '../contract/session/files';
+import type { FileStore } from '../store';
 import { originIssues, startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isNotReady, retry, toCountersignError } from '../history/server-errors';
@@ -28,7 +31,36 @@ const START_MS = 10_000;
 export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
   const turn = request.id === undefined ? drawTurnId() : checkTurnId(request.id);
   const { prompt, taskQueue = TASK_QUEUE } = request;
-  return startWorkflow(context, { turn, taskQueue, prompt, input: inputOf(request) });
+  const input = inputOf(request);
+  const files = await attach(context, request.files);
+  return startWorkflow(context, { turn, taskQueue, prompt, input: { ...input, ...withFiles(files) } });
+}
+
+/**
+ * Puts files into the store, and gives what stands for them in the message that they go with.
+ *
+ * @throws CountersignError `usage`, `file_failed`, `config_invalid`.
+ */
+export async function attach(
+  { files: storeOf }: Pick<ClientContext, 'files'>,
+  files: StartRequest['files'] = [],
+): Promise<FileRef[]> {
+  if (files.length > LIMITS.filesPerMessage)
+    throw new CountersignError('usage', `a message has at most ${LIMITS.filesPerMessage} files`);
+  const refs: FileRef[] = [];
+  for (const file of files) {
+    if ('bytes' in file) refs.push(await storeNeeded(storeOf()).put(file));
+    else if (areFiles([file])) refs.push(file);
+    else throw new CountersignError('usage', 'a file has neither bytes nor what stands for them');
+  }
+  return refs;
+}
+
+function storeNeeded(store: FileStore | undefined): FileStore {
+  if (store !== undefined) return store;
+  throw new CountersignError('usage', 'there is no store for the files of a message', {
+    hint: 'Set COUNTERSIGN_FILES to a folder or s3://bucket/prefix that the workers use too.',
+  });
 }
 
 /** The input of a turn that somebody asks for. @throws CountersignError `usage` for what no turn can be started with. */

@@ -40,6 +40,11 @@ export interface ConnectOptions {
   /** Keys that encrypt what Temporal keeps: those of the workers. @default those of `COUNTERSIGN_ENCRYPTION_*` */
   encryption?: EncryptionOptions;
   /**
+   * Where the bytes of files are kept that go with messages: a folder, or `s3://bucket/prefix`; that of the workers.
+   * @default `COUNTERSIGN_FILES`; without it no files can be sent
+   */
+  files?: string;
+  /**
    * The web inbox that has what models write while they write it, for `followWithText`.
    * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them Temporal has its head, some seconds late
    */

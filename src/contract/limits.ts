@@ -89,7 +89,15 @@ export const LIMITS = {
   /** Further such steps, whose calls do not run, before the turn ends. */
   refusedSteps: 3,
   /** One message of a session, with what belongs to it, as it comes in. */
-  sessionMessageBytes: 1 * MIB + 4 * KIB,
+  sessionMessageBytes: 1 * MIB + 16 * KIB,
+  /** Files of one message. Its references have to fit beside a text at its limit: at most 1 KiB each. */
+  filesPerMessage: 8,
+  /** One file: what providers take of an image, as base64. */
+  fileBytes: 10 * MIB,
+  /** Bytes of all files that one question to a model has, newest first: providers take some 30 MB, and base64 adds a third. */
+  filesPerRequestBytes: 16 * MIB,
+  /** What a model reads of one file of text; head and tail are kept. */
+  fileTextBytes: 64 * KIB,
   /** The text of one message of a session, as JSON: it is the prompt of a turn. */
   sessionTextBytes: 1 * MIB,
   /** Texts of all messages that wait in a session, as JSON: it takes them along when it continues as new. */

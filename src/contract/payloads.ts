@@ -13,6 +13,7 @@ import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
+import { FILES_SCHEMA } from './session/files';
 import { BUDGET } from './spending/budget';
 import { CARRIED_SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
@@ -226,7 +227,7 @@ const SPENT: JsonSchema = {
   prefixItems: [TEXT, object({ digest: TEXT, verdict: VERDICT })],
 };
 const WORDS = object({
-  waiting: { type: 'array', items: object({ messageId: TEXT, text: TEXT }) },
+  waiting: { type: 'array', items: object({ messageId: TEXT, text: TEXT }, { files: FILES_SCHEMA }) },
   took: { type: 'array', items: TEXT },
 });
 const HELD = { count: WHOLE, digest: TEXT };
@@ -256,6 +257,7 @@ const issuesOf = soundCheck({
   properties: {
     agent: { type: 'string', minLength: 1 },
     prompt: TEXT,
+    files: FILES_SCHEMA,
     origin: ORIGIN,
     carried: CARRIED,
     fork: FORK,

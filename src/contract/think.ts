@@ -1,6 +1,7 @@
 import type { PreparedCall, TurnOrigin } from './call';
 import type { Json } from './json';
 import type { JsonSchema, Order } from './tool';
+import type { FileRef } from './session/files';
 import type { Budget } from './spending/budget';
 import type { Usage } from './spending/usage';
 
@@ -35,6 +36,8 @@ export interface ThinkInput {
   after?: { replyId: string; count: number };
   /** New words of a person. */
   words: string[];
+  /** The files of each of these words; absent where none has any. */
+  files?: FileRef[][];
   /** One for each call of the last reply, in its order. */
   results: ResultRef[];
   /** Outputs before this entry are dropped; see `dropOutputs`. */

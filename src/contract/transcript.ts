@@ -1,6 +1,7 @@
 import { defined } from './defined';
 import type { PreparedCall } from './call';
 import { isObject, type JsonObject } from './json';
+import { areFiles, type FileRef, withFiles } from './session/files';
 import { LIMITS } from './limits';
 import type { SealedValues } from './secret/sealed';
 import { jsonBytes, utf8Bytes } from './text/bytes';
@@ -17,7 +18,7 @@ export interface TranscriptCall {
 
 /** The messages of a turn, in order. */
 export type TranscriptEntry =
-  | { kind: 'words'; text: string }
+  | { kind: 'words'; text: string; files?: FileRef[] }
   /**
    * `context`: what the model knew before the conversation; only in the first reply of a turn. `opaque`: what the provider
    * wants back with the reply.
@@ -190,6 +191,11 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
   return { ...head, arguments: call.proposed ?? call.arguments };
 }
 
+/** The entry of what a person says. */
+export function wordsEntry({ text, files }: { text: string; files?: readonly FileRef[] | undefined }) {
+  return { kind: 'words', text, ...withFiles(files) } as const satisfies TranscriptEntry;
+}
+
 /** The entry of a call's result. */
 export function resultEntry(
   call: Pick<TranscriptCall, 'callId' | 'id' | 'tool'>,
@@ -205,7 +211,7 @@ export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
   if (!isObject(entry)) return false;
   const { kind, calls } = entry;
   const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
-  if (kind === 'words') return areText('text');
+  if (kind === 'words') return areText('text') && (entry['files'] === undefined || areFiles(entry['files']));
   if (kind === 'result')
     return (
       areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean' && areSealed(entry)

@@ -22,12 +22,15 @@ import { MEMO, SEARCH_ATTRIBUTES } from './names';
 import type { Usage } from './spending/usage';
 import type { MovedStep, ResultRef, SessionRef } from './think';
 import type { TurnRecord, TurnWords } from './session';
+import type { FileRef } from './session/files';
 import type { TranscriptEntry } from './transcript';
 
 /** Input of `agentTurn`. */
 export interface TurnInput {
   agent: string;
   prompt: string;
+  /** What goes with the prompt. Absent: nothing. */
+  files?: FileRef[];
   origin?: TurnOrigin;
   /** By continue-as-new, and in a fork: what the turn goes on from. */
   carried?: CarriedTurn;
@@ -266,9 +269,7 @@ function isSpent(value: unknown): value is Spent {
   return areAmounts && isObject(money) && Object.values(money).every(isAmount);
 }
 
-function isAmount(value: unknown): boolean {
-  return typeof value === 'number' && value >= 0 && value <= 1e12;
-}
+const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1e12;
 
 /** Input of `countersign.child`. */
 export interface ChildWaitInput {

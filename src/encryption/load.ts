@@ -30,6 +30,8 @@ export interface Encryption {
   replay(): DataConverter;
   /** For files on a worker's own disk; undefined without keys. */
   sealer(): Sealer | undefined;
+  /** For files that go with messages; undefined without keys. */
+  fileSealer(): FileSealer | undefined;
 }
 
 /**
@@ -58,6 +60,7 @@ export function loadEncryption(
     listing: () => ({ ...converter({ onRefusal: 'blank' }), payloadConverterPath: LENIENT_CONVERTER }),
     replay: () => converter({ onRefusal: 'mark', checksBinding: false }),
     sealer: () => (keys.length === 0 ? undefined : createSealer({ keys, required })),
+    fileSealer: () => (keys.length === 0 ? undefined : createFileSealer({ keys, required })),
   };
 }
 
@@ -69,9 +72,44 @@ export interface Sealer {
   open(sealed: string, place: string): Promise<string | undefined>;
 }
 
+/** Encrypts the bytes of files that many machines share, with the keys and in the form of payloads. */
+export interface FileSealer {
+  /** Whether files that are not encrypted are refused. */
+  readonly required: boolean;
+  /** Only `open` with the same digest can read them. */
+  seal(bytes: Uint8Array, digest: string): Promise<Uint8Array>;
+  /** Undefined where these keys cannot read them. */
+  open(sealed: Uint8Array, digest: string): Promise<Uint8Array | undefined>;
+}
+
 const { Payload } = temporal.api.common.v1;
 /** No namespace can have this name, so a sealed text is never valid as a payload of Temporal, nor the reverse. */
 const NAMESPACE = '(this machine)';
+const FILES_NAMESPACE = '(files)';
+
+/** A sealer of files of one ring of keys. */
+function createFileSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): FileSealer {
+  const codec = new EncryptionCodec({ ...ring, onRefusal: 'throw', checksBinding: true });
+  const contextOf = (workflowId: string) =>
+    ({ type: 'workflow', namespace: FILES_NAMESPACE, workflowId }) as const;
+  return {
+    required: ring.required,
+    seal: async (bytes, digest) => {
+      const plain = { metadata: { encoding: Buffer.from('binary/plain') }, data: bytes };
+      const [sealed = plain] = await codec.encode([plain], contextOf(digest));
+      return Payload.encode(sealed).finish();
+    },
+    open: async (sealed, digest) => {
+      try {
+        const [plain] = await codec.decode([Payload.decode(sealed)], contextOf(digest));
+        return plain?.data ?? undefined;
+      } catch {
+        // Cut, altered, of another file, or a missing key: the caller treats all of them alike.
+        return undefined;
+      }
+    },
+  };
+}
 
 /** A sealer of one ring of keys. */
 export function createSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): Sealer {

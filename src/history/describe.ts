@@ -1,4 +1,5 @@
 import type { CallRuling } from '../contract/authority/policy';
+import { describeFile, type FileRef } from '../contract/session/files';
 import { isDenial } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
 import { outputOf, type ToolResult } from '../contract/result';
@@ -59,9 +60,20 @@ function turnLine(text: string, tone: Tone): EventLine {
   return { label: 'turn', text, tone };
 }
 
-function describeStart({ turn, agent, prompt, continuedFrom }: TurnEventOf<'turn_started'>): EventLine {
+function describeStart({
+  turn,
+  agent,
+  prompt,
+  files,
+  continuedFrom,
+}: TurnEventOf<'turn_started'>): EventLine {
   if (continuedFrom !== undefined) return { label: 'turn', text: 'goes on in this run', minor: true };
-  return { label: 'turn', text: `${turn}, agent ${agent}: ${truncate(prompt)}` };
+  return { label: 'turn', text: `${turn}, agent ${agent}: ${truncate(prompt)}${withText(files)}` };
+}
+
+/** The files that go with words; empty where there are none. */
+export function withText(files: readonly FileRef[] = []): string {
+  return files.length === 0 ? '' : `, with ${files.map(describeFile).join(', ')}`;
 }
 
 function forkText({ of, from, world, changed, model, taken }: TurnEventOf<'forked'>): string {

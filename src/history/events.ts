@@ -1,3 +1,4 @@
+import type { FileRef } from '../contract/session/files';
 import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { Usage } from '../contract/spending/usage';
@@ -39,6 +40,8 @@ export interface TurnStarted extends EventHeader {
   runId: string;
   agent: string;
   prompt: string;
+  /** What goes with the prompt; absent where nothing does. */
+  files?: FileRef[];
   taskQueue: string;
   origin?: TurnOrigin;
   /** Only of a child turn: the calls that led to it, that of the first turn first. */
@@ -74,6 +77,8 @@ export interface Thinking extends EventHeader {
   cutTo?: number;
   /** New words of a person that the model reads from here on; absent where there are none, and in the first step. */
   words?: string[];
+  /** The files of each of these words; absent where none has any. */
+  files?: FileRef[][];
 }
 
 /** Asking the model took more than one attempt. Comes right before `step` or `think_failed`, not live. */

@@ -1,3 +1,4 @@
+import type { FileRef } from '../contract/session/files';
 import { isValidCall, type PreparedCall } from '../contract/call';
 import { type KnownState, stateKeyOf, type JsonSchema } from '../contract/tool';
 import { CountersignError } from '../contract/errors';
@@ -38,6 +39,8 @@ export interface TurnRecord {
   turn: string;
   agent: string;
   prompt: string;
+  /** What went with the prompt. */
+  files?: FileRef[];
   origin?: TurnOrigin;
   taskQueue: string;
   steps: ReadonlyMap<number, RecordedStep>;
@@ -67,12 +70,12 @@ export function recordOf(runs: Runs): TurnRecord {
   const { events, steps } = reading;
   const started = events.find((event) => event.type === 'turn_started');
   if (started === undefined) throw badHistory('it has no events');
-  const { turn, agent, prompt, origin, taskQueue } = started;
+  const { turn, agent, prompt, files, origin, taskQueue } = started;
   return {
     turn,
     agent,
     prompt,
-    ...defined({ origin }),
+    ...defined({ files, origin }),
     taskQueue,
     steps,
     results: resultsIn(events),

@@ -4,6 +4,7 @@ import { dryResult, type ForkOrigin, type World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
 import { isSoundJson, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
+import { withFiles } from '../contract/session/files';
 import { applyDefaults, checkSchema } from '../contract/schema/schema';
 import type { ThinkOutput } from '../contract/think';
 import { dropOutput, dropOutputs, entryBytes } from '../contract/transcript';
@@ -40,7 +41,9 @@ export function planFork(record: TurnRecord, request: ForkRequest, now: NewFork)
   const carried = carriedTo(record, point);
   const input: TurnInput = {
     agent: record.agent,
-    prompt: carried.transcript.length === 0 ? record.prompt : '',
+    ...(carried.transcript.length === 0
+      ? { prompt: record.prompt, ...withFiles(record.files) }
+      : { prompt: '' }),
     carried,
     ...defined({ origin: record.origin }),
     fork: { ...forkOriginOf(record, request), ...defined({ context: contextAt(point), given }) },

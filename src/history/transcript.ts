@@ -5,6 +5,7 @@ import {
   resultEntry,
   type TranscriptCall,
   type TranscriptEntry,
+  wordsEntry,
 } from '../contract/transcript';
 import {
   type ProposedCall,
@@ -70,11 +71,11 @@ function apply(reading: TranscriptState, event: TurnEvent): void {
 }
 
 /** A run that continues another one repeats nothing that is there. */
-function start(reading: TranscriptState, { carried, continuedFrom, prompt }: TurnStarted): void {
+function start(reading: TranscriptState, { carried, continuedFrom, prompt, files }: TurnStarted): void {
   if (carried !== undefined) {
     reading.entries = [...carried];
     reading.known = carried.length;
-  } else if (continuedFrom === undefined) reading.entries = [{ kind: 'words', text: prompt }];
+  } else if (continuedFrom === undefined) reading.entries = [wordsEntry({ text: prompt, files })];
 }
 
 /** Every call of the step has its result by now; one that has none was closed with its turn. */
@@ -98,8 +99,8 @@ function cutStep({ entries }: TranscriptState, cutTo: number | undefined): Trans
   );
 }
 
-function wordsOf({ words = [] }: Thinking): TranscriptEntry[] {
-  return words.map((text) => ({ kind: 'words', text }));
+function wordsOf({ words = [], files = [] }: Thinking): TranscriptEntry[] {
+  return words.map((text, index) => wordsEntry({ text, files: files[index] }));
 }
 
 function replyOf({ replyId = '', text, calls, context }: Step): TranscriptEntry {

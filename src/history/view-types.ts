@@ -1,4 +1,5 @@
 import type { CallRuling } from '../contract/authority/policy';
+import type { FileRef } from '../contract/session/files';
 import type { CastVote } from '../contract/authority/votes';
 import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
@@ -128,6 +129,8 @@ export interface TurnView {
   runId: string;
   agent: string;
   prompt: string;
+  /** What went with the prompt; absent where nothing did. */
+  files?: FileRef[];
   origin?: TurnOrigin;
   /** Only of a child turn: the calls that led to it, that of the first turn first. */
   lineage?: Ancestor[];

@@ -97,8 +97,8 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 
 /** A run that continues the one before changes nothing but the run. What waits when a turn moves does so until it is prepared anew. */
 function started(view: TurnView, event: TurnStarted): void {
-  const { turn, runId, agent, prompt, origin, schedule, session, taskQueue, lineage, budget } = event;
-  const facts = defined({ origin, schedule, session, lineage });
+  const { turn, runId, agent, prompt, files, origin, schedule, session, taskQueue, lineage, budget } = event;
+  const facts = defined({ files, origin, schedule, session, lineage });
   Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...facts });
   if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;

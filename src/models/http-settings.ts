@@ -25,6 +25,12 @@ export interface HttpModelOptions {
   stream?: boolean;
   /** Shown in the timeline. */
   id?: string;
+  /**
+   * Media types of the files that the model takes, such as `application/pdf`; `image/*` stands for all of a kind.
+   *
+   * @default what the provider's models usually take: images and PDF, with `google` also sound and video; none for `openaiCompatible`
+   */
+  takes?: readonly string[];
 }
 
 /** The options, checked and with defaults. */
@@ -37,6 +43,7 @@ export interface HttpModelSettings {
   timeoutMs: number;
   /** Absent: where somebody takes the words. */
   stream: boolean | undefined;
+  takes: readonly string[];
   /** Texts that no message may show. */
   secrets: string[];
 }
@@ -49,6 +56,8 @@ export interface HttpModelKind {
   baseUrl?: string;
   /** Environment variables of which the first that is set has the key, where there is no `apiKey`. @default no key is sent */
   keys?: readonly string[];
+  /** Media types of files that its models take. @default none */
+  takes?: readonly string[];
   /** @default `<host>/<model>` */
   id?: (model: string) => string;
 }
@@ -61,6 +70,7 @@ export const HTTP_MODEL_OPTIONS = {
   timeout: z.union([z.number(), z.string()]).optional(),
   stream: z.boolean().optional(),
   id: z.string().min(1).optional(),
+  takes: z.array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/, 'is no media type')).optional(),
 };
 
 /** The options of a kind by its schema, which `HTTP_MODEL_OPTIONS` is part of. */
@@ -91,6 +101,7 @@ export function toSettings(
     headers,
     timeoutMs: checkTimeout(kind, timeout),
     stream,
+    takes: options.takes ?? kind.takes ?? [],
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...secretHeaders(headers)],
   };
 }

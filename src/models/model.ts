@@ -3,9 +3,16 @@ import type { FunctionSchema } from '../tools/types';
 
 /** One message of the conversation, as models read it. */
 export type ModelMessage =
-  | { role: 'user'; content: string }
+  | { role: 'user'; content: string; files?: ModelFile[] }
   | { role: 'assistant'; content: string; toolCalls: ModelCall[]; opaque?: string }
   | { role: 'tool'; toolCallId: string; toolName: string; content: string };
+
+/** A file that a person gave with what they said, of a media type that the model takes. The words name it too. */
+export interface ModelFile {
+  name: string;
+  mediaType: string;
+  bytes: Uint8Array;
+}
 
 /** A call that a model asks for. `arguments` is the raw text; a model's adapter never parses it. */
 export interface ModelCall {
@@ -53,6 +60,11 @@ export interface ModelReply {
 export interface Model {
   /** Shown in the timeline, such as `openai:gpt-5`. */
   readonly id: string;
+  /**
+   * Media types of the files that it takes, such as `application/pdf`; `image/*` stands for all of a kind. Of other files it
+   * reads that they are there, and of text their text. @default none
+   */
+  readonly takes?: readonly string[];
   generate(request: ModelRequest): Promise<ModelReply>;
 }
 

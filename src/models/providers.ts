@@ -51,12 +51,16 @@ interface Connection {
   fetch: typeof globalThis.fetch;
 }
 
+/** Other images are refused with the whole conversation. */
+const IMAGES_AND_PDF = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
+
 const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   openai: {
     name: 'openai',
     baseUrl: 'https://api.openai.com/v1',
     keys: ['OPENAI_API_KEY'],
     package: '@ai-sdk/openai',
+    takes: IMAGES_AND_PDF,
     // A conversation may wait for weeks; what the provider stores it deletes after 30 days.
     defaults: { store: false },
     load: async (connection, model) =>
@@ -67,6 +71,7 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     baseUrl: 'https://api.anthropic.com/v1',
     keys: ['ANTHROPIC_API_KEY'],
     package: '@ai-sdk/anthropic',
+    takes: IMAGES_AND_PDF,
     defaults: {},
     cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
     load: async (connection, model) =>
@@ -77,6 +82,7 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
     package: '@ai-sdk/google',
+    takes: ['image/*', 'application/pdf', 'audio/*', 'video/*'],
     defaults: {},
     load: async (connection, model) =>
       (await import('@ai-sdk/google')).createGoogleGenerativeAI(connection).languageModel(model),

@@ -38,15 +38,17 @@ export type ScriptedStep =
  *
  * @param options.id Shown in the timeline. @default 'scripted'
  * @param options.wordMs Milliseconds before each word. @default 0
+ * @param options.takes Media types of files that it takes. @default none
  * @example
  * scriptedModel([{ toolCalls: [{ name: 'read_file', arguments: { path: 'a.txt' } }] }, { text: 'Done.' }])
  */
 export function scriptedModel(
   steps: readonly ScriptedStep[],
-  options: { id?: string; wordMs?: number } = {},
+  options: { id?: string; wordMs?: number; takes?: readonly string[] } = {},
 ): Model {
   return {
     id: options.id ?? 'scripted',
+    ...defined({ takes: options.takes }),
     async generate(request) {
       request.signal.throwIfAborted();
       const index = request.messages.filter(({ role }) => role === 'assistant').length;

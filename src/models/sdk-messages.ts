@@ -49,7 +49,12 @@ export function toPrompt(
 }
 
 function toSdkMessage(message: ModelMessage, place: number, by: string): LanguageModelV3Message {
-  if (message.role === 'user') return { role: 'user', content: [{ type: 'text', text: message.content }] };
+  if (message.role === 'user') {
+    const files = (message.files ?? []).map(({ name: filename, mediaType, bytes: data }) => {
+      return { type: 'file', data, mediaType, filename } as const;
+    });
+    return { role: 'user', content: [{ type: 'text', text: message.content }, ...files] };
+  }
   if (message.role === 'tool') {
     const { toolCallId, toolName, content } = message;
     const output = { type: 'text', value: content } as const;

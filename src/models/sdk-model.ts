@@ -20,10 +20,11 @@ export interface SdkModelOptions extends PromptOptions {
  */
 export function sdkModel(options: SdkModelOptions): Model {
   const { settings } = options;
-  const { id, secrets } = settings;
+  const { id, secrets, takes } = settings;
   let loaded: Promise<LanguageModelV3> | undefined;
   return {
     id,
+    takes,
     async generate(request) {
       try {
         loaded ??= Promise.resolve(options.load(limitedFetch()));

@@ -27,6 +27,11 @@ export interface ConfigOptions {
   hooks?: Hooks;
   /** Lines about calls. @default level INFO, calls true */
   log?: CallLogOptions;
+  /**
+   * Where the bytes of files are that go with messages: a folder, relative to the current one, or `s3://bucket/prefix`. All
+   * workers and whoever sends files need the same. @default `COUNTERSIGN_FILES`; without it models read no files
+   */
+  files?: string;
   /** Directory for what the worker remembers on this machine; relative to the current one. @default the user's own state directory */
   stateDir?: string;
   /**
@@ -79,6 +84,7 @@ export interface Config {
   readonly hooks: Hooks;
   readonly log: Readonly<Required<CallLogOptions>>;
   readonly stateDir: string | undefined;
+  readonly files: string | undefined;
   readonly agentWaitMs: number;
   readonly runner: Runner;
   readonly secrets: SecretProvider | undefined;
@@ -105,6 +111,7 @@ const optionsSchema = z.strictObject({
   hooks: z.looseObject({ before: callable, after: callable, onError: callable }).optional(),
   log: z.strictObject({ level: z.enum(LOG_LEVELS).optional(), calls: z.boolean().optional() }).optional(),
   stateDir: z.string().min(1).optional(),
+  files: z.string().min(1).optional(),
   agentWait: duration(0)
     .refine((ms) => ms <= TIMES.startWithin, 'is too long; the most is one hour')
     .optional(),
@@ -151,7 +158,7 @@ const optionsSchema = z.strictObject({
 export function defineConfig(options: ConfigOptions): Config {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
-  const { taskQueue = TASK_QUEUE, log = {}, stateDir, agentWait } = parsed.data;
+  const { taskQueue = TASK_QUEUE, log = {}, stateDir, files, agentWait } = parsed.data;
   const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers, policy } = parsed.data;
   const { mcpServers, mcpTools = {}, metrics } = options;
   const agents = withSubAgents(parsed.data.agents, taskQueue);
@@ -166,6 +173,7 @@ export function defineConfig(options: ConfigOptions): Config {
     hooks: options.hooks ?? {},
     log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),
     stateDir,
+    files,
     agentWaitMs: agentWait ?? TIMES.agentWait,
     runner,
     secrets,

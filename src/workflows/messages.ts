@@ -16,6 +16,7 @@ import {
   type TurnRecord,
   type TurnWords,
 } from '../contract/session';
+import { areFiles, withFiles } from '../contract/session/files';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
 
@@ -93,7 +94,7 @@ export const ABANDONMENT_BOUNDS: Bounds = {
 export const WORDS_BOUNDS: Bounds = {
   what: 'message of a session',
   bytes: LIMITS.sessionMessageBytes,
-  fields: ['messageId', 'text', 'sender'],
+  fields: ['messageId', 'text', 'files', 'sender'],
 };
 export const SEND_BOUNDS: Bounds = {
   what: 'message',
@@ -135,11 +136,11 @@ export function readWords(message: RawValue | undefined): TurnWords | undefined 
   const read = readMessage(message, WORDS_BOUNDS);
   const value = read.ok ? read.value : undefined;
   if (!isObject(value)) return undefined;
-  const { messageId, text, sender } = value;
+  const { messageId, text, sender, files } = value;
   const isId = typeof messageId === 'string' && messageId !== '' && messageId.length <= 64;
   if (!isId || typeof text !== 'string' || text.trim() === '') return undefined;
   const isName = typeof sender === 'string' && originIssues({ requester: sender }).length === 0;
-  return { messageId, text, ...(isName ? { sender } : {}) };
+  return { messageId, text, ...(isName ? { sender } : {}), ...(areFiles(files) ? withFiles(files) : {}) };
 }
 
 /** The weight of a message in the queue, by its length alone. */

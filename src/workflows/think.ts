@@ -11,11 +11,12 @@ import { digestText } from '../contract/digest';
 import { LIMITS, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import { readThinkOutput } from '../contract/payloads';
-import { replyEntry, resultEntry, type TranscriptEntry } from '../contract/transcript';
+import { replyEntry, resultEntry, type TranscriptEntry, wordsEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { addUsage } from '../contract/spending/usage';
 import { type ResultRef, type ThinkInput, type ThinkOutput } from '../contract/think';
 import { recordEntries } from '../contract/session/conversation';
+import { contentOf } from '../contract/session/files';
 import type { TurnRecord, TurnWords } from '../contract/session';
 import { rawResult, valueOf } from './messages';
 import type { Turn } from './turn';
@@ -93,7 +94,11 @@ function applyLimits(turn: Turn, output: ThinkOutput): void {
 
 /** Adds the prompt to the transcript, once. */
 export function appendPrompt(turn: Turn): void {
-  if (turn.transcript.entries.length === 0) turn.transcript.add({ kind: 'words', text: turn.prompt });
+  if (turn.transcript.entries.length === 0) turn.transcript.add(promptEntry(turn));
+}
+
+function promptEntry({ prompt, files }: Turn): TranscriptEntry {
+  return wordsEntry({ text: prompt, files });
 }
 
 /** Keeps new words for the next `think`; each id counts once. What has no room is left to the session, which queues it. */
@@ -101,8 +106,8 @@ export function addWords({ words, transcript }: Turn, added: TurnWords | undefin
   if (added === undefined || words.waiting.length >= LIMITS.turnWords) return;
   const { messageId } = added;
   if (words.took.includes(messageId) || words.waiting.some((one) => one.messageId === messageId)) return;
-  const waiting = words.waiting.map(({ text }) => text);
-  if (transcript.hasRoomFor([...waiting, added.text].join(' '))) words.waiting.push(added);
+  const waiting = [...words.waiting, added].map(contentOf);
+  if (transcript.hasRoomFor(waiting.join(' '))) words.waiting.push(added);
 }
 
 /** Takes up the words that came since the model was asked last. False: there are none. */
@@ -111,7 +116,7 @@ export function takeUpWords(turn: Turn): boolean {
   const taken = words.waiting.splice(0);
   for (const { sender } of taken) if (sender !== undefined) noteSender(turn, sender);
   words.took.push(...taken.map(({ messageId }) => messageId));
-  transcript.add(...taken.map(({ text }): TranscriptEntry => ({ kind: 'words', text })));
+  transcript.add(...taken.map(wordsEntry));
   return taken.length > 0;
 }
 
@@ -130,7 +135,7 @@ export function statesOf({ states, originalRunId }: Turn): [string, KnownState][
 
 /** What a session keeps of a turn. In the middle of a step with the results that are there. */
 export function recordOf(turn: Turn): TurnRecord {
-  const { transcript, approvals, words, prompt, window, ofSession, spending } = turn;
+  const { transcript, approvals, words, window, ofSession, spending } = turn;
   const { entries } = transcript;
   const last = entries.at(-1);
   const open = last?.kind === 'reply' ? last.calls : [];
@@ -138,7 +143,7 @@ export function recordOf(turn: Turn): TurnRecord {
     const result = approvals.calls.get(call.callId)?.result;
     return result === undefined ? [] : [resultEntry(call, result)];
   });
-  const all = entries.length === 0 ? [{ kind: 'words' as const, text: prompt }] : [...entries, ...results];
+  const all = entries.length === 0 ? [promptEntry(turn)] : [...entries, ...results];
   const spent = ofSession && { ...ofSession, spent: spending.spent };
   const known = statesOf(turn).filter(([key]) => isSessionState(key));
   const states = turn.session && { runId: turn.session.runId, known };
@@ -155,13 +160,15 @@ function thinkInput(turn: Turn): ThinkInput {
   takeUpWords(turn);
   const { entries } = turn.transcript;
   const after = lastReply(entries);
-  const words = entries
+  const added = entries
     .slice(after?.count ?? 0)
-    .flatMap((entry) => (entry.kind === 'words' ? entry.text : []));
+    .flatMap((entry) => (entry.kind === 'words' ? [[entry.text, entry.files ?? []] as const] : []));
+  const files = added.map(([, ofOne]) => ofOne);
   return {
     agent: turn.agent,
     step: turn.step,
-    words,
+    words: added.map(([text]) => text),
+    ...(files.every(({ length }) => length === 0) ? {} : { files }),
     results: turn.results,
     droppedBefore: turn.transcript.droppedBefore,
     ...defined({ origin: turn.origin, model: turn.fork?.model, after, cutTo: turn.cutTo }),

@@ -6,6 +6,7 @@ import type { Order } from '../contract/tool';
 import type { Usage } from '../contract/spending/usage';
 import type { MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
 import type { TurnRecord, TurnWords } from '../contract/session';
+import type { FileRef } from '../contract/session/files';
 import type { CarriedSpending, Repeated } from '../contract/spending/carried';
 import type { TurnCounts, TurnInput } from '../contract/turn';
 import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
@@ -128,6 +129,8 @@ function bytesOf(entries: readonly TranscriptEntry[]): number {
 export interface Turn extends ApprovalContext {
   readonly agent: string;
   readonly prompt: string;
+  /** What goes with the prompt. */
+  readonly files: readonly FileRef[];
   readonly originalRunId: string;
   /** With everybody whose words it has taken up. */
   origin?: TurnOrigin;
@@ -181,6 +184,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
   return {
     agent: input.agent,
     prompt: input.prompt,
+    files: input.files ?? [],
     originalRunId,
     ...defined({ origin: input.origin }),
     ...forkOf(input),

@@ -25,6 +25,7 @@ it('fills in the defaults', () => {
     headers: {},
     timeoutMs: 300_000,
     stream: undefined,
+    takes: [],
     secrets: [],
   });
 });

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { z } from 'zod';
 import { CountersignError } from '../../src/contract/errors';
 import { type Model, ModelError, type ModelMessage, type ModelReply } from '../../src/models/model';
 import { anthropic, google, modelOf, openai, type ProviderOptions } from '../../src/models/providers';
@@ -89,6 +90,36 @@ const GEMINI_USAGE = {
   candidatesTokenCount: 30,
   thoughtsTokenCount: 20,
   totalTokenCount: 150,
+};
+
+const BASE64 = Buffer.from('bytes').toString('base64');
+const message = z.looseObject({ content: z.unknown().optional(), parts: z.unknown().optional() });
+const bodySchema = z.looseObject({
+  input: z.array(message).optional(),
+  messages: z.array(message).optional(),
+  contents: z.array(message).optional(),
+});
+
+/** The words `look`, an image and a document, as each provider takes them. */
+const FILES: Record<Name, unknown> = {
+  openai: [
+    { type: 'input_text', text: 'look' },
+    { type: 'input_image', image_url: `data:image/png;base64,${BASE64}` },
+    { type: 'input_file', filename: 'b.pdf', file_data: `data:application/pdf;base64,${BASE64}` },
+  ],
+  anthropic: [
+    { type: 'text', text: 'look' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: BASE64 } },
+    {
+      ...{ type: 'document', title: 'b.pdf' },
+      source: { type: 'base64', media_type: 'application/pdf', data: BASE64 },
+    },
+  ],
+  google: [
+    { text: 'look' },
+    { inlineData: { mimeType: 'image/png', data: BASE64 } },
+    { inlineData: { mimeType: 'application/pdf', data: BASE64 } },
+  ],
 };
 
 /** One reply with reasoning, text and a call, as each provider writes it: whole and as a stream. */
@@ -273,6 +304,19 @@ describe.each(NAMES)('%s', (name) => {
       await ask(model, answer(name, stream), after(reply));
       expect(server.requests[1]?.body).toMatchObject(ROUND[name] as object);
     });
+  });
+
+  it('gives files in the form of the provider', async () => {
+    const bytes = Buffer.from('bytes');
+    const files = [
+      { name: 'a.png', mediaType: 'image/png', bytes },
+      { name: 'b.pdf', mediaType: 'application/pdf', bytes },
+    ];
+    const message: ModelMessage = { role: 'user', content: 'look', files };
+    await ask(make(name, { stream: false, cache: false }), json(REPLY[name].whole), [message]);
+    const { input, messages, contents } = bodySchema.parse(server.requests[0]?.body);
+    const sent = (input ?? messages ?? contents)?.at(-1);
+    expect(sent?.content ?? sent?.parts).toEqual(FILES[name]);
   });
 
   it('gives nothing of another model back', async () => {

@@ -1,4 +1,7 @@
-import type { Countersign, Session, SessionText, SessionTurnEvent } from '../../client';
+import { LIMITS } from '../../contract/limits';
+import { sizeText } from '../../contract/text/bytes';
+import { readAttached } from '../files';
+import type { Countersign, NewFile, Session, SessionText, SessionTurnEvent } from '../../client';
 import { counted, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view';
 import type { WaitingCall } from '../commands/review';
@@ -48,7 +51,19 @@ export async function* followChat(
 export class Outgoing {
   /** Those that are not sent yet. */
   count = 0;
+  /** What goes with the next message. */
+  readonly files: NewFile[] = [];
   private last: Promise<void> = Promise.resolve();
+
+  /** Adds a file to the next message; without a path all are dropped. Says what goes along then. */
+  async attach(path: string): Promise<string> {
+    const { files } = this;
+    if (path === '') files.length = 0;
+    else if (files.length < LIMITS.filesPerMessage) files.push(await readAttached(path));
+    else return `a message has at most ${LIMITS.filesPerMessage} files`;
+    const names = files.map(({ name, bytes }) => `${name} (${sizeText(bytes.byteLength)})`);
+    return names.length === 0 ? 'no file goes along' : `with your next message: ${names.join(', ')}`;
+  }
 
   /** `send` must not reject. */
   add(send: () => Promise<void>): void {

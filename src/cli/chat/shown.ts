@@ -2,7 +2,8 @@ import type { SentMessage } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import type { TextDelta } from '../../contract/streamed-text';
 import { addUsage, sumUsage } from '../../contract/spending/usage';
-import { truncate } from '../../history/describe';
+import { describeFile } from '../../contract/session/files';
+import { truncate, withText } from '../../history/describe';
 import { counted, describeUsage } from '../../history/labels';
 import type {
   MessageReceived,
@@ -28,6 +29,7 @@ export const HELP_LINES = [
   'What you type is a message; it waits for the next turn while one runs. A line that ends in \\ goes on.',
   '/steer <words>      the running turn reads them before its next step',
   '/interrupt <words>  the running turn is cancelled, the next one is about them',
+  '/file <path>        the file goes with your next message; without a path none does',
   '/pending            what waits for you, and what runs now',
   '/history            the conversation so far',
   '/model  /tools      the model that answers, the tools it used',
@@ -60,8 +62,8 @@ export class Shown {
   ) {}
 
   /** What somebody else said. */
-  said({ sender = 'somebody', text }: MessageReceived): void {
-    this.line(`${escapeText(sender)}: ${escapeProse(truncate(text))}`);
+  said({ sender = 'somebody', text, files }: MessageReceived): void {
+    this.line(`${escapeText(sender)}: ${escapeProse(`${truncate(text)}${withText(files)}`)}`);
   }
 
   /** What somebody did with the session, or said in vain; who cancels a turn here has read that already. */
@@ -104,10 +106,11 @@ export class Shown {
   /** Turns that are over. */
   turns(turns: readonly SessionTurn[], most = Infinity): void {
     const { screen } = this.context;
-    for (const { prompt = '', answer, status, error } of turns) {
+    for (const { prompt = '', files = [], answer, status, error } of turns) {
       const lines = escapeLines(answer ?? endOf(status, error), screen.style.mark, 'prose');
       const more = lines.length > most ? [`… ${lines.length - most} more lines; /history shows all`] : [];
-      const asked = escapeLines(prompt, screen.style.mark, 'prose').map((line) => `> ${line}`);
+      const said = [prompt, ...files.map((file) => `[${describeFile(file)}]`)].join('\n');
+      const asked = escapeLines(said, screen.style.mark, 'prose').map((line) => `> ${line}`);
       screen.lines([...asked, ...lines.slice(0, most), ...more, ''].map(screen.style.quiet));
     }
   }

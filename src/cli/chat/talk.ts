@@ -3,7 +3,7 @@ import type { SendRequest, Session } from '../../client';
 import type { MessageMode } from '../../contract/session';
 import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
-import { truncate } from '../../history/describe';
+import { truncate, withText } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
 import type { WaitingCall } from '../commands/review';
 import type { Context } from '../context';
@@ -105,7 +105,8 @@ class Talk {
   }
 
   private say(text: string, mode: MessageMode): void {
-    const message = { text, mode, messageId: randomUUID(), sender: this.chat.name };
+    const files = this.outgoing.files.splice(0);
+    const message = { text, files, mode, messageId: randomUUID(), sender: this.chat.name };
     this.mine.add(message.messageId);
     this.outgoing.add(() => this.send(message).catch((error: unknown) => this.tell(error)));
   }
@@ -128,14 +129,13 @@ class Talk {
       case 'interrupt':
         if (words.trim() === '') return this.shown.quiet(`/${name} needs words`);
         return this.say(words, name);
+      case 'file':
+        return this.shown.quiet(await this.outgoing.attach(words.trim()));
       case 'pause':
-        return session.pause(act);
       case 'resume':
-        return session.resume(act);
       case 'compact':
-        return session.compact(act);
       case 'close':
-        return session.close(act);
+        return session[name](act);
       case 'exit':
         return this.finish('left');
       case 'pending':
@@ -202,7 +202,7 @@ class Talk {
       case 'turn_started':
         this.turn = this.lastTurn = event.turn;
         this.interrupted = false;
-        return this.shown.quiet(`${event.turn}: ${truncate(event.prompt)}`);
+        return this.shown.quiet(`${event.turn}: ${truncate(event.prompt)}${withText(event.files)}`);
       case 'turn_event':
         this.turn ??= event.turn;
         return this.takeOfTurn(event.turn, event.event);

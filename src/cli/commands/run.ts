@@ -6,6 +6,7 @@ import { CountersignError } from '../../contract/errors';
 import { escapeProse, escapeText } from '../print/escape';
 import { type Context, osUser } from '../context';
 import { collect, readFacts, readText, readTime, usageError } from '../options';
+import { readAttached } from '../files';
 import { watchTurn } from '../watch-turn';
 
 /** Reads `tokens=50000`, `time=5m`. @throws CountersignError `usage`. */
@@ -29,9 +30,12 @@ interface RunOptions {
   wait?: string;
   as?: string;
   meta?: readonly string[];
+  file?: readonly string[];
   budget?: readonly string[];
   json?: boolean;
 }
+
+const FILE_OPTION = 'an image or another file for the model to read; repeatable';
 
 /** `run <agent> <prompt>`. */
 export function addRun(program: Command, context: Context): void {
@@ -47,6 +51,7 @@ export function addRun(program: Command, context: Context): void {
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
       collect,
     )
+    .option('--file <path>', FILE_OPTION, collect)
     .option(
       '--budget <what=most>',
       'what it may spend: tokens=50000, money=2, steps=10 or time=5m; repeatable',
@@ -71,10 +76,11 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
     throw usageError('--detach does not wait, so --wait has no meaning beside it');
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
   const prompt = await readText(options.prompt, 'the prompt');
+  const files = await Promise.all((options.file ?? []).map(readAttached));
   await context.withClient(
     async (client) => {
       const started = await client.start({
-        ...{ agent, prompt, requester: options.as ?? osUser() },
+        ...{ agent, prompt, files, requester: options.as ?? osUser() },
         ...defined({ id, taskQueue: queue, metadata: options.meta && readFacts(options.meta) }),
         ...defined({ budget: options.budget && readBudget(options.budget) }),
       });
@@ -94,6 +100,7 @@ interface SendOptions {
   steer?: boolean;
   interrupt?: boolean;
   messageId?: string;
+  file?: readonly string[];
   as?: string;
   wait?: boolean;
   json?: boolean;
@@ -113,6 +120,7 @@ export function addSend(program: Command, context: Context): void {
     )
     .option('--steer', 'the running turn reads it before its next step')
     .option('--interrupt', 'cancel the running turn first')
+    .option('--file <path>', FILE_OPTION, collect)
     .option('--message-id <id>', 'the id of the message: the same id counts once (default: a random one)')
     .option('--as <name>', 'who says it (default: your user name here)')
     .option('--wait', 'wait for the turn that takes it up, and print its answer')
@@ -129,13 +137,14 @@ async function send(
   const { agent, queue, steer, interrupt, as = osUser(), messageId, json = false } = options;
   if (steer === true && interrupt === true) throw usageError('--steer and --interrupt exclude each other');
   const text = await readText(options.words, 'the words');
+  const files = await Promise.all((options.file ?? []).map(readAttached));
   const mode = steer === true ? 'steer' : interrupt === true ? 'interrupt' : 'queue';
   const { screen } = context;
   await context.withClient(async (client) => {
     const how = agent === undefined ? {} : { agent, requester: as };
     const budget = options.budget && readBudget(options.budget);
     const session = client.session(options.session, { ...how, ...defined({ taskQueue: queue, budget }) });
-    const sent = await session.send({ text, mode, sender: as, ...defined({ messageId }) });
+    const sent = await session.send({ text, files, mode, sender: as, ...defined({ messageId }) });
     const ended = options.wait === true ? await turnOf(session, sent.messageId) : undefined;
     if (json) return screen.json({ ...sent, ...defined({ turn: ended }) });
     if (ended?.answer !== undefined)

@@ -6,7 +6,8 @@ import { usageError } from '../options';
 import { notePauses } from './pause';
 import { viewOf } from '../../history/view';
 import { defined } from '../../contract/defined';
-import type { ConversationSummary } from '../../contract/session';
+import type { ConversationSummary, HeldMessage } from '../../contract/session';
+import { describeFile, withFiles } from '../../contract/session/files';
 import { counted } from '../../history/labels';
 import { section } from '../print/table';
 import { changedIn, rememberPrinted } from '../review/seen';
@@ -96,18 +97,28 @@ export function viewLines({
   messages,
   ...spending
 }: SessionView): string[] {
-  const textOf = (id: string): string => messages.find(({ messageId }) => messageId === id)?.text ?? id;
+  const wordsOf = (id: string): string[] =>
+    messageLines(
+      messages.find(({ messageId }) => messageId === id),
+      id,
+    );
   const lines = [`session ${escapeText(session)} with ${escapeText(agent)}: ${state}`];
   const limits = limitsText(spending);
   if (limits !== undefined) lines.push(`spent: ${limits}`);
-  for (const { turn, status, prompt, took, answer, error } of turns) {
+  for (const { turn, status, prompt, files, took, answer, error } of turns) {
     lines.push('', `${escapeText(turn)}  ${status.replaceAll('_', ' ')}`);
-    for (const words of [prompt ?? '', ...took.map(textOf)]) lines.push(...quoted('> ', words));
+    lines.push(...messageLines({ text: prompt ?? '', ...withFiles(files) }), ...took.flatMap(wordsOf));
     lines.push(...quoted('  ', answer ?? error ?? ''));
   }
   if (summary !== undefined) lines.push('', ...summaryLines(summary));
-  if (waiting.length > 0) lines.push('', 'waiting:', ...waiting.flatMap(({ text }) => quoted('> ', text)));
+  if (waiting.length > 0) lines.push('', 'waiting:', ...waiting.flatMap((message) => messageLines(message)));
   return lines;
+}
+
+/** What a person said, with what went along; only `id` is left of what is not known. */
+function messageLines(message: Pick<HeldMessage, 'text' | 'files'> | undefined, id = ''): string[] {
+  const { text, files = [] } = message ?? { text: id };
+  return [text, ...files.map((file) => `[${describeFile(file)}]`)].flatMap((line) => quoted('> ', line));
 }
 
 /** What the model of a session reads in place of its oldest turns. */

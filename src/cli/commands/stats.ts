@@ -7,9 +7,10 @@ import { readCount, readMoment } from '../options';
 import type { CountersignError } from '../../contract/errors';
 import { costText, describeTokens, percentText, spreadText, unreadText } from '../../history/labels';
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
-import { bytes, count } from '../print/format';
+import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
 import { type Cell, type Fact, factLines, type Table, tableLines } from '../print/table';
+import { sizeText } from '../../contract/text/bytes';
 import { span } from '../../contract/text/times';
 import { escapeText } from '../print/escape';
 
@@ -151,8 +152,8 @@ function timesTable(rows: readonly Row[]): Table {
   return {
     head: ['TOOL', 'TIME P50', 'P95', 'MAX', 'SIZE MEAN', 'P50', 'P95', 'MAX'],
     rows: rows.map(({ tool, time, size }) => {
-      const mean = size.mean === null ? '-' : bytes(size.mean);
-      return [escapeText(tool), ...spreadCells(time, span), mean, ...spreadCells(size, bytes)];
+      const mean = size.mean === null ? '-' : sizeText(size.mean);
+      return [escapeText(tool), ...spreadCells(time, span), mean, ...spreadCells(size, sizeText)];
     }),
     flex: 0,
   };

@@ -3,6 +3,7 @@ import { describeRuling } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
 import { parsePoint, stateAt, type TurnMoment } from '../../history/moment';
 import { type Timeline, type TimelineCall, timelineOf, type TimelineStep } from '../../history/timeline';
+import { describeFile } from '../../contract/session/files';
 import type { Context } from '../context';
 import { readTurnEvents } from '../open-turn';
 import type { StepView } from '../../history/view';
@@ -175,8 +176,11 @@ function transcriptLines(name: string, entries: readonly TranscriptEntry[], scre
 }
 
 function entryLines(entry: TranscriptEntry, { style }: ScreenFormat): string[] {
-  if (entry.kind === 'words')
-    return messageLines('person', escapeLines(entry.text, style.mark, 'prose'), style);
+  if (entry.kind === 'words') {
+    const files = (entry.files ?? []).map((file) => `[${describeFile(file)}]`);
+    const text = [entry.text, ...files].join('\n');
+    return messageLines('person', escapeLines(text, style.mark, 'prose'), style);
+  }
   if (entry.kind === 'result') return messageLines(entry.callId, contentLines(entry, style), style);
   const calls = entry.calls.flatMap((call) => escapeLines(`→ ${callSummary(call)}`, style.mark));
   const words = entry.text.trim() === '' ? [] : escapeLines(entry.text.trimEnd(), style.mark, 'prose');

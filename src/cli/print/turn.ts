@@ -1,5 +1,6 @@
 import type { Answered, DecisionMade, Resolved, TurnEvent } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
+import { describeFile } from '../../contract/session/files';
 import type { Context } from '../context';
 import { recordLines } from './arguments';
 import { eventLines } from './event';
@@ -141,6 +142,7 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
     ['state', stateCell(view.status, screen.style)],
     ['agent', escapeText(view.agent)],
     ['asked', escapeProse(view.prompt)],
+    ['with', view.files && escapeProse(view.files.map(describeFile).join(', '))],
     ...originFacts(view.origin),
     ['part of', lineageText(view.lineage)],
     ['spent', limitsText(view)],

@@ -14,6 +14,7 @@ import {
   type SessionMemo,
   type SessionMessage,
 } from '../../contract/session';
+import { contentOf, withFiles } from '../../contract/session/files';
 import { jsonBytes } from '../../contract/text/bytes';
 import {
   detailsOf,
@@ -34,7 +35,7 @@ import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';
 import { isServed } from '../pending';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
-import { budgetGiven, checkTurnId, drawTurnId, originGiven } from '../start-turn';
+import { attach, budgetGiven, checkTurnId, drawTurnId, originGiven } from '../start-turn';
 import type { FollowOptions } from '../requests';
 import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
 
@@ -72,7 +73,10 @@ interface Place {
 
 /** Sends by update; by signal with the same id where no worker answers in time. */
 async function sendMessage(context: ClientContext, place: Place, request: SendRequest): Promise<SentMessage> {
-  const content = checkMessage(request, place.options.agent);
+  const content: SessionMessage = {
+    ...checkMessage(request, place.options.agent),
+    ...withFiles(await attach(context, request.files)),
+  };
   const waits = { passes: isNotReady, forMs: context.readyMs, everyMs: 500 };
   const update = async (ms: number): Promise<SentMessage | undefined> => {
     const taken = await updateOnce(context, place, { name: UPDATES.send, content, ms });
@@ -161,11 +165,10 @@ async function updateOnce(
   }
 }
 
-/** The same message with another text is another update: the session has to see it, to refuse it. */
+/** The same message with other content is another update: the session has to see it, to refuse it. */
 function updateIdOf(content: Sending['content']): string {
   if (!('messageId' in content)) return randomUUID();
-  const { messageId, text } = content;
-  return `${messageId}:${digestText(text).slice(0, 16)}`;
+  return `${content.messageId}:${digestText(contentOf(content)).slice(0, 16)}`;
 }
 
 async function signalOnce(

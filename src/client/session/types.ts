@@ -20,6 +20,8 @@ export interface SessionOptions extends Pick<StartRequest, 'taskQueue' | 'reques
 /** A message to a session. */
 export interface SendRequest {
   text: string;
+  /** As of `start`. */
+  files?: StartRequest['files'];
   /**
    * What it does while a turn runs. `queue`: it waits for the next turn. `interrupt`: the running turn is cancelled first.
    * `steer`: the running turn reads it before its next step. @default 'queue'

@@ -10,8 +10,10 @@ type FieldSchema =
       readonly maxLength?: number;
       readonly pattern?: string;
     }
+  | { readonly type: 'integer'; readonly minimum: number; readonly maximum: number }
   | { readonly type: 'array'; readonly items: FieldSchema; readonly maxItems: number }
-  | { readonly type: 'object' }
+  | MessageSchema
+  | { readonly type: 'object'; readonly properties?: never }
   | { readonly enum: readonly string[] }
   | { readonly const: true };
 
@@ -29,9 +31,13 @@ type FieldOf<F extends FieldSchema> = F extends { readonly enum: readonly (infer
     ? true
     : F extends { readonly type: 'string' }
       ? string
-      : F extends { readonly type: 'array'; readonly items: infer Item extends FieldSchema }
-        ? FieldOf<Item>[]
-        : JsonObject;
+      : F extends { readonly type: 'integer' }
+        ? number
+        : F extends { readonly type: 'array'; readonly items: infer Item extends FieldSchema }
+          ? FieldOf<Item>[]
+          : F extends MessageSchema
+            ? MessageOf<F>
+            : JsonObject;
 
 type Fields<S extends MessageSchema> = {
   -readonly [K in keyof S['properties']]: FieldOf<S['properties'][K]>;
@@ -58,7 +64,12 @@ export function jsonSchemaOf({
 
 function jsonOf(field: FieldSchema): JsonObject {
   if ('enum' in field) return { enum: [...field.enum] };
-  return 'items' in field ? { ...field, items: jsonOf(field.items) } : { ...field };
+  if ('items' in field) return { ...field, items: jsonOf(field.items) };
+  return isNested(field) ? jsonSchemaOf(field) : { ...field };
+}
+
+function isNested(field: object): field is MessageSchema {
+  return 'properties' in field;
 }
 
 /** What is wrong with a message of a schema; empty: it fits. Never throws. */

@@ -19,6 +19,7 @@ import {
   entryBytes,
   isTranscriptEntry,
   type TranscriptEntry,
+  wordsEntry,
 } from '../transcript';
 import { utf8Bytes } from '../text/bytes';
 
@@ -30,7 +31,7 @@ export function recordEntries(entries: readonly TranscriptEntry[]): TranscriptEn
 
 /** Only fields that every model can read again: what a provider added belongs to the whole reply. */
 function shortened(entry: TranscriptEntry): TranscriptEntry {
-  if (entry.kind === 'words') return { kind: 'words', text: entry.text };
+  if (entry.kind === 'words') return wordsEntry(entry);
   if (entry.kind === 'result') {
     const { kind, callId, id: ofModel, tool, success } = entry;
     return {
@@ -136,7 +137,7 @@ const NOTE_BYTES = 256;
 function shareTexts(entries: readonly TranscriptEntry[], mostBytes: number): TranscriptEntry[] {
   const share = Math.max(NOTE_BYTES, Math.floor(mostBytes / Math.max(1, entries.length)) - NOTE_BYTES);
   return entries.map((entry): TranscriptEntry => {
-    if (entry.kind === 'words') return { ...entry, text: cutContent(entry.text, share) };
+    if (entry.kind === 'words') return shareWords(entry, share);
     if (entry.kind === 'result') return { ...entry, content: cutContent(entry.content, share) };
     const ofCall = Math.max(LEAST_BYTES, Math.floor(share / (entry.calls.length + 1)));
     const calls = entry.calls.map((call) => shortCall(call, ofCall));
@@ -145,6 +146,14 @@ function shareTexts(entries: readonly TranscriptEntry[], mostBytes: number): Tra
 }
 
 const LEAST_BYTES = 64;
+
+/** Files stay as long as their references take no more than the share. */
+function shareWords(entry: Extract<TranscriptEntry, { kind: 'words' }>, share: number): TranscriptEntry {
+  const { text, files = [] } = entry;
+  if (entryBytes(wordsEntry({ text: '', files })) <= share)
+    return wordsEntry({ text: cutContent(text, share), files });
+  return wordsEntry({ text: `${cutContent(text, share)}\n[${files.length} files are left out here]` });
+}
 
 /** Bytes of entries, as JSON. */
 export function bytesOfEntries(entries: readonly TranscriptEntry[]): number {

@@ -2,6 +2,7 @@ import type { TurnOrigin } from '../call';
 import type { KnownState } from '../tool';
 import type { MessageOf, MessageSchema } from '../schema/message';
 import type { Budget } from '../spending/budget';
+import { type FileRef, FILES } from './files';
 import type { CarriedSpending } from '../spending/carried';
 import type { Usage } from '../spending/usage';
 import type { SessionRef } from '../think';
@@ -21,6 +22,8 @@ export const SESSION_MESSAGE = {
     /** Drawn by the sender. The same id counts once. */
     messageId: id,
     text: { type: 'string' },
+    /** What goes with the text. */
+    files: FILES,
     /**
      * `queue`: the next turn is about it. `interrupt`: the running turn is cancelled first. `steer`: the running turn reads
      * it before its next step; what comes too late for that is queued.
@@ -64,7 +67,9 @@ export const SESSION_CONTROL = {
 export interface SessionControl extends MessageOf<typeof SESSION_CONTROL> {}
 
 /** A message that a session holds, and when it came; workflow time, ISO 8601. */
-export type HeldMessage = Pick<SessionMessage, 'messageId' | 'text' | 'mode' | 'sender'> & { at: string };
+export type HeldMessage = Pick<SessionMessage, 'messageId' | 'text' | 'files' | 'mode' | 'sender'> & {
+  at: string;
+};
 
 /** Why a session refuses a message or a control. Nothing changed then. */
 export const SESSION_REFUSALS = [
@@ -210,6 +215,7 @@ export interface SessionResult {
 export interface TurnWords {
   messageId: string;
   text: string;
+  files?: FileRef[];
   /** As claimed. Absent: whoever started the turn. */
   sender?: string;
 }

@@ -13,6 +13,13 @@ export function utf8Bytes(text: string): number {
   return bytes;
 }
 
+/** A size: `12 B`, `3.4 KiB`, `5 MiB`. */
+export function sizeText(size: number): string {
+  if (size < 1024) return `${Math.round(size)} B`;
+  const [value, unit] = size < 1024 ** 2 ? [size / 1024, 'KiB'] : [size / 1024 ** 2, 'MiB'];
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
+}
+
 /** Bytes a text takes as JSON, in UTF-8. */
 export function jsonBytes(text: string): number {
   return utf8Bytes(JSON.stringify(text));

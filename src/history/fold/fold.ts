@@ -15,7 +15,6 @@ import { signaled, updateAccepted, updateAdmitted, updateCompleted } from './mes
 import { type CallFold, type FoldState, eventHeader, makeState } from './state';
 import { originOf } from '../../contract/fork';
 import { isObject } from '../../contract/json';
-import type { TranscriptEntry } from '../../contract/transcript';
 import type { CarriedTurn } from '../../contract/turn';
 import type { PreparedCall, TurnOrigin } from '../../contract/call';
 import { rootOf } from '../decode/failure';
@@ -120,13 +119,15 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   const { turn, runId, taskQueue, continuedFrom } = event;
   const input = is.turnInput(event.input)
     ? event.input
-    : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt };
+    : { agent: state.agent || (event.workflowType ?? ''), prompt: state.prompt, files: state.files };
   const isNext = continuedFrom !== undefined && continuedFrom === state.runId;
   const carried = carriedIn(event.input);
   const messages = carried?.transcript;
-  const prompt = input.prompt || state.prompt || firstWords(messages);
+  const first = messages?.find((entry) => entry.kind === 'words');
+  const prompt = input.prompt || state.prompt || (first?.text ?? '');
+  const files = input.files ?? state.files ?? first?.files;
   const before = isNext ? state.calls : undefined;
-  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, ...originIn(event) });
+  Object.assign(state, makeState(), { turn, runId, agent: input.agent, prompt, files, ...originIn(event) });
   const { agent } = input;
   const started: TurnEvent = {
     type: 'turn_started',
@@ -137,6 +138,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
     prompt,
     taskQueue,
     ...defined({
+      files,
       origin: originGiven(event.input),
       ...limitsGiven(event.input),
       schedule: event.schedule,
@@ -207,11 +209,6 @@ type Carried = Pick<CarriedTurn, 'transcript' | 'moved'> & Partial<Pick<CarriedT
 function carriedIn(input: unknown): Carried | undefined {
   const carried = isObject(input) ? input['carried'] : undefined;
   return is.carried(carried) ? carried : undefined;
-}
-
-function firstWords(messages: readonly TranscriptEntry[] = []): string {
-  const words = messages.find((entry) => entry.kind === 'words');
-  return words?.kind === 'words' ? words.text : '';
 }
 
 /** A run ends. Calls that the turn closed get their results first. */

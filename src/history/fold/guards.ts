@@ -11,6 +11,7 @@ import {
 } from '../../contract/call';
 import { WORLDS, type ForkInput } from '../../contract/fork';
 import { REFUSAL_CODES, type Accepted, type Refused, type SignalVerdict } from '../../contract/decision';
+import { areFiles } from '../../contract/session/files';
 import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
@@ -102,9 +103,12 @@ const openItem = z.object({
   deadline: z.string().nullable(),
 });
 
+/** The files of what somebody says. */
+export const files = z.custom(areFiles);
+
 /** One entry of a conversation. */
 export const message = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('words'), text: z.string() }),
+  z.object({ kind: z.literal('words'), text: z.string(), files: files.optional() }),
   z.object({
     ...{ kind: z.literal('reply'), replyId: z.string(), text: z.string() },
     ...{ calls: z.array(head), context: z.string().optional() },
@@ -149,6 +153,7 @@ export const is = {
     z.object({
       agent: z.string(),
       prompt: z.string(),
+      files: files.optional(),
       session: z.object({ sessionId: z.string(), messageId: z.string() }).optional(),
     }),
   ),
@@ -168,6 +173,7 @@ export const is = {
       droppedBefore: z.number(),
       cutTo: z.number().optional(),
       words: z.array(z.string()).optional(),
+      files: z.array(files).optional(),
     }),
   ),
   forkInput: guard<ForkInput>(

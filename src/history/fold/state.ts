@@ -1,3 +1,4 @@
+import type { FileRef } from '../../contract/session/files';
 import type { SealedValues } from '../../contract/secret/sealed';
 import type { InDoubt, PreparedCall } from '../../contract/call';
 import type { Abandonment } from '../../contract/decision';
@@ -109,6 +110,8 @@ export interface FoldState {
   runId: string;
   agent: string;
   prompt: string;
+  /** What went with the prompt. */
+  files: FileRef[] | undefined;
   /** Only of a fork. */
   fork?: ForkOrigin;
   step: number;
@@ -138,6 +141,7 @@ export function makeState(): FoldState {
     runId: '',
     agent: '',
     prompt: '',
+    files: undefined,
     step: 0,
     taskTime: 0,
     activities: new Map(),

@@ -23,13 +23,15 @@ export function thinkScheduled(
   return [...ended, { type: 'thinking', ...eventHeader(event), step, ...droppedIn(event.input) }];
 }
 
-function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | 'words'> {
+function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | 'words' | 'files'> {
   if (!is.thinkInput(input)) return {};
-  const { droppedBefore, cutTo, after, words = [] } = input;
+  const { droppedBefore, cutTo, after, words = [], files } = input;
+  const isNew = after !== undefined && words.length > 0;
   return defined({
     droppedBefore: droppedBefore > 0 ? droppedBefore : undefined,
     cutTo,
-    words: after === undefined || words.length === 0 ? undefined : words,
+    words: isNew ? words : undefined,
+    files: isNew ? files : undefined,
   });
 }
 

@@ -3,6 +3,7 @@ import type { Budget } from '../../contract/spending/budget';
 import type { Usage } from '../../contract/spending/usage';
 import type { CarriedSpending } from '../../contract/spending/carried';
 import { readCompactOutput, readRecord } from '../../contract/session/conversation';
+import { type FileRef, withFiles } from '../../contract/session/files';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
@@ -27,6 +28,8 @@ export interface SessionTurn {
   messageId: string;
   /** Words of a person; absent where only the next run's memory of it is left and has none. */
   prompt?: string;
+  /** What went with the prompt; absent where nothing did. */
+  files?: FileRef[];
   answer?: string;
   /** Messages that it took up while it ran. */
   took: string[];
@@ -76,6 +79,8 @@ export interface SessionTurnStarted extends Head {
   turn: string;
   messageId: string;
   prompt: string;
+  /** What goes with the prompt; absent where nothing does. */
+  files?: FileRef[];
 }
 
 export interface SessionTurnEnded extends Head {
@@ -228,7 +233,8 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
       const answer = entries.findLast((entry) => entry.kind === 'reply');
       return {
         ...{ turn: id, status, messageId, took },
-        ...defined({ prompt: prompt?.text, answer: status === 'answered' ? answer?.text : undefined }),
+        ...defined({ prompt: prompt?.text, files: prompt?.files }),
+        ...defined({ answer: status === 'answered' ? answer?.text : undefined }),
       };
     },
   );
@@ -245,8 +251,8 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
 
 function messageOf(head: Head, input: unknown): MessageReceived | undefined {
   if (!sessionIs.message(input) || input.text.trim() === '') return undefined;
-  const { messageId, text, mode, sender } = input;
-  return { type: 'message', ...head, messageId, text, mode, ...defined({ sender }) };
+  const { messageId, text, files, mode, sender } = input;
+  return { type: 'message', ...head, messageId, text, mode, ...withFiles(files), ...defined({ sender }) };
 }
 
 function controlOf(head: Head, input: unknown): SessionControlled | undefined {
@@ -266,6 +272,7 @@ function turnStarted(
     turn: child,
     messageId: input.session?.messageId ?? '',
     prompt: input.prompt,
+    ...withFiles(input.files),
   };
 }
 

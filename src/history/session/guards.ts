@@ -9,11 +9,12 @@ import {
   type SessionInput,
   type SessionMemo,
 } from '../../contract/session';
-import { budget, guard, message, spent } from '../fold/guards';
+import { budget, files, guard, message, spent } from '../fold/guards';
 
 const heldMessage = z.object({
   messageId: z.string(),
   text: z.string(),
+  files: files.optional(),
   mode: z.string(),
   sender: z.string().optional(),
   at: z.string(),

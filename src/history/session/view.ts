@@ -1,4 +1,5 @@
 import { defined } from '../../contract/defined';
+import { withFiles } from '../../contract/session/files';
 import type { HeldMessage, SessionControl, ConversationSummary } from '../../contract/session';
 import { addUsage, type Usage } from '../../contract/spending/usage';
 import { addSpent, type Budget, noSpending, type Spent, spentInReply } from '../../contract/spending/budget';
@@ -91,8 +92,9 @@ function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStart
       if (once.has(event.messageId)) held.delete(event.messageId);
       return;
     case 'turn_started': {
-      const { turn, messageId, prompt, at } = event;
-      turns.set(turn, { turn, status: 'running', messageId, prompt, took: [], startedAt: at });
+      const { turn, messageId, prompt, files, at } = event;
+      const asked = { messageId, prompt, ...withFiles(files) };
+      turns.set(turn, { turn, status: 'running', ...asked, took: [], startedAt: at });
       return;
     }
     case 'turn_ended': {
@@ -125,12 +127,12 @@ function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStart
 }
 
 function addMessage(
-  { messageId, text, mode, at, sender }: MessageReceived,
+  { messageId, text, files, mode, at, sender }: MessageReceived,
   { held, once }: Pick<Known, 'held' | 'once'>,
 ): void {
   if (held.has(messageId)) once.delete(messageId);
   else {
-    held.set(messageId, { messageId, text, mode, at, ...defined({ sender }) });
+    held.set(messageId, { messageId, text, mode, at, ...withFiles(files), ...defined({ sender }) });
     once.add(messageId);
   }
 }

@@ -21,7 +21,8 @@ import {
   type TurnRecord,
 } from '../../contract/session';
 import { addSpent, noSpending, smallerOf } from '../../contract/spending/budget';
-import { jsonBytes } from '../../contract/text/bytes';
+import { contentOf, withFiles } from '../../contract/session/files';
+import { jsonBytes, utf8Bytes } from '../../contract/text/bytes';
 import { originIssues } from '../../contract/turn';
 import type { CarriedSpending } from '../../contract/spending/carried';
 import { type OldestPart, SessionMemory } from './memory';
@@ -115,8 +116,8 @@ export function judgeMessage(session: Session, value: unknown): JudgedMessage {
   if (wrong !== undefined) return refuse('malformed', wrong);
   const digest = session.known.get(value.messageId);
   if (digest !== undefined) {
-    if (digest === digestOf(value.text)) return { kind: 'repeat', message: value };
-    return refuse('message_changed', `message ${value.messageId} came before, with another text`);
+    if (digest === digestOf(value)) return { kind: 'repeat', message: value };
+    return refuse('message_changed', `message ${value.messageId} came before, with other content`);
   }
   if (session.closing) return refuse('session_closing', 'this session is closing and takes no more messages');
   if (!hasRoom(session, value)) return refuse('session_full', FULL);
@@ -134,12 +135,16 @@ function whyUnfit({ agent }: Session, { text, sender, agent: wanted }: SessionMe
 
 const FULL = `${LIMITS.sessionWaiting} messages, or 1 MiB of them, wait in this session; send again when some of them are done`;
 
-function hasRoom({ waiting, running }: Session, { text }: SessionMessage): boolean {
+function hasRoom({ waiting, running }: Session, message: SessionMessage): boolean {
   const held = [...waiting, ...(running?.steering ?? [])];
   if (held.length === 0) return true;
   if (held.length >= LIMITS.sessionWaiting) return false;
-  const bytes = held.reduce((sum, one) => sum + jsonBytes(one.text), jsonBytes(text));
+  const bytes = held.reduce((sum, one) => sum + bytesOf(one), bytesOf(message));
   return bytes <= LIMITS.sessionWaitingBytes;
+}
+
+function bytesOf({ text, files = [] }: Pick<SessionMessage, 'text' | 'files'>): number {
+  return jsonBytes(text) + (files.length === 0 ? 0 : utf8Bytes(JSON.stringify(files)));
 }
 
 function refuse(code: SessionRefusal, message: string): Extract<JudgedMessage, { kind: 'refuse' }> {
@@ -148,9 +153,9 @@ function refuse(code: SessionRefusal, message: string): Extract<JudgedMessage, {
 
 /** Takes a message that was judged so. `at`: workflow time, ISO 8601. */
 export function takeMessage(session: Session, message: SessionMessage, at: string): MessageTaken {
-  const { messageId, text, mode, sender } = message;
-  const held = { messageId, text, mode, at, ...defined({ sender }) };
-  remember(session, messageId, digestOf(text));
+  const { messageId, text, files, mode, sender } = message;
+  const held = { messageId, text, mode, at, ...withFiles(files), ...defined({ sender }) };
+  remember(session, messageId, digestOf(message));
   const outcome = place(session, held);
   return { accepted: true, messageId, outcome, at };
 }
@@ -193,8 +198,8 @@ function remember({ known }: Session, messageId: string, digest: string): void {
 }
 
 /** Half of it: nobody gains anything from two texts of one digest. */
-function digestOf(text: string): string {
-  return digestText(text).slice(0, 32);
+function digestOf(message: SessionMessage): string {
+  return digestText(contentOf(message)).slice(0, 32);
 }
 
 /** Reads what somebody asks for, or why it is refused. Changes nothing. */

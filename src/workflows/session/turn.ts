@@ -19,7 +19,9 @@ import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, SIGNALS } from '../../contract/names';
-import { type SessionTurnEnd, turnIdIn, type TurnRecord } from '../../contract/session';
+import { type HeldMessage, type SessionTurnEnd, turnIdIn, type TurnRecord } from '../../contract/session';
+import { withFiles } from '../../contract/session/files';
+import { wordsEntry } from '../../contract/transcript';
 import type { TurnInput } from '../../contract/turn';
 import type { agentTurn } from '../agent-turn';
 import { startChildTurn } from '../child-turn';
@@ -62,7 +64,7 @@ export class ChildTurn {
       this.child = await this.scope.run(() => this.start());
     } catch (error) {
       if (!isCancellation(error)) throw error;
-      return { status: 'cancelled', record: withNote(ofWords(running.message.text), 'cancelled') };
+      return { status: 'cancelled', record: withNote(ofMessage(running.message), 'cancelled') };
     }
     this.passOn();
     try {
@@ -81,10 +83,10 @@ export class ChildTurn {
     const { child, running } = this;
     if (running.cancelling) this.scope.cancel();
     if (child === undefined) return;
-    for (const { messageId, text, sender } of running.steering.slice(this.sent)) {
+    for (const { messageId, text, files, sender } of running.steering.slice(this.sent)) {
       this.sent += 1;
       // A turn that has ended did not take it up: then it is queued.
-      child.signal(SIGNALS.words, { messageId, text, ...defined({ sender }) }).catch(() => undefined);
+      child.signal(SIGNALS.words, { messageId, text, ...defined({ files, sender }) }).catch(() => undefined);
     }
   }
 
@@ -110,12 +112,13 @@ export class ChildTurn {
 
   private input(): TurnInput {
     const { agent, memory, origin, spending, states } = this.session;
-    const { messageId, text, sender } = this.running.message;
+    const { messageId, text, files, sender } = this.running.message;
     const { workflowId: sessionId, runId } = workflowInfo();
     const ofTurn = defined({ ...origin, requester: sender ?? origin?.requester });
     return {
       agent,
       prompt: text,
+      ...withFiles(files),
       ...(Object.keys(ofTurn).length === 0 ? {} : { origin: ofTurn }),
       session: { sessionId, runId, messageId, ...memory.ref },
       sessionSpending: spending,
@@ -142,8 +145,9 @@ function withNote(record: TurnRecord, status: SessionTurnEnd, why?: string): Tur
   return { ...record, entries: [...record.entries, ...noteOf(status, why)] };
 }
 
-function ofWords(...words: string[]): TurnRecord {
-  return { entries: recordEntries(words.map((text) => ({ kind: 'words', text }))), took: [] };
+function ofMessage(message: HeldMessage, ...notes: string[]): TurnRecord {
+  const words = [message, ...notes.map((text) => ({ text }))];
+  return { entries: recordEntries(words.map(wordsEntry)), took: [] };
 }
 
 /** Asks a turn that gave no result what it did: its history is there as long as its retention lasts. */
@@ -152,7 +156,7 @@ async function recall({ turn, message }: RunningTurn): Promise<TurnRecord> {
     const record = readRecord(valueOf(await ask(turn, asked)));
     if (record !== undefined) return record;
   }
-  return ofWords(message.text, '[What this turn did is not known any more]');
+  return ofMessage(message, '[What this turn did is not known any more]');
 }
 
 function ask(turn: string, asked: number): Promise<RawValue | undefined> {

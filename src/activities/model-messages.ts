@@ -1,0 +1,91 @@
+import { defined } from '../contract/defined';
+import { LIMITS } from '../contract/limits';
+import { describeFile, type FileRef } from '../contract/session/files';
+import { cutContent, type TranscriptCall, type TranscriptEntry } from '../contract/transcript';
+import type { Model, ModelCall, ModelFile, ModelMessage } from '../models/model';
+import type { FileStore } from '../store';
+import { fitsType, isText } from '../store/media-types';
+
+/** Who reads the files of a conversation, and where their bytes are. */
+export interface FileReader {
+  model: Pick<Model, 'takes'>;
+  /** Undefined: this worker has none. */
+  store: FileStore | undefined;
+}
+
+/**
+ * A conversation as a model reads it, with the bytes of the files that it takes. What it cannot have of a file it reads in
+ * words. The newest files come first where all together are too many.
+ */
+export async function toMessages(
+  entries: readonly TranscriptEntry[],
+  reader: FileReader,
+): Promise<ModelMessage[]> {
+  const messages: ModelMessage[] = [];
+  const room = { bytes: LIMITS.filesPerRequestBytes };
+  for (const entry of entries.toReversed()) messages.push(await toMessage(entry, reader, room));
+  return messages.reverse();
+}
+
+async function toMessage(
+  entry: TranscriptEntry,
+  reader: FileReader,
+  room: { bytes: number },
+): Promise<ModelMessage> {
+  if (entry.kind === 'words') return wordsMessage(entry, reader, room);
+  if (entry.kind === 'reply') {
+    const { text, calls, opaque } = entry;
+    return { role: 'assistant', content: text, toolCalls: calls.map(toModelCall), ...defined({ opaque }) };
+  }
+  return { role: 'tool', toolCallId: entry.id, toolName: entry.tool, content: entry.content };
+}
+
+function toModelCall(call: TranscriptCall): ModelCall {
+  return { id: call.id, name: call.tool, arguments: call.raw ?? JSON.stringify(call.arguments) };
+}
+
+/** A file as the model has it: in words, and where it takes such files with its bytes. */
+interface GivenFile {
+  words: string;
+  file?: ModelFile;
+}
+
+async function wordsMessage(
+  { text, files = [] }: Extract<TranscriptEntry, { kind: 'words' }>,
+  reader: FileReader,
+  room: { bytes: number },
+): Promise<ModelMessage> {
+  if (files.length === 0) return { role: 'user', content: text };
+  const given: GivenFile[] = [];
+  for (const ref of files) given.push(await give(ref, reader, room));
+  const content = [text, ...given.map(({ words }) => words)].join('\n\n');
+  const attached = given.flatMap(({ file }) => file ?? []);
+  return { role: 'user', content, ...(attached.length === 0 ? {} : { files: attached }) };
+}
+
+async function give(ref: FileRef, { model, store }: FileReader, room: { bytes: number }): Promise<GivenFile> {
+  const { name, mediaType, size } = ref;
+  const unread = (why: string): GivenFile => ({
+    words: `[File that you cannot read: ${describeFile(ref)}: ${why}]`,
+  });
+  const isTaken = (model.takes ?? []).some((type) => matches(type, mediaType));
+  if (!isTaken && !isText(mediaType)) return unread('this model takes no files of this type');
+  if (size > room.bytes) return unread('it is one of too many files; whoever sent it may send it again');
+  if (store === undefined) return unread('this worker has no store of files');
+  const stored = await store.get(ref);
+  if ('lack' in stored) return unread(stored.lack);
+  const { bytes } = stored;
+  if (!isTaken) return { words: textOf(ref, bytes) };
+  if (!fitsType(bytes, mediaType)) return unread('it is not what its type says');
+  room.bytes -= bytes.byteLength;
+  return { words: `[File: ${describeFile(ref)}]`, file: { name, mediaType, bytes } };
+}
+
+function matches(type: string, mediaType: string): boolean {
+  return type.endsWith('/*') ? mediaType.startsWith(type.slice(0, -1)) : mediaType === type;
+}
+
+function textOf(ref: FileRef, bytes: Uint8Array): string {
+  const text = cutContent(new TextDecoder().decode(bytes), LIMITS.fileTextBytes);
+  return `[File: ${describeFile(ref)}. Its text:]\n${text}\n[End of ${ref.name}]`;
+}

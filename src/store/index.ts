@@ -1,0 +1,187 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { CountersignError, errorMessage, systemReason } from '../contract/errors';
+import { LIMITS } from '../contract/limits';
+import { areFiles, type FileRef } from '../contract/session/files';
+import { escapeHidden } from '../contract/text/unsafe-text';
+import type { FileSealer } from '../encryption/load';
+import { folderPlace } from './folder';
+import { isMediaType, mediaTypeOf } from './media-types';
+import { s3Place } from './s3';
+
+/** Where bytes are kept by key: a folder or a bucket. */
+export interface StorePlace {
+  /** Undefined where there are none, or more than `most`. */
+  read(key: string, most: number): Promise<Uint8Array | undefined>;
+  /** Replaces what is there: readers see all of it or nothing. */
+  write(key: string, bytes: Uint8Array): Promise<void>;
+}
+
+/** A file that is to go with a message. */
+export interface NewFile {
+  /** Of a path the last part counts. Letters that do not show are replaced. */
+  name: string;
+  bytes: Uint8Array;
+  /** Such as `image/png`. @default by what the bytes and the name say */
+  mediaType?: string;
+}
+
+/** The bytes of a file, or in words why they are not to be had. */
+export type StoredFile = { bytes: Uint8Array } | { lack: string };
+
+/** The bytes of files that go with messages. Whoever sends a file and each worker use the same one. */
+export interface FileStore {
+  /**
+   * Keeps a file and gives what stands for it. Twice is as once.
+   *
+   * @throws CountersignError `usage` for a file that no message can have, `file_failed` where the store cannot be written.
+   */
+  put(file: NewFile): Promise<FileRef>;
+  /**
+   * The bytes as they were put, checked by their digest.
+   *
+   * @throws CountersignError `file_failed` where the store cannot be read now.
+   */
+  get(ref: FileRef): Promise<StoredFile>;
+}
+
+/** What a store needs beside its place. */
+export interface StoreOptions {
+  /** @default what is put is not encrypted */
+  sealer?: FileSealer | undefined;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** The variable that names the store of this process. */
+const VARIABLE = 'COUNTERSIGN_FILES';
+
+/**
+ * The store of a process: a folder, or `s3://bucket/prefix`. Undefined where none is named.
+ *
+ * @param given @default `COUNTERSIGN_FILES`
+ * @throws CountersignError `config_invalid`.
+ */
+export function openFileStore(given: string | undefined, options: StoreOptions = {}): FileStore | undefined {
+  const { sealer, env = process.env } = options;
+  const place = given ?? env[VARIABLE] ?? '';
+  return place === '' ? undefined : createStore(placeOf(place, env), sealer);
+}
+
+function placeOf(place: string, env: NodeJS.ProcessEnv): StorePlace {
+  const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,62})(?:\/([\w./-]*))?$/.exec(place) ?? [];
+  if (bucket !== undefined)
+    return s3Place({ bucket, prefix: prefix.replace(/\/*$/, prefix === '' ? '' : '/') }, env);
+  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(place)) return folderPlace(place);
+  throw new CountersignError('config_invalid', 'the store of files is neither a folder nor a bucket', {
+    hint: `Write ${VARIABLE} as the path of a folder, or as s3://bucket/prefix.`,
+  });
+}
+
+/** So much a process keeps of what it has read: each step of a turn asks for the same files again. */
+const KEPT_BYTES = 64 * 1024 * 1024;
+
+/** Begins a file that is encrypted, which no other file does by accident. */
+const SEALED = Buffer.from('countersign sealed file 1\n');
+
+/** What encryption adds to a file at most. */
+const SEAL_BYTES = 4096;
+
+function createStore(place: StorePlace, sealer: FileSealer | undefined): FileStore {
+  const kept = new LRUCache<string, Uint8Array>({
+    maxSize: KEPT_BYTES,
+    sizeCalculation: (bytes) => Math.max(1, bytes.byteLength),
+  });
+  return {
+    async put(file) {
+      const ref = refOf(file);
+      const bytes = sealer === undefined ? file.bytes : await sealed(file.bytes, ref.digest, sealer);
+      await unlessFailed('written', () => place.write(keyOf(ref), bytes));
+      return ref;
+    },
+    async get(ref) {
+      const known = kept.get(ref.digest);
+      if (known !== undefined) return { bytes: known };
+      const most = LIMITS.fileBytes + SEAL_BYTES;
+      const stored = await unlessFailed('read', () => place.read(keyOf(ref), most));
+      if (stored === undefined) return { lack: 'it is not in the store of files' };
+      const opened = await open(stored, ref, sealer);
+      if ('bytes' in opened) kept.set(ref.digest, opened.bytes);
+      return opened;
+    },
+  };
+}
+
+async function sealed(bytes: Uint8Array, digest: string, sealer: FileSealer): Promise<Uint8Array> {
+  return Buffer.concat([SEALED, await sealer.seal(bytes, digest)]);
+}
+
+async function open(
+  stored: Uint8Array,
+  { digest }: FileRef,
+  sealer: FileSealer | undefined,
+): Promise<StoredFile> {
+  if (!SEALED.equals(stored.subarray(0, SEALED.length))) {
+    if (sealer?.required === true)
+      return { lack: 'it is not encrypted in the store, and encryption is required' };
+    return checked(stored, digest);
+  }
+  const bytes = await sealer?.open(stored.subarray(SEALED.length), digest);
+  return bytes === undefined
+    ? { lack: 'it cannot be decrypted with the keys of this worker' }
+    : checked(bytes, digest);
+}
+
+function checked(bytes: Uint8Array, digest: string): StoredFile {
+  if (hash('sha256', bytes) === digest) return { bytes };
+  return { lack: 'its bytes in the store are not those that were sent' };
+}
+
+/** Only hexadecimal digits: no digest leads out of the store. */
+function keyOf({ digest }: FileRef): string {
+  if (!/^[0-9a-f]{64}$/.test(digest)) throw new TypeError('not a digest');
+  return `${digest.slice(0, 2)}/${digest}`;
+}
+
+/** The reference of a file. @throws CountersignError `usage`. */
+function refOf({ name: given, bytes, mediaType }: NewFile): FileRef {
+  const name = nameOf(given);
+  const size = bytes.byteLength;
+  if (size === 0) throw unfit(name, 'is empty');
+  if (size > LIMITS.fileBytes) throw unfit(name, `is over ${LIMITS.fileBytes / 1024 ** 2} MiB`);
+  const type = mediaType?.toLowerCase().split(';', 1)[0]?.trim() ?? mediaTypeOf(name, bytes);
+  const ref = { digest: hash('sha256', bytes), mediaType: type, size, name };
+  if (!isMediaType(type) || !areFiles([ref]))
+    throw unfit(name, `has no media type ${JSON.stringify(mediaType)}`);
+  return ref;
+}
+
+function unfit(name: string, why: string): CountersignError {
+  return new CountersignError('usage', `the file ${escapeHidden(name)} ${why}`);
+}
+
+const NAME_CHARACTERS = 200;
+
+/** The last part of a path, without letters that do not show: they could make it read like another name. */
+function nameOf(path: string): string {
+  const last = path.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? 'file';
+  const shown = last
+    .normalize('NFC')
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '_')
+    .trim();
+  const characters = [...shown];
+  if (characters.length <= NAME_CHARACTERS) return shown;
+  const end = [...(/\.\w{1,10}$/.exec(shown)?.[0] ?? '')];
+  return [...characters.slice(0, NAME_CHARACTERS - end.length), ...end].join('');
+}
+
+async function unlessFailed<T>(how: 'read' | 'written', work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const why = systemReason(cause) ?? errorMessage(cause);
+    throw new CountersignError('file_failed', `the store of files cannot be ${how}: ${why}`, {
+      hint: `Check ${VARIABLE}, and the rights there.`,
+      cause,
+    });
+  }
+}

@@ -1,0 +1,55 @@
+import { isUtf8 } from 'node:buffer';
+import { extname } from 'node:path';
+
+/** How files of a kind begin. */
+const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
+  [/^\x89PNG\r\n\x1a\n/, 'image/png'],
+  [/^\xff\xd8\xff/, 'image/jpeg'],
+  [/^GIF8[79]a/, 'image/gif'],
+  [/^RIFF[^]{4}WEBP/, 'image/webp'],
+  [/^%PDF-/, 'application/pdf'],
+];
+
+const BY_ENDING: Readonly<Record<string, string>> = {
+  '.csv': 'text/csv',
+  '.html': 'text/html',
+  '.json': 'application/json',
+  '.md': 'text/markdown',
+  '.mp3': 'audio/mpeg',
+  '.mp4': 'video/mp4',
+  '.svg': 'image/svg+xml',
+  '.wav': 'audio/wav',
+  '.webm': 'video/webm',
+  '.xml': 'application/xml',
+  '.yaml': 'application/yaml',
+  '.yml': 'application/yaml',
+};
+
+/** The media type that the bytes themselves say; undefined for kinds that do not. */
+export function typeInside(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  return BEGINNINGS.find(([beginning]) => beginning.test(head))?.[1];
+}
+
+/** The media type of a file: by its bytes, then by its name. */
+export function mediaTypeOf(name: string, bytes: Uint8Array): string {
+  const known = typeInside(bytes) ?? BY_ENDING[extname(name).toLowerCase()];
+  return known ?? (isUtf8(bytes) ? 'text/plain' : 'application/octet-stream');
+}
+
+/** Whether a file is what its media type says, as far as that can be seen: models refuse a conversation with a broken image. */
+export function fitsType(bytes: Uint8Array, mediaType: string): boolean {
+  const isTellable = BEGINNINGS.some(([, type]) => type === mediaType);
+  return !isTellable || typeInside(bytes) === mediaType;
+}
+
+/** Whether a model reads files of a media type as text. */
+export function isText(mediaType: string): boolean {
+  const named = ['application/json', 'application/xml', 'application/yaml', 'image/svg+xml'];
+  return mediaType.startsWith('text/') || named.includes(mediaType) || /\+(json|xml)$/.test(mediaType);
+}
+
+/** Whether text is a media type. */
+export function isMediaType(text: string): boolean {
+  return /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9][a-z0-9.+-]*$/.test(text);
+}

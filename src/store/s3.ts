@@ -1,0 +1,95 @@
+import { AwsClient } from 'aws4fetch';
+import { CountersignError } from '../contract/errors';
+import type { StorePlace } from './index';
+
+/** How long one request may take. */
+const REQUEST_MS = 60_000;
+
+/**
+ * A bucket of S3, or of a server that speaks its protocol: `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` names that. Keys and
+ * region come from AWS's own variables.
+ *
+ * @throws CountersignError `config_invalid` where a variable is missing or wrong.
+ */
+export function s3Place(
+  { bucket, prefix }: { bucket: string; prefix: string },
+  env: NodeJS.ProcessEnv,
+): StorePlace {
+  const client = new AwsClient({
+    accessKeyId: setting(env, 'AWS_ACCESS_KEY_ID'),
+    secretAccessKey: setting(env, 'AWS_SECRET_ACCESS_KEY'),
+    ...(env['AWS_SESSION_TOKEN'] ? { sessionToken: env['AWS_SESSION_TOKEN'] } : {}),
+    region: regionOf(env),
+    service: 's3',
+    // A question to a model, and whoever sends a file, is tried again as a whole.
+    retries: 0,
+  });
+  const root = rootOf(bucket, env);
+  const send = (key: string, init: { method: string; body?: Buffer }): Promise<Response> =>
+    client.fetch(`${root}/${prefix}${key}`, {
+      ...init,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_MS),
+    });
+  return {
+    async read(key, most) {
+      const response = await send(key, { method: 'GET' });
+      if (response.status === 404) {
+        // The bucket itself may be missing: then no file is ever found.
+        const text = await response.text();
+        if (text.includes('NoSuchBucket')) throw new Error(`there is no bucket ${bucket}`);
+        return undefined;
+      }
+      await requireOk(response);
+      return bodyOf(response, most);
+    },
+    async write(key, bytes) {
+      const response = await send(key, { method: 'PUT', body: Buffer.from(bytes) });
+      await requireOk(response);
+      await response.body?.cancel();
+    },
+  };
+}
+
+function setting(env: NodeJS.ProcessEnv, name: string): string {
+  const value = env[name];
+  if (value) return value;
+  throw new CountersignError('config_invalid', `files in S3 need ${name}, which is not set`, {
+    hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT_URL_S3 where the server is not AWS.',
+  });
+}
+
+function regionOf(env: NodeJS.ProcessEnv): string {
+  return env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1';
+}
+
+/** By path where an endpoint is named: not every server has a host name for each bucket. */
+function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
+  const endpoint = env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'];
+  if (!endpoint) return `https://s3.${regionOf(env)}.amazonaws.com/${bucket}`;
+  if (URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))
+    return `${endpoint.replace(/\/+$/, '')}/${bucket}`;
+  throw new CountersignError('config_invalid', 'the endpoint of S3 is no http(s) URL', {
+    hint: 'Write AWS_ENDPOINT_URL_S3 like https://minio.example.com',
+  });
+}
+
+async function requireOk(response: Response): Promise<void> {
+  if (response.ok) return;
+  // `<Code>AccessDenied</Code>`: the rest repeats the request.
+  const [, code = ''] = /<Code>(\w{1,64})<\/Code>/.exec((await response.text()).slice(0, 4096)) ?? [];
+  throw new Error(`the server of S3 answered ${response.status}${code === '' ? '' : ` ${code}`}`);
+}
+
+/** Undefined where it is longer than a file of ours can be. */
+async function bodyOf({ body }: Response, most: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    // Leaving the loop closes the connection.
+    if (size > most) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
