@@ -1,4 +1,7 @@
+import type { Approvers } from '../authority/approvers';
+import { assuranceOf, type Judge, judgedVote, VOTE_FAULTS, type VoteJudgement } from '../authority/assurance';
 import type { ApproversSource } from '../authority/source';
+import type { CallFacts } from '../authority/statement';
 import {
   type Authority,
   readAuthority,
@@ -9,8 +12,8 @@ import {
   votingOf,
   WHY_NOT,
 } from '../contract/authority/authority';
-import { type Assurance, isAssured, stricterAction } from '../contract/authority/votes';
-import type { AskAgain, CallInput, TurnOrigin } from '../contract/call';
+import { isAssured, stricterAction } from '../contract/authority/votes';
+import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
 import type { JsonObject } from '../contract/json';
 import { askPolicy, type PolicyOwner, type PolicyVerdict } from '../tools/policy';
@@ -33,6 +36,8 @@ export interface CheckedCall {
 /** What is done with a call, safety, policy and file together, and who decides where it asks. */
 export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
+  /** The file that was asked. */
+  file?: Approvers;
 }
 
 /** Asks the policy, then the file: the stricter of both holds. Never rejects. */
@@ -46,10 +51,10 @@ export async function askRules({ approvers, ...owner }: RuleOwner, call: Checked
   const ruling = file.rulingOn({ agent, tool: name, safety, effect, args, schema });
   const decision = stricterAction(verdict.decision, ruling.action, safety);
   if (decision === 'refuse') return { decision, reason: refusalBy(ruling) };
-  if (decision === 'run') return verdict;
+  if (decision === 'run') return { ...verdict, file };
   const byRule = decision === verdict.decision ? undefined : `the rule '${ruling.rule.name}' asks`;
   const reason = verdict.reason ?? byRule;
-  return { decision, authority: file.authorityBy(ruling, requesters), ...defined({ reason }) };
+  return { decision, file, authority: file.authorityBy(ruling, requesters), ...defined({ reason }) };
 }
 
 function refusalBy({ rule, failed }: { rule: { name: string }; failed?: string }): string {
@@ -58,28 +63,44 @@ function refusalBy({ rule, failed }: { rule: { name: string }; failed?: string }
     : `the condition of the rule '${rule.name}' cannot be worked out: ${failed}`;
 }
 
-/** Whoever asked for a turn, as far as they are named, and those who had when its call was asked about. */
-export function requestersOf(origin: TurnOrigin | undefined, frozen?: Authority): string[] {
-  const named = [...(frozen?.requesters ?? []), origin?.requester, ...(origin?.others ?? [])];
-  return [...new Set(named.flatMap((name) => name ?? []))];
+/** Where a call is, as the server says; never as its input does. */
+export type SignedPlace = Pick<CallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
+
+/** What votes are checked with. */
+export interface VoteCheck {
+  /** What a call needs by this worker's own file. Absent: it needs no votes. */
+  own?: Authority | undefined;
+  /** Absent: this worker has no file, so no signature counts here. */
+  file?: Approvers | undefined;
+  /** Asked only where a vote is signed. */
+  place(): Promise<SignedPlace>;
+  /** Milliseconds since 1970. */
+  now: number;
 }
+
+/** Votes let a call run: signed ones, where the rule wants more than a claim; or a person has to look again. */
+export type CheckedVotes = { ok: true; isSigned: boolean } | AskAgain;
 
 /**
  * The last look at the votes, right before the handler. What a call needs comes from this worker's own file; what its input
  * says can only add to that. Votes that do not count are named, so that the others need not be cast again.
  *
- * @returns why a person has to look again; undefined: the votes let it run.
+ * @throws where `place` does.
  */
-export function checkVotes(own: Authority | undefined, input: CallInput): AskAgain | undefined {
+export async function checkVotes(check: VoteCheck, input: CallInput): Promise<CheckedVotes> {
+  const { own } = check;
   const asked = input.authority === undefined ? undefined : readAuthority(input.authority);
   if (input.authority !== undefined && asked === undefined)
     return { askAgain: 'who decides it cannot be read' };
   const authority = own === undefined || asked === undefined ? (own ?? asked) : stricterAuthority(asked, own);
-  if (authority === undefined) return undefined;
+  if (authority === undefined) return { ok: true, isSigned: false };
   const { secret, decision } = input;
   const votes = decision?.votes ?? [];
+  const judge = votes.some(({ signature }) => signature !== undefined)
+    ? await judgeOf(check, input, authority)
+    : undefined;
   const bad = votes.flatMap((vote) => {
-    const why = whyBad(vote, authority, decision?.seenDigest);
+    const why = whyBad(vote, { authority, judge, ...defined({ decision }) });
     return why === undefined
       ? []
       : [{ voter: vote.voter, why: `the vote of ${vote.voter} does not count: ${why}` }];
@@ -89,25 +110,52 @@ export function checkVotes(own: Authority | undefined, input: CallInput): AskAga
     authority,
     votes.filter(({ voter }) => !struck.includes(voter)),
   );
-  if (bad.length === 0 && standing.state === 'approved') return undefined;
+  if (bad.length === 0 && standing.state === 'approved')
+    return { ok: true, isSigned: authority.rule.assurance !== 'claimed' };
   const { missing, mayVote } = standing;
   const lacking = `the rule '${authority.rule.name}' needs ${missing} more of: ${someNames(mayVote)}`;
   const why = bad.length > 0 ? bad.map((one) => one.why).join('; ') : lacking;
   return { askAgain: why, struck, authority, ...defined({ secret }) };
 }
 
-function whyBad(vote: Vote, authority: Authority, seenDigest: string | undefined): string | undefined {
-  if (vote.decision !== 'approved') return 'it is not an approval';
-  if (vote.seenDigest === undefined || vote.seenDigest !== seenDigest) return 'it is for something else';
-  const voting = votingOf(authority, vote.voter);
-  if (!voting.ok) return `${vote.voter} ${WHY_NOT[voting.why]}`;
-  const { assurance } = authority.rule;
-  return isAssured(assuranceOf(), assurance)
-    ? undefined
-    : `it is claimed, and the rule wants it ${assurance.replaceAll('_', ' ')}`;
+/** What signatures are checked against; undefined: this worker has no file. */
+async function judgeOf(
+  { file, place, now }: VoteCheck,
+  input: CallInput,
+  { requesters, ruleDigest }: Authority,
+): Promise<Judge | undefined> {
+  if (file === undefined) return undefined;
+  const { callKey, generation, agent, tool, toolDigest, argsDigest: effectiveDigest, decision } = input;
+  const facts = {
+    ...{ installation: file.installation, ...(await place()) },
+    ...{ callKey, generation, agent, tool, toolDigest, effectiveDigest, ruleDigest, requesters },
+    seenDigest: decision?.seenDigest ?? '',
+  };
+  return { facts, approvers: file, now };
 }
 
-/** Names are the word of whoever may signal the turn. */
-function assuranceOf(): Assurance {
-  return 'claimed';
+interface Wanted {
+  authority: Authority;
+  decision?: Pick<SpentDecision, 'seenDigest' | 'hunks'>;
+  judge: Judge | undefined;
+}
+
+function whyBad(vote: Vote, { authority, decision, judge }: Wanted): string | undefined {
+  if (vote.decision !== 'approved') return 'it is not an approval';
+  if (vote.seenDigest === undefined || vote.seenDigest !== decision?.seenDigest)
+    return 'it is for something else';
+  const voting = votingOf(authority, vote.voter);
+  if (!voting.ok) return `${vote.voter} ${WHY_NOT[voting.why]}`;
+  const judged: VoteJudgement =
+    judge === undefined ? { ok: true, assurance: 'claimed' } : assuranceOf(judgedVote(vote), judge);
+  if (vote.signature !== undefined && decision.hunks !== undefined)
+    return 'its signature is for the whole, and only some hunks would run';
+  if (!judged.ok) return `its signature is refused: ${VOTE_FAULTS[judged.why]}`;
+  const { assurance: wanted } = authority.rule;
+  if (isAssured(judged.assurance, wanted)) return undefined;
+  const unchecked = vote.signature !== undefined && judge === undefined;
+  const has = unchecked
+    ? 'this worker has no approvers file to check its signature by'
+    : `it is ${judged.assurance.replaceAll('_', ' ')}`;
+  return `${has}, and the rule wants it ${wanted.replaceAll('_', ' ')}`;
 }

@@ -11,6 +11,7 @@ type FieldSchema =
       readonly pattern?: string;
     }
   | { readonly type: 'array'; readonly items: FieldSchema; readonly maxItems: number }
+  | MessageSchema
   | { readonly type: 'object' }
   | { readonly enum: readonly string[] }
   | { readonly const: true };
@@ -25,13 +26,15 @@ export interface MessageSchema {
 
 type FieldOf<F extends FieldSchema> = F extends { readonly enum: readonly (infer Word)[] }
   ? Word
-  : F extends { readonly const: true }
-    ? true
-    : F extends { readonly type: 'string' }
-      ? string
-      : F extends { readonly type: 'array'; readonly items: infer Item extends FieldSchema }
-        ? FieldOf<Item>[]
-        : JsonObject;
+  : F extends MessageSchema
+    ? MessageOf<F>
+    : F extends { readonly const: true }
+      ? true
+      : F extends { readonly type: 'string' }
+        ? string
+        : F extends { readonly type: 'array'; readonly items: infer Item extends FieldSchema }
+          ? FieldOf<Item>[]
+          : JsonObject;
 
 type Fields<S extends MessageSchema> = {
   -readonly [K in keyof S['properties']]: FieldOf<S['properties'][K]>;
@@ -58,6 +61,7 @@ export function jsonSchemaOf({
 
 function jsonOf(field: FieldSchema): JsonObject {
   if ('enum' in field) return { enum: [...field.enum] };
+  if ('properties' in field) return jsonSchemaOf(field);
   return 'items' in field ? { ...field, items: jsonOf(field.items) } : { ...field };
 }
 
