@@ -36,6 +36,8 @@ export async function signVote(
   vote: SignedInVote,
 ): Promise<{ signature?: VoteSignature }> {
   const { turn, callId, decision, seenDigest } = vote;
+  // Nothing runs by a denial.
+  if (signer === undefined && decision === 'denied') return {};
   const view = await client.view(turn);
   const call = view.calls.find((one) => one.callId === callId);
   // The turn says what is wrong with it.

@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { openInboxKey, type InboxKey } from '../../src/authority/inbox-key';
 import { signStatement } from '../../src/authority/sign-statement';
 import { type CallFacts, type Statement, statementText } from '../../src/authority/statement';
 import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
 import { connect, type Countersign } from '../../src/client';
 import type { Answer } from '../../src/client/types';
+import type { Vote } from '../../src/contract/authority/authority';
+import type { CallInput } from '../../src/contract/call';
 import type { Decision, VoteSignature } from '../../src/contract/decision';
 import type { CallView } from '../../src/history/view';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -315,4 +318,67 @@ test('who only says that they were signed in, was not', async () => {
   await approve(turn, undefined, { channel: 'web', authenticated: true });
   expect(await struck(turn)).toMatch(/it is claimed, and the rule wants it signed in/);
   expect(await effects.lines('said so')).toEqual([]);
+});
+
+describe('a workflow of somebody who may do everything on Temporal', () => {
+  let worker: Worker;
+  let connection: NativeConnection;
+  let working: Promise<void>;
+  const taskQueue = `rogue-${randomUUID()}`;
+  beforeAll(async () => {
+    connection = await NativeConnection.connect({ address: testAddress() });
+    const workflowsPath = require.resolve('../fixtures/rogue-workflows.ts');
+    worker = await Worker.create({ connection, taskQueue, workflowsPath });
+    working = worker.run();
+  });
+  afterAll(async () => {
+    worker.shutdown();
+    await working;
+    await connection.close();
+  });
+
+  /** Starts it, and has it start the call of a turn, so often, by what somebody signed. */
+  async function start(turn: string, signer: (own: Partial<Statement>) => Promise<Vote>, count = 1) {
+    const call = await callOf(turn);
+    const facts = await factsOf(turn);
+    const args = [fixture.taskQueue, count];
+    const handle = await fixture.client.workflow.start('rogue', {
+      ...{ workflowId: `rogue-${randomUUID()}`, taskQueue, args },
+    });
+    const { workflowId, firstExecutionRunId } = handle;
+    const { seenDigest } = facts;
+    const votes = [await signer({ workflowId, firstExecutionRunId })];
+    const input: CallInput = {
+      ...{ callId: '1.1', id: 'i', tool: 'pay', agent: 'clerk', callKey: facts.callKey, generation: 0 },
+      ...{ arguments: call.effective, argsDigest: facts.effectiveDigest, toolDigest: facts.toolDigest },
+      ...{ effect: 'idempotent', timeoutMs: 30_000, originalRunId: firstExecutionRunId },
+      decision: { decisionId: 'd', decision: 'approved', approver: 'anna', seenDigest, votes },
+      origin: { requester: 'rita' },
+    };
+    await handle.signal('call', input);
+    return handle.result();
+  }
+
+  const voteBy = async (statement: Statement, key?: string): Promise<Vote> => {
+    const { seenDigest, at } = statement;
+    const signature = await sign(statement, key);
+    return { voter: 'anna', decision: 'approved', decisionId: 'd', at, seenDigest, signature };
+  };
+
+  test('starts nothing by what was signed for another turn', async () => {
+    const turn = await asked('pay', 'rogue');
+    const outputs = await start(turn, async () => voteBy(await statementOn(turn)));
+    expect(outputs).toMatchObject([{ struck: ['anna'], askAgain: expect.stringMatching(/another turn/) }]);
+    expect(await effects.lines('rogue')).toEqual([]);
+  });
+
+  test('starts a call once, where its approver signed for this very workflow', async () => {
+    const turn = await asked('pay', 'rogue twice');
+    const outputs = await start(turn, async (own) => voteBy(await statementOn(turn, 'anna', own)), 2);
+    expect(outputs).toMatchObject([
+      { result: { success: true } },
+      { inDoubt: { message: expect.stringMatching(/scheduled before by these signatures/) } },
+    ]);
+    expect(await effects.lines('rogue twice')).toEqual(['pay rogue twice']);
+  });
 });
