@@ -1,5 +1,5 @@
 import type { Approvers } from '../authority/approvers';
-import { assuranceOf, type Judge, judgedVote, VOTE_FAULTS, type VoteJudgement } from '../authority/assurance';
+import type { VoteJudgement } from '../authority/assurance';
 import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
 import {
@@ -118,7 +118,10 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   return { askAgain: why, struck, authority, ...defined({ secret }) };
 }
 
-/** What signatures are checked against; undefined: this worker has no file. */
+/** What a vote proves; and, where its signature does not count, why. */
+type Judge = (vote: Vote) => Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
+
+/** Checks signatures; undefined: this worker has no file. Loaded only where there is one. */
 async function judgeOf(
   { file, place, now }: VoteCheck,
   input: CallInput,
@@ -131,7 +134,11 @@ async function judgeOf(
     ...{ callKey, generation, agent, tool, toolDigest, effectiveDigest, ruleDigest, requesters },
     seenDigest: decision?.seenDigest ?? '',
   };
-  return { facts, approvers: file, now };
+  const { assuranceOf, judgedVote, VOTE_FAULTS } = await import('../authority/assurance.js');
+  return (vote) => {
+    const judged = assuranceOf(judgedVote(vote), { facts, approvers: file, now });
+    return judged.ok ? judged : { ok: false, why: VOTE_FAULTS[judged.why] };
+  };
 }
 
 interface Wanted {
@@ -146,11 +153,10 @@ function whyBad(vote: Vote, { authority, decision, judge }: Wanted): string | un
     return 'it is for something else';
   const voting = votingOf(authority, vote.voter);
   if (!voting.ok) return `${vote.voter} ${WHY_NOT[voting.why]}`;
-  const judged: VoteJudgement =
-    judge === undefined ? { ok: true, assurance: 'claimed' } : assuranceOf(judgedVote(vote), judge);
+  const judged = judge?.(vote) ?? { ok: true as const, assurance: 'claimed' as const };
   if (vote.signature !== undefined && decision.hunks !== undefined)
     return 'its signature is for the whole, and only some hunks would run';
-  if (!judged.ok) return `its signature is refused: ${VOTE_FAULTS[judged.why]}`;
+  if (!judged.ok) return `its signature is refused: ${judged.why}`;
   const { assurance: wanted } = authority.rule;
   if (isAssured(judged.assurance, wanted)) return undefined;
   const unchecked = vote.signature !== undefined && judge === undefined;

@@ -1,20 +1,34 @@
 import { digestJson } from '../contract/digest';
-import { type Assurance, isAssured } from '../contract/authority/votes';
+import type { Authority } from '../contract/authority/authority';
 import type { VoteSignature } from '../contract/decision';
+import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
-import type { CallView, TurnView } from '../history/view';
-import type { CallFacts, SignableVote, Statement } from './statement';
+import type { CallFacts, Statement } from './statement';
 
 /** Where a call is, as the server says; and whose approvers file it is. */
 export type SignedAt = Pick<CallFacts, 'installation' | 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
-/**
- * What a signature on a call is about, from what a person is shown of it. Undefined: no rule says who decides it, so nobody
- * checks signatures on it.
- */
+/** As much of a call as a signature is about, as a person is shown it. */
+export interface ShownCall {
+  phase: string;
+  tool: string;
+  /** Of its last start; 0 before the first. */
+  generation: number;
+  request?: {
+    callKey: string;
+    toolDigest: string;
+    seenDigest: string;
+    arguments: JsonObject;
+    deadline: string | null;
+    authority?: Authority;
+  };
+  doubt?: { callKey: string };
+}
+
+/** What a signature on a call says, by what a person is shown. Undefined: no rule says who decides it, so nobody checks one. */
 export function factsToSign(
-  { agent }: Pick<TurnView, 'agent'>,
-  { phase, tool, request, doubt, generation: last }: CallView,
+  { agent }: Pick<CallFacts, 'agent'>,
+  { phase, tool, request, doubt, generation: last }: ShownCall,
   at: SignedAt,
 ): CallFacts | undefined {
   const authority = request?.authority;
@@ -31,26 +45,11 @@ export function factsToSign(
   };
 }
 
-/**
- * How sure a rule wants it to be whose approval this is. Undefined: a claim will do, or no rule says who decides. Nothing
- * runs by a denial.
- */
-export function wantedOf(
-  { request }: CallView,
-  decision: SignableVote['decision'],
-): Exclude<Assurance, 'claimed'> | undefined {
-  const wanted = request?.authority?.rule.assurance;
-  if (wanted === undefined || wanted === 'claimed') return undefined;
-  return decision === 'approved' || decision === 'run-again' ? wanted : undefined;
-}
-
-/** Whether the web inbox's own signature is enough for a rule. */
-export function isInboxEnough(wanted: Assurance): boolean {
-  return isAssured('signed_in', wanted);
-}
-
 /** When a vote is signed, and until when a call may start by it: an hour after its request expires, or a week where it never does. */
-export function timesToSign({ request }: CallView, now: number): Pick<Statement, 'at' | 'notAfter'> {
+export function timesToSign(
+  { request }: Pick<ShownCall, 'request'>,
+  now: number,
+): Pick<Statement, 'at' | 'notAfter'> {
   const deadline = request?.deadline == null ? Number.NaN : Date.parse(request.deadline);
   const until = Number.isNaN(deadline) ? now + TIMES.requestExpires : Math.max(deadline, now);
   return {

@@ -77,7 +77,7 @@ async function openSigner(
   { screen, env }: Context,
 ): Promise<InboxSigner> {
   const { openApprovers } = await import('../authority/source.js');
-  const { openInboxKey } = await import('../authority/inbox-key.js');
+  const { inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
   const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
   const approvers = await openApprovers({ file, warn });
   const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
@@ -86,7 +86,7 @@ async function openSigner(
     warn(`${file} does not list the key of this web inbox, so no decision made here counts as signed in.`);
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
-  return { key, approvers };
+  return inboxSigner({ key, approvers });
 }
 
 /** Who may sign in with a token, unless `--users` names another file. */

@@ -1,18 +1,20 @@
-import type { InboxKey } from '../authority/inbox-key';
-import type { ApproversSource } from '../authority/source';
-import { statementOf, statementText } from '../authority/statement';
-import { factsToSign, isInboxEnough, signatureOf, timesToSign, wantedOf } from '../authority/to-sign';
 import type { Countersign } from '../client/types';
-import type { VoteSignature } from '../contract/decision';
+import { assuranceWanted } from '../contract/authority/authority';
+import { isAssured } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
+import type { VoteSignature } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
 
-/** By what a web inbox signs that an approver was signed in. */
-export interface InboxSigner {
-  key: InboxKey;
-  approvers: ApproversSource;
-}
+/** Signs, with the key of this web inbox, what somebody says who is signed in; undefined where nobody would check it. */
+export type InboxSigner = (vote: {
+  agent: string;
+  call: CallView;
+  place: Awaited<ReturnType<Countersign['placeOf']>>;
+  decision: SignedInVote['decision'];
+  approver: string;
+  reason?: string;
+}) => Promise<VoteSignature | undefined>;
 
 /** What somebody who is signed in says of a call. */
 export interface SignedInVote {
@@ -42,35 +44,16 @@ export async function signVote(
   const call = view.calls.find((one) => one.callId === callId);
   // The turn says what is wrong with it.
   if (call === undefined || (seenDigest !== undefined && seenDigest !== call.request?.seenDigest)) return {};
-  const wanted = wantedOf(call, decision);
-  if (wanted !== undefined && !isInboxEnough(wanted)) throw needsPerson(turn, callId, wanted);
+  const wanted = assuranceWanted(call.request?.authority, decision);
+  if (wanted !== undefined && !isAssured('signed_in', wanted)) throw needsPerson(turn, callId, wanted);
   if (signer === undefined) {
     if (wanted !== undefined) throw needsInboxKey(turn, callId);
     return {};
   }
   const place = await client.placeOf(turn);
-  return defined({ signature: await signed(signer, vote, { agent: view.agent, call, place }) });
-}
-
-interface SignedCall {
-  agent: string;
-  call: CallView;
-  place: Awaited<ReturnType<Countersign['placeOf']>>;
-}
-
-async function signed(
-  { key, approvers }: InboxSigner,
-  { decision, approver: user, reason }: SignedInVote,
-  { agent, call, place }: SignedCall,
-): Promise<VoteSignature | undefined> {
-  const file = await approvers.current();
-  const approver = file.personOf(user);
-  const facts = factsToSign({ agent }, call, { installation: file.installation, ...place });
-  if (facts === undefined || approver === undefined) return undefined;
-  const times = timesToSign(call, Date.now());
-  const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason }) });
-  if (statement === undefined) return undefined;
-  return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });
+  const { approver, reason } = vote;
+  const said = { decision, approver, ...defined({ reason }) };
+  return defined({ signature: await signer({ agent: view.agent, call, place, ...said }) });
 }
 
 function needsPerson(turn: string, callId: string, wanted: string): CountersignError {

@@ -1,6 +1,5 @@
-import { factsToSign, isInboxEnough, signatureOf, timesToSign, wantedOf } from '../../src/authority/to-sign';
+import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
 import type { Authority } from '../../src/contract/authority/authority';
-import type { Assurance } from '../../src/contract/authority/votes';
 import { call, request } from '../cli/support';
 
 const AUTHORITY: Authority = {
@@ -13,8 +12,7 @@ const AUTHORITY: Authority = {
   requesters: ['rita'],
 };
 const PLACE = { installation: 'i', namespace: 'n', workflowId: 'w', firstExecutionRunId: 'run' };
-const waiting = (assurance: Assurance = 'signed') =>
-  call({ request: request({ authority: { ...AUTHORITY, rule: { ...AUTHORITY.rule, assurance } } }) });
+const waiting = () => call({ request: request({ authority: AUTHORITY }) });
 
 it('takes what is signed from what is shown', () => {
   const { seenDigest, toolDigest } = request();
@@ -36,24 +34,6 @@ it('is about the next start where a call in doubt is to run again', () => {
 
 it('has nothing to sign where no rule says who decides', () => {
   expect(factsToSign({ agent: 'clerk' }, call(), PLACE)).toBeUndefined();
-});
-
-it.each<[Assurance, 'approved' | 'denied' | 'run-again', Assurance | undefined]>([
-  ['signed', 'approved', 'signed'],
-  ['signed_in', 'run-again', 'signed_in'],
-  ['claimed', 'approved', undefined],
-  ['signed', 'denied', undefined],
-])('a rule of %s wants of "%s": %s', (assurance, decision, wanted) => {
-  expect(wantedOf(waiting(assurance), decision)).toBe(wanted);
-});
-
-it.each<[Assurance, boolean]>([
-  ['claimed', true],
-  ['signed_in', true],
-  ['signed', false],
-  ['signed_ssh', false],
-])('the signature of a web inbox is enough for %s: %s', (wanted, enough) => {
-  expect(isInboxEnough(wanted)).toBe(enough);
 });
 
 it.each<[string, string | null, string]>([

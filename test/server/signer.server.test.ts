@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openInboxKey } from '../../src/authority/inbox-key';
+import { inboxSigner, openInboxKey } from '../../src/authority/inbox-key';
 import { openApprovers } from '../../src/authority/source';
 import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -39,7 +39,7 @@ rules:
   await fixture.addWorker({}, { agents: [clerk], approvers: file });
   client = await connect({ address: testAddress() });
   const approvers = await openApprovers({ file, warn: () => undefined });
-  signing = await createTestApp(client, { key, approvers });
+  signing = await createTestApp(client, inboxSigner({ key, approvers }));
   plain = await createTestApp(client);
 });
 afterAll(async () => {

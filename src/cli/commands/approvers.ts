@@ -3,15 +3,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { Known } from '../../authority/check-file';
-import type { SignedAt } from '../../authority/to-sign';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
-import {
-  isAssured,
-  seatingOf,
-  standingOf,
-  type Standing,
-  type VoteRefusal,
-} from '../../contract/authority/votes';
+import { seatingOf, standingOf, type Standing, type VoteRefusal } from '../../contract/authority/votes';
 import { defined } from '../../contract/defined';
 import { span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
@@ -22,7 +15,7 @@ import { writeNewFile } from '../files';
 import { loadConfig } from '../load-config';
 import { usageError } from '../options';
 import { escapeText } from '../print/escape';
-import { APPROVERS_FILE } from '../review/sign';
+import { APPROVERS_FILE, type ProvenVote, votesOn } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 
 interface FileOptions {
@@ -159,7 +152,7 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
 /** Who may decide a call, as `--json` prints it. */
 interface Explanation extends Standing {
   /** The votes so far, and what each of them proves by this file. */
-  votes: { voter: string; decision: string; proof: string; counts: boolean }[];
+  votes: readonly ProvenVote[];
   turn: string;
   callId: string;
   tool: string;
@@ -229,37 +222,6 @@ export function explanationOf(
 
 function isCounted(votes: Explanation['votes'], name: string): boolean {
   return votes.some(({ voter, counts }) => voter === name && counts);
-}
-
-/** Checks the signatures of the votes on a call, as its worker does right before the handler. */
-async function votesOn(
-  approvers: Approvers,
-  { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
-): Promise<Explanation['votes']> {
-  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/assurance.js');
-  const { factsToSign } = await import('../../authority/to-sign.js');
-  const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
-  const wanted = call.request?.authority?.rule.assurance ?? 'claimed';
-  const said = [...call.decisions, ...call.resolutions].filter(
-    ({ judgement }) => judgement.accepted === true,
-  );
-  return call.votes.map(({ voter, decision }) => {
-    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
-    const { signature, reason } = event ?? {};
-    if (facts === undefined || signature === undefined)
-      return { voter, decision, proof: 'claimed', counts: decision === 'denied' || wanted === 'claimed' };
-    const { kind, armored, at, notAfter, statement } = signature;
-    const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
-    const vote = { decision: word, reason, approver: voter, at, notAfter, seenDigest: facts.seenDigest };
-    const judged = assuranceOf(
-      { ...vote, signature: { kind, armored, statement } },
-      { facts, approvers, now: Date.now() },
-    );
-    if (!judged.ok) return { voter, decision, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
-    const { assurance, fingerprint } = judged;
-    const proof = [assurance.replaceAll('_', ' '), fingerprint ?? []].flat().join(', ');
-    return { voter, decision, proof, counts: decision === 'denied' || isAssured(assurance, wanted) };
-  });
 }
 
 /** An explanation as a person reads it. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
 import { type Decision, isDenial, type VoteSignature } from '../../contract/decision';
+import { assuranceWanted } from '../../contract/authority/authority';
 import { CountersignError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view';
@@ -70,8 +71,8 @@ export async function signing(
 ): Promise<{ signature?: VoteSignature }> {
   const { turn, agent, call, sign } = subject;
   if (sign !== undefined) return { signature: await sign({ turn, agent, call, decision, reason }) };
-  const wanted = call.request?.authority?.rule.assurance ?? 'claimed';
-  if (wanted === 'claimed' || decision === 'denied') return {};
+  const wanted = assuranceWanted(call.request?.authority, decision);
+  if (wanted === undefined) return {};
   const message = `the rule of ${call.callId} wants decisions ${wanted.replaceAll('_', ' ')}, and this one is not signed`;
   throw new CountersignError('signature_needed', message, {
     hint:

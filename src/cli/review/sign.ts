@@ -7,11 +7,13 @@ import type { Command } from 'commander';
 import type { Approvers } from '../../authority/approvers';
 import type { SignerKey } from '../../authority/ssh-key';
 import type { Statement } from '../../authority/statement';
+import type { SignedAt } from '../../authority/to-sign';
 import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { readIfThere } from '../../files';
-import type { CallView } from '../../history/view';
+import { isAssured } from '../../contract/authority/votes';
+import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
 import { usageError } from '../options';
 import { escapeText } from '../print/escape';
@@ -176,4 +178,45 @@ async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Prom
   // It ends with 1 where the agent is empty, and with 2 where there is none.
   const listed = await promisify(execFile)('ssh-add', ['-L'], { env }).catch(() => ({ stdout: '' }));
   return keys.find((key) => isKeyIn(listed.stdout, key));
+}
+
+/** A vote, and what it proves by an approvers file. */
+export interface ProvenVote {
+  voter: string;
+  decision: string;
+  /** In words. */
+  proof: string;
+  /** Whether it is as sure as the rule of its request wants it. */
+  counts: boolean;
+}
+
+/** Checks the signatures of the votes on a call, as its worker does right before the handler. */
+export async function votesOn(
+  approvers: Approvers,
+  { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
+): Promise<ProvenVote[]> {
+  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/assurance.js');
+  const { factsToSign } = await import('../../authority/to-sign.js');
+  const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
+  const wanted = call.request?.authority?.rule.assurance ?? 'claimed';
+  const said = [...call.decisions, ...call.resolutions].filter(
+    ({ judgement }) => judgement.accepted === true,
+  );
+  return call.votes.map(({ voter, decision }) => {
+    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
+    const { signature, reason } = event ?? {};
+    if (facts === undefined || signature === undefined)
+      return { voter, decision, proof: 'claimed', counts: decision === 'denied' || wanted === 'claimed' };
+    const { kind, armored, at, notAfter, statement } = signature;
+    const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
+    const vote = { decision: word, reason, approver: voter, at, notAfter, seenDigest: facts.seenDigest };
+    const judged = assuranceOf(
+      { ...vote, signature: { kind, armored, statement } },
+      { facts, approvers, now: Date.now() },
+    );
+    if (!judged.ok) return { voter, decision, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
+    const { assurance, fingerprint } = judged;
+    const proof = [assurance.replaceAll('_', ' '), fingerprint ?? []].flat().join(', ');
+    return { voter, decision, proof, counts: decision === 'denied' || isAssured(assurance, wanted) };
+  });
 }

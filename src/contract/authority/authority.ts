@@ -1,9 +1,9 @@
 import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
-import type { TurnOrigin } from '../call';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 import {
+  type Assurance,
   ASSURANCES,
   type CastVote,
   RULE_ACTIONS,
@@ -177,9 +177,24 @@ function ruleOf({ rule, escalated }: Authority): RuleSnapshot {
 }
 
 /** Whoever asked for a turn, as far as they are named, and those who had when its call was asked about. */
-export function requestersOf(origin: TurnOrigin | undefined, frozen?: Authority): string[] {
+export function requestersOf(
+  origin: { requester?: string; others?: readonly string[] } | undefined,
+  frozen?: Authority,
+): string[] {
   const named = [...(frozen?.requesters ?? []), origin?.requester, ...(origin?.others ?? [])];
   return [...new Set(named.flatMap((name) => name ?? []))];
+}
+
+/**
+ * How sure a rule wants it to be whose vote this is. Undefined: a claim will do, or no rule says who decides. Nothing runs
+ * by a denial.
+ */
+export function assuranceWanted(
+  authority: Authority | undefined,
+  decision: 'approved' | 'denied' | 'run-again',
+): Exclude<Assurance, 'claimed'> | undefined {
+  const wanted = authority?.rule.assurance ?? 'claimed';
+  return wanted === 'claimed' || decision === 'denied' ? undefined : wanted;
 }
 
 /** What is said of somebody who may not vote. */
