@@ -1,7 +1,9 @@
-import type { Ruling } from '../authority/approvers';
+import type { Approvers, Ruling } from '../authority/approvers';
+import type { VoteJudgement } from '../authority/assurance';
 import type { RuledCall } from '../authority/matching';
 import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
+import type { CallFacts } from '../authority/statement';
 import {
   type Authority,
   readAuthority,
@@ -13,8 +15,8 @@ import {
   WHY_NOT,
 } from '../contract/authority/authority';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
-import { type Assurance, isAssured, stricterAction } from '../contract/authority/votes';
-import type { AskAgain, CallInput, TurnOrigin } from '../contract/call';
+import { isAssured, stricterAction } from '../contract/authority/votes';
+import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
 import type { JsonObject } from '../contract/json';
 import type { Safety } from '../contract/tool';
@@ -42,6 +44,8 @@ export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
   /** What the policy rules said, where one fits. */
   ruling?: CallRuling;
+  /** The file that was asked. */
+  file?: Approvers;
 }
 
 /** Asks the function policy, the policy rules and the file: the strictest of them holds. Never rejects. */
@@ -69,6 +73,7 @@ export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<Rul
           ? file?.authorityBy(ruling, call.requesters)
           : undefined,
       ruling: recordOf(by, seen),
+      file,
     }),
   };
 }
@@ -131,28 +136,44 @@ function refusalBy({ rule, failed }: { rule: { name: string }; failed?: string }
     : `the condition of the rule '${rule.name}' cannot be worked out: ${failed}`;
 }
 
-/** Whoever asked for a turn, as far as they are named, and those who had when its call was asked about. */
-export function requestersOf(origin: TurnOrigin | undefined, frozen?: Authority): string[] {
-  const named = [...(frozen?.requesters ?? []), origin?.requester, ...(origin?.others ?? [])];
-  return [...new Set(named.flatMap((name) => name ?? []))];
+/** Where a call is, as the server says; never as its input does. */
+export type SignedPlace = Pick<CallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
+
+/** What votes are checked with. */
+export interface VoteCheck {
+  /** What a call needs by this worker's own file. Absent: it needs no votes. */
+  own?: Authority | undefined;
+  /** Absent: this worker has no file, so no signature counts here. */
+  file?: Approvers | undefined;
+  /** Asked only where a vote is signed. */
+  place(): Promise<SignedPlace>;
+  /** Milliseconds since 1970. */
+  now: number;
 }
+
+/** Votes let a call run: signed ones, where the rule wants more than a claim; or a person has to look again. */
+export type CheckedVotes = { ok: true; isSigned: boolean } | AskAgain;
 
 /**
  * The last look at the votes, right before the handler. What a call needs comes from this worker's own file; what its input
  * says can only add to that. Votes that do not count are named, so that the others need not be cast again.
  *
- * @returns why a person has to look again; undefined: the votes let it run.
+ * @throws where `place` does.
  */
-export function checkVotes(own: Authority | undefined, input: CallInput): AskAgain | undefined {
+export async function checkVotes(check: VoteCheck, input: CallInput): Promise<CheckedVotes> {
+  const { own } = check;
   const asked = input.authority === undefined ? undefined : readAuthority(input.authority);
   if (input.authority !== undefined && asked === undefined)
     return { askAgain: 'who decides it cannot be read' };
   const authority = own === undefined || asked === undefined ? (own ?? asked) : stricterAuthority(asked, own);
-  if (authority === undefined) return undefined;
+  if (authority === undefined) return { ok: true, isSigned: false };
   const { secret, decision } = input;
   const votes = decision?.votes ?? [];
+  const judge = votes.some(({ signature }) => signature !== undefined)
+    ? await judgeOf(check, input, authority)
+    : undefined;
   const bad = votes.flatMap((vote) => {
-    const why = whyBad(vote, authority, decision?.seenDigest);
+    const why = whyBad(vote, { authority, judge, ...defined({ decision }) });
     return why === undefined
       ? []
       : [{ voter: vote.voter, why: `the vote of ${vote.voter} does not count: ${why}` }];
@@ -162,25 +183,58 @@ export function checkVotes(own: Authority | undefined, input: CallInput): AskAga
     authority,
     votes.filter(({ voter }) => !struck.includes(voter)),
   );
-  if (bad.length === 0 && standing.state === 'approved') return undefined;
+  if (bad.length === 0 && standing.state === 'approved')
+    return { ok: true, isSigned: authority.rule.assurance !== 'claimed' };
   const { missing, mayVote } = standing;
   const lacking = `the rule '${authority.rule.name}' needs ${missing} more of: ${someNames(mayVote)}`;
   const why = bad.length > 0 ? bad.map((one) => one.why).join('; ') : lacking;
   return { askAgain: why, struck, authority, ...defined({ secret }) };
 }
 
-function whyBad(vote: Vote, authority: Authority, seenDigest: string | undefined): string | undefined {
-  if (vote.decision !== 'approved') return 'it is not an approval';
-  if (vote.seenDigest === undefined || vote.seenDigest !== seenDigest) return 'it is for something else';
-  const voting = votingOf(authority, vote.voter);
-  if (!voting.ok) return `${vote.voter} ${WHY_NOT[voting.why]}`;
-  const { assurance } = authority.rule;
-  return isAssured(assuranceOf(), assurance)
-    ? undefined
-    : `it is claimed, and the rule wants it ${assurance.replaceAll('_', ' ')}`;
+/** What a vote proves; and, where its signature does not count, why. */
+type Judge = (vote: Vote) => Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
+
+/** Checks signatures; undefined: this worker has no file. Loaded only where there is one. */
+async function judgeOf(
+  { file, place, now }: VoteCheck,
+  input: CallInput,
+  { requesters, ruleDigest }: Authority,
+): Promise<Judge | undefined> {
+  if (file === undefined) return undefined;
+  const { callKey, generation, agent, tool, toolDigest, argsDigest: effectiveDigest, decision } = input;
+  const facts = {
+    ...{ installation: file.installation, ...(await place()) },
+    ...{ callKey, generation, agent, tool, toolDigest, effectiveDigest, ruleDigest, requesters },
+    seenDigest: decision?.seenDigest ?? '',
+  };
+  const { assuranceOf, judgedVote, VOTE_FAULTS } = await import('../authority/assurance.js');
+  return (vote) => {
+    const judged = assuranceOf(judgedVote(vote), { facts, approvers: file, now });
+    return judged.ok ? judged : { ok: false, why: VOTE_FAULTS[judged.why] };
+  };
 }
 
-/** Names are the word of whoever may signal the turn. */
-function assuranceOf(): Assurance {
-  return 'claimed';
+interface Wanted {
+  authority: Authority;
+  decision?: Pick<SpentDecision, 'seenDigest' | 'hunks'>;
+  judge: Judge | undefined;
+}
+
+function whyBad(vote: Vote, { authority, decision, judge }: Wanted): string | undefined {
+  if (vote.decision !== 'approved') return 'it is not an approval';
+  if (vote.seenDigest === undefined || vote.seenDigest !== decision?.seenDigest)
+    return 'it is for something else';
+  const voting = votingOf(authority, vote.voter);
+  if (!voting.ok) return `${vote.voter} ${WHY_NOT[voting.why]}`;
+  const judged = judge?.(vote) ?? { ok: true as const, assurance: 'claimed' as const };
+  if (vote.signature !== undefined && decision.hunks !== undefined)
+    return 'its signature is for the whole, and only some hunks would run';
+  if (!judged.ok) return `its signature is refused: ${judged.why}`;
+  const { assurance: wanted } = authority.rule;
+  if (isAssured(judged.assurance, wanted)) return undefined;
+  const unchecked = vote.signature !== undefined && judge === undefined;
+  const has = unchecked
+    ? 'this worker has no approvers file to check its signature by'
+    : `it is ${judged.assurance.replaceAll('_', ' ')}`;
+  return `${has}, and the rule wants it ${wanted.replaceAll('_', ' ')}`;
 }

@@ -1,11 +1,15 @@
 import { Context } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
 import type { CallInput } from '../contract/call';
-import { startInEarlierRound } from './failures';
+import { isUnstarted, startInEarlierRound } from './failures';
 import {
+  type HistoryEvent,
   isAllowedHere,
+  isGivenBack,
   isOfReplyHere,
   isResetRun,
+  isScheduleOf,
+  readContinued,
   readResetHistory,
   wasScheduledBefore,
 } from './reset-history';
@@ -68,6 +72,46 @@ export async function outdatedDecision(input: CallInput): Promise<string | undef
   } catch (error) {
     return `whether it was ${DECIDED_BEFORE} could not be read: ${errorMessage(error)}`;
   }
+}
+
+/**
+ * Why a call that signatures allow may have been started before: they are for one start. A turn that was made to schedule it
+ * again, by a reset or by whoever works in its name, gets no second one. Undefined: no history of this workflow shows one.
+ *
+ * @throws where a history cannot be read.
+ */
+export async function signedStart(input: CallInput): Promise<string | undefined> {
+  const history = await readResetHistory();
+  const continued = await readContinued(history.own);
+  if (await wasScheduledBefore({ ...history, bases: [...history.bases, ...continued] }, input))
+    return 'an earlier run of this workflow had scheduled it by these signatures';
+  if (history.isCut && input.generation === 0 && !(await isOfReplyHere(history, input)))
+    return 'the server has deleted the run that this one was reset from';
+  return startInThisRun(history.own, input);
+}
+
+/** Each earlier round of a call has to have been given back by the worker that took it, or never to have been taken. */
+async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): Promise<string | undefined> {
+  const { activityId } = Context.current().info;
+  const isMine = ({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean =>
+    scheduled?.activityId === activityId;
+  const mine = own.findLast(isMine);
+  const takers = new Map<string, string | null | undefined>();
+  const rounds = new Map<string, HistoryEvent>();
+  for (const event of own) {
+    if (event !== mine && (await isScheduleOf(event, input))) rounds.set(String(event.eventId), event);
+    const started = event.activityTaskStartedEventAttributes;
+    if (started) takers.set(String(started.scheduledEventId), started.identity);
+    const completed = event.activityTaskCompletedEventAttributes;
+    const of = String(
+      completed?.scheduledEventId ?? event.activityTaskTimedOutEventAttributes?.scheduledEventId,
+    );
+    const round = rounds.get(of);
+    if (round === undefined) continue;
+    const isTakers = completed !== undefined && completed !== null && takers.get(of) === completed.identity;
+    if (isTakers ? await isGivenBack(event) : !completed && isUnstarted(round, event)) rounds.delete(of);
+  }
+  return rounds.size === 0 ? undefined : 'it was scheduled before by these signatures';
 }
 
 /**

@@ -121,7 +121,7 @@ type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 const SCHEDULE_TO_START = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;
 
 /** By the server's own times, which are exact; the workflow knows only when it heard of them. */
-function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {
+export function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {
   const { timeoutFailureInfo: info } = ended.activityTaskTimedOutEventAttributes?.failure ?? {};
   const { retryPolicy, ...of } = scheduled.activityTaskScheduledEventAttributes ?? {};
   const activity = {

@@ -6,11 +6,12 @@ import type { CallInput } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { isSoundJson } from '../contract/json';
 import { ACTIVITIES, callKey, SIGNALS, UPDATES } from '../contract/names';
-import { readHistory } from '../history/read';
+import { readFirst, readHistory } from '../history/read';
 import { unlessGone } from '../history/server-errors';
 import { contentDigest } from '../tools/content-digest';
+import type { SignedPlace } from './authority';
 
-type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Payload = temporal.api.common.v1.IPayload;
 
 const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
@@ -58,6 +59,16 @@ function isReset({ workflowTaskFailedEventAttributes: failed }: HistoryEvent): b
   return failed?.cause === RESET;
 }
 
+/** Where this activity is, by what the server says of its workflow's first event. */
+export async function placeHere(): Promise<SignedPlace> {
+  const { info, client } = Context.current();
+  const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
+  const { namespace } = info;
+  const first = await readFirst({ connection: client.connection, namespace }, { turn: workflowId, runId });
+  const started = first?.workflowExecutionStartedEventAttributes;
+  return { namespace, workflowId, firstExecutionRunId: started?.firstExecutionRunId ?? '' };
+}
+
 /** Every event so far of a run of this workflow. */
 export async function eventsOfRun(runId: string): Promise<HistoryEvent[]> {
   const { info, client } = Context.current();
@@ -68,12 +79,44 @@ export async function eventsOfRun(runId: string): Promise<HistoryEvent[]> {
 
 /** Whether a base run had already scheduled the same call (same key and generation). */
 export async function wasScheduledBefore({ bases }: ResetHistory, input: CallInput): Promise<boolean> {
-  for (const event of bases.flat()) {
-    const scheduled = event.activityTaskScheduledEventAttributes;
-    const name = CallName.safeParse(await decode(scheduled?.input?.payloads?.[0]));
-    if (name.data?.callKey === input.callKey && name.data.generation === input.generation) return true;
-  }
+  for (const event of bases.flat()) if (await isScheduleOf(event, input)) return true;
   return false;
+}
+
+/** Whether an event schedules exactly this call: same key and generation. */
+export async function isScheduleOf(
+  { activityTaskScheduledEventAttributes: scheduled }: HistoryEvent,
+  input: Pick<CallInput, 'callKey' | 'generation'>,
+): Promise<boolean> {
+  if (!scheduled) return false;
+  const name = CallName.safeParse(await decode(scheduled.input?.payloads?.[0]));
+  return name.data?.callKey === input.callKey && name.data.generation === input.generation;
+}
+
+/** The runs that this one continues, the last one first, as far as the server has them. */
+export async function readContinued(own: readonly HistoryEvent[]): Promise<HistoryEvent[][]> {
+  const runs: HistoryEvent[][] = [];
+  for (let events: readonly HistoryEvent[] | undefined = own; events !== undefined;) {
+    const before: string | null | undefined =
+      events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
+    events = before ? await unlessGone(eventsOfRun(before)) : undefined;
+    if (events !== undefined) runs.push([...events]);
+  }
+  return runs;
+}
+
+/** What an activity of a call returned that did not start it. */
+const GIVEN_BACK = z.union([
+  z.object({ askAgain: z.string() }),
+  z.object({ notHere: z.string() }),
+  z.object({ paused: z.string() }),
+]);
+
+/** Whether the end of an activity says that it had not started its call. */
+export async function isGivenBack({
+  activityTaskCompletedEventAttributes: completed,
+}: HistoryEvent): Promise<boolean> {
+  return GIVEN_BACK.safeParse(await decodeOrNothing(completed?.result?.payloads?.[0])).success;
 }
 
 /** As much of a call's input as names it. */

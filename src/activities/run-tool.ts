@@ -1,11 +1,12 @@
 import { Context } from '@temporalio/activity';
 import { defined } from '../contract/defined';
+import { errorMessage } from '../contract/errors';
 import { idempotencyKey } from '../contract/names';
 import type { AskAgain, CallInput, CallOutput, SpentDecision } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
-import { outdatedDecision } from './earlier-start';
+import { outdatedDecision, signedStart } from './earlier-start';
 import { cachedOutput, execute, type Execution, notRunResult, withNote } from './execution';
 import { lackOf, notHere, retryFailure } from './failures';
 import { lookForChild } from './child-turn';
@@ -20,8 +21,10 @@ import type { CallLog } from '../tools/call-log';
 import type { Agent } from '../tools/define-agent';
 import type { RunOutcome } from '../tools/outcome';
 import { NOTHING_RAN, policyRefusal } from '../tools/policy';
-import { askRules, checkVotes, requestersOf } from './authority';
+import { askRules, checkVotes } from './authority';
+import { requestersOf } from '../contract/authority/authority';
 import type { PolicyRules } from '../authority/policy';
+import { placeHere } from './reset-history';
 import type { ApproversSource } from '../authority/source';
 import { asCalled, unshownIn } from '../tools/prepare';
 import type { Tool } from '../tools/types';
@@ -62,8 +65,11 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (tool === undefined || checked === undefined)
     return { output: handBack(input, lackOf(deps, input) ?? `no worker with the tool ${input.tool} here`) };
   if ('askAgain' in checked) return { output: checked };
+  if ('lack' in checked) return { output: handBack(input, checked.lack) };
   if (!checked.ok)
     return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(input, checked.failure))) };
+  const spent = checked.isSigned ? await spentBefore(input) : undefined;
+  if (spent !== undefined) return { output: spent };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
   // The last of all looks: whatever was asked before may have taken its time.
@@ -71,6 +77,16 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (paused !== undefined) return { output: paused };
   const state = heldState(deps, tool, { input, idempotencyKey: key });
   return { execution: { deps, tool, input, value: checked.value, key, ...defined({ state }) } };
+}
+
+/** What a call comes to whose signatures may have started it before; undefined: they have not. */
+async function spentBefore(input: CallInput): Promise<CallOutput | undefined> {
+  try {
+    const message = await signedStart(input);
+    return message === undefined ? undefined : { inDoubt: { message } };
+  } catch (error) {
+    return handBack(input, `whether it was started before could not be read: ${errorMessage(error)}`);
+  }
 }
 
 /** Gives back a call whose tool this worker's queue does not have, if its agent does; an unsafe one that had started is in doubt. */
@@ -136,8 +152,12 @@ function knownResult(execution: Execution, { handler, result }: RunOutcome): Too
   });
 }
 
-/** Arguments as the handler wants them, or why this attempt must not run. */
-type Rechecked = { ok: true; value: unknown } | { ok: false; failure: ToolFailure } | AskAgain;
+/** Arguments as the handler wants them, or why this attempt must not run, or what this worker lacks to say so. */
+type Rechecked =
+  | { ok: true; value: unknown; isSigned: boolean }
+  | { ok: false; failure: ToolFailure }
+  | { lack: string }
+  | AskAgain;
 
 /** Whose policy is asked, and which tool would run. */
 interface RecheckedBy {
@@ -167,7 +187,14 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
   if (verdict.decision === 'refuse') return { ok: false, failure: policyRefusal(verdict) };
   if (verdict.decision === 'ask' && input.decision === undefined)
     return refused('it needs a decision and has none');
-  return checkVotes(verdict.authority, input) ?? { ok: true, value: parsed.value };
+  const { authority: own, file } = verdict;
+  try {
+    const votes = await checkVotes({ own, file, place: placeHere, now: Date.now() }, input);
+    return 'askAgain' in votes ? votes : { ...votes, value: parsed.value };
+  } catch (error) {
+    // Votes that nobody could check are neither good nor bad.
+    return { lack: `whose votes they are could not be checked: ${errorMessage(error)}` };
+  }
 }
 
 /** What is not as it was when the call was prepared and approved; undefined where all is. */

@@ -15,6 +15,7 @@ import {
   statementOf,
   statementText,
 } from './statement';
+import type { Vote as KeptVote } from '../contract/authority/authority';
 import type { Assurance } from '../contract/authority/votes';
 
 /**
@@ -46,6 +47,16 @@ const voteSchema = z.object({
 
 /** A vote as it came in. */
 export type Vote = z.input<typeof voteSchema>;
+
+/** A vote as it is kept, in the form in which it is judged. */
+export function judgedVote(vote: KeptVote): Vote {
+  const { voter: approver, at: takenAt, runsAgain, signature: signed, ...said } = vote;
+  const decision = runsAgain === true ? ('run-again' as const) : vote.decision;
+  const { reason, seenDigest } = said;
+  const { at = takenAt, notAfter, kind, armored, statement } = signed ?? {};
+  const signature = kind === undefined || armored === undefined ? undefined : { kind, armored, statement };
+  return { decision, reason, approver, at, notAfter, seenDigest, signature };
+}
 
 /** Why a signed vote does not count, and what that means. */
 export const VOTE_FAULTS = {

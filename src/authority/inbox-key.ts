@@ -1,11 +1,15 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { VoteSignature } from '../contract/decision';
+import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
 import { createWithLine, type PrivateFault, readPrivateFile } from '../files';
 import { ed25519Line, readKeyLine } from './ssh-key';
 import { armorOf, INBOX_NAMESPACE, sshSignedBytes } from './ssh-signature';
-import { type Statement, statementText } from './statement';
+import type { ApproversSource } from './source';
+import { type Statement, statementOf, statementText } from './statement';
+import { factsToSign, type ShownCall, signatureOf, type SignedAt, timesToSign } from './to-sign';
 
 /** The key with which a web inbox signs that the approver was signed in. */
 export interface InboxKey {
@@ -91,4 +95,35 @@ function privateKeyIn(pem: string): KeyObject | undefined {
     // The cause could quote the key.
     return undefined;
   }
+}
+
+/** What somebody who is signed in says of a call. */
+export interface SignedInVote {
+  agent: string;
+  call: ShownCall;
+  place: Omit<SignedAt, 'installation'>;
+  decision: Statement['decision'];
+  /** As they are signed in. */
+  approver: string;
+  reason?: string;
+}
+
+/** Signs what people say who are signed in; undefined where nobody would check it, or the file does not name them. */
+export function inboxSigner({
+  key,
+  approvers,
+}: {
+  key: InboxKey;
+  approvers: ApproversSource;
+}): (vote: SignedInVote) => Promise<VoteSignature | undefined> {
+  return async ({ agent, call, place, decision, approver: user, reason }) => {
+    const { installation, personOf } = await approvers.current();
+    const approver = personOf(user);
+    const facts = factsToSign({ agent }, call, { installation, ...place });
+    if (facts === undefined || approver === undefined) return undefined;
+    const times = timesToSign(call, Date.now());
+    const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason }) });
+    if (statement === undefined) return undefined;
+    return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });
+  };
 }

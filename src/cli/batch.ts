@@ -270,11 +270,17 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
     const request = call?.phase === 'requested' ? call.request : undefined;
     if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
     if (!isChosen({ item, request }, wish)) continue;
-    const why = wish.decision === 'approved' ? whyAlone(request) : undefined;
+    const why = wish.decision === 'approved' ? (whyAlone(request) ?? whySigned(request)) : undefined;
     if (why === undefined) plan.planned.push({ item, call, request });
     else plan.leftOut.push({ item, why });
   }
   return plan;
+}
+
+function whySigned({ authority }: RequestOpened): string | undefined {
+  const { name, assurance } = authority?.rule ?? {};
+  if (assurance === undefined || assurance === 'claimed') return undefined;
+  return `the rule '${name}' wants each one ${assurance.replaceAll('_', ' ')}`;
 }
 
 function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {

@@ -90,6 +90,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   ssh_keygen_missing: EXIT.failed,
   signing_key: EXIT.usage,
   signing_failed: EXIT.failed,
+  signature_needed: EXIT.failed,
   user_not_found: EXIT.notFound,
   signed_out: EXIT.failed,
   forbidden: EXIT.failed,

@@ -4,6 +4,7 @@ import type { Countersign } from '../client';
 import { defined } from '../contract/defined';
 import type { SendText } from '../contract/streamed-text';
 import type { RunningWeb } from '../server';
+import type { InboxSigner } from '../server/signer';
 import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
@@ -20,6 +21,10 @@ export interface WebInboxOptions {
   undoMs?: number;
   /** Where Prometheus reads. */
   metrics?: string;
+  /** The file of who may decide; with it decisions are signed. */
+  approvers?: string;
+  /** The file of the key that signs them. */
+  inboxKey?: string;
 }
 
 /** A web inbox that is open. */
@@ -33,18 +38,19 @@ export interface OpenWebInbox {
 /** Opens the web inbox, does something, and closes it whatever happens. At a terminal Enter draws a fresh link. */
 export async function withWebInbox<T>(
   client: Countersign,
-  { usersFile, ...place }: WebInboxOptions,
+  { usersFile, approvers, inboxKey, ...place }: WebInboxOptions,
   { context, use }: { context: Context; use(inbox: OpenWebInbox): Promise<T> },
 ): Promise<T> {
   const { screen } = context;
   const { startWeb } = await import('../server/index.js');
+  const signer = approvers === undefined ? undefined : await openSigner({ approvers, inboxKey }, context);
   const web = await startWeb({
     ...place,
     client,
     usersFile: usersFile ?? defaultUsersFile(context.env),
     refusalsFile: join(userStateDir(context.env), 'refusals.jsonl'),
     localUser: osUser(),
-    ...defined({ streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined }),
+    ...defined({ signer, streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined }),
     pageDir: join(ROOT, 'lib', 'web'),
     version: manifest().version,
     onLink: (link) => {
@@ -60,6 +66,27 @@ export async function withWebInbox<T>(
     enough();
     await web.stop();
   }
+}
+
+/** Loaded here, so that no other command waits for YAML and CEL. */
+async function openSigner(
+  {
+    approvers: file,
+    inboxKey,
+  }: Required<Pick<WebInboxOptions, 'approvers'>> & { inboxKey: string | undefined },
+  { screen, env }: Context,
+): Promise<InboxSigner> {
+  const { openApprovers } = await import('../authority/source.js');
+  const { inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
+  const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
+  const approvers = await openApprovers({ file, warn });
+  const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
+  const { inboxKeys } = await approvers.current();
+  if (!inboxKeys.some(({ fingerprint }) => fingerprint === key.fingerprint)) {
+    warn(`${file} does not list the key of this web inbox, so no decision made here counts as signed in.`);
+    screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
+  }
+  return inboxSigner({ key, approvers });
 }
 
 /** Who may sign in with a token, unless `--users` names another file. */

@@ -18,7 +18,14 @@ import type { ClientContext } from './context';
 import { openFileStore } from '../store';
 import { Outbox } from './outbox';
 import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
-import { readHistories, readHistory, readRunEvents, readTimeline, readTurn } from '../history/read';
+import {
+  readHistories,
+  readHistory,
+  readRunEvents,
+  readTimeline,
+  readTurn,
+  readPlace,
+} from '../history/read';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
 import { pause, readControl, resume } from './control/pauses';
@@ -209,6 +216,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     followWithText: (turn, options = {}) => followWithText(context, turn, options),
     timeline: (turn) => readTimeline(context.source, turn),
     view: async (turn) => viewOf(await readTimeline(context.source, turn)),
+    placeOf: (turn) => readPlace(context.source, turn),
     changedTools: (turn) => changedTools(context, turn),
     pendingActivities: (turn) => pendingActivities(context, turn),
     inbox: (query = {}) => readInbox(context, query),

@@ -1,4 +1,4 @@
-import type { AnswerKind, DecisionKind, ResolutionKind } from '../contract/decision';
+import type { AnswerKind, DecisionKind, ResolutionKind, SignatureKind } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { kindOfResult, type ResultKind } from '../contract/result';
 import { callSummary } from '../contract/text/call-summary';
@@ -20,6 +20,8 @@ export interface DecidedCall {
   approver: string;
   /** The channel says that the approver was signed in there. */
   authenticated?: true;
+  /** Whose signature came with it. Absent: none. */
+  signedBy?: SignatureKind;
   /** Ids of the approved hunks; absent means all. */
   hunks?: string[];
   reason?: string;
@@ -52,7 +54,7 @@ function decidedCall(
   event: DecisionMade | Resolved | Answered,
 ): DecidedCall {
   const { callId, tool, effective, phase, result } = call;
-  const { approver, authenticated, reason, at } = event;
+  const { approver, authenticated, signature, reason, at } = event;
   const summary = callSummary({ callId, tool, arguments: effective }).slice(callId.length + 1);
   const what = wordOf(event);
   const over =
@@ -65,7 +67,12 @@ function decidedCall(
         });
   return {
     ...{ turn, agent, callId, tool, summary, what, approver, at, phase },
-    ...defined({ authenticated, reason, hunks: event.type === 'decision' ? event.hunks : undefined }),
+    ...defined({
+      authenticated,
+      signedBy: signature?.kind,
+      reason,
+      hunks: event.type === 'decision' ? event.hunks : undefined,
+    }),
     ...over,
   };
 }

@@ -11,6 +11,30 @@ const callId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
 const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const text = { type: 'string', maxLength: 1000 } as const;
 
+/** Whose key signs. `ssh`: the approver's own. `inbox`: the web inbox says who was signed in there. */
+export const SIGNATURE_KINDS = ['ssh', 'inbox'] as const;
+export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
+
+/** A signature over what a person says. It holds no secret. */
+const SIGNATURE = {
+  type: 'object',
+  properties: {
+    kind: { enum: SIGNATURE_KINDS },
+    /** In the form of `ssh-keygen -Y sign`. */
+    armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
+    /** When it was signed, by the signer's clock, and until when a call may start by it; as they were signed. */
+    at: { type: 'string', maxLength: 30 },
+    notAfter: { type: 'string', maxLength: 30 },
+    /** What was signed, for people who want to see it. Nothing believes it. */
+    statement: { type: 'string', maxLength: LIMITS.statementCharacters },
+  },
+  required: ['kind', 'armored', 'at', 'notAfter'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
+/** A signature over what a person says. */
+export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
+
 /** Who says something about which call, and where they saw it. */
 const COMMON = {
   callId,
@@ -44,6 +68,7 @@ export const DECISION = {
     hunks: { type: 'array', items: id, maxItems: 10_000 },
     /** Of what the person saw: arguments, preview and plan. Without it the decision is not bound to what was seen. */
     seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    signature: SIGNATURE,
   },
   required: ['callId', 'decision'],
   additionalProperties: false,
@@ -63,6 +88,7 @@ export const RESOLUTION = {
     resolution: { enum: RESOLUTIONS },
     /** Only with `happened`: what the call returned, as far as the person knows. */
     content: { type: 'string', maxLength: LIMITS.outputBytes },
+    signature: SIGNATURE,
   },
   required: ['callId', 'resolution'],
   additionalProperties: false,

@@ -61,6 +61,7 @@ export const ERROR_CODES = [
   'ssh_keygen_missing',
   'signing_key',
   'signing_failed',
+  'signature_needed',
   'user_not_found',
   'signed_out',
   'forbidden',

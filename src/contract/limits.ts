@@ -50,6 +50,9 @@ export const LIMITS = {
   messageBytes: 256 * KIB,
   /** A late outcome as it comes in: an output and arguments at their limits. What is longer stays with `verify`. */
   outcomeBytes: 1.5 * MIB,
+  /** Characters of a signature, enough for one by an RSA key of 8,192 bits, and of the text beside it. A call takes those of all its voters to its worker. */
+  signatureCharacters: 4 * KIB,
+  statementCharacters: 2 * KIB,
   /** The reason of a decision. */
   reasonBytes: 4 * KIB,
   /** The memo we write: visibility stores it with each turn, and the server warns at 2 KiB and above. */

@@ -2,7 +2,13 @@ import type { Authority } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import type { SealedValues } from '../contract/secret/sealed';
 import type { CallProgress } from '../contract/call';
-import type { AnswerKind, DecisionKind, RefusalCode, ResolutionKind } from '../contract/decision';
+import type {
+  AnswerKind,
+  DecisionKind,
+  RefusalCode,
+  ResolutionKind,
+  VoteSignature,
+} from '../contract/decision';
 import type { JsonObject } from '../contract/json';
 import type { Preview } from '../contract/plan';
 import type { Question } from '../contract/question';
@@ -57,6 +63,8 @@ export interface RequestOpened extends EventHeader {
   arguments: JsonObject;
   /** Of all that is shown: arguments, preview and plan. A decision names it. */
   seenDigest: string;
+  /** Of name, description, schema, safety and effect of the tool. */
+  toolDigest: string;
   /** Why it is asked about once more: the edit before was not taken, or the decision did not hold. It is what it was. */
   note?: string;
   /** What the model asked for, where that is something else: defaults were filled in, or a person changed it. */
@@ -266,6 +274,8 @@ export interface Attribution {
   channel: string;
   /** The channel says that the approver was signed in there. */
   authenticated?: true;
+  /** What came with it. The worker says whether it counts, right before the handler. */
+  signature?: VoteSignature;
   door: Delivery;
   /** Temporal's own identity of the caller. */
   identity: string;

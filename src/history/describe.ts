@@ -5,7 +5,7 @@ import type { JsonObject } from '../contract/json';
 import { outputOf, type ToolResult } from '../contract/result';
 import { span } from '../contract/text/times';
 import type { Attribution, Judgement, TurnEvent, TurnEventOf } from './events';
-import { counted, describeOutcome, describeState, type Tone } from './labels';
+import { counted, describeOutcome, describeState, howKnown, type Tone } from './labels';
 
 /**
  * An event in words, the same on a terminal and on the page. `text` holds what models, tools and people wrote: a screen
@@ -267,9 +267,8 @@ function decisionLine(what: string, event: Attribution & { judgement: Judgement 
   return { text: `${by}${details}${unknown}${because}`, tone: judgement.accepted === true ? 'good' : 'bad' };
 }
 
-/** Who said something, and how that is known: anybody can claim a name, only the web inbox has people sign in. */
-function attributionText({ approver, authenticated }: Attribution): string {
-  return `${approver} (${authenticated === true ? 'signed in' : 'as claimed'})`;
+function attributionText(by: Attribution): string {
+  return `${by.approver} (${howKnown(by)})`;
 }
 
 function inBrackets(reason: string | undefined): string {

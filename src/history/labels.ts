@@ -1,5 +1,5 @@
 import { escalatedAuthority, someNames, standingUnder } from '../contract/authority/authority';
-import type { Standing } from '../contract/authority/votes';
+import type { CastVote, Standing } from '../contract/authority/votes';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor } from '../contract/call';
@@ -8,6 +8,7 @@ import type { Effect } from '../contract/tool';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Spread } from './stats';
+import type { Attribution } from './call-events';
 import type { CallPhase, CallView, TurnView } from './view-types';
 
 /** How a line looks: quiet, at work, asks a person, went well, went wrong. */
@@ -237,13 +238,24 @@ export function describeVoting(call: CallView): string | undefined {
   const { name, need, groups, assurance } = authority.rule;
   const wanted = counted(Math.max(need, groups.length), 'approval');
   const sure = assurance === 'claimed' ? '' : `, ${assurance.replaceAll('_', ' ')}`;
-  const votes = call.votes.map(({ voter, decision }) => `${voter} ${decision}`);
-  const missing = standing.state === 'open' ? [missingText(standing)] : [];
+  const votes = call.votes.map((vote) => `${vote.voter} ${vote.decision} (${howKnown(vote)})`);
+  const verb = assurance === 'claimed' ? 'vote' : assurance === 'signed_in' ? 'vote, signed in' : 'sign';
+  const missing = standing.state === 'open' ? [missingText(standing, verb)] : [];
   return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
 }
 
-function missingText({ missing, missingGroups, mayVote, isStuck }: Standing): string {
+/** How it is known who said something: anybody can claim a name. Whether a signature counts, the worker says. */
+export function howKnown({
+  authenticated,
+  signature,
+  signedBy = signature?.kind,
+}: Partial<Pick<Attribution, 'authenticated' | 'signature'> & Pick<CastVote, 'signedBy'>>): string {
+  if (signedBy === 'ssh') return 'signed with an SSH key';
+  return authenticated === true || signedBy === 'inbox' ? 'signed in' : 'as claimed';
+}
+
+function missingText({ missing, missingGroups, mayVote, isStuck }: Standing, verb: string): string {
   const heard = missingGroups.length === 0 ? '' : ` (${missingGroups.join(', ')})`;
-  const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may vote`;
+  const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may ${verb}`;
   return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;
 }

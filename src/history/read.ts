@@ -198,6 +198,17 @@ export async function readFirst(server: HistoryServer, run: RunIds): Promise<His
   return undefined;
 }
 
+/** The namespace of a turn, its id, and the first run of its chain, as the server says. */
+export async function readPlace(
+  server: HistoryServer,
+  turn: string,
+): Promise<{ namespace: string; workflowId: string; firstExecutionRunId: string }> {
+  const { namespace } = server;
+  const first = await readFirst(server, { turn, ...(await currentRun(server, turn)) });
+  const started = first?.workflowExecutionStartedEventAttributes;
+  return { namespace, workflowId: turn, firstExecutionRunId: started?.firstExecutionRunId ?? '' };
+}
+
 /** How far a run is read. An empty token reads from the start; what was given already is skipped. */
 interface Progress {
   /** The last event that was given. */

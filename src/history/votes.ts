@@ -1,6 +1,7 @@
 import { voterIn } from '../contract/authority/authority';
 import type { CastVote } from '../contract/authority/votes';
 import { type DecisionKind, isDenial } from '../contract/decision';
+import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import type { DecisionMade } from './events';
 import type { CallView } from './view-types';
@@ -22,12 +23,18 @@ export function decided(call: CallView, event: DecisionMade): void {
 }
 
 /** Notes a vote in the place of an earlier one of the same person. */
-export function voted(call: CallView, by: { approver: string }, decision: DecisionKind | undefined): void {
+export function voted(
+  call: CallView,
+  { approver, signature }: Pick<DecisionMade, 'approver' | 'signature'>,
+  decision: DecisionKind | undefined,
+): void {
   const authority = call.request?.authority;
-  const voter = voterIn(authority, by.approver);
+  const voter = voterIn(authority, approver);
   const others = call.votes.filter((one) => one.voter !== voter);
   if (authority === undefined || decision === undefined) return;
-  call.votes = decision === 'withdrawn' ? others : [...others, { voter, decision: wordOf(decision) }];
+  if (decision === 'withdrawn') return void (call.votes = others);
+  const signed = defined({ signedBy: signature?.kind });
+  call.votes = [...others, { voter, decision: wordOf(decision), ...signed }];
 }
 
 function wordOf(decision: Exclude<DecisionKind, 'withdrawn'>): CastVote['decision'] {

@@ -229,8 +229,8 @@ export interface StatsAnswer {
   at: string;
 }
 
-/** The fields of a message that say who sent it. They come from the session. */
-export type FromSession = 'approver' | 'channel' | 'authenticated';
+/** The fields of a message that say who sent it. They come from the session, and from the web inbox's key. */
+export type FromSession = 'approver' | 'channel' | 'authenticated' | 'signature';
 
 /** A message as the page sends it; the fields `R` are required. */
 export type BodyOf<M, R extends keyof M> = Omit<M, FromSession | R> & Required<Pick<M, R>>;

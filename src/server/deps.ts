@@ -5,6 +5,7 @@ import type { Hosts } from './address';
 import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './decided-reader';
 import type { RefusalLog } from './refusal-log';
+import type { InboxSigner } from './signer';
 import type { StatsReader } from './stats-reader';
 import type { TextStore } from './streamed-text';
 
@@ -12,6 +13,8 @@ import type { TextStore } from './streamed-text';
 export interface AppDeps {
   client: Countersign;
   authenticator: Authenticator;
+  /** By what it signs that an approver was signed in. Undefined: it signs nothing. */
+  signer: InboxSigner | undefined;
   hosts: Hosts;
   feed: InboxFeed;
   stats: StatsReader;

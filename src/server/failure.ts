@@ -9,6 +9,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   signed_out: 401,
   forbidden: 403,
   not_allowed: 403,
+  signature_needed: 403,
   not_found: 404,
   turn_not_found: 404,
   session_not_found: 404,

@@ -34,6 +34,7 @@ import { pageRoutes } from './page';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
 import { decidedRoutes, type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
+import type { InboxSigner } from './signer';
 import { eventStream } from './sse';
 import { createStatsReader } from './stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
@@ -59,6 +60,8 @@ export interface WebOptions extends Partial<ListenOptions> {
   streamToken?: string;
   /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
   metrics?: string;
+  /** By what it signs that an approver was signed in. @default it signs nothing */
+  signer?: InboxSigner;
   /** Gets a new link when a used one is opened. */
   onLink(link: string): void;
   /** Gets every unexpected error. */
@@ -122,7 +125,7 @@ export async function startWeb({
         ...{ users, sessions: createSessions(), attempts: createAttempts() },
         ...defined({ local }),
       }),
-      ...{ feed, texts, streamToken },
+      ...{ feed, texts, streamToken, signer: options.signer },
       stats: createStatsReader({ client, refusals }),
       refusals,
       decided: createDecidedReader(client),

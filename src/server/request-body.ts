@@ -84,7 +84,7 @@ export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S
   schema: S,
   required: readonly R[],
 ): z.ZodType<BodyOf<MessageOf<S>, R>> {
-  const { approver: _, channel: __, authenticated: ___, ...properties } = schema.properties;
+  const { approver: _, channel: __, authenticated: ___, signature: ____, ...properties } = schema.properties;
   const check = messageCheck({ ...schema, properties, required: [...schema.required, ...required] });
   return z.custom<BodyOf<MessageOf<S>, R>>().superRefine((value, ctx) => {
     for (const { path, message } of check(value)) {

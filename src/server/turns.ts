@@ -15,7 +15,8 @@ import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, messageBody, readBody, reason } from './request-body';
 import { createShared } from './shared';
-import { DECISION, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
+import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
+import { type SignedInVote, signVote } from './signer';
 import { type Env, senderOf } from './session';
 import type { Refusal } from './refusal-log';
 import type { ForkChange } from '../history/fork';
@@ -178,7 +179,7 @@ const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
 const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
 
 /** Decisions, resolutions, answers, and cancelling a turn. */
-export function decisionRoutes({ client, feed, refusals, decided }: AppDeps): Hono<Env> {
+export function decisionRoutes({ client, feed, refusals, decided, signer }: AppDeps): Hono<Env> {
   type Attempt = Pick<Refusal, 'turn' | 'callId' | 'what'>;
   const respond = async (c: Context<Env>, answer: Answer, attempt: Attempt): Promise<Response> => {
     feed.refresh(attempt.turn);
@@ -192,17 +193,24 @@ export function decisionRoutes({ client, feed, refusals, decided }: AppDeps): Ho
     await refusals.add({ at, namespace: client.namespace, user, ...attempt, code, ...defined({ standing }) });
     return c.json(answer, 409);
   };
+  const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'>) =>
+    signVote({ client, signer }, { ...vote, approver: senderOf(c).approver });
   return new Hono<Env>()
     .post('/:turn/decisions', async (c) => {
       const body = await readBody(c, decisionSchema);
       const turn = await findExactly(client, c.req.param('turn'));
-      const answer = await client.decide(turn, { ...body, ...senderOf(c) });
+      const decision = votedIn(body);
+      const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision });
+      const answer = await client.decide(turn, { ...body, ...senderOf(c), ...signed });
       return respond(c, answer, { turn, callId: body.callId, what: 'decision' });
     })
     .post('/:turn/resolutions', async (c) => {
       const body = await readBody(c, resolutionSchema);
       const turn = await findExactly(client, c.req.param('turn'));
-      const answer = await client.resolve(turn, { ...body, ...senderOf(c) });
+      const { callId, resolution, reason } = body;
+      const decision = 'run-again' as const;
+      const signed = resolution === decision ? await sign(c, { turn, callId, reason, decision }) : {};
+      const answer = await client.resolve(turn, { ...body, ...senderOf(c), ...signed });
       return respond(c, answer, { turn, callId: body.callId, what: 'resolution' });
     })
     .post('/:turn/answers', async (c) => {
@@ -221,6 +229,12 @@ export function decisionRoutes({ client, feed, refusals, decided }: AppDeps): Ho
       feed.refresh(turn);
       return c.body(null, 204);
     });
+}
+
+/** What a decision says as a vote. An edit is none: it makes a new request. */
+function votedIn(decision: Pick<Decision, 'decision' | 'hunks'>): 'approved' | 'denied' | undefined {
+  if (isDenial(decision)) return 'denied';
+  return decision.decision === 'approved' ? 'approved' : undefined;
 }
 
 /** Without the approver, as above. */

@@ -56,7 +56,11 @@ function openItem(state: CallState): OpenItem {
 function votingOn(state: CallState): OpenItem['voting'] {
   const needs = needsOf(state);
   if (needs === undefined) return undefined;
-  const votes = (state.votes ?? []).map(({ voter, decision }) => ({ voter, decision }));
+  const votes = (state.votes ?? []).map(({ voter, decision, signedBy }) => ({
+    voter,
+    decision,
+    ...defined({ signedBy }),
+  }));
   return { votes, needs, ...(state.isEscalated === true ? { escalated: true as const } : {}) };
 }
 

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { z } from 'zod';
-import { askRules, checkVotes, requestersOf } from '../../src/activities/authority';
+import { askRules, checkVotes, type VoteCheck } from '../../src/activities/authority';
 import { parseApprovers } from '../../src/authority/approvers';
 import { parsePolicy, type PolicyRules } from '../../src/authority/policy';
 import type { ApproversSource } from '../../src/authority/source';
-import type { Authority, Vote } from '../../src/contract/authority/authority';
+import { type Authority, requestersOf, type Vote } from '../../src/contract/authority/authority';
 import type { CallInput, SpentDecision } from '../../src/contract/call';
+import { type CallFacts, statementOf, statementText } from '../../src/authority/statement';
+import { newSigner, type TestSigner } from '../support/ssh';
 import { defineTool } from '../../src/tools/define-tool';
 import type { Policy } from '../../src/tools/types';
 
@@ -247,6 +249,11 @@ const inputWith = (votes: Vote[] | undefined, more: Partial<CallInput> = {}): Ca
   };
 };
 
+const PLACE = { namespace: 'default', workflowId: 'turn-1', firstExecutionRunId: 'run-1' };
+
+const check = (own: Authority | undefined, input: CallInput, more: Partial<VoteCheck> = {}) =>
+  checkVotes({ own, place: () => Promise.resolve(PLACE), now: Date.UTC(2026, 0, 1), ...more }, input);
+
 describe('votes, right before the handler', () => {
   let own: Authority;
   beforeAll(async () => {
@@ -276,46 +283,115 @@ describe('votes, right before the handler', () => {
     ['who asked for the turn', [vote('anna'), vote('rita')], ['rita'], /is not named/],
     ['somebody unknown', [vote('anna'), vote('mallory')], ['mallory'], /is not named/],
     ['a denial', [vote('anna'), vote('bob', { decision: 'denied' })], ['bob'], /not an approval/],
-  ])('do not let it run: %s', (_, votes, struck, why) => {
-    const found = checkVotes(own, inputWith(votes));
+  ])('do not let it run: %s', async (_, votes, struck, why) => {
+    const found = await check(own, inputWith(votes));
     expect(found).toMatchObject({ struck, secret: 's', authority: { rule: { name: 'large' } } });
-    expect(found?.askAgain).toMatch(why);
+    expect(found).toMatchObject({ askAgain: expect.stringMatching(why) });
   });
 
-  it('let it run where two people approved what would run', () => {
-    expect(checkVotes(own, inputWith([vote('anna'), vote('bob')]))).toBeUndefined();
-    expect(checkVotes(own, inputWith([vote('dora'), vote('bob')]))).toBeUndefined();
+  it('let it run where two people approved what would run', async () => {
+    expect(await check(own, inputWith([vote('anna'), vote('bob')]))).toEqual({ ok: true, isSigned: false });
+    expect(await check(own, inputWith([vote('dora'), vote('bob')]))).toEqual({ ok: true, isSigned: false });
   });
 
-  it('are needed by the file of the worker, whatever the input says', () => {
+  it('are needed by the file of the worker, whatever the input says', async () => {
     const loose = { ...own, rule: { ...own.rule, need: 1, rosters: [] }, requesters: [] };
-    expect(checkVotes(own, inputWith([vote('anna')], { authority: loose }))).toBeDefined();
+    expect(await check(own, inputWith([vote('anna')], { authority: loose }))).toHaveProperty('askAgain');
   });
 
-  it('are needed by the input, too, where the file asks for less or there is none', () => {
+  it('are needed by the input, too, where the file asks for less or there is none', async () => {
     const strict = { ...own, rule: { ...own.rule, need: 3 } };
     const votes = [vote('anna'), vote('bob')];
-    expect(checkVotes(own, inputWith(votes, { authority: strict }))?.askAgain).toMatch(/1 more/);
-    expect(checkVotes(undefined, inputWith(votes, { authority: strict }))?.askAgain).toMatch(/1 more/);
+    expect(await check(own, inputWith(votes, { authority: strict }))).toMatchObject({
+      askAgain: expect.stringMatching(/1 more/),
+    });
+    expect(await check(undefined, inputWith(votes, { authority: strict }))).toMatchObject({
+      askAgain: expect.stringMatching(/1 more/),
+    });
   });
 
-  it('are not counted where the input cannot be read', () => {
+  it('are not counted where the input cannot be read', async () => {
     const authority: unknown = { rule: 'anybody' };
     const input = Object.assign(inputWith([vote('anna'), vote('bob')]), { authority });
-    expect(checkVotes(own, input)?.askAgain).toMatch(/cannot be read/);
+    expect(await check(own, input)).toMatchObject({ askAgain: expect.stringMatching(/cannot be read/) });
   });
 
-  it('are not needed where neither file nor input says who decides', () => {
-    expect(checkVotes(undefined, inputWith(undefined))).toBeUndefined();
+  it('are not needed where neither file nor input says who decides', async () => {
+    expect(await check(undefined, inputWith(undefined))).toEqual({ ok: true, isSigned: false });
   });
 
   it.each(['signed_in', 'signed', 'signed_ssh'] as const)(
     'that are claimed do not count as %s',
-    (assurance) => {
+    async (assurance) => {
       const wanted = { ...own, rule: { ...own.rule, assurance } };
-      const found = checkVotes(wanted, inputWith([vote('anna'), vote('bob')]));
+      const found = await check(wanted, inputWith([vote('anna'), vote('bob')]));
       expect(found).toMatchObject({ struck: ['anna', 'bob'] });
-      expect(found?.askAgain).toMatch(/it is claimed/);
+      expect(found).toMatchObject({ askAgain: expect.stringMatching(/it is claimed/) });
     },
   );
+
+  describe('that are signed', () => {
+    const [anna, bob] = [newSigner('ssh-ed25519'), newSigner('ssh-ed25519')];
+    const text = FILE.replace('anna: { ', `anna: { keys: ['${anna.line}'], `).replace(
+      'bob: { ',
+      `bob: { keys: ['${bob.line}'], `,
+    );
+    const file = parseApprovers(text, 'approvers.yaml');
+    const now = Date.UTC(2026, 0, 1);
+    const times = { at: new Date(now).toISOString(), notAfter: new Date(now + 1000).toISOString() };
+    const digest = 'c'.repeat(64);
+    const call = { argsDigest: digest, toolDigest: digest };
+
+    const signedVote = (voter: string, key: TestSigner, more: Partial<CallFacts> = {}): Vote => {
+      const facts = {
+        ...{ installation: file.installation, ...PLACE, callKey: 'k', generation: 0, agent: 'clerk' },
+        ...{ tool: 'pay', toolDigest: digest, seenDigest: SEEN, effectiveDigest: digest },
+        ...{ ruleDigest: own.ruleDigest, requesters: own.requesters, ...more },
+      };
+      const statement = statementOf(facts, { decision: 'approved', approver: voter, ...times });
+      if (statement === undefined) throw new Error('nothing to sign');
+      const armored = key.sign(statementText(statement));
+      return vote(voter, { signature: { kind: 'ssh', armored, ...times }, signedBy: 'ssh' });
+    };
+    const wanted = (): Authority => ({ ...own, rule: { ...own.rule, assurance: 'signed_ssh' } });
+    const both = (): Vote[] => [signedVote('anna', anna), signedVote('bob', bob)];
+
+    it('let it run, and say that it has to be its only start', async () => {
+      expect(await check(wanted(), inputWith(both(), call), { file })).toEqual({ ok: true, isSigned: true });
+    });
+
+    it('are struck by name where one of them is not over this', async () => {
+      const votes = [signedVote('anna', anna), signedVote('bob', bob, { callKey: 'other' })];
+      expect(await check(wanted(), inputWith(votes, call), { file })).toMatchObject({
+        struck: ['bob'],
+        askAgain: expect.stringMatching(/signature is refused/),
+      });
+    });
+
+    it('are refused where they are bad, even by a rule that wants none', async () => {
+      const votes = [signedVote('anna', bob), vote('bob')];
+      expect(await check(own, inputWith(votes, call), { file })).toMatchObject({ struck: ['anna'] });
+    });
+
+    it('count as claimed by a worker without a file', async () => {
+      expect(await check(wanted(), inputWith(both(), call))).toMatchObject({
+        struck: ['anna', 'bob'],
+        askAgain: expect.stringMatching(/has no approvers file to check its signature by/),
+      });
+      expect(await check(own, inputWith(both(), call))).toEqual({ ok: true, isSigned: false });
+    });
+
+    it('do not count for some hunks only: they do not say which', async () => {
+      const input = inputWith(both(), call);
+      const decision = input.decision && { ...input.decision, hunks: ['1'] };
+      expect(await check(wanted(), { ...input, ...(decision && { decision }) }, { file })).toMatchObject({
+        struck: ['anna', 'bob'],
+      });
+    });
+
+    it('are neither good nor bad where the server cannot be asked', async () => {
+      const place = () => Promise.reject(new Error('away'));
+      await expect(check(wanted(), inputWith(both(), call), { file, place })).rejects.toThrow('away');
+    });
+  });
 });

@@ -41,6 +41,7 @@ export function request(extra: Partial<RequestOpened> = {}): RequestOpened {
     effect: 'unsafe',
     arguments: { amount: 10, to: 'ann' },
     seenDigest: '0123456789abcdef'.repeat(4),
+    toolDigest: 'fedcba9876543210'.repeat(4),
     deadline: null,
     summary: '1.1 pay amount=10 to=ann',
     ...extra,

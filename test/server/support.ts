@@ -17,6 +17,7 @@ import { createHosts } from '../../src/server/address';
 import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
+import type { InboxSigner } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';
 
@@ -61,7 +62,10 @@ export interface AskOptions {
 }
 
 /** An app over a web inbox, with a users file of its own. */
-export async function createTestApp(client: Countersign): Promise<TestApp & { remove(): Promise<void> }> {
+export async function createTestApp(
+  client: Countersign,
+  signer?: InboxSigner,
+): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
   const clock = { ahead: 0 };
@@ -96,6 +100,7 @@ export async function createTestApp(client: Countersign): Promise<TestApp & { re
       decided: createDecidedReader(client),
       texts,
       streamToken: STREAM_TOKEN,
+      signer,
       client,
       authenticator,
       hosts,

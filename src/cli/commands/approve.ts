@@ -31,9 +31,10 @@ import { changeLines } from '../print/arguments';
 import { changedLines, proposalLines, type Story } from '../print/request';
 import { canAsk, confirm, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks } from '../review/acts';
+import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 
-interface ApproveOptions extends BatchOptions {
+interface ApproveOptions extends BatchOptions, SignOptions {
   args?: string;
   set?: string[];
   hunks?: string;
@@ -57,8 +58,9 @@ export function addApprove(program: Command, context: Context): void {
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
   const yes = 'do not ask: with --all, or for the new preview of changed arguments';
-  addBatchOptions(command, yes).action((target: string | undefined, options: ApproveOptions) =>
-    options.all === true ? approveAll(target, options, context) : approve(target, options, context),
+  addBatchOptions(addSignOptions(command), yes).action(
+    (target: string | undefined, options: ApproveOptions) =>
+      options.all === true ? approveAll(target, options, context) : approve(target, options, context),
   );
 }
 
@@ -67,8 +69,8 @@ async function approveAll(
   options: ApproveOptions,
   context: Context,
 ): Promise<void> {
-  const { edit, patch, args, set, hunks, saw } = options;
-  const [own] = Object.keys(defined({ edit, patch, args, set, hunks, saw }));
+  const { edit, patch, args, set, hunks, saw, sign } = options;
+  const [own] = Object.keys(defined({ edit, patch, args, set, hunks, saw, sign }));
   if (own !== undefined) {
     const hint = 'Calls are approved together only as they are.';
     throw usageError(`--${own} and --all exclude each other`, hint);
@@ -87,9 +89,19 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
     const call = findCall(view, named.call);
-    const said = { approver: options.as ?? osUser(), ...defined({ reason: options.reason }) };
     const at = { ...context, screen: json ? beside(screen) : screen };
-    const subject: Subject = { client, turn, agent: view.agent, call, said, context: at };
+    const as = options.as ?? osUser();
+    const { approver = as, sign } = (await signerOf(options, as, { client, context: at })) ?? {};
+    const said = { approver, ...defined({ reason: options.reason }) };
+    const subject: Subject = {
+      client,
+      turn,
+      agent: view.agent,
+      call,
+      said,
+      context: at,
+      ...defined({ sign }),
+    };
     const shown = { story: storyOf(view, call), ...(await changedIn(client, view)) };
     const approval = { choice, edit, patch, yes, ...shown, ...defined({ saw }) };
     const { answer, what } = await approveCall(subject, approval, keyboard);
@@ -98,11 +110,16 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
 }
 
 /** The ways to change what runs; one at a time, but that `--set` goes on top of `--args`. */
-function checkWays({ edit, patch, args, set, hunks, yes }: ApproveOptions): void {
+function checkWays({ edit, patch, args, set, hunks, yes, sign }: ApproveOptions): void {
   if (yes === true && edit !== true && args === undefined && set === undefined) {
     const hint = 'To approve a call as it is you must have seen it: name its digest with --saw.';
     throw usageError('--yes goes with --all or with changed arguments', hint);
   }
+  if (sign !== undefined && (hunks !== undefined || patch === true))
+    throw usageError(
+      '--sign and a choice of hunks exclude each other',
+      'A signature is for the whole: edit it, deny it, or approve all.',
+    );
   const ways = { '--edit': edit, '--patch': patch, '--args or --set': args ?? set, '--hunks': hunks };
   const given = Object.keys(defined(ways));
   const alone = given.find((name) => name === '--edit' || name === '--patch');

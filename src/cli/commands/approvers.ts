@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { Known } from '../../authority/check-file';
-import { WHY_NOT } from '../../contract/authority/authority';
+import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
 import { seatingOf, standingOf, type Standing, type VoteRefusal } from '../../contract/authority/votes';
 import { defined } from '../../contract/defined';
 import { span } from '../../contract/text/times';
@@ -15,10 +15,8 @@ import { writeNewFile } from '../files';
 import { loadConfig } from '../load-config';
 import { usageError } from '../options';
 import { escapeText } from '../print/escape';
+import { APPROVERS_FILE, type ProvenVote, votesOn } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
-
-/** Looked for in the current directory where no file is named. */
-const APPROVERS_FILE = 'approvers.yaml';
 
 interface FileOptions {
   file?: string;
@@ -153,6 +151,8 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
 
 /** Who may decide a call, as `--json` prints it. */
 interface Explanation extends Standing {
+  /** The votes so far, and what each of them proves by this file. */
+  votes: readonly ProvenVote[];
   turn: string;
   callId: string;
   tool: string;
@@ -173,14 +173,20 @@ async function explain(target: string, { file, json = false }: FileOptions, cont
   const { screen } = context;
   await context.withClient(async (client) => {
     const view = await client.view(await client.find(named.turn));
-    const about = explanationOf(approvers, view, findCall(view, named.call));
+    const call = findCall(view, named.call);
+    const votes = await votesOn(approvers, { view, call, place: await client.placeOf(view.turn) });
+    const about = explanationOf(approvers, view, { call, votes });
     if (json) screen.json(about);
     else screen.lines(explanationLines(about).map((line) => escapeText(line)));
   });
 }
 
 /** @throws CountersignError `usage` for a call that never asked anybody: the record does not say how safe it is. */
-export function explanationOf(approvers: Approvers, view: TurnView, call: CallView): Explanation {
+export function explanationOf(
+  approvers: Approvers,
+  view: TurnView,
+  { call, votes }: { call: CallView; votes: Explanation['votes'] },
+): Explanation {
   const { request, callId, tool } = call;
   if (request === undefined)
     throw usageError(
@@ -196,7 +202,8 @@ export function explanationOf(approvers: Approvers, view: TurnView, call: CallVi
     args,
     ...defined({ schema }),
   });
-  const requesters = requestersOf(view).map((name) => approvers.personOf(name) ?? name);
+  const asked = requestersOf(view.origin, request.authority);
+  const requesters = [...new Set(asked.map((name) => approvers.personOf(name) ?? name))];
   const among = { people: approvers.people, requesters };
   const seatingFor = seatingOf(ruling.rule, among);
   const mayNot = approvers.people.flatMap(({ name }) => {
@@ -204,14 +211,17 @@ export function explanationOf(approvers: Approvers, view: TurnView, call: CallVi
     return seating.ok ? [] : [{ name, why: seating.why }];
   });
   return {
-    ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot },
-    ...standingOf(ruling.rule, [], among),
+    ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot, votes },
+    ...standingOf(
+      ruling.rule,
+      call.votes.filter(({ voter }) => isCounted(votes, voter)),
+      among,
+    ),
   };
 }
 
-/** Everyone whose words a turn took up, as far as the record names them; as claimed. */
-function requestersOf({ origin }: TurnView): string[] {
-  return origin?.requester === undefined ? [] : [origin.requester];
+function isCounted(votes: Explanation['votes'], name: string): boolean {
+  return votes.some(({ voter, counts }) => voter === name && counts);
 }
 
 /** An explanation as a person reads it. */
@@ -237,7 +247,11 @@ export function explanationLines(about: Explanation): string[] {
     ...(escalate === undefined
       ? []
       : [`then asks  ${escalate.to.join(', ')} after ${span(escalate.afterMs)}`]),
-    `may vote   ${mayVote.join(', ') || 'nobody'}`,
+    ...about.votes.map(
+      ({ voter, decision, proof, counts }) =>
+        `has voted  ${voter}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,
+    ),
+    `${assurance === 'claimed' ? 'may vote' : 'may sign'}   ${mayVote.join(', ') || 'nobody'}`,
     ...mayNot.map(({ name, why }) => `may not    ${name}: ${WHY_NOT[why]}`),
     ...(about.isStuck ? ['Too few people may vote: nobody can approve it.'] : []),
   ];

@@ -4,9 +4,10 @@ import { addBatchOptions, type BatchOptions, checkNoBatch, decideBatch, readBatc
 import { decide, idOf, type Subject } from '../review/decision';
 import { type Context, osUser } from '../context';
 import { defined } from '../../contract/defined';
+import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 
-interface DenyOptions extends BatchOptions {
+interface DenyOptions extends BatchOptions, SignOptions {
   reason: string;
 }
 
@@ -18,7 +19,7 @@ export function addDeny(program: Command, context: Context): void {
     .requiredOption('--reason <text>', 'why; the model reads it')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
-  addBatchOptions(command).action(async (target: string | undefined, options: DenyOptions) =>
+  addBatchOptions(addSignOptions(command)).action(async (target: string | undefined, options: DenyOptions) =>
     options.all === true
       ? decideBatch(await readBatch(options, 'denied', target), context)
       : deny(target, options, context),
@@ -43,7 +44,7 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
   await say('denied', namedCall(target), options, context);
 }
 
-type Said = Pick<DenyOptions, 'as' | 'json'> & { reason?: string };
+type Said = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions> & { reason?: string };
 
 async function say(
   decision: 'denied' | 'withdrawn',
@@ -57,9 +58,10 @@ async function say(
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
-    const said = { approver: as ?? osUser(), ...defined({ reason }) };
+    const name = as ?? osUser();
+    const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
     const subject: Subject = {
-      ...{ client, turn, said, context },
+      ...{ client, turn, said: { approver, ...defined({ reason }) }, context, ...defined({ sign }) },
       ...{ agent: view.agent, call: findCall(view, named.call) },
     };
     const answer = await decide(subject, { decision });

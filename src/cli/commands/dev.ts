@@ -73,7 +73,8 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
   const port = options.port === undefined ? PORT : readCount(options.port, '--port');
   const wanted = { port, ...defined({ uiPort }) };
   const place = { ...readPort(options.webPort, '--web-port'), ...readUndo(options.webUndo, '--web-undo') };
-  const web = options.web ? place : undefined;
+  const { approvers } = loaded.config;
+  const web = options.web ? { ...place, ...defined({ approvers }) } : undefined;
   const stop = takeStopSignals(() => undefined);
   const server = await openServer(wanted, options, context);
   try {

@@ -4,10 +4,11 @@ import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
 import { readText, usageError } from '../options';
-import { keyOf } from '../review/decision';
+import { keyOf, signing } from '../review/decision';
+import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
 
-interface ResolveOptions {
+interface ResolveOptions extends SignOptions {
   reason: string;
   content?: string;
   as?: string;
@@ -16,17 +17,17 @@ interface ResolveOptions {
 
 /** `resolve <turn>/<call> happened|did-not|run-again`. */
 export function addResolve(program: Command, context: Context): void {
-  program
+  const command = program
     .command('resolve <turn/call>')
     .description('resolve a call in doubt: say what happened')
     .addArgument(new Argument('<outcome>', 'what you found out, or what to do').choices(RESOLUTIONS))
     .requiredOption('--reason <text>', 'how you know; the model reads it')
     .option('--content <text|@file>', 'with happened: what the call returned')
     .option('--as <name>', 'who decides (default: your name on this machine)')
-    .option('--json', 'print the answer as JSON')
-    .action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
-      resolve(target, outcome, options, context),
-    );
+    .option('--json', 'print the answer as JSON');
+  addSignOptions(command).action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
+    resolve(target, outcome, options, context),
+  );
 }
 
 async function resolve(
@@ -37,13 +38,20 @@ async function resolve(
 ): Promise<void> {
   const { content, reason, as, json } = options;
   const named = parseTarget(target);
+  if (options.sign !== undefined && outcome !== 'run-again')
+    throw usageError('--sign goes with run-again only: nothing runs by the other outcomes');
   if (content !== undefined && outcome !== 'happened')
     throw usageError('--content goes with happened only: a call that did not happen returned nothing');
   const returned = content === undefined ? undefined : await readText(content, '--content');
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
-    const call = findCall(await client.view(turn), named.call);
-    const said = { resolution: outcome, reason, approver: as ?? osUser(), channel: 'cli' };
+    const { agent, ...view } = await client.view(turn);
+    const call = findCall({ agent, ...view }, named.call);
+    const name = as ?? osUser();
+    const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
+    const subject = { turn, agent, call, ...defined({ sign }) };
+    const signed = outcome === 'run-again' ? await signing(subject, outcome, reason) : {};
+    const said = { resolution: outcome, reason, approver, channel: 'cli', ...signed };
     const resolution = { ...said, ...defined({ content: returned }), callId: call.callId, ...keyOf(call) };
     const answer = await client.resolve(turn, resolution);
     reportAnswer(answer, { id: `${turn}/${call.callId}`, json: json === true }, context.screen);

@@ -17,6 +17,8 @@ interface WebOptions {
   users?: string;
   undo?: string;
   metrics?: string;
+  approvers?: string;
+  inboxKey?: string;
 }
 
 /** `web`, `web user add|list|remove`. */
@@ -37,6 +39,11 @@ export function addWeb(program: Command, context: Context): void {
       'how long a decision can be undone before it is sent; 0: not at all (default: 5s)',
     )
     .option('--metrics <address>', 'host:port on which Prometheus reads what waits, without signing in')
+    .option('--approvers <path>', 'the file of who may decide: decisions are signed as signed in')
+    .option(
+      '--inbox-key <file>',
+      "with --approvers: the key that signs (default: in the user's state directory)",
+    )
     .action((options: WebOptions) => openWebInbox(options, context));
   const user = web.command('user').description('manage the users who sign in with a token');
   // The file is known once the command line is parsed.
@@ -45,14 +52,14 @@ export function addWeb(program: Command, context: Context): void {
 }
 
 async function openWebInbox(
-  { host, port, allowHost, users, undo, metrics }: WebOptions,
+  { host, port, allowHost, users, undo, metrics, approvers, inboxKey }: WebOptions,
   context: Context,
 ): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
     ...readUndo(undo, '--undo'),
-    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics }),
+    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics, approvers, inboxKey }),
   };
   const stop = takeStopSignals(() => undefined);
   try {

@@ -1,4 +1,4 @@
-import { describeVoting } from '../../history/labels';
+import { describeVoting, howKnown } from '../../history/labels';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/plan';
@@ -138,12 +138,11 @@ function startFacts(call: CallView, { now }: WaitingPlace): Fact[] {
   const { startedAt } = call;
   const by = allowedBy(call);
   const key = keyOfStart(call);
-  const signed = by?.authenticated === true ? 'signed in' : 'as claimed';
   return [
     ['started', startedAt === undefined ? undefined : momentText(startedAt, now)],
     [
       by?.type === 'resolved' ? 'run again by' : 'approved by',
-      by && escapeText(`${by.approver} (${signed}), ${momentText(by.at, now)}`),
+      by && escapeText(`${by.approver} (${howKnown(by)}), ${momentText(by.at, now)}`),
     ],
     ['its key', key && escapeText(`${key} (idempotency key: its handler was given it)`)],
   ];

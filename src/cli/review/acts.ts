@@ -4,7 +4,7 @@ import type { ResolutionKind } from '../../contract/decision';
 import { answerByForm, declineAnswer } from './answer';
 import { decideByEditor } from './changed';
 import { confirmDeceptiveText } from './seen';
-import { decide, givenUp, idOf, keyOf, requestOf, type Subject } from './decision';
+import { decide, givenUp, idOf, keyOf, requestOf, signing, type Subject } from './decision';
 import { askUntilAnswered, type Choice, choose, confirm, type Terminal } from './terminal';
 import { defined } from '../../contract/defined';
 import type { Hunk } from '../../contract/plan';
@@ -114,6 +114,7 @@ async function resolve(resolution: ResolutionKind, subject: Subject, terminal: T
   const returned =
     resolution === 'happened' ? await terminal.ask('What did it return? (Enter: nobody knows) ') : '';
   if (!(await confirm(terminal, QUESTIONS[resolution]))) throw givenUp('you did not confirm');
+  const signed = resolution === 'run-again' ? await signing(subject, resolution, reason) : {};
   return client.resolve(turn, {
     callId: call.callId,
     resolution,
@@ -122,6 +123,7 @@ async function resolve(resolution: ResolutionKind, subject: Subject, terminal: T
     channel: 'cli',
     decisionId: randomUUID(),
     ...keyOf(call),
+    ...signed,
     ...defined({ content: returned.trim() === '' ? undefined : returned }),
   });
 }

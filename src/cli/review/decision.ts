@@ -2,11 +2,13 @@ import { usageError } from '../options';
 import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
-import type { Decision } from '../../contract/decision';
+import { type Decision, isDenial, type VoteSignature } from '../../contract/decision';
+import { assuranceWanted } from '../../contract/authority/authority';
 import { CountersignError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view';
 import type { Context } from '../context';
+import type { Sign } from './sign';
 import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import { type Assignment, setArgument } from '../set-argument';
@@ -19,6 +21,8 @@ export interface Subject {
   call: CallView;
   /** Who decides, and why where it was said already. */
   said: { approver: string; reason?: string };
+  /** Signs what they say. Absent: nobody asked for that. */
+  sign?: Sign;
   context: Pick<Context, 'screen' | 'env'>;
 }
 
@@ -34,16 +38,48 @@ export function requestOf({ call }: Subject): RequestOpened {
   throw new CountersignError('usage', `${call.callId} does not wait for a decision`, { hint });
 }
 
-/** Decides with what the person saw sent along, under one id: sent twice it is taken once. */
-export function decide(
-  { client, turn, call, said }: Subject,
+/**
+ * Decides with what the person saw sent along, under one id: sent twice it is taken once.
+ *
+ * @throws CountersignError `signature_needed`, and what signing throws.
+ */
+export async function decide(
+  subject: Subject,
   decision: Omit<
     Decision,
-    'callId' | 'seenDigest' | 'callKey' | 'runId' | 'approver' | 'channel' | 'decisionId'
+    'callId' | 'seenDigest' | 'callKey' | 'runId' | 'approver' | 'channel' | 'decisionId' | 'signature'
   >,
 ): Promise<Answer> {
+  const { client, turn, call, said } = subject;
+  // An edit makes a new request, which is decided by itself.
+  const word = isDenial(decision) ? 'denied' : decision.decision === 'approved' ? 'approved' : undefined;
+  const reason = decision.reason ?? said.reason;
+  const signed = word === undefined || call.phase !== 'requested' ? {} : await signing(subject, word, reason);
   const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli', decisionId: randomUUID() };
-  return client.decide(turn, { ...head, ...decision });
+  return client.decide(turn, { ...head, ...decision, ...signed });
+}
+
+/**
+ * The signature that goes with what a person says of a call; absent where they do not sign.
+ *
+ * @throws CountersignError `signature_needed` where they do not, and the rule counts nothing else; what signing throws.
+ */
+export async function signing(
+  subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'>,
+  decision: 'approved' | 'denied' | 'run-again',
+  reason: string | undefined,
+): Promise<{ signature?: VoteSignature }> {
+  const { turn, agent, call, sign } = subject;
+  if (sign !== undefined) return { signature: await sign({ turn, agent, call, decision, reason }) };
+  const wanted = assuranceWanted(call.request?.authority, decision);
+  if (wanted === undefined) return {};
+  const message = `the rule of ${call.callId} wants decisions ${wanted.replaceAll('_', ' ')}, and this one is not signed`;
+  throw new CountersignError('signature_needed', message, {
+    hint:
+      wanted === 'signed_in'
+        ? 'Decide it in the web inbox, or sign it with your key: --sign.'
+        : `Sign it with your key: countersign approve ${idOf(subject)} --sign`,
+  });
 }
 
 /** The person left without a decision. The program did not fail. */

@@ -1,7 +1,9 @@
+import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 import {
+  type Assurance,
   ASSURANCES,
   type CastVote,
   RULE_ACTIONS,
@@ -40,6 +42,10 @@ export interface Vote extends CastVote {
   /** Of what the voter saw. */
   seenDigest?: string;
   reason?: string;
+  /** Only the worker can say whether it counts. */
+  signature?: VoteSignature;
+  /** A call in doubt is started once more by it: that is what its signature says. */
+  runsAgain?: true;
 }
 
 const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
@@ -168,6 +174,27 @@ export function escalatedAuthority(authority: Authority): Authority {
 function ruleOf({ rule, escalated }: Authority): RuleSnapshot {
   const to = escalated === true ? (rule.escalate?.to ?? []) : [];
   return { ...rule, rosters: rule.rosters.map((roster) => [...roster, ...to]) };
+}
+
+/** Whoever asked for a turn, as far as they are named, and those who had when its call was asked about. */
+export function requestersOf(
+  origin: { requester?: string; others?: readonly string[] } | undefined,
+  frozen?: Authority,
+): string[] {
+  const named = [...(frozen?.requesters ?? []), origin?.requester, ...(origin?.others ?? [])];
+  return [...new Set(named.flatMap((name) => name ?? []))];
+}
+
+/**
+ * How sure a rule wants it to be whose vote this is. Undefined: a claim will do, or no rule says who decides. Nothing runs
+ * by a denial.
+ */
+export function assuranceWanted(
+  authority: Authority | undefined,
+  decision: 'approved' | 'denied' | 'run-again',
+): Exclude<Assurance, 'claimed'> | undefined {
+  const wanted = authority?.rule.assurance ?? 'claimed';
+  return wanted === 'claimed' || decision === 'denied' ? undefined : wanted;
 }
 
 /** What is said of somebody who may not vote. */

@@ -1,3 +1,4 @@
+import type { SignatureKind } from '../decision';
 import type { Safety } from '../tool';
 
 /** How sure it is that a vote is a person's own, weakest first. */
@@ -49,6 +50,8 @@ export interface Voter {
 export interface CastVote {
   voter: string;
   decision: 'approved' | 'denied';
+  /** Whose signature came with it. Absent: none did, so the name is as claimed. The worker says whether it counts. */
+  signedBy?: SignatureKind;
 }
 
 /** Who asked for a turn, by name. Undefined, or nobody: it is not known who did. */

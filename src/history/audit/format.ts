@@ -22,6 +22,7 @@ export const SEALED_FIELDS = [
   'reason',
   'content',
   'message',
+  'statement',
 ] as const;
 export type SealedField = (typeof SEALED_FIELDS)[number];
 

@@ -237,7 +237,7 @@ const OF = { decision: 'decision', resolved: 'resolution', answered: 'answer' } 
 
 /** `verdict` is `unknown` where more signals came at once than the turn keeps verdicts of. */
 function messageFacts(event: DecisionMade | Resolved | Answered) {
-  const { judgement, door, decisionId, reapplied } = event;
+  const { judgement, door, decisionId, reapplied, signature } = event;
   const verdict = judgement.accepted === false ? judgement.code : judgement.accepted ? 'accepted' : 'unknown';
   return {
     of: OF[event.type],
@@ -245,13 +245,17 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
     door,
     // The word of the channel: whoever may signal can say it too.
     proof: event.authenticated === true ? 'authenticated' : 'claimed',
+    signedBy: signature?.kind,
+    signature: signature?.armored,
+    signedAt: signature?.at,
+    notAfter: signature?.notAfter,
     decisionId,
     reappliedBy: reapplied?.eventId,
   };
 }
 
 function messageSealed(event: DecisionMade | Resolved | Answered) {
-  const { approver, identity, channel, reason, judgement } = event;
+  const { approver, identity, channel, reason, judgement, signature } = event;
   const message = judgement.accepted === false ? judgement.message : undefined;
-  return { approver, identity, channel, reason, message };
+  return { approver, identity, channel, reason, message, statement: signature?.statement };
 }

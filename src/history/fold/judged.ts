@@ -112,15 +112,21 @@ export function questionOf(held: CallFold | undefined): Question | undefined {
 /** The claimed approver, channel and reason, with the defaults the workflow uses. */
 function attributionOf(
   { identity, door, verdict, reapplied }: Judged,
-  said: Partial<Decision | Resolution>,
+  said: Partial<Pick<Decision | Resolution, keyof Decision & keyof Resolution>>,
 ): Attribution {
-  const { approver, channel, authenticated, reason, decisionId } = said;
+  const { signature, approver, channel, authenticated, reason, decisionId } = said;
   return {
     approver: verdict?.approver ?? approver ?? 'somebody',
     channel: channel ?? door,
     door,
     identity,
-    ...defined({ authenticated, reason, decisionId: verdict?.decisionId ?? decisionId, reapplied }),
+    ...defined({
+      authenticated,
+      signature,
+      reason,
+      decisionId: verdict?.decisionId ?? decisionId,
+      reapplied,
+    }),
   };
 }
 

@@ -105,13 +105,14 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
   held.deadline = deadlineIn(state, item, requestExpiresMs);
   const proposed = held.original ?? call.proposed;
-  const { callId, tool, preview, policyReason } = call;
+  const { callId, tool, toolDigest, preview, policyReason } = call;
   return [
     {
       type: 'request_opened',
       ...eventHeader(head),
       ...{ callId, callKey: held.callKey, tool, safety, effect, arguments: held.effective },
       seenDigest: seenDigestIn(held.effective, preview),
+      toolDigest,
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
       summary:
         item?.summary ?? callSummary({ callId, tool, arguments: held.effective, ...defined({ preview }) }),

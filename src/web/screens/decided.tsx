@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
-import { describeOutcome, describePhase } from '../../history/labels';
+import { describeOutcome, describePhase, howKnown } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, Refusal } from '../../server/api';
 import { readDecided, readRefusals, type Reply } from '../http';
 import { REFUSAL_LABELS } from '../model/labels';
@@ -45,7 +45,7 @@ function lookedText({ looked, isCut }: DecidedAnswer): string {
 }
 
 function DecidedRow(one: DecidedCall): JSX.Element {
-  const { turn, callId, summary, what, at, reason, hunks, outcome, message, authenticated } = one;
+  const { turn, callId, summary, what, at, reason, hunks, outcome, message } = one;
   const now = useNow();
   return (
     <li>
@@ -57,7 +57,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
         <span class="row-foot">
           {what}
           {hunks !== undefined && `, hunks ${hunks.join(', ')}`} · {dateTime(at)}, {relative(at, now)}
-          {authenticated !== true && ' · as claimed'} ·{' '}
+          {howKnown(one) !== 'signed in' && ` · ${howKnown(one)}`} ·{' '}
           <code>
             <Text of={`${turn}/${callId}`} />
           </code>

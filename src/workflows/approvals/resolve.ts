@@ -74,11 +74,12 @@ export function takeResolution(
 /** Running it again needs what the call needed before. Returns what is missing yet; undefined: it may run. */
 function voteForAnother(
   state: CallState,
-  { approver, callId, reason }: Resolution,
+  { approver, callId, reason, signature }: Resolution,
   { decisionId, iso }: TakenAt & { iso: string },
 ): Accepted['needs'] {
   const { seenDigest } = state;
-  const ballot = { decision: 'approved' as const, approver, callId, reason, seenDigest };
+  const said = { approver, callId, reason, seenDigest, signature };
+  const ballot = { ...said, decision: 'approved' as const, runsAgain: true as const };
   const cast = castVote(state, ballot, { decisionId, iso });
   return cast === undefined || cast.standing.state === 'approved' ? undefined : cast.needs;
 }

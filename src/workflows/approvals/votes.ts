@@ -9,7 +9,7 @@ import {
   WHY_NOT,
 } from '../../contract/authority/authority';
 import type { Standing } from '../../contract/authority/votes';
-import type { Decision, Refused, VotesNeeded } from '../../contract/decision';
+import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { refuse } from './messages';
@@ -57,6 +57,8 @@ export function checkVote(state: CallState, decision: Decision): Refused | undef
       'several people decide on the whole: edit it, deny it, or approve all',
       decision,
     );
+  if (!isForAll && (authority.rule.assurance !== 'claimed' || decision.signature !== undefined))
+    return refuse('malformed', 'a signature is for the whole: edit it, deny it, or approve all', decision);
   const before = voteOf(state, decision);
   if (before?.decision !== 'approved' || decision.decision !== 'approved') return undefined;
   const { voter, at } = before;
@@ -94,6 +96,8 @@ export interface Ballot extends Said {
   decision: 'approved' | 'denied';
   seenDigest?: string | undefined;
   reason?: string | undefined;
+  signature?: VoteSignature | undefined;
+  runsAgain?: true;
 }
 
 /** Casts a vote in the place of an earlier one of its voter; undefined: no rule says who decides. */
@@ -104,12 +108,13 @@ export function castVote(
 ): Cast | undefined {
   const authority = authorityOf(state);
   if (authority === undefined) return undefined;
-  const { decision, approver = 'somebody', seenDigest, reason } = ballot;
+  const { decision, approver = 'somebody', seenDigest, reason, signature, runsAgain } = ballot;
   const voting = votingOf(authority, approver);
   if (!voting.ok) throw new Error(`${approver} may not vote on call ${state.call.callId}`);
   const { voter } = voting;
   const { decisionId, iso } = at;
-  const vote: Vote = { voter, decision, decisionId, at: iso, ...defined({ seenDigest, reason }) };
+  const signed = { signature, signedBy: signature?.kind, runsAgain };
+  const vote: Vote = { voter, decision, decisionId, at: iso, ...defined({ seenDigest, reason, ...signed }) };
   state.votes = [...withoutVoter(state, voter), vote];
   const standing = standingUnder(authority, state.votes);
   return { standing, votes: state.votes, needs: needsIn(standing) };

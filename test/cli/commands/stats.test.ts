@@ -1,6 +1,7 @@
 import { barOf, statsLines } from '../../../src/cli/commands/stats';
-import { bytes, count, widthOf } from '../../../src/cli/print/format';
+import { count, widthOf } from '../../../src/cli/print/format';
 import { createStyle } from '../../../src/cli/print/screen';
+import { sizeText } from '../../../src/contract/text/bytes';
 import { spreadOf, type Stats, statsOf, type ToolStats } from '../../../src/history/stats';
 
 const none = statsOf([]);
@@ -89,7 +90,7 @@ it.each([
   [20_480, '20 KiB'],
   [3_500_000, '3.3 MiB'],
 ])('writes %d bytes as %s', (size, text) => {
-  expect(bytes(size)).toBe(text);
+  expect(sizeText(size)).toBe(text);
 });
 
 it('sets thousands apart', () => {

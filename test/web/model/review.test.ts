@@ -25,6 +25,7 @@ const hunk = (id: string) => ({
 const request = (hunks: string[] = []): RequestOpened => ({
   ...{ type: 'request_opened', eventId: 7, at: '', callId: '1.1', callKey: 'key', tool: 'edit', summary: '' },
   ...{ safety: 'dangerous', effect: 'unsafe', arguments: { a: 1 }, seenDigest: 'digest', deadline: null },
+  toolDigest: 'tool',
   preview: {
     text: '',
     plan: { path: 'a', baseHash: 'x', targetHash: 'y', encoding: 'utf8', hunks: hunks.map(hunk) },

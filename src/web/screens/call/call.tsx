@@ -13,7 +13,7 @@ import { defined } from '../../../contract/defined';
 import { useInboxRows } from '../../inbox-rows';
 import { queryOf } from '../../model/route';
 import { dateTime, relative } from '../../../contract/text/times';
-import { describeProgress } from '../../../history/labels';
+import { describeProgress, howKnown } from '../../../history/labels';
 import type { InDoubtOpened, QuestionOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
 import { ANSWERS, Choice, LeftOver, whatHappened } from './edit';
@@ -194,7 +194,7 @@ function DoubtFacts({ call }: { call: CallView }): JSX.Element {
         <Fact name={by.type === 'resolved' ? 'Run again by' : 'Approved by'}>
           <Text of={by.approver} />
           <span class="quiet">
-            {by.authenticated === true ? 'signed in' : 'as claimed'}, <When at={by.at} />
+            {howKnown(by)}, <When at={by.at} />
           </span>
         </Fact>
       )}

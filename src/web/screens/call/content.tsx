@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { counted, describeOutcome } from '../../../history/labels';
+import { counted, describeOutcome, howKnown } from '../../../history/labels';
 import { type Leaf, leavesOf } from '../../../contract/text/json-diff';
 import type { JsonObject } from '../../../contract/json';
 import { SeenEnd, SeenText, Text, WatchSeen } from '../../ui/text';
@@ -208,7 +208,7 @@ export function DecisionLine({ event }: { event: DecisionMade | Resolved | Answe
       <span class="quiet">{dateTime(event.at)}</span> <strong>{what ?? 'said something unreadable'}</strong>{' '}
       by <Text of={event.approver} />{' '}
       <span class="quiet">
-        ({event.authenticated === true ? 'signed in' : 'as claimed'}, <Text of={event.channel} />)
+        ({howKnown(event)}, <Text of={event.channel} />)
       </span>
       {event.type === 'decision' && <Text of={decisionDetails(event)} />}
       {event.reason !== undefined && ': '}

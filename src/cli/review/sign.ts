@@ -1,0 +1,222 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Command } from 'commander';
+import type { Approvers } from '../../authority/approvers';
+import type { SignerKey } from '../../authority/ssh-key';
+import type { Statement } from '../../authority/statement';
+import type { SignedAt } from '../../authority/to-sign';
+import { defined } from '../../contract/defined';
+import type { VoteSignature } from '../../contract/decision';
+import { CountersignError } from '../../contract/errors';
+import { readIfThere } from '../../files';
+import { isAssured } from '../../contract/authority/votes';
+import type { CallView, TurnView } from '../../history/view';
+import type { Context } from '../context';
+import { usageError } from '../options';
+import { escapeText } from '../print/escape';
+import { indented } from '../print/table';
+import type { Countersign } from '../../client';
+
+/** Looked for in the current directory where no file is named. */
+export const APPROVERS_FILE = 'approvers.yaml';
+
+/** Options of a command that can sign what it says. */
+export interface SignOptions {
+  /** The file of a key, or true: the one that the approvers file names. */
+  sign?: string | true;
+  approvers?: string;
+}
+
+/** Adds these options to a command. */
+export function addSignOptions(command: Command): Command {
+  return command
+    .option(
+      '--sign [key]',
+      'sign it with your SSH key: that of the file, or one that the approvers file names',
+    )
+    .option('--approvers <path>', `with --sign: the file of who may decide (default: ${APPROVERS_FILE})`);
+}
+
+/** Signs what a person says of a call. */
+export type Sign = (about: {
+  agent: string;
+  turn: string;
+  call: CallView;
+  decision: Statement['decision'];
+  reason: string | undefined;
+}) => Promise<VoteSignature>;
+
+/** Who signs, by the name in the file, and how. */
+export interface Signer {
+  approver: string;
+  sign: Sign;
+}
+
+/**
+ * Who signs by these options; undefined: nobody does.
+ *
+ * @throws CountersignError `file_failed`, `approvers_invalid`, and `signing_key` where the file has no such person, or no key
+ *   of theirs.
+ */
+export async function signerOf(
+  { sign, approvers: file = APPROVERS_FILE }: SignOptions,
+  approver: string,
+  at: { client: Pick<Countersign, 'placeOf'>; context: Pick<Context, 'screen' | 'env'> },
+): Promise<Signer | undefined> {
+  if (sign === undefined) return undefined;
+  // Loaded here, so that no other command waits for YAML and CEL.
+  const { loadApprovers } = await import('../../authority/approvers.js');
+  const approvers = await loadApprovers(file);
+  const name = approvers.personOf(approver);
+  if (name === undefined)
+    throw noKey(`${file} names nobody '${approver}'`, 'Say who you are there with --as <name>.');
+  if (approvers.keysOf(name).length === 0)
+    throw noKey(`${file} has no key of ${name}`, 'Ask an administrator to add the line of your public key.');
+  return { approver: name, sign: signWith({ approvers, name, named: sign, ...at }) };
+}
+
+function noKey(message: string, hint: string): CountersignError {
+  return new CountersignError('signing_key', message, { hint });
+}
+
+interface SignWith {
+  approvers: Approvers;
+  name: string;
+  named: string | true;
+  client: Pick<Countersign, 'placeOf'>;
+  context: Pick<Context, 'screen' | 'env'>;
+}
+
+function signWith({ approvers, name, named, client, context }: SignWith): Sign {
+  return async ({ agent, turn, call, decision, reason }) => {
+    const { factsToSign, signatureOf, timesToSign } = await import('../../authority/to-sign.js');
+    const { statementOf, statementText } = await import('../../authority/statement.js');
+    const { signStatement } = await import('../../authority/sign-statement.js');
+    const { installation } = approvers;
+    const facts = factsToSign({ agent }, call, { installation, ...(await client.placeOf(turn)) });
+    if (facts === undefined)
+      throw usageError(
+        `no rule says who decides ${turn}/${call.callId}, so nobody would check a signature on it`,
+        'Decide it without --sign, or name an approvers file in the config of its worker.',
+      );
+    const times = timesToSign(call, Date.now());
+    const statement = statementOf(facts, { decision, approver: name, ...times, ...defined({ reason }) });
+    if (statement === undefined) throw usageError('a part of this call or its reason cannot be signed');
+    const { screen, env } = context;
+    for (const line of ['what you sign:', ...indented(statementLines(statement))]) screen.note(line);
+    const keys = approvers.keysOf(name);
+    const onWait = (line: string): void => screen.note(escapeText(line));
+    const { armored } = await withKeyFile({ named, keys, env, name }, (keyFile) =>
+      signStatement(statement, { keyFile, keys, onWait, env }),
+    );
+    return signatureOf('ssh', armored, { text: statementText(statement), ...times });
+  };
+}
+
+/** A statement as a person reads it; what is signed is its canonical JSON. */
+function statementLines(statement: Statement): string[] {
+  return Object.entries(statement).map(([name, value]) => {
+    const text = Array.isArray(value) ? value.join(', ') : String(value);
+    return `${name.padEnd(19)} ${escapeText(text === '' ? '(none)' : text)}`;
+  });
+}
+
+interface Wanted {
+  named: string | true;
+  keys: readonly SignerKey[];
+  env: NodeJS.ProcessEnv;
+  name: string;
+}
+
+/** Finds the key where none is named: in `~/.ssh`, then in the agent, which signs by the public half. */
+async function withKeyFile<T>(
+  { named, keys, env, name }: Wanted,
+  use: (keyFile: string) => Promise<T>,
+): Promise<T> {
+  if (named !== true) return use(named);
+  const own = await ownKeyFile(keys, env);
+  if (own !== undefined) return use(own);
+  const held = await heldKey(keys, env);
+  if (held === undefined) {
+    const agent = env['SSH_AUTH_SOCK'] ? 'the agent holds none of them' : 'there is no agent (SSH_AUTH_SOCK)';
+    throw noKey(
+      `none of the keys of ${name} is in ~/.ssh, and ${agent}`,
+      'Name the file of your key, --sign <key>, or add it to the agent with ssh-add.',
+    );
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-key-'));
+  try {
+    const file = join(folder, 'key.pub');
+    await writeFile(file, `${held.type} ${held.blob.toString('base64')}\n`);
+    return await use(file);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function ownKeyFile(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const folder = join(env['HOME'] ?? homedir(), '.ssh');
+  const names = await readdir(folder).catch((): string[] => []);
+  for (const name of names.filter((one) => one.endsWith('.pub')).sort()) {
+    const text = await readIfThere(join(folder, name)).catch(() => undefined);
+    if (text === undefined || !keys.some((key) => isKeyIn(text, key))) continue;
+    const half = name.slice(0, -'.pub'.length);
+    return join(folder, names.includes(half) ? half : name);
+  }
+  return undefined;
+}
+
+function isKeyIn(text: string, { type, blob }: SignerKey): boolean {
+  return text.split('\n').some((line) => line.startsWith(`${type} ${blob.toString('base64')}`));
+}
+
+async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Promise<SignerKey | undefined> {
+  if (!env['SSH_AUTH_SOCK']) return undefined;
+  // It ends with 1 where the agent is empty, and with 2 where there is none.
+  const listed = await promisify(execFile)('ssh-add', ['-L'], { env }).catch(() => ({ stdout: '' }));
+  return keys.find((key) => isKeyIn(listed.stdout, key));
+}
+
+/** A vote, and what it proves by an approvers file. */
+export interface ProvenVote {
+  voter: string;
+  decision: string;
+  /** In words. */
+  proof: string;
+  /** Whether it is as sure as the rule of its request wants it. */
+  counts: boolean;
+}
+
+/** Checks the signatures of the votes on a call, as its worker does right before the handler. */
+export async function votesOn(
+  approvers: Approvers,
+  { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
+): Promise<ProvenVote[]> {
+  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/assurance.js');
+  const { factsToSign } = await import('../../authority/to-sign.js');
+  const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
+  const wanted = call.request?.authority?.rule.assurance ?? 'claimed';
+  const said = [...call.decisions, ...call.resolutions].filter(
+    ({ judgement }) => judgement.accepted === true,
+  );
+  return call.votes.map(({ voter, decision }) => {
+    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
+    const { signature, reason } = event ?? {};
+    if (facts === undefined || signature === undefined)
+      return { voter, decision, proof: 'claimed', counts: decision === 'denied' || wanted === 'claimed' };
+    const { kind, armored, at, notAfter, statement } = signature;
+    const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
+    const vote = { decision: word, reason, approver: voter, at, notAfter, seenDigest: facts.seenDigest };
+    const judged = assuranceOf(
+      { ...vote, signature: { kind, armored, statement } },
+      { facts, approvers, now: Date.now() },
+    );
+    if (!judged.ok) return { voter, decision, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
+    const { assurance, fingerprint } = judged;
+    const proof = [assurance.replaceAll('_', ' '), fingerprint ?? []].flat().join(', ');
+    return { voter, decision, proof, counts: decision === 'denied' || isAssured(assurance, wanted) };
+  });
+}
