@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { WorkflowInfo } from '@temporalio/workflow';
 import {
   DefaultLogger,
   type LogLevel,
@@ -13,8 +12,9 @@ import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
-import type { Fact, Observe } from './activities/observed';
+import type { Observe } from './activities/observed';
 import { createPausesReader, lookAtControl } from './activities/pauses';
+import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
 import { textSender } from './client/streamed-text';
@@ -40,6 +40,7 @@ import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
 import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
+import { openTraces, type Traces } from './traces';
 
 /** What a worker of turns is made of, whoever makes it. */
 export interface TurnWorkerSettings extends BuildSettings {
@@ -170,7 +171,7 @@ export function openTools(
 
 export type Shared = Pick<
   ActivityDeps,
-  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers' | 'pauses'
+  'memory' | 'texts' | 'journal' | 'log' | 'holderQueue' | 'answerKeys' | 'approvers' | 'pauses' | 'traces'
 > & {
   metrics: WorkerMetrics;
   callLog: CallLog;
@@ -197,8 +198,9 @@ export async function makeShared(
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
   const pauses = createPausesReader({ look: lookAtControl });
+  const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics, pauses };
-  return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys, approvers }) };
+  return { ...ofWorker, callLog, secrets, encryption, ...defined({ answerKeys, approvers, traces }) };
 }
 
 /** Loaded only where there is a file: YAML and CEL take their time. */
@@ -276,11 +278,11 @@ const POLLS = 50;
 /** What only a worker has that takes turns. */
 async function workflowSide(
   settings: TurnWorkerSettings,
-  { encryption, metrics }: Shared,
+  { encryption, metrics, traces }: Shared,
 ): Promise<Partial<WorkerOptions>> {
   const { worker: own = {}, config } = settings;
   return {
-    sinks: { ...own.sinks, ...observeSinks(metrics.observer(config)) },
+    sinks: { ...own.sinks, ...observeSinks(metrics.observer(config), traces) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
     ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
     ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
@@ -288,9 +290,8 @@ async function workflowSide(
 }
 
 /** What is replayed happened before: it is not reported again. */
-function observeSinks(observe: Observe): NonNullable<WorkerOptions['sinks']> {
-  const fn = (_workflow: WorkflowInfo, fact: Fact): void => observe(fact);
-  return { countersign: { observe: { fn, callDuringReplay: false } } };
+function observeSinks(observe: Observe, traces?: Traces): NonNullable<WorkerOptions['sinks']> {
+  return { countersign: { observe: { fn: observing(observe, traces), callDuringReplay: false } } };
 }
 
 function hasOwnPolls(own: OwnWorkerOptions): boolean {
