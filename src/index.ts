@@ -6,7 +6,8 @@
 export { defineTool } from './tools/define-tool';
 export { agentTool, type AgentToolOptions } from './tools/builtin/agent-tool';
 export { defineAgent, type Agent, type AgentOptions } from './tools/define-agent';
-export { defineConfig, type Config, type ConfigOptions } from './tools/define-config';
+export { defineConfig, type Config, type ConfigOptions, type TraceOptions } from './tools/define-config';
+export { turnSpanIds, type SpanIds } from './traces';
 export type { FindToolsOptions } from './tools/builtin/find-tools';
 export { createRegistry, type Registry, type ToolFilter } from './tools/registry';
 export { askUser, type AskUserOptions } from './tools/builtin/ask-user';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { WorkflowInfo } from '@temporalio/workflow';
 import {
   DefaultLogger,
   type LogLevel,
@@ -13,8 +12,10 @@ import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
-import type { Fact, Observe } from './activities/observed';
+import type { Observe } from './activities/observed';
+import { openRules } from './activities/authority';
 import { createPausesReader, lookAtControl } from './activities/pauses';
+import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
 import { textSender } from './client/streamed-text';
@@ -35,11 +36,12 @@ import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { openFileStore } from './store';
 import { requireModels } from './models/providers';
-import { type Config, rulesAbout, statefulTools, toolsOf } from './tools/define-config';
+import { type Config, statefulTools, toolsOf } from './tools/define-config';
 import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
 import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
+import { openTraces, type Traces } from './traces';
 
 /** What a worker of turns is made of, whoever makes it. */
 export interface TurnWorkerSettings extends BuildSettings {
@@ -168,19 +170,9 @@ export function openTools(
   return openConfig(config, { secrets, warn: (line) => tell(secrets.hide(line)) });
 }
 
-export type Shared = Pick<
-  ActivityDeps,
-  | 'memory'
-  | 'texts'
-  | 'journal'
-  | 'log'
-  | 'holderQueue'
-  | 'answerKeys'
-  | 'approvers'
-  | 'rules'
-  | 'pauses'
-  | 'files'
-> & {
+type OfQueue = 'agents' | 'toolNames' | 'taskQueue' | 'pricing' | 'agentWaitMs' | 'run' | 'observe';
+
+export type Shared = Omit<ActivityDeps, OfQueue> & {
   metrics: WorkerMetrics;
   callLog: CallLog;
   secrets: Secrets;
@@ -200,31 +192,17 @@ export async function makeShared(
   const journal = metrics.watchJournal(createJournal(directory, encryption.sealer()));
   await journal.prune();
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
-  const authority = await authorityOf(config, callLog);
+  const authority = await openRules(config, callLog);
   // Shared by all queues: what one call was given, another one may write.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const pauses = createPausesReader({ look: lookAtControl });
+  const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics, pauses };
-  return { ...ofWorker, callLog, secrets, encryption, ...authority, ...defined({ answerKeys, files }) };
-}
-
-/**
- * Loaded only where there is something to read: YAML and CEL take their time. The policy is read once: a rule may let a
- * dangerous call run, so a change takes effect like one of the config, with a new worker.
- */
-async function authorityOf(config: Config, log: CallLog): Promise<Pick<Shared, 'approvers' | 'rules'>> {
-  const { approvers: file, policy } = config;
-  const known = rulesAbout(config);
-  const open = async () => (await import('./authority/source.js')).openApprovers;
-  const load = async () => (await import('./authority/policy.js')).loadPolicy;
-  return defined({
-    approvers:
-      file === undefined ? undefined : await (await open())({ file, known, warn: (line) => log.warn(line) }),
-    rules: policy === undefined ? undefined : await (await load())(policy, { known }),
-  });
+  const lent = defined({ answerKeys, files, traces });
+  return { ...ofWorker, callLog, secrets, encryption, ...authority, ...lent };
 }
 
 function ownQueue(): string {
@@ -294,11 +272,11 @@ const POLLS = 50;
 /** What only a worker has that takes turns. */
 async function workflowSide(
   settings: TurnWorkerSettings,
-  { encryption, metrics }: Shared,
+  { encryption, metrics, traces }: Shared,
 ): Promise<Partial<WorkerOptions>> {
   const { worker: own = {}, config } = settings;
   return {
-    sinks: { ...own.sinks, ...observeSinks(metrics.observer(config)) },
+    sinks: { ...own.sinks, ...observeSinks(metrics.observer(config), traces) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
     ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
     ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
@@ -306,9 +284,8 @@ async function workflowSide(
 }
 
 /** What is replayed happened before: it is not reported again. */
-function observeSinks(observe: Observe): NonNullable<WorkerOptions['sinks']> {
-  const fn = (_workflow: WorkflowInfo, fact: Fact): void => observe(fact);
-  return { countersign: { observe: { fn, callDuringReplay: false } } };
+function observeSinks(observe: Observe, traces?: Traces): NonNullable<WorkerOptions['sinks']> {
+  return { countersign: { observe: { fn: observing(observe, traces), callDuringReplay: false } } };
 }
 
 function hasOwnPolls(own: OwnWorkerOptions): boolean {

@@ -123,6 +123,7 @@ describe('contract', () => {
 describe('the rooms of lib', () => {
   /** Beside the rooms, and know none but the contract. */
   const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
+  const TRACES = 'lib/traces';
   const reached = (folder: string): Set<string> =>
     new Set(
       filesOf(lib(folder))
@@ -141,8 +142,8 @@ describe('the rooms of lib', () => {
     ['engine', ['contract', LOCK, PROBE]],
     ['tools', ['contract', FILES, LOCK]],
     ['models', ['contract', 'tools']],
-    ['activities', ['contract', 'tools', 'models', 'history', FILES]],
-    ['client', ['contract', 'history', 'encryption', 'sealing', PROBE]],
+    ['activities', ['contract', 'tools', 'models', 'history', FILES, TRACES]],
+    ['client', ['contract', 'history', 'encryption', 'sealing', PROBE, TRACES]],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
     ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE]],

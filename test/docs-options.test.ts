@@ -9,6 +9,7 @@ import { readPage } from './support/docs';
 /** Where each type of options is told: its section in docs/options.md, its file and its name. */
 const TYPES: readonly [section: string, file: string, name: string][] = [
   ['defineConfig', 'tools/define-config', 'ConfigOptions'],
+  ['traces of defineConfig', 'tools/define-config', 'TraceOptions'],
   ['log of defineConfig', 'tools/call-log', 'CallLogOptions'],
   ['mcpTools of defineConfig', 'tools/mcp/declare', 'McpToolSettings'],
   ['mcpServers of defineConfig: a program', 'tools/mcp/declare', 'McpCommand'],

@@ -1,5 +1,6 @@
 import { errorMessage } from '../contract/errors';
 import { span } from '../contract/text/times';
+import type { TurnOrigin } from '../contract/call';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from '../models/model';
 import { modelOf } from '../models/providers';
 import type { Agent } from '../tools/define-agent';
@@ -8,6 +9,7 @@ import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attemp
 import type { ActivityDeps } from './deps';
 import { lackOf, leaveToAnother, modelFailure } from './failures';
 import { EmptyReply, ModelTries } from './model-tries';
+import { inChatSpan } from './spans';
 
 /** The model that one attempt asks, and for how long. */
 export interface Asking {
@@ -16,6 +18,8 @@ export interface Asking {
   timeoutMs: number;
   /** Takes how one question to the model ended. */
   note(asked: { outcome: string; since: number }): void;
+  /** Asks once, in a span. */
+  inSpan(request: Omit<ModelRequest, 'signal'>, ask: () => Promise<ModelReply>): Promise<ModelReply>;
 }
 
 /**
@@ -24,7 +28,7 @@ export interface Asking {
  */
 export async function withModel<T>(
   deps: ActivityDeps,
-  { agent, named }: { agent: Agent; named: string | undefined },
+  { agent, named, origin }: { agent: Agent; named: string | undefined; origin?: TurnOrigin | undefined },
   work: (asking: Asking) => Promise<T>,
 ): Promise<T> {
   const tries = new ModelTries(agent, modelsFor(deps, agent, named));
@@ -34,7 +38,9 @@ export async function withModel<T>(
     const { model, timeoutMs } = tries;
     const head = { kind: 'model', agent: agent.name, model: model.id } as const;
     const note: Asking['note'] = (asked) => deps.observe?.({ ...head, ...asked, at: Date.now() });
-    return await work({ model, guard, timeoutMs, note });
+    const asked = { agent: agent.name, model: model.id, origin };
+    const inSpan: Asking['inSpan'] = (request, ask) => inChatSpan(deps, asked, { request, ask });
+    return await work({ model, guard, timeoutMs, note, inSpan });
   } catch (error) {
     // Stopped first: another heartbeat would replace the details that the failure leaves for the next attempt.
     guard.stop();
@@ -65,7 +71,7 @@ function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined):
 
 /** Lets `ask` ask the model, as long as the attempt has time and is ours. What it throws names the model. */
 export async function inTime<T>(
-  { model, guard, timeoutMs, note }: Asking,
+  { model, guard, timeoutMs, note, inSpan }: Asking,
   ask: (generate: (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>) => Promise<T>,
 ): Promise<T> {
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -78,7 +84,9 @@ export async function inTime<T>(
       () => new Error('the request was ended by its caller'),
     );
   try {
-    return await ask((request) => noted(() => generate(request), { note, timeout, signal }));
+    return await ask((request) =>
+      inSpan(request, () => noted(() => generate(request), { note, timeout, signal })),
+    );
   } catch (error) {
     const lostReason = guard.lost();
     // The next attempt asks again; it is not the model's fault.

@@ -20,8 +20,11 @@ import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
 import type { JsonObject } from '../contract/json';
 import type { Safety } from '../contract/tool';
+import type { CallLog } from '../tools/call-log';
+import { type Config, rulesAbout } from '../tools/define-config';
 import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tighten } from '../tools/policy';
 import type { Tool } from '../tools/types';
+import type { ActivityDeps } from './deps';
 
 /** Whose rules hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
 export interface RuleOwner extends PolicyOwner {
@@ -37,6 +40,25 @@ export interface CheckedCall {
   args: JsonObject;
   /** Whose words the turn had taken up, as far as they are named. */
   requesters: readonly string[];
+}
+
+/**
+ * Loaded only where there is something to read: YAML and CEL take their time. The policy is read once: a rule may let a
+ * dangerous call run, so a change takes effect like one of the config, with a new worker.
+ */
+export async function openRules(
+  config: Config,
+  log: CallLog,
+): Promise<Pick<ActivityDeps, 'approvers' | 'rules'>> {
+  const { approvers: file, policy } = config;
+  const known = rulesAbout(config);
+  const open = async () => (await import('../authority/source.js')).openApprovers;
+  const load = async () => (await import('../authority/policy.js')).loadPolicy;
+  return defined({
+    approvers:
+      file === undefined ? undefined : await (await open())({ file, known, warn: (line) => log.warn(line) }),
+    rules: policy === undefined ? undefined : await (await load())(policy, { known }),
+  });
 }
 
 /** What is done with a call, safety, policy and file together, and who decides where it asks. */

@@ -6,6 +6,7 @@ import type { Agent } from '../tools/define-agent';
 import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
 import type { FileStore } from '../store';
+import type { Traces } from '../traces';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
@@ -44,4 +45,6 @@ export interface ActivityDeps {
   log: Logger;
   /** Takes what happened, for metrics. Absent: nobody counts. */
   observe?: Observe;
+  /** Where spans go. Absent: there are none. */
+  traces?: Traces;
 }

@@ -14,6 +14,7 @@ import type { ActivityDeps } from './deps';
 import { type AttemptGuard, earlierBeat } from './attempt';
 import type { HeldState } from './held-state';
 import { withSealedAnswers } from './sealed-secrets';
+import { inToolSpan } from './spans';
 import type { Secrets } from '../tools/secrets';
 import { SIGNALS, UPDATES } from '../contract/names';
 import { unlessAborted } from '../tools/within';
@@ -85,7 +86,9 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     onLeft: (over) => keepAbandoned(key, over),
     ...defined({ plan: input.plan, hunks: input.decision?.hunks }),
   };
-  const outcome = await runJob(job, { ...deps.run, secrets: secretsOf(deps, input) });
+  const secrets = secretsOf(deps, input);
+  const run = (): Promise<RunOutcome> => runJob(job, { ...deps.run, secrets });
+  const outcome = await inToolSpan(deps, input, { secrets, run });
   if (outcome.handler !== 'unstarted' && state !== undefined) state.isUsed = true;
   return outcome;
 }

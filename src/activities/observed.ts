@@ -7,6 +7,8 @@ interface OfCall {
   callId: string;
   /** Absent where the call could never have run. */
   callKey?: string;
+  /** The span in which its turn was started, as a `traceparent`. */
+  trace?: string;
 }
 
 /** How the wait for a person ended. `modified`: approved with other arguments. */
@@ -22,20 +24,36 @@ export const WAIT_ENDS = [
 export type WaitEnd = (typeof WAIT_ENDS)[number];
 
 /**
- * What happened, for metrics: reported once, by the process that knows it. Times are milliseconds since the epoch.
- * - `waited`: a request or a question no longer waits for a person.
+ * What happened, for metrics and traces: reported once, by the process that knows it. Times are milliseconds since the epoch.
+ * - `waited`: a request or a question no longer waits for a person; `votes` where several people vote.
  * - `ended`: a call has its result; `outcome` is `success` or the code of its error.
  * - `doubted`: a call is in doubt.
- * - `turn`: a turn is over.
+ * - `turn`: a turn is over; `since` is when its first run started.
  * - `model`: a model was asked once; `outcome` is `success` or the kind of the error.
  * - `usage`: what a reply took of a model.
  * - `journal`: an intent or an outcome of an unsafe call was written, or could not be.
  */
 export type Fact =
-  | ({ kind: 'waited'; outcome: WaitEnd; since: number; at: number; isEdited: boolean } & OfCall)
+  | ({
+      kind: 'waited';
+      outcome: WaitEnd;
+      since: number;
+      at: number;
+      isEdited: boolean;
+      votes?: number;
+    } & OfCall)
   | ({ kind: 'ended'; outcome: string; at: number } & OfCall)
   | ({ kind: 'doubted'; at: number } & OfCall)
-  | { kind: 'turn'; agent: string; outcome: string; at: number }
+  | {
+      kind: 'turn';
+      agent: string;
+      outcome: string;
+      at: number;
+      since?: number;
+      trace?: string;
+      usage?: Usage;
+      steps?: number;
+    }
   | { kind: 'model'; agent: string; model: string; outcome: string; since: number; at: number }
   | { kind: 'usage'; agent: string; model: string; usage: Usage }
   | { kind: 'journal'; write: 'intent' | 'outcome'; outcome: 'success' | 'failed'; ms: number };

@@ -29,7 +29,7 @@ import { type Asked, EmptyReply } from './model-tries';
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
   await requireUnpaused(deps, agent.name);
-  return withModel(deps, { agent, named: input.model }, async (asking) => {
+  return withModel(deps, { agent, named: input.model, origin: input.origin }, async (asking) => {
     const { model, guard } = asking;
     const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
     try {

@@ -13,6 +13,7 @@ import type { FileStore } from '../store';
 import { originIssues, startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isNotReady, retry, toCountersignError } from '../history/server-errors';
+import { activeTrace } from '../traces';
 import type { ClientContext } from './context';
 import type { StartRequest } from './requests';
 import type { ForkTurnRequest, StartedFork, StartedTurn } from './types';
@@ -31,7 +32,7 @@ const START_MS = 10_000;
 export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
   const turn = request.id === undefined ? drawTurnId() : checkTurnId(request.id);
   const { prompt, taskQueue = TASK_QUEUE } = request;
-  const input = inputOf(request);
+  const input = await inTrace(inputOf(request));
   const files = await attach(context, request.files);
   return startWorkflow(context, { turn, taskQueue, prompt, input: { ...input, ...withFiles(files) } });
 }
@@ -61,6 +62,14 @@ function storeNeeded(store: FileStore | undefined): FileStore {
   throw new CountersignError('usage', 'there is no store for the files of a message', {
     hint: 'Set COUNTERSIGN_FILES to a folder or s3://bucket/prefix that the workers use too.',
   });
+}
+
+/** The spans of a turn belong to the one in which it is started. */
+async function inTrace(input: TurnInput): Promise<TurnInput> {
+  const { origin: { trace: _other, ...origin } = {} } = input;
+  const given = { ...origin, ...defined({ trace: await activeTrace() }) };
+  const { origin: _replaced, ...rest } = input;
+  return Object.keys(given).length === 0 ? rest : { ...rest, origin: given };
 }
 
 /** The input of a turn that somebody asks for. @throws CountersignError `usage` for what no turn can be started with. */
@@ -159,7 +168,9 @@ export async function forkTurn(context: ClientContext, request: ForkTurnRequest)
   const turn = id === undefined ? drawTurnId() : checkTurnId(id);
   const record = recordOf(await decodeRuns(context.source, await historiesOf(context, request)));
   const taskQueue = queue ?? record.taskQueue;
-  const input = planFork(record, request, { now: Date.now(), replyId: randomUUID(), taskQueue });
+  const input = await inTrace(
+    planFork(record, request, { now: Date.now(), replyId: randomUUID(), taskQueue }),
+  );
   const started = await startWorkflow(context, { turn, taskQueue, prompt: record.prompt, input });
   return { ...started, of: record.turn, events: record.events };
 }

@@ -157,6 +157,8 @@ export interface TurnOrigin {
   /** Others whose words the turn has taken up since. */
   others?: string[];
   metadata?: Record<string, string>;
+  /** The span in which it was started, as a W3C `traceparent`. */
+  trace?: string;
 }
 
 /** Input of a tool's activity. */

@@ -305,6 +305,7 @@ export const ORIGIN: JsonSchema = {
       propertyNames: { pattern: '^[a-z][a-z0-9_.-]{0,31}$' },
       additionalProperties: { ...PLAIN, maxLength: 128 },
     },
+    trace: { type: 'string', pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' },
   },
   additionalProperties: false,
 };
@@ -319,8 +320,6 @@ const KEYS = {
   agent: { name: SEARCH_ATTRIBUTES.agent, type: 'KEYWORD' },
   metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
 } as const;
-
-const SUMMARY_CHARS = 100;
 
 /** What lists and Temporal's UI show of a turn from its start. Whoever starts a turn uses this, beside its input. */
 export function startOf(input: TurnInput, prompt: string) {
@@ -340,7 +339,7 @@ export function startOf(input: TurnInput, prompt: string) {
       ...(lineage === undefined ? {} : { [MEMO.lineage]: lineage }),
       ...(session === undefined ? {} : { [MEMO.session]: session.sessionId }),
     },
-    staticSummary: `${who}: ${prompt.slice(0, SUMMARY_CHARS).replace(/\s+/g, ' ')}`,
+    staticSummary: `${who}: ${prompt.slice(0, 100).replace(/\s+/g, ' ')}`,
   };
 }
 

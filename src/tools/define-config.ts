@@ -75,6 +75,14 @@ export interface ConfigOptions {
    * Where a worker's metrics go: `host:port` for Prometheus, or the address of an OpenTelemetry collector. @default nowhere
    */
   metrics?: string;
+  /** What spans have beside names, ids and numbers. @default content false: no text of models, people and tools */
+  traces?: TraceOptions;
+}
+
+/** What is in the spans of a worker. */
+export interface TraceOptions {
+  /** Prompts, replies, arguments and results, without the secrets that the worker knows. @default false */
+  content?: boolean;
 }
 
 /** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
@@ -95,6 +103,7 @@ export interface Config {
   readonly policy: string | readonly PolicyRule[] | undefined;
   readonly pricing: Pricing;
   readonly metrics: string | undefined;
+  readonly traces: Readonly<Required<TraceOptions>>;
 }
 
 const callable = z
@@ -142,6 +151,7 @@ const optionsSchema = z.strictObject({
     )
     .optional(),
   metrics: z.string().min(1).optional(),
+  traces: z.strictObject({ content: z.boolean().optional() }).optional(),
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR')
@@ -171,6 +181,7 @@ export function defineConfig(options: ConfigOptions): Config {
     taskQueue,
     // As given: hooks may be methods of an object with a state of its own.
     hooks: options.hooks ?? {},
+    traces: Object.freeze({ content: parsed.data.traces?.content ?? false }),
     log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),
     stateDir,
     files,

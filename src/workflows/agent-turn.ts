@@ -83,9 +83,11 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
   }
 }
 
-function end({ agent }: Turn, publisher: Publisher, outcome: TurnState): void {
+function end({ agent, origin, usage, step }: Turn, publisher: Publisher, outcome: TurnState): void {
   publisher.end(outcome);
-  report({ kind: 'turn', agent, outcome, at: Date.now() });
+  const since = workflowInfo().startTime.getTime();
+  const of = { agent, usage, steps: step, ...defined({ trace: origin?.trace }) };
+  report({ kind: 'turn', ...of, outcome, since, at: Date.now() });
 }
 
 function endCancelled(turn: Turn, publisher: Publisher): never {

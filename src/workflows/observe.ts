@@ -1,6 +1,8 @@
 import { proxySinks, workflowInfo } from '@temporalio/workflow';
 import type { Fact, ObserveSinks, WaitEnd } from '../activities/observed';
 import type { PreparedCall } from '../contract/call';
+import type { TurnOrigin } from '../contract/call';
+import { defined } from '../contract/defined';
 import type { Approvals, CallState } from './approvals/state';
 
 const { countersign } = proxySinks<ObserveSinks>();
@@ -24,7 +26,7 @@ export class StepObserver {
 
   /** `isMoved`: the step comes from another build, which reported what had ended by then. */
   constructor(
-    private readonly turn: { readonly agent: string; readonly approvals: Approvals },
+    private readonly turn: { readonly agent: string; readonly approvals: Approvals; origin?: TurnOrigin },
     private readonly isMoved: boolean,
   ) {}
 
@@ -58,8 +60,9 @@ export class StepObserver {
     if (since === undefined) return;
     known.since = undefined;
     const times = { since, at: Date.now() };
-    const isEdited = state.edit !== undefined;
-    report({ kind: 'waited', ...this.callOf(state), ...times, outcome: this.endOf(state), isEdited });
+    const end = { outcome: this.endOf(state), isEdited: state.edit !== undefined };
+    const votes = defined({ votes: state.votes?.length });
+    report({ kind: 'waited', ...this.callOf(state), ...times, ...end, ...votes });
   }
 
   private lookAtEnd(state: CallState, known: Reported): void {
@@ -76,7 +79,8 @@ export class StepObserver {
 
   private reportInvalid({ tool, callId, result }: Extract<PreparedCall, { kind: 'invalid' }>): void {
     const outcome = result.error?.code ?? 'success';
-    report({ kind: 'ended', agent: this.turn.agent, tool, callId, outcome, at: Date.now() });
+    const of = { agent: this.turn.agent, tool, callId, ...this.origin() };
+    report({ kind: 'ended', ...of, outcome, at: Date.now() });
   }
 
   private endOf({ call, held, standing }: CallState): WaitEnd {
@@ -89,7 +93,11 @@ export class StepObserver {
   }
 
   private callOf({ call: { tool, callId }, callKey }: CallState) {
-    return { agent: this.turn.agent, tool, callId, callKey };
+    return { agent: this.turn.agent, tool, callId, callKey, ...this.origin() };
+  }
+
+  private origin() {
+    return defined({ trace: this.turn.origin?.trace });
   }
 }
 

@@ -1,6 +1,15 @@
-import type { SignalInput, WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import {
+  type SignalInput,
+  type WorkflowExecuteInput,
+  type WorkflowInterceptorsFactory,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { getActivator } from '@temporalio/workflow/lib/global-attributes';
 import { asError } from '../contract/errors';
+import { isObject } from '../contract/json';
+import { WORKFLOWS } from '../contract/names';
+import { originIssues } from '../contract/turn';
 
 /**
  * A resolved promise that costs nothing. The SDK makes six promises for each signal and keeps a stack for each, which is
@@ -21,7 +30,7 @@ const RESOLVED: Promise<void> = {
  * workflow bundle has this interceptor; another application's workflow that uses a gate does not.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
-  inbound: [{ handleSignal }],
+  inbound: [{ handleSignal, execute }],
 });
 
 function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<void>): Promise<void> {
@@ -33,4 +42,36 @@ function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<
   } catch (error) {
     return Promise.reject(asError(error));
   }
+}
+
+/** The key under which the SDK's interceptors for OpenTelemetry send the span in which a workflow was started. */
+const TRACE_HEADER = '_tracer-data';
+
+/** A turn that was started in a span belongs to that span, unless its input names one. */
+function execute(
+  input: WorkflowExecuteInput,
+  next: (input: WorkflowExecuteInput) => Promise<unknown>,
+): Promise<unknown> {
+  const header = input.headers[TRACE_HEADER];
+  if (header === undefined || workflowInfo().workflowType !== WORKFLOWS.turn) return next(input);
+  const [turn, ...rest] = input.args;
+  const trace = traceIn(header);
+  return next(trace === undefined ? input : { ...input, args: [withTrace(turn, trace), ...rest] });
+}
+
+/** Anybody may write a header, so what does not fit is as if it were not there. */
+function traceIn(header: Payload): string | undefined {
+  try {
+    const carrier: unknown = defaultPayloadConverter.fromPayload(header);
+    const trace = isObject(carrier) ? carrier['traceparent'] : undefined;
+    return typeof trace === 'string' && originIssues({ trace }).length === 0 ? trace : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function withTrace(turn: unknown, trace: string): unknown {
+  if (!isObject(turn)) return turn;
+  const { origin = {} } = turn;
+  return isObject(origin) ? { ...turn, origin: { trace, ...origin } } : turn;
 }

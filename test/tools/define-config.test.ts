@@ -22,6 +22,7 @@ it('fills in the defaults', () => {
     runner: inProcess,
     mcpTools: {},
     pricing: { currency: 'USD', prices: {} },
+    traces: { content: false },
     mcpLock: 'countersign.mcp.lock',
   });
 });

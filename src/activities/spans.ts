@@ -1,0 +1,197 @@
+import { Context } from '@temporalio/activity';
+import type { CallInput, TurnOrigin } from '../contract/call';
+import { defined } from '../contract/defined';
+import type { ModelReply, ModelRequest } from '../models/model';
+import { ModelError } from '../models/model';
+import type { RunOutcome } from '../tools/outcome';
+import type { NewSpan, OpenSpan, SpanFacts, SpanPlace, Traces } from '../traces';
+import type { ActivityDeps } from './deps';
+import type { Fact, Observe } from './observed';
+
+/** Texts of a span, in characters: a collector takes no large ones. */
+const MOST_CHARACTERS = 16_384;
+
+/** The turn that the activity of this moment is of. */
+function placeNow(origin: TurnOrigin | undefined): SpanPlace | undefined {
+  const { workflowExecution, namespace } = Context.current().info;
+  if (workflowExecution === undefined) return undefined;
+  return { namespace, turn: workflowExecution.workflowId, trace: origin?.trace };
+}
+
+/** What is asked of a model, and for whom. */
+export interface AskedModel {
+  agent: string;
+  model: string;
+  origin: TurnOrigin | undefined;
+}
+
+/** Asks a model once, in a span `chat`. */
+export function inChatSpan(
+  { traces, run }: ActivityDeps,
+  asked: AskedModel,
+  { request, ask }: { request: Omit<ModelRequest, 'signal'>; ask: () => Promise<ModelReply> },
+): Promise<ModelReply> {
+  const place = placeNow(asked.origin);
+  if (traces === undefined || place === undefined) return ask();
+  const text = (value: unknown): string | undefined =>
+    traces.hasContent ? shown(value, run.secrets) : undefined;
+  const facts = { ...chatFacts(asked, place), 'gen_ai.input.messages': text(request.messages) };
+  const span: NewSpan = { name: `chat ${facts['gen_ai.request.model']}`, isClient: true, facts };
+  return traces.within(place, span, async (open) => {
+    try {
+      const reply = await ask();
+      open.add({ ...replyFacts(reply), 'gen_ai.output.messages': text([said(reply)]) });
+      return reply;
+    } catch (error) {
+      open.fail(error instanceof ModelError ? error.kind : 'error');
+      throw error;
+    }
+  });
+}
+
+function chatFacts({ agent, model }: AskedModel, { turn }: SpanPlace) {
+  const [, provider, name = model] = /^([a-z][a-z0-9-]*):(.+)$/.exec(model) ?? [];
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': provider ?? NAME,
+    'gen_ai.request.model': name,
+    'gen_ai.agent.name': agent,
+    'gen_ai.conversation.id': turn,
+    'countersign.attempt': Context.current().info.attempt,
+  };
+}
+
+/** The provider of models that have none in their id. */
+const NAME = 'countersign';
+
+function replyFacts({ usage = {}, finishReason }: ModelReply): SpanFacts {
+  return {
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'gen_ai.response.finish_reasons': [finishReason],
+  };
+}
+
+function said({ text, toolCalls }: ModelReply): object {
+  return { role: 'assistant', content: text, toolCalls };
+}
+
+/** Runs the handler of a call, in a span `execute_tool`. */
+export function inToolSpan(
+  { traces }: ActivityDeps,
+  input: CallInput,
+  { secrets, run }: { secrets: { hide(text: string): string }; run: () => Promise<RunOutcome> },
+): Promise<RunOutcome> {
+  const place = placeNow(input.origin);
+  if (traces === undefined || place === undefined) return run();
+  const text = (value: unknown): string | undefined =>
+    traces.hasContent ? shown(value, secrets) : undefined;
+  const facts = {
+    ...toolFacts({ ...input, turn: place.turn }),
+    'gen_ai.tool.call.id': input.id,
+    'gen_ai.tool.call.arguments': text(input.arguments),
+    'countersign.attempt': Context.current().info.attempt,
+    'countersign.approved': input.decision !== undefined,
+  };
+  return traces.within(place, { name: `execute_tool ${input.tool}`, facts }, async (open) => {
+    const outcome = await run();
+    noteOutcome(open, outcome);
+    open.add({ 'gen_ai.tool.call.result': text(outcome.result.content) });
+    return outcome;
+  });
+}
+
+function noteOutcome(open: OpenSpan, { result }: RunOutcome): void {
+  open.add({ 'countersign.outcome': result.error?.code ?? 'success' });
+  if (result.error !== undefined) open.fail(result.error.code);
+}
+
+/** Which call a span is of. */
+interface OfCall {
+  agent: string;
+  tool: string;
+  callId: string;
+  callKey?: string;
+  turn: string;
+}
+
+function toolFacts({ agent, tool, callId, callKey, turn }: OfCall) {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': tool,
+    'gen_ai.tool.type': 'function',
+    'gen_ai.agent.name': agent,
+    'gen_ai.conversation.id': turn,
+    'countersign.call_id': callId,
+    'countersign.call_key': callKey,
+  };
+}
+
+/** How calls end whose handler nobody started: they have no span of an activity. */
+const NEVER_RAN = new Set(['denied', 'expired', 'refused', 'validation', 'tool_not_found']);
+
+/** Takes what workflows report, for metrics and, where there are traces, for these. */
+export function observing(observe: Observe, traces: Traces | undefined) {
+  return (turn: OfWorkflow, fact: Fact): void => {
+    observe(fact);
+    if (traces !== undefined) recordFact(traces, turn, fact);
+  };
+}
+
+/** Which workflow reports. */
+interface OfWorkflow {
+  namespace: string;
+  workflowId: string;
+}
+
+/**
+ * Writes the span of what a workflow reports: a decision that was waited for, a call that never ran, a turn that is over. What
+ * is replayed is not reported, so no span comes twice; a workflow task that fails after the fact and is tried again may repeat
+ * one, which `countersign.call_key` tells.
+ */
+function recordFact(traces: Traces, turn: OfWorkflow, fact: Fact): void {
+  if (fact.kind !== 'waited' && fact.kind !== 'ended' && fact.kind !== 'turn') return;
+  const place: SpanPlace = {
+    namespace: turn.namespace,
+    turn: turn.workflowId,
+    ...defined({ trace: fact.trace }),
+  };
+  if (fact.kind === 'turn') return traces.record(place, { ...turnSpan(fact, turn.workflowId), isTurn: true });
+  const { agent, tool, at } = fact;
+  const facts = { ...toolFacts({ ...fact, turn: turn.workflowId }), 'countersign.outcome': fact.outcome };
+  if (fact.kind === 'ended') {
+    if (!NEVER_RAN.has(fact.outcome)) return;
+    // A model can make up names of tools without end.
+    const name = fact.outcome === 'tool_not_found' ? 'execute_tool' : `execute_tool ${tool}`;
+    return traces.record(place, { name, facts, since: at, at, error: fact.outcome });
+  }
+  const { since, isEdited, votes } = fact;
+  const decided = {
+    'gen_ai.operation.name': undefined,
+    'countersign.edited': isEdited,
+    'countersign.votes': votes,
+  };
+  const waited = { 'countersign.wait_seconds': Math.max(0, at - since) / 1000, 'gen_ai.agent.name': agent };
+  traces.record(place, { name: `decision ${tool}`, facts: { ...facts, ...decided, ...waited }, since, at });
+}
+
+function turnSpan(fact: Extract<Fact, { kind: 'turn' }>, turn: string) {
+  const { agent, outcome, since, at, usage = {}, steps } = fact;
+  const facts = {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.provider.name': NAME,
+    'gen_ai.agent.name': agent,
+    'gen_ai.conversation.id': turn,
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'countersign.outcome': outcome,
+    'countersign.steps': steps,
+  };
+  const error = outcome === 'failed' ? outcome : undefined;
+  return { name: `invoke_agent ${agent}`, facts, since: since ?? at, at, error };
+}
+
+function shown(value: unknown, secrets: { hide(text: string): string } | undefined): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return (secrets?.hide(text) ?? text).slice(0, MOST_CHARACTERS);
+}
