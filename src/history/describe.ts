@@ -1,4 +1,5 @@
-import { describeFile, type FileRef } from '../contract/session/files';
+import type { FileRef } from '../contract/session/files';
+import { describeFile } from '../contract/text/bytes';
 import { isDenial } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
 import { outputOf, type ToolResult } from '../contract/result';

@@ -25,7 +25,7 @@ export function s3Place(
     retries: 0,
   });
   const root = rootOf(bucket, env);
-  const send = (key: string, init: { method: string; body?: Buffer }): Promise<Response> =>
+  const send = (key: string, init: { method: string; body?: Uint8Array<ArrayBuffer> }): Promise<Response> =>
     client.fetch(`${root}/${prefix}${key}`, {
       ...init,
       redirect: 'manual',
@@ -44,7 +44,7 @@ export function s3Place(
       return bodyOf(response, most);
     },
     async write(key, bytes) {
-      const response = await send(key, { method: 'PUT', body: Buffer.from(bytes) });
+      const response = await send(key, { method: 'PUT', body: new Uint8Array(bytes) });
       await requireOk(response);
       await response.body?.cancel();
     },

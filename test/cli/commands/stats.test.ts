@@ -1,5 +1,6 @@
 import { barOf, statsLines } from '../../../src/cli/commands/stats';
-import { bytes, count, widthOf } from '../../../src/cli/print/format';
+import { count, widthOf } from '../../../src/cli/print/format';
+import { sizeText } from '../../../src/contract/text/bytes';
 import { createStyle } from '../../../src/cli/print/screen';
 import { spreadOf, type Stats, statsOf, type ToolStats } from '../../../src/history/stats';
 
@@ -89,7 +90,7 @@ it.each([
   [20_480, '20 KiB'],
   [3_500_000, '3.3 MiB'],
 ])('writes %d bytes as %s', (size, text) => {
-  expect(bytes(size)).toBe(text);
+  expect(sizeText(size)).toBe(text);
 });
 
 it('sets thousands apart', () => {
