@@ -1,6 +1,6 @@
 import { AwsClient } from 'aws4fetch';
 import { CountersignError } from '../contract/errors';
-import type { StorePlace } from './index';
+import type { StorePlace } from './place';
 
 /** How long one request may take. */
 const REQUEST_MS = 60_000;
@@ -69,7 +69,7 @@ function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
   if (!endpoint) return `https://s3.${regionOf(env)}.amazonaws.com/${bucket}`;
   if (URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))
     return `${endpoint.replace(/\/+$/, '')}/${bucket}`;
-  throw new CountersignError('config_invalid', 'the endpoint of S3 is no http(s) URL', {
+  throw new CountersignError('config_invalid', 'the endpoint of S3 is not an http(s) URL', {
     hint: 'Write AWS_ENDPOINT_URL_S3 like https://minio.example.com',
   });
 }
