@@ -1,9 +1,8 @@
 import { defined } from '../contract/defined';
 import { LIMITS, TIMES } from '../contract/limits';
 import type { CompactInput, CompactOutput } from '../contract/session';
-import { describeFile } from '../contract/session/files';
 import { priced } from '../contract/spending/usage';
-import { utf8Bytes } from '../contract/text/bytes';
+import { describeFile, utf8Bytes } from '../contract/text/bytes';
 import { cutContent, type TranscriptEntry } from '../contract/transcript';
 import type { Agent } from '../tools/define-agent';
 import { agentOf, inTime, withModel } from './ask-model';

@@ -1,6 +1,7 @@
 import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
-import { describeFile, type FileRef } from '../contract/session/files';
+import type { FileRef } from '../contract/session/files';
+import { describeFile } from '../contract/text/bytes';
 import { cutContent, type TranscriptCall, type TranscriptEntry } from '../contract/transcript';
 import type { Model, ModelCall, ModelFile, ModelMessage } from '../models/model';
 import type { FileStore } from '../store';

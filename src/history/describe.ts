@@ -1,5 +1,6 @@
 import type { CallRuling } from '../contract/authority/policy';
-import { describeFile, type FileRef } from '../contract/session/files';
+import type { FileRef } from '../contract/session/files';
+import { describeFile } from '../contract/text/bytes';
 import { isDenial } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
 import { outputOf, type ToolResult } from '../contract/result';

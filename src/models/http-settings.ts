@@ -70,7 +70,7 @@ export const HTTP_MODEL_OPTIONS = {
   timeout: z.union([z.number(), z.string()]).optional(),
   stream: z.boolean().optional(),
   id: z.string().min(1).optional(),
-  takes: z.array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/, 'is no media type')).optional(),
+  takes: z.array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/, 'is not a media type')).optional(),
 };
 
 /** The options of a kind by its schema, which `HTTP_MODEL_OPTIONS` is part of. */

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { replaceFile, unlessMissing } from '../files';
-import type { StorePlace } from './index';
+import type { StorePlace } from './place';
 
 /** A folder that all workers and clients share. Whoever is of its group may read what is in it. */
 export function folderPlace(root: string): StorePlace {

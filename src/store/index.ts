@@ -7,15 +7,8 @@ import { escapeHidden } from '../contract/text/unsafe-text';
 import type { FileSealer } from '../encryption/load';
 import { folderPlace } from './folder';
 import { isMediaType, mediaTypeOf } from './media-types';
+import type { StorePlace } from './place';
 import { s3Place } from './s3';
-
-/** Where bytes are kept by key: a folder or a bucket. */
-export interface StorePlace {
-  /** Undefined where there are none, or more than `most`. */
-  read(key: string, most: number): Promise<Uint8Array | undefined>;
-  /** Replaces what is there: readers see all of it or nothing. */
-  write(key: string, bytes: Uint8Array): Promise<void>;
-}
 
 /** A file that is to go with a message. */
 export interface NewFile {

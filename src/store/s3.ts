@@ -1,6 +1,6 @@
 import { AwsClient } from 'aws4fetch';
 import { CountersignError } from '../contract/errors';
-import type { StorePlace } from './index';
+import type { StorePlace } from './place';
 
 /** How long one request may take. */
 const REQUEST_MS = 60_000;
@@ -25,7 +25,7 @@ export function s3Place(
     retries: 0,
   });
   const root = rootOf(bucket, env);
-  const send = (key: string, init: { method: string; body?: Buffer }): Promise<Response> =>
+  const send = (key: string, init: { method: string; body?: Uint8Array<ArrayBuffer> }): Promise<Response> =>
     client.fetch(`${root}/${prefix}${key}`, {
       ...init,
       redirect: 'manual',
@@ -44,7 +44,7 @@ export function s3Place(
       return bodyOf(response, most);
     },
     async write(key, bytes) {
-      const response = await send(key, { method: 'PUT', body: Buffer.from(bytes) });
+      const response = await send(key, { method: 'PUT', body: new Uint8Array(bytes) });
       await requireOk(response);
       await response.body?.cancel();
     },
@@ -69,7 +69,7 @@ function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
   if (!endpoint) return `https://s3.${regionOf(env)}.amazonaws.com/${bucket}`;
   if (URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))
     return `${endpoint.replace(/\/+$/, '')}/${bucket}`;
-  throw new CountersignError('config_invalid', 'the endpoint of S3 is no http(s) URL', {
+  throw new CountersignError('config_invalid', 'the endpoint of S3 is not an http(s) URL', {
     hint: 'Write AWS_ENDPOINT_URL_S3 like https://minio.example.com',
   });
 }

@@ -177,7 +177,7 @@ describe('the place', () => {
     [
       's3://files',
       { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_ENDPOINT_URL_S3: 'minio' },
-      'the endpoint of S3 is no http(s) URL',
+      'the endpoint of S3 is not an http(s) URL',
     ],
   ])('is not %s with %j', (place, env, message) => {
     expect(() => openFileStore(place, { env })).toThrow(

@@ -2,7 +2,7 @@ import type { SentMessage } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import type { TextDelta } from '../../contract/streamed-text';
 import { addUsage, sumUsage } from '../../contract/spending/usage';
-import { describeFile } from '../../contract/session/files';
+import { describeFile } from '../../contract/text/bytes';
 import { truncate, withText } from '../../history/describe';
 import { counted, describeUsage } from '../../history/labels';
 import type {

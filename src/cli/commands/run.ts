@@ -76,11 +76,12 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
     throw usageError('--detach does not wait, so --wait has no meaning beside it');
   const waitMs = wait === undefined ? undefined : readTime(wait, '--wait');
   const prompt = await readText(options.prompt, 'the prompt');
-  const files = await Promise.all((options.file ?? []).map(readAttached));
+  const files = await Promise.all(options.file?.map(readAttached) ?? []);
   await context.withClient(
     async (client) => {
       const started = await client.start({
-        ...{ agent, prompt, files, requester: options.as ?? osUser() },
+        ...{ agent, prompt, requester: options.as ?? osUser() },
+        ...(files.length === 0 ? {} : { files }),
         ...defined({ id, taskQueue: queue, metadata: options.meta && readFacts(options.meta) }),
         ...defined({ budget: options.budget && readBudget(options.budget) }),
       });
@@ -137,14 +138,17 @@ async function send(
   const { agent, queue, steer, interrupt, as = osUser(), messageId, json = false } = options;
   if (steer === true && interrupt === true) throw usageError('--steer and --interrupt exclude each other');
   const text = await readText(options.words, 'the words');
-  const files = await Promise.all((options.file ?? []).map(readAttached));
+  const files = await Promise.all(options.file?.map(readAttached) ?? []);
   const mode = steer === true ? 'steer' : interrupt === true ? 'interrupt' : 'queue';
   const { screen } = context;
   await context.withClient(async (client) => {
     const how = agent === undefined ? {} : { agent, requester: as };
     const budget = options.budget && readBudget(options.budget);
     const session = client.session(options.session, { ...how, ...defined({ taskQueue: queue, budget }) });
-    const sent = await session.send({ text, files, mode, sender: as, ...defined({ messageId }) });
+    const sent = await session.send({
+      ...{ text, mode, sender: as, ...defined({ messageId }) },
+      ...(files.length === 0 ? {} : { files }),
+    });
     const ended = options.wait === true ? await turnOf(session, sent.messageId) : undefined;
     if (json) return screen.json({ ...sent, ...defined({ turn: ended }) });
     if (ended?.answer !== undefined)

@@ -3,7 +3,7 @@ import { describeRuling } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
 import { parsePoint, stateAt, type TurnMoment } from '../../history/moment';
 import { type Timeline, type TimelineCall, timelineOf, type TimelineStep } from '../../history/timeline';
-import { describeFile } from '../../contract/session/files';
+import { describeFile } from '../../contract/text/bytes';
 import type { Context } from '../context';
 import { readTurnEvents } from '../open-turn';
 import type { StepView } from '../../history/view';

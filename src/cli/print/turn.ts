@@ -1,6 +1,6 @@
 import type { Answered, DecisionMade, Resolved, TurnEvent } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
-import { describeFile } from '../../contract/session/files';
+import { describeFile } from '../../contract/text/bytes';
 import type { Context } from '../context';
 import { recordLines } from './arguments';
 import { eventLines } from './event';

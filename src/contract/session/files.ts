@@ -1,7 +1,6 @@
 import { LIMITS } from '../limits';
 import { jsonSchemaOf, type MessageOf, type MessageSchema, messageGuard } from '../schema/message';
 import type { JsonSchema } from '../tool';
-import { sizeText } from '../text/bytes';
 
 /** A file that goes with what a person says. Only this is in history; its bytes are in a store, by their digest. */
 export const FILE_REF = {
@@ -27,9 +26,14 @@ export interface FileRef extends MessageOf<typeof FILE_REF> {}
 export const FILES = { type: 'array', items: FILE_REF, maxItems: LIMITS.filesPerMessage } as const;
 
 /** The same as plain JSON Schema. */
-export const FILES_SCHEMA: JsonSchema = { ...FILES, items: jsonSchemaOf(FILE_REF) };
+export const FILES_SCHEMA: JsonSchema = {
+  type: 'array',
+  items: /* @__PURE__ */ jsonSchemaOf(FILE_REF),
+  maxItems: LIMITS.filesPerMessage,
+};
 
-const hasFiles = messageGuard({
+// Not in the page, which reads only what the server has read.
+const hasFiles = /* @__PURE__ */ messageGuard({
   type: 'object',
   properties: { files: FILES },
   required: ['files'],
@@ -44,11 +48,6 @@ export function areFiles(files: unknown): files is FileRef[] {
 /** What somebody says, with the files that go with it: without the field where there are none. */
 export function withFiles(files: readonly FileRef[] = []): { files?: FileRef[] } {
   return files.length === 0 ? {} : { files: [...files] };
-}
-
-/** A file in words: `plan.png (image/png, 12 KiB)`. */
-export function describeFile({ name, mediaType, size }: Omit<FileRef, 'digest'>): string {
-  return `${name} (${mediaType}, ${sizeText(size)})`;
 }
 
 /** Names the words of a message and its files; the same as the text alone where it has none. */

@@ -20,6 +20,11 @@ export function sizeText(size: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
 }
 
+/** A file in words: `plan.png (image/png, 12 KiB)`. */
+export function describeFile(file: { name: string; mediaType: string; size: number }): string {
+  return `${file.name} (${file.mediaType}, ${sizeText(file.size)})`;
+}
+
 /** Bytes a text takes as JSON, in UTF-8. */
 export function jsonBytes(text: string): number {
   return utf8Bytes(JSON.stringify(text));

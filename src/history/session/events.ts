@@ -3,7 +3,7 @@ import type { Budget } from '../../contract/spending/budget';
 import type { Usage } from '../../contract/spending/usage';
 import type { CarriedSpending } from '../../contract/spending/carried';
 import { readCompactOutput, readRecord } from '../../contract/session/conversation';
-import { type FileRef, withFiles } from '../../contract/session/files';
+import type { FileRef } from '../../contract/session/files';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
@@ -252,7 +252,7 @@ function startedOf({ eventId, at, turn, runId, taskQueue, workflowType, input }:
 function messageOf(head: Head, input: unknown): MessageReceived | undefined {
   if (!sessionIs.message(input) || input.text.trim() === '') return undefined;
   const { messageId, text, files, mode, sender } = input;
-  return { type: 'message', ...head, messageId, text, mode, ...withFiles(files), ...defined({ sender }) };
+  return { type: 'message', ...head, messageId, text, mode, ...defined({ files, sender }) };
 }
 
 function controlOf(head: Head, input: unknown): SessionControlled | undefined {
@@ -272,7 +272,7 @@ function turnStarted(
     turn: child,
     messageId: input.session?.messageId ?? '',
     prompt: input.prompt,
-    ...withFiles(input.files),
+    ...defined({ files: input.files }),
   };
 }
 

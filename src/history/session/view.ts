@@ -1,5 +1,4 @@
 import { defined } from '../../contract/defined';
-import { withFiles } from '../../contract/session/files';
 import type { HeldMessage, SessionControl, ConversationSummary } from '../../contract/session';
 import { addUsage, type Usage } from '../../contract/spending/usage';
 import { addSpent, type Budget, noSpending, type Spent, spentInReply } from '../../contract/spending/budget';
@@ -93,7 +92,7 @@ function applyEvent(view: SessionView, event: Exclude<SessionEvent, SessionStart
       return;
     case 'turn_started': {
       const { turn, messageId, prompt, files, at } = event;
-      const asked = { messageId, prompt, ...withFiles(files) };
+      const asked = { messageId, prompt, ...defined({ files }) };
       turns.set(turn, { turn, status: 'running', ...asked, took: [], startedAt: at });
       return;
     }
@@ -132,7 +131,7 @@ function addMessage(
 ): void {
   if (held.has(messageId)) once.delete(messageId);
   else {
-    held.set(messageId, { messageId, text, mode, at, ...withFiles(files), ...defined({ sender }) });
+    held.set(messageId, { messageId, text, mode, at, ...defined({ files, sender }) });
     once.add(messageId);
   }
 }

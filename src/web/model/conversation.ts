@@ -1,4 +1,5 @@
 import type { HeldMessage, MessageMode } from '../../contract/session';
+import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
 import { jsonBytes } from '../../contract/text/bytes';
 import { counted, type Label } from '../../history/labels';
@@ -18,8 +19,9 @@ export interface Exchange {
 export function exchangesOf({ turns, messages }: Pick<SessionView, 'turns' | 'messages'>): Exchange[] {
   const byId = new Map<string, ShownMessage>(messages.map((message) => [message.messageId, message]));
   return turns.map((turn) => {
-    const { messageId, prompt, took } = turn;
-    const first = byId.get(messageId) ?? (prompt === undefined ? undefined : { messageId, text: prompt });
+    const { messageId, prompt, files, took } = turn;
+    const asked = prompt === undefined ? undefined : { messageId, text: prompt, ...defined({ files }) };
+    const first = byId.get(messageId) ?? asked;
     const later = took.filter((one) => one !== messageId).flatMap((one) => byId.get(one) ?? []);
     return { turn, said: first === undefined ? later : [first, ...later] };
   });

@@ -16,7 +16,7 @@ import {
 } from '../model/conversation';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow } from '../ui/app';
-import { Text } from '../ui/text';
+import { Files, Text } from '../ui/text';
 import { Chip } from '../ui/widgets';
 import type { LiveConversation } from './conversation-live';
 import { Writing } from './turn/steps';
@@ -96,7 +96,7 @@ interface MessageProps {
   note?: string;
 }
 
-function Message({ said: { text, sender, at, mode }, now, note }: MessageProps): JSX.Element {
+function Message({ said: { text, files, sender, at, mode }, now, note }: MessageProps): JSX.Element {
   const facts = [mode === undefined || mode === 'queue' ? '' : mode, note ?? ''].filter(Boolean);
   return (
     <div class="said person">
@@ -112,6 +112,7 @@ function Message({ said: { text, sender, at, mode }, now, note }: MessageProps):
       <p>
         <Text of={text} layout="block" kind="prose" />
       </p>
+      <Files of={files} />
     </div>
   );
 }

@@ -7,7 +7,7 @@ import type { TurnEvent } from '../../history/events';
 import { describePhase, describeState } from '../../history/labels';
 import { stateAfter } from '../../history/moment';
 import type { CallView, TurnView } from '../../history/view-types';
-import { Text } from '../ui/text';
+import { Files, Text } from '../ui/text';
 import { Chip } from '../ui/widgets';
 import { ArgumentsView } from './call/content';
 import { CallName, isWaiting } from './turn/call-card';
@@ -96,6 +96,7 @@ function Message({ entry }: { entry: TranscriptEntry }): JSX.Element {
             <Text of={text.trimEnd()} layout="block" kind={entry.kind === 'result' ? 'exact' : 'prose'} />
           </p>
         )}
+        {entry.kind === 'words' && <Files of={entry.files} />}
         {entry.kind === 'reply' &&
           entry.calls.map((call) => (
             <p key={call.callId} class="code">

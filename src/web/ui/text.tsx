@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
+import { describeFile } from '../../contract/text/bytes';
 import { codePointOf } from '../../contract/text/signs';
 import { type Kind, type Layout, type Segment, segments } from '../../contract/text/unsafe-text';
 import { blocksOf } from '../model/review';
@@ -141,6 +142,19 @@ function createWatcher(report: WatchProps['report']): Watcher & { stop(): void }
 
 function byPlace(a: Element, b: Element): number {
   return a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
+}
+
+/** The files that go with what a person says. */
+export function Files({ of = [] }: { of: Parameters<typeof describeFile>[0][] | undefined }): JSX.Element {
+  return (
+    <>
+      {of.map((file, index) => (
+        <p key={index} class="quiet">
+          <Text of={describeFile(file)} />
+        </p>
+      ))}
+    </>
+  );
 }
 
 /** A text that a person has to see to its end. */

@@ -5,7 +5,7 @@ import { useContext, useEffect, useRef } from 'preact/hooks';
 import type { CallView, TurnView } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip } from '../../ui/widgets';
-import { Text } from '../../ui/text';
+import { Files, Text } from '../../ui/text';
 import { goTo } from '../../ui/app';
 
 interface HeadProps {
@@ -97,6 +97,7 @@ export function UserAsked({ view }: { view: TurnView }): JSX.Element {
       <blockquote>
         <Text of={view.prompt} layout="block" kind="prose" />
       </blockquote>
+      <Files of={view.files} />
       {view.origin !== undefined && <OriginLine of={view.origin} />}
     </figure>
   );

@@ -8,7 +8,7 @@ import type { TurnEvent } from '../../../history/events';
 import type { TurnView } from '../../../history/view-types';
 import { type LiveTurn, useTurn } from '../../live';
 import { Chip } from '../../ui/widgets';
-import { Text } from '../../ui/text';
+import { Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow } from '../../ui/app';
 import { type Place, Steps, Writing } from './steps';
 import { Running } from './running';
@@ -134,6 +134,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
       <h1 id="turn-title">
         <Text of={view.prompt} layout="block" kind="prose" />
       </h1>
+      <Files of={view.files} />
       <p class="turn-facts">
         <Chip of={describeState(view.status)} /> {span(took)} · {counted(view.steps.length, 'step')} ·{' '}
         {counted(view.calls.length, 'call')} · {decided} decided
