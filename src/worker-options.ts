@@ -207,12 +207,13 @@ export async function makeShared(
 async function authorityOf(config: Config, log: CallLog): Promise<Pick<Shared, 'approvers' | 'rules'>> {
   const { approvers: file, policy } = config;
   const known = rulesAbout(config);
-  const open = async () => (await import('./authority/source.js')).openApprovers;
-  const load = async () => (await import('./authority/policy.js')).loadPolicy;
+  const settings = file === undefined ? undefined : { file, known, warn: (line: string) => log.warn(line) };
   return defined({
-    approvers:
-      file === undefined ? undefined : await (await open())({ file, known, warn: (line) => log.warn(line) }),
-    rules: policy === undefined ? undefined : await (await load())(policy, { known }),
+    approvers: settings && (await (await import('./authority/source.js')).openApprovers(settings)),
+    rules:
+      policy === undefined
+        ? undefined
+        : await (await import('./authority/policy.js')).loadPolicy(policy, { known }),
   });
 }
 
