@@ -200,21 +200,12 @@ export async function makeShared(
   return { ...ofWorker, callLog, secrets, encryption, ...authority, ...defined({ answerKeys }) };
 }
 
-/**
- * Loaded only where there is something to read: YAML and CEL take their time. The policy is read once: a rule may let a
- * dangerous call run, so a change takes effect like one of the config, with a new worker.
- */
+/** Loaded only where there is something to read: YAML and CEL take their time. */
 async function authorityOf(config: Config, log: CallLog): Promise<Pick<Shared, 'approvers' | 'rules'>> {
   const { approvers: file, policy } = config;
-  const known = rulesAbout(config);
-  const settings = file === undefined ? undefined : { file, known, warn: (line: string) => log.warn(line) };
-  return defined({
-    approvers: settings && (await (await import('./authority/source.js')).openApprovers(settings)),
-    rules:
-      policy === undefined
-        ? undefined
-        : await (await import('./authority/policy.js')).loadPolicy(policy, { known }),
-  });
+  if (file === undefined && policy === undefined) return {};
+  const { openAuthority } = await import('./authority/source.js');
+  return openAuthority({ file, policy, known: rulesAbout(config), warn: (line) => log.warn(line) });
 }
 
 function ownQueue(): string {
