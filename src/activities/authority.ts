@@ -42,23 +42,15 @@ export interface CheckedCall {
   requesters: readonly string[];
 }
 
-/**
- * Loaded only where there is something to read: YAML and CEL take their time. The policy is read once: a rule may let a
- * dangerous call run, so a change takes effect like one of the config, with a new worker.
- */
+/** Opens what a config says of authority. Loaded only where there is something to read: YAML and CEL take their time. */
 export async function openRules(
   config: Config,
   log: CallLog,
 ): Promise<Pick<ActivityDeps, 'approvers' | 'rules'>> {
   const { approvers: file, policy } = config;
-  const known = rulesAbout(config);
-  const open = async () => (await import('../authority/source.js')).openApprovers;
-  const load = async () => (await import('../authority/policy.js')).loadPolicy;
-  return defined({
-    approvers:
-      file === undefined ? undefined : await (await open())({ file, known, warn: (line) => log.warn(line) }),
-    rules: policy === undefined ? undefined : await (await load())(policy, { known }),
-  });
+  if (file === undefined && policy === undefined) return {};
+  const { openAuthority } = await import('../authority/source.js');
+  return openAuthority({ file, policy, known: rulesAbout(config), warn: (line) => log.warn(line) });
 }
 
 /** What is done with a call, safety, policy and file together, and who decides where it asks. */

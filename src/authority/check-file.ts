@@ -206,7 +206,7 @@ export function checkWhen(
   }
   const { condition } = read;
   if (condition.isConstant) {
-    const always = condition.evaluate(new Map());
+    const always = condition.evaluate({});
     complain(
       path,
       always === true

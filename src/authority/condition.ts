@@ -8,6 +8,9 @@ import type { JsonSchema } from '../contract/tool';
 export const VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect', 'turn', 'age'] as const;
 type Variable = (typeof VARIABLES)[number];
 
+/** What a condition is asked about: those of its variables that are known. */
+export type Facts = Readonly<Partial<Record<Variable, CelInput>>>;
+
 /** A condition that was read. */
 export interface Condition {
   text: string;
@@ -16,7 +19,7 @@ export interface Condition {
   /** Speaks of nothing, so it is the same for every call. */
   isConstant: boolean;
   /** What it comes to: a truth value, or why it has none. */
-  evaluate(facts: ReadonlyMap<string, CelInput>): boolean | { failed: string };
+  evaluate(facts: Facts): boolean | { failed: string };
 }
 
 /** What is wrong with a condition, and where in it, in characters from 0. */
@@ -44,9 +47,9 @@ export function readCondition(
       return wrong(`'${stranger}' is not known; there are ${known.join(', ')}`, text.indexOf(stranger));
     const planned = plan(env, parsed);
     const evaluate: Condition['evaluate'] = (facts) => {
-      if (seen.goesThrough && [...facts.values()].some(isTooLong))
+      if (seen.goesThrough && Object.values(facts).some(isTooLong))
         return { failed: `a list has over ${MOST_ENTRIES} entries` };
-      return outcomeOf(() => planned(Object.fromEntries(facts)));
+      return outcomeOf(() => planned(facts));
     };
     const condition = { text, fields: [...seen.fields], isConstant: seen.names.size === 0, evaluate };
     return { ok: true, condition };

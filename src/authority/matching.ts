@@ -1,6 +1,6 @@
 import type { JsonObject } from '../contract/json';
 import type { Effect, JsonSchema, Safety } from '../contract/tool';
-import { type Condition, conditionArguments } from './condition';
+import { type Condition, conditionArguments, type Facts } from './condition';
 
 /** A call that rules are asked about. */
 export interface RuledCall {
@@ -50,12 +50,7 @@ function* looks<R extends Matching>(rules: readonly R[], call: RuledCall): Gener
   }
 }
 
-type Facts = Parameters<Condition['evaluate']>[0];
-
 function factsOf({ args, schema, tool, agent, safety, effect }: RuledCall): () => Facts {
   let facts: Facts | undefined;
-  return () =>
-    (facts ??= new Map(
-      Object.entries({ args: conditionArguments(args, schema), tool, agent, safety, effect }),
-    ));
+  return () => (facts ??= { args: conditionArguments(args, schema), tool, agent, safety, effect });
 }

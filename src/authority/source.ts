@@ -1,7 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { type Approvers, loadApprovers } from './approvers';
 import type { Known } from './check-file';
+import type { PolicyRule } from '../contract/authority/policy';
+import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
+import { loadPolicy, type PolicyRules } from './policy';
 
 /** The approvers file of a process that runs: read again when it changes. */
 export interface ApproversSource {
@@ -53,6 +56,32 @@ export async function openApprovers({ file, known, warn }: SourceOptions): Promi
       return good;
     },
   };
+}
+
+/** What a config names: an approvers file, and a policy of rules. */
+export interface AuthoritySources {
+  file: string | undefined;
+  policy: string | readonly PolicyRule[] | undefined;
+  known: Known;
+  warn: SourceOptions['warn'];
+}
+
+/**
+ * Opens what a config names. The policy is read once: a rule may let a dangerous call run, so a change takes effect like
+ * one of the config, with a new worker.
+ *
+ * @throws CountersignError as `loadApprovers` and `loadPolicy`.
+ */
+export async function openAuthority({
+  file,
+  policy,
+  known,
+  warn,
+}: AuthoritySources): Promise<{ approvers?: ApproversSource; rules?: PolicyRules }> {
+  return defined({
+    approvers: file === undefined ? undefined : await openApprovers({ file, known, warn }),
+    rules: policy === undefined ? undefined : await loadPolicy(policy, { known }),
+  });
 }
 
 /** Changes whenever the file does. */

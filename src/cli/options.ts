@@ -174,6 +174,6 @@ export async function readWhere(text: string): Promise<Where> {
   }
   return ({ args, schema, age, ...names }) => {
     const facts = { ...names, args: conditionArguments(args, schema), age: celDuration(age) };
-    return read.condition.evaluate(new Map(Object.entries(facts))) === true;
+    return read.condition.evaluate(facts) === true;
   };
 }

@@ -18,7 +18,7 @@ const outcome = (text: string, args: JsonObject = {}, schema: JsonObject | undef
   const read = readCondition(text, KNOWN);
   if (!read.ok) return read.mistake;
   const facts = { args: conditionArguments(args, schema), tool: 'pay', age: celDuration(600_000) };
-  return read.condition.evaluate(new Map(Object.entries(facts)));
+  return read.condition.evaluate(facts);
 };
 
 it.each<[string, JsonObject, boolean]>([
@@ -75,6 +75,6 @@ it('names the fields that it needs, not those that it looks for', () => {
 
 it('takes whole numbers as such where there is no schema', () => {
   const read = readCondition('args.n + 1 == 2 && args.half < 1.0', KNOWN);
-  const facts = new Map([['args', conditionArguments({ n: 1, half: 0.5 }, undefined)]]);
+  const facts = { args: conditionArguments({ n: 1, half: 0.5 }, undefined) };
   expect(read.ok && read.condition.evaluate(facts)).toBe(true);
 });

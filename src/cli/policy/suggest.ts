@@ -106,7 +106,7 @@ function coveredBy(when: string, calls: readonly PastCall[]): PastCall[] | undef
 
 /** As the rule will be asked: one that cannot be worked out would refuse, so it does not cover. */
 function fits(condition: Condition, { args, request }: PastCall): boolean {
-  return condition.evaluate(new Map([['args', conditionArguments(args, request?.schema)]])) === true;
+  return condition.evaluate({ args: conditionArguments(args, request?.schema) }) === true;
 }
 
 type Unnamed = Omit<Suggestion, 'yaml'>;

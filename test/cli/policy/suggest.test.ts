@@ -123,8 +123,7 @@ it('suggests what fits no spoiled call, covers what it says, and can be pasted',
         const read = readCondition(rule.when ?? '', ['args']);
         if (!read.ok) throw new Error(read.mistake.message);
         const fits = calls.filter(
-          (call) =>
-            read.condition.evaluate(new Map([['args', conditionArguments(call.args, undefined)]])) === true,
+          (call) => read.condition.evaluate({ args: conditionArguments(call.args, undefined) }) === true,
         );
         expect(fits.some(({ ending }) => ending === 'spoiled')).toBe(false);
         expect(fits.filter(({ ending }) => ending === 'clean')).toHaveLength(covers);
