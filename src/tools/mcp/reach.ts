@@ -9,7 +9,6 @@ import {
   fillIn,
   type McpHttpStart,
   type McpServer,
-  type McpStart,
   type McpValue,
   usesLogin,
   variablesIn,
