@@ -29,6 +29,8 @@ const ways = {
     process.exit(3);
   },
   hang: () => undefined,
+  // Answers once nobody waits any more.
+  late: (id) => waiting.set('cancelled', () => write({ id, result: text('too late') })),
   twice: (id) => {
     write({ id, result: text('first') });
     write({ id, result: text('second') });
@@ -134,6 +136,7 @@ const methods = {
     ways[params.arguments.how](id, params.arguments, params._meta);
   },
   'notifications/cancelled': () => {
+    waiting.get('cancelled')?.();
     if (effects !== undefined) appendFileSync(effects, 'cancelled\n');
   },
 };

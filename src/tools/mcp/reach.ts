@@ -5,15 +5,7 @@ import { isSecretName } from '../../contract/text/redact';
 import type { Secrets } from '../secrets';
 import { authorizedFetch } from './authorization';
 import { createConnection, type McpConnection } from './connection';
-import {
-  fillIn,
-  type McpHttpStart,
-  type McpServer,
-  type McpStart,
-  type McpValue,
-  usesLogin,
-  variablesIn,
-} from './declare';
+import { fillIn, type McpHttpStart, type McpServer, type McpValue, usesLogin, variablesIn } from './declare';
 import { httpTransport } from './http';
 import { whyNotStarted } from './lock';
 import type { Account } from './logins';

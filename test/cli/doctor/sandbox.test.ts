@@ -1,4 +1,4 @@
-import { checkSandbox } from '../../../src/cli/doctor/sandbox';
+import { type CgroupFiles, checkSandbox, describeCgroups } from '../../../src/cli/doctor/sandbox';
 import { CountersignError } from '../../../src/contract/errors';
 import { sandbox, type Sandbox } from '../../../src/tools/sandbox';
 import { describeWithBubblewrap } from '../../support/sandbox';
@@ -8,8 +8,9 @@ describeWithBubblewrap('a machine with bubblewrap', () => {
     expect(await checkSandbox()).toEqual({
       name: 'sandbox',
       state: 'ok',
-      detail:
-        'starts; home, network and system are closed; limits that hold: cpu, memory, processes, openFiles, fileSize, tmp',
+      detail: expect.stringMatching(
+        /^starts; home, network and system are closed; limits that hold: cpu, memory, processes, openFiles, fileSize, tmp \(by rlimit: .* for each process, not for all together; .*cgroup/,
+      ),
     });
   });
 
@@ -39,4 +40,19 @@ it.each<[string, Error, object]>([
 ])('tells of %s', async (_case, error, expected) => {
   const describeIt = () => Promise.reject(error);
   expect(await checkSandbox({ ...sandbox(), describe: describeIt })).toMatchObject(expected);
+});
+
+it.each<[string, Partial<CgroupFiles>, RegExp]>([
+  ['nothing', { own: undefined }, /no cgroups/],
+  ['an empty file', { own: '' }, /no cgroups/],
+  ['version 1', { own: '4:memory:/\n3:pids:/\n2:cpu,cpuacct:/\n' }, /cgroup v1/],
+  ['both, memory by version 1', { own: '5:blkio,memory:/a\n1:name=systemd:/a\n0::/a\n' }, /cgroup v1/],
+  ['version 2 beside a name that only looks like it', { own: '1:name=memory:/\n0::/a\n' }, /not used yet/],
+  ['version 2 without controllers', { controllers: undefined }, /no controller for memory and pids/],
+  ['version 2 without one', { controllers: 'cpu memory\n' }, /no controller for pids/],
+  ['version 2 that is of root', { canWrite: false }, /not delegated/],
+  ['version 2 that is ours', {}, /not used yet/],
+])('tells of cgroups: %s', (_case, change, said) => {
+  const files = { own: '0::/user.slice/a\n', controllers: 'cpu memory pids\n', canWrite: true, ...change };
+  expect(describeCgroups(files)).toMatch(said);
 });

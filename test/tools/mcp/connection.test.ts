@@ -88,6 +88,18 @@ it('cancels a call at the server, and proves nothing then', async () => {
   await until('the cancellation', () => effectsOrNone().includes('cancelled'));
 });
 
+it('gives the answer of a call that was given up to nobody, and proves nothing by it', async () => {
+  const abort = new AbortController();
+  const digest = await digestOf(connection, 'act');
+  const calling = failed(act(connection, 'late', { signal: abort.signal, digest }));
+  await until('the call to arrive', () => effectsOrNone().includes('late'));
+  abort.abort(new Error('enough'));
+  expect(provenBy(await calling)).toBeUndefined();
+  // It wrote its answer before.
+  await until('the cancellation', () => effectsOrNone().includes('cancelled'));
+  expect(read(await act(connection, 'echo', { with: 'next' }))).toBe('next');
+});
+
 const effectsOrNone = (): string[] => {
   try {
     return effects();
