@@ -123,7 +123,7 @@ describe('contract', () => {
 describe('the rooms of lib', () => {
   /** Beside the rooms, and know none but the contract. */
   const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
-  const TRACES = 'lib/traces';
+  const [TRACES, STORE] = ['lib/traces', 'lib/store'];
   const reached = (folder: string): Set<string> =>
     new Set(
       filesOf(lib(folder))
@@ -142,10 +142,11 @@ describe('the rooms of lib', () => {
     ['engine', ['contract', LOCK, PROBE]],
     ['tools', ['contract', FILES, LOCK]],
     ['models', ['contract', 'tools']],
-    ['activities', ['contract', 'tools', 'models', 'history', FILES, TRACES]],
-    ['client', ['contract', 'history', 'encryption', 'sealing', PROBE, TRACES]],
+    ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
+    ['client', ['contract', 'history', 'encryption', 'sealing', STORE, PROBE, TRACES]],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
+    ['store', ['contract', FILES]],
     ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE]],
   ])('%s requires only %j', (folder, allowed) => {
     expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);

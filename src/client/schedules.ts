@@ -1,3 +1,4 @@
+import { withFiles } from '../contract/text/bytes';
 import {
   ScheduleAlreadyRunning,
   ScheduleClient,
@@ -21,7 +22,6 @@ import { toIso } from '../history/decode/proto';
 import { ask, STATUS, statusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { startOf } from '../contract/turn';
-import { withFiles } from '../contract/session/files';
 import { attach, checkTurnId, inputOf } from './start-turn';
 import type { OverlapPolicy, ScheduledTurn, ScheduledTurns, ScheduleSummary } from './schedule-types';
 import type { ScheduleRequest, Schedules } from './types';

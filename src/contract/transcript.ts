@@ -1,10 +1,10 @@
 import { defined } from './defined';
 import type { PreparedCall } from './call';
 import { isObject, type JsonObject } from './json';
-import { areFiles, type FileRef, withFiles } from './session/files';
+import type { FileRef } from './session/files';
 import { LIMITS } from './limits';
 import type { SealedValues } from './secret/sealed';
-import { jsonBytes, utf8Bytes } from './text/bytes';
+import { jsonBytes, utf8Bytes, withFiles } from './text/bytes';
 import type { ThinkOutput } from './think';
 
 /** One call as the transcript shows it to the model. `raw` only where the arguments could not be parsed. */
@@ -211,7 +211,7 @@ export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
   if (!isObject(entry)) return false;
   const { kind, calls } = entry;
   const areText = (...names: string[]): boolean => names.every((name) => typeof entry[name] === 'string');
-  if (kind === 'words') return areText('text') && (entry['files'] === undefined || areFiles(entry['files']));
+  if (kind === 'words') return areText('text') && areFileRefs(entry);
   if (kind === 'result')
     return (
       areText('callId', 'id', 'tool', 'content') && typeof entry['success'] === 'boolean' && areSealed(entry)
@@ -222,6 +222,15 @@ export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
 
 function areSealed({ sealed = {} }: Record<string, unknown>): boolean {
   return isObject(sealed) && Object.values(sealed).every((one) => typeof one === 'string');
+}
+
+/** What a file must be was checked where it came in. */
+function areFileRefs({ files = [] }: Record<string, unknown>): boolean {
+  const isRef = (file: unknown): boolean =>
+    isObject(file) &&
+    typeof file['size'] === 'number' &&
+    ['digest', 'mediaType', 'name'].every((name) => typeof file[name] === 'string');
+  return Array.isArray(files) && files.every(isRef);
 }
 
 function isCall(call: unknown): boolean {

@@ -213,11 +213,8 @@ function startText({ tool, generation, decision, arguments: args }: TurnEventOf<
 
 function describeResult({ tool, result, durationMs, origin, note }: TurnEventOf<'call_ended'>): Described {
   const { dry } = result.metadata;
-  if (dry !== undefined)
-    return {
-      text: `${describeOutcome(dry)[0]}: ${callText({ tool, arguments: result.arguments })}`,
-      tone: 'ask',
-    };
+  const ended = callText({ tool, arguments: result.arguments });
+  if (dry !== undefined) return { text: `${describeOutcome(dry)[0]}: ${ended}`, tone: 'ask' };
   const source = origin === 'record' ? 'given: ' : '';
   const took = durationMs === null ? '' : ` (${span(durationMs)})`;
   return { text: `${source}${outcomeText(result, note)}${took}`, tone: result.success ? 'good' : 'bad' };

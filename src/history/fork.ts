@@ -4,11 +4,10 @@ import { dryResult, type ForkOrigin, type World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
 import { isSoundJson, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
-import { withFiles } from '../contract/session/files';
 import { applyDefaults, checkSchema } from '../contract/schema/schema';
 import type { ThinkOutput } from '../contract/think';
 import { dropOutput, dropOutputs, entryBytes } from '../contract/transcript';
-import { utf8Bytes } from '../contract/text/bytes';
+import { utf8Bytes, withFiles } from '../contract/text/bytes';
 import {
   callsOf,
   eventsBefore,

@@ -1,4 +1,3 @@
-import type { Pauses } from '../contract/control/pauses';
 import type { ForkChange } from '../history/fork';
 import type { Stats } from '../history/stats';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
@@ -145,8 +144,8 @@ export interface InboxPage {
 export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'complete' | 'at'> {
   /** Changes with everything in the inbox: a page then asks for what it shows. */
   version: string;
-  /** What holds calls now; absent where nothing does. */
-  paused?: Pauses;
+  /** What holds calls now, in words; absent where nothing does. */
+  paused?: string[];
 }
 
 export interface TurnDetails {

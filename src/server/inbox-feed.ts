@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Countersign, InboxReader, Waiting } from '../client/types';
-import { holdsAnything, type Pauses } from '../contract/control/pauses';
+import { CONTROL_STATES, type Pauses, pauseText } from '../contract/control/pauses';
 import { CountersignError } from '../contract/errors';
-import { defined } from '../contract/defined';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
 import type { FormatError } from './failure';
@@ -75,7 +74,7 @@ class Feed implements InboxFeed {
   private reader: InboxReader | undefined;
   private read: Read | undefined;
   private newest: Update | undefined;
-  private paused: { at: number; now: Pauses | undefined } | undefined;
+  private paused: { at: number; now: string[] } | undefined;
 
   constructor(private readonly parts: FeedParts) {
     parts.closing.addEventListener('abort', this.wake.fire, { once: true });
@@ -174,7 +173,7 @@ class Feed implements InboxFeed {
   private async readPauses(): Promise<void> {
     if (this.paused !== undefined && Date.now() - this.paused.at < PAUSES_MS) return;
     const now = await this.parts.client.pauses();
-    this.paused = { at: Date.now(), now: holdsAnything(now) ? now : undefined };
+    this.paused = { at: Date.now(), now: heldBy(now) };
   }
 
   /** The result of a read; trouble is published before it ends where that takes long. */
@@ -198,13 +197,13 @@ class Feed implements InboxFeed {
     const { waiting: count, doubts } = this.pages.totalsOf(waiting);
     // A web inbox that was started anew counts from the start.
     const version = `${this.name}.${waiting.version}`;
-    const paused = this.paused?.now;
+    const paused = this.paused?.now ?? [];
     const isComplete = waiting.isComplete;
     const data: InboxPulse = {
       ...{ version, waiting: count, doubts, complete: isComplete, at },
-      ...defined({ paused }),
+      ...(paused.length > 0 ? { paused } : {}),
     };
-    const key = paused === undefined ? version : version + JSON.stringify(paused);
+    const key = version + JSON.stringify(paused);
     return { key, event: { event: 'waiting', data }, isPart: !isComplete };
   }
 
@@ -215,6 +214,10 @@ class Feed implements InboxFeed {
       await this.news.wait();
     }
   }
+}
+
+function heldBy({ control, pauses }: Pauses): string[] {
+  return control === 'closed' || control === 'unreadable' ? [CONTROL_STATES[control]] : pauses.map(pauseText);
 }
 
 /** What was read, and when. */

@@ -7,21 +7,16 @@ import type {
   ApiError,
   CallDetails,
   ControlBody,
-  ConversationRow,
-  DecidedAnswer,
   DecisionBody,
   ForkBody,
   InboxPage,
   MessageBody,
-  Refusal,
   ResolutionBody,
   SentMessage,
   Session,
   SignIn,
   StartedForkAnswer,
-  StatsAnswer,
   TurnDetails,
-  TurnsPage,
 } from '../server/api';
 
 /** The answer of the server. `status` is 0 where none came. */
@@ -66,10 +61,6 @@ export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/
 
 export const signOut = (): Promise<Reply<null>> => send('DELETE', '/api/session');
 
-/** The parameters of `TurnsPageQuery`; empty ones are left out. */
-export const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<TurnsPage>> =>
-  send('GET', `/api/turns?${queryOf(query)}`);
-
 /** `seen`: the key of the page that is there; null where nothing differs from it. `query` has other parameters of `InboxPageQuery`. */
 export function readInbox(
   { query, offset, limit }: { query: string; offset: number; limit: number },
@@ -84,14 +75,6 @@ export const readTurn = (turn: string): Promise<Reply<TurnDetails>> => send('GET
 
 export const startFork = (turn: string, body: ForkBody): Promise<Reply<StartedForkAnswer>> =>
   send('POST', `${turnPath(turn)}/forks`, { body });
-
-/** `since` in milliseconds ago. */
-export const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
-  send('GET', `/api/stats?${queryOf(query)}`);
-
-export const readDecided = (): Promise<Reply<DecidedAnswer>> => send('GET', '/api/decided');
-
-export const readRefusals = (): Promise<Reply<Refusal[]>> => send('GET', '/api/refusals');
 
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
@@ -118,10 +101,6 @@ export const cancelTurn = (
   turn: string,
   body: { reason?: string; abandon?: boolean },
 ): Promise<Reply<null>> => send('POST', `${turnPath(turn)}/cancel`, { body });
-
-/** Of one agent; empty: of all. */
-export const readConversations = (agent: string): Promise<Reply<ConversationRow[]>> =>
-  send('GET', `/api/conversations?${queryOf({ agent })}`);
 
 export const sendMessage = (session: string, body: MessageBody): Promise<Reply<SentMessage>> =>
   send('POST', `${conversationPath(session)}/messages`, { body });
@@ -157,7 +136,11 @@ interface SendOptions {
 }
 
 /** The page and its server have the same version, so answers are not checked. */
-async function send<T>(method: string, path: string, { body, signal }: SendOptions = {}): Promise<Reply<T>> {
+export async function send<T>(
+  method: string,
+  path: string,
+  { body, signal }: SendOptions = {},
+): Promise<Reply<T>> {
   try {
     const type = body === undefined ? undefined : 'application/json';
     const response = await fetch(path, {

@@ -29,6 +29,7 @@ export {
   describePhase,
   describeState,
   describeTokens,
+  howKnown,
   needsText,
   percentText,
   spreadText,
@@ -39,12 +40,8 @@ export {
   conversationPath,
   newDecisionId,
   readCall,
-  readConversations,
-  readDecided,
-  readRefusals,
-  readStats,
   readTurn,
-  readTurns,
+  send,
   sendAnswer,
   sendDecision,
   sendMessage,
@@ -53,7 +50,7 @@ export {
 export { useInboxRows } from './inbox-rows';
 export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
 export { issuesOf } from './model/draft';
-export { errorText, REFUSAL_LABELS, refusalText, STRETCH_LABELS } from './model/labels';
+export { errorText, REFUSAL_LABELS, refusalText } from './model/labels';
 export { hunkIds, toDecision, whyNot } from './model/review';
 export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
@@ -67,7 +64,7 @@ export { CallName, isWaiting } from './screens/turn/call-card';
 export { SelectBox } from './screens/inbox-list';
 export { NOTHING_TYPED } from './typed';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow } from './ui/app';
-export { SeenEnd, SeenText, Text, visibleText, WatchSeen } from './ui/text';
+export { Files, SeenEnd, SeenText, Text, visibleText, WatchSeen } from './ui/text';
 export { Chip, Deadline, Key, SearchField, Select } from './ui/widgets';
 export { useTabVisible, withDelta } from './live';
 export { listen } from './stream';

@@ -16,7 +16,8 @@ import {
   type TurnRecord,
   type TurnWords,
 } from '../contract/session';
-import { areFiles, withFiles } from '../contract/session/files';
+import { areFiles } from '../contract/session/files';
+import { withFiles } from '../contract/text/bytes';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
 

@@ -376,7 +376,7 @@ describe('the last look before the handler', () => {
     ['arguments', input()],
     ['a preview and its plan', planned()],
   ])('lets through what was approved: %s', async (_, one) => {
-    expect(await check(one)).toEqual({ ok: true, value: { amount: 1 } });
+    expect(await check(one)).toEqual({ ok: true, value: { amount: 1 }, isSigned: false });
   });
 
   const otherPlan = { ...PLAN, hunks: PLAN.hunks.map((hunk) => ({ ...hunk, lines: ['-a', '+EVIL'] })) };
@@ -396,7 +396,7 @@ describe('the last look before the handler', () => {
       },
     });
     const args = { amount: 1, tip: { cents: 1 } };
-    expect(await check(input({ arguments: args }))).toEqual({ ok: true, value: args });
+    expect(await check(input({ arguments: args }))).toEqual({ ok: true, value: args, isSigned: false });
   });
 
   const undecided = (): CallInput => {

@@ -108,18 +108,32 @@ it('reads once for all who listen, one read at a time, and sends only what chang
     ]);
 });
 
-it.each<[string, Pauses]>([
-  ['a pause', { control: 'open', pauses: [{ id: '1', at: '2026-01-01T00:00:00Z', reason: 'x', by: 'ann' }] }],
-  ['that the workflow of the pauses was closed', { control: 'closed', pauses: [] }],
-  ['that the pauses cannot be read', { control: 'unreadable', pauses: [] }],
-])('sends %s, though nothing else changed, and to whoever comes later', async (_, paused) => {
+const PAUSE = { id: '1', at: '2026-01-01T00:00:00Z', reason: 'x', by: 'ann' };
+
+it.each<[string, Pauses, unknown]>([
+  [
+    'a pause',
+    { control: 'open', pauses: [{ ...PAUSE, tool: 'pay' }] },
+    `ann paused calls of pay at ${PAUSE.at}: x`,
+  ],
+  [
+    'that the workflow of the pauses was closed',
+    { control: 'closed', pauses: [] },
+    expect.stringContaining('was closed'),
+  ],
+  [
+    'that the pauses cannot be read',
+    { control: 'unreadable', pauses: [] },
+    expect.stringContaining('cannot be read'),
+  ],
+])('sends %s, though nothing else changed, and to whoever comes later', async (_, pauses, held) => {
   const { reader } = countedInbox();
-  const feed = feedOf(reader, { pauses: async () => paused });
+  const feed = feedOf(reader, { pauses: async () => pauses });
   const [first, second] = [listen(feed), listen(feed)];
   await until('both', () => first.received.length > 0 && second.received.length > 0);
   await Promise.all([first.stop(), second.stop()]);
   for (const { received } of [first, second])
-    expect(received).toMatchObject([{ event: 'waiting', data: { waiting: 0, paused } }]);
+    expect(received).toMatchObject([{ event: 'waiting', data: { waiting: 0, paused: [held] } }]);
 });
 
 it('says nothing of pauses where there are none', async () => {

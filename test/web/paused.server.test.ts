@@ -17,15 +17,15 @@ test('every page says what is paused, by whom and why, until it is not', async (
   await page.locator('.connection').getByText('live', { exact: true }).waitFor();
   expect(await paused.innerText()).toBe('');
   await client.pause({ tool: 'pay', reason: 'the bank is\u202e down', by: 'ann' });
-  await paused.getByText(/Paused: calls of pay, by ann .*: the bank is/).waitFor();
+  await paused.getByText(/ann paused calls of pay at .*: the bank is/).waitFor();
   // It is not turned around: the letter that would do so is shown.
   expect(await paused.innerText()).toContain('U+202E');
   await client.pause({ reason: 'an incident', by: 'bob', models: true });
-  await paused.getByText(/all calls with an effect and all model calls, by bob/).waitFor();
+  await paused.getByText(/bob paused all calls with an effect and all model calls/).waitFor();
   await page.goto(`${web.url}/#/turns`);
-  await paused.getByText(/by bob/).waitFor();
+  await paused.getByText(/bob paused/).waitFor();
   await client.resume({ all: true, by: 'ann' });
-  await paused.getByText('Paused').first().waitFor({ state: 'detached' });
+  await paused.getByText('paused').first().waitFor({ state: 'detached' });
   await fixture.client.workflow.getHandle('countersign-control').terminate('an operator at night');
   await paused.getByText(/was closed: no call with an effect starts/).waitFor();
   expect(web.complaints).toEqual([]);

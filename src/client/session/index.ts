@@ -14,8 +14,8 @@ import {
   type SessionMemo,
   type SessionMessage,
 } from '../../contract/session';
-import { contentOf, withFiles } from '../../contract/session/files';
-import { jsonBytes } from '../../contract/text/bytes';
+import { contentOf } from '../../contract/session/files';
+import { jsonBytes, withFiles } from '../../contract/text/bytes';
 import {
   detailsOf,
   isNotReady,

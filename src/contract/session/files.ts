@@ -45,11 +45,6 @@ export function areFiles(files: unknown): files is FileRef[] {
   return hasFiles({ files });
 }
 
-/** What somebody says, with the files that go with it: without the field where there are none. */
-export function withFiles(files: readonly FileRef[] = []): { files?: FileRef[] } {
-  return files.length === 0 ? {} : { files: [...files] };
-}
-
 /** Names the words of a message and its files; the same as the text alone where it has none. */
 export function contentOf({ text, files = [] }: { text: string; files?: readonly FileRef[] }): string {
   if (files.length === 0) return text;

@@ -1,3 +1,4 @@
+import type { FileRef } from '../session/files';
 /** Length of a string in UTF-8 bytes; works where neither Buffer nor TextEncoder is. */
 export function utf8Bytes(text: string): number {
   let bytes = 0;
@@ -28,4 +29,9 @@ export function describeFile(file: { name: string; mediaType: string; size: numb
 /** Bytes a text takes as JSON, in UTF-8. */
 export function jsonBytes(text: string): number {
   return utf8Bytes(JSON.stringify(text));
+}
+
+/** What somebody says, with the files that go with it: without the field where there are none. */
+export function withFiles(files: readonly FileRef[] = []): { files?: FileRef[] } {
+  return files.length === 0 ? {} : { files: [...files] };
 }

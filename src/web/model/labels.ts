@@ -2,7 +2,6 @@ import { needsText } from '../../history/labels';
 import type { RefusalCode, Refused } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
 import type { Answer, ApiError } from '../../server/api';
-import type { StretchKind } from './timeline';
 import { dateTime, expiry } from '../../contract/text/times';
 import { utf8Bytes } from '../../contract/text/bytes';
 
@@ -10,15 +9,6 @@ export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
   safe: 'runs without a decision',
   cautious: 'is logged, then runs',
   dangerous: 'waits for a decision',
-};
-
-/** What a stretch of the timeline shows. */
-export const STRETCH_LABELS: Readonly<Record<StretchKind, string>> = {
-  think: 'the model',
-  wait: 'waits for a person',
-  queue: 'approved, not started',
-  run: 'runs',
-  doubt: 'outcome unknown',
 };
 
 /** Why a decision was refused, and what happens now. */

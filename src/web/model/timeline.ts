@@ -2,6 +2,15 @@ import { isDenial } from '../../contract/decision';
 import type { TurnEvent } from '../../history/events';
 import type { CallView } from '../../history/view-types';
 
+/** What a stretch of the timeline shows. */
+export const STRETCH_LABELS: Readonly<Record<StretchKind, string>> = {
+  think: 'the model',
+  wait: 'waits for a person',
+  queue: 'approved, not started',
+  run: 'runs',
+  doubt: 'outcome unknown',
+};
+
 /** Maps moments to positions between 0 and 1. */
 interface Scale {
   place(ms: number): number;

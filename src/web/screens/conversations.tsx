@@ -3,13 +3,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../history/labels';
 import { dateTime, relative } from '../../contract/text/times';
 import type { ConversationRow } from '../../server/api';
-import { newDecisionId, readConversations } from '../http';
+import { newDecisionId, type Reply, send } from '../http';
 import { useTabVisible } from '../live';
 import { describeConversation } from '../model/conversation';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { goTo, showInList, useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
 import { Chip, Select } from '../ui/widgets';
+
+/** Of one agent; empty: of all. */
+const readConversations = (agent: string): Promise<Reply<ConversationRow[]>> =>
+  send('GET', `/api/conversations?${queryOf({ agent })}`);
 
 /** Conversations, newest first, and the form that begins one. `query` says which, as in the address. */
 export function ConversationsScreen({ query = '' }: { query: string | undefined }): JSX.Element {

@@ -3,12 +3,16 @@ import { useEffect, useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
 import { describeOutcome, describePhase, howKnown } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, Refusal } from '../../server/api';
-import { readDecided, readRefusals, type Reply } from '../http';
+import { type Reply, send } from '../http';
 import { REFUSAL_LABELS } from '../model/labels';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
 import { Chip } from '../ui/widgets';
+
+const readDecided = (): Promise<Reply<DecidedAnswer>> => send('GET', '/api/decided');
+
+const readRefusals = (): Promise<Reply<Refusal[]>> => send('GET', '/api/refusals');
 
 /** The screen looks again after this time. Milliseconds. */
 const AGAIN_MS = 15_000;

@@ -6,8 +6,7 @@ import { stopsOf } from '../../history/moment';
 import { Text, visibleText } from '../ui/text';
 import { describeEvent } from '../../history/describe';
 import { hrefOf } from '../model/route';
-import { layOutTimeline, type Moment, type Row, type Stretch } from '../model/timeline';
-import { STRETCH_LABELS } from '../model/labels';
+import { layOutTimeline, type Moment, type Row, STRETCH_LABELS, type Stretch } from '../model/timeline';
 import { useNow } from '../ui/app';
 
 const SIGNS: Readonly<Record<Moment['kind'], string>> = {

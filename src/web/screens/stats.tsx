@@ -3,12 +3,16 @@ import { useEffect, useState } from 'preact/hooks';
 import { dateTime } from '../../contract/text/times';
 import { unreadText } from '../../history/labels';
 import type { StatsAnswer } from '../../server/api';
-import { readStats } from '../http';
+import { type Reply, send } from '../http';
 import { type BarRow, barsOf, sumsOf } from '../model/stats';
-import { hrefOf } from '../model/route';
+import { hrefOf, queryOf } from '../model/route';
 import { Select } from '../ui/widgets';
 import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
+
+/** `since` in milliseconds ago. */
+const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
+  send('GET', `/api/stats?${queryOf(query)}`);
 
 const DAY_MS = 24 * 3_600_000;
 const PERIODS = [

@@ -4,13 +4,17 @@ import { describeState } from '../../history/labels';
 import { TURN_STATES } from '../../contract/turn';
 import { dateTime, relative, span } from '../../contract/text/times';
 import type { TurnsPage, TurnSummary } from '../../server/api';
-import { readTurns } from '../http';
+import { type Reply, send } from '../http';
 import { useTabVisible } from '../live';
 import { grouped } from '../model/inbox';
 import { hrefOf, parametersOf, queryOf } from '../model/route';
 import { Chip, SearchField, Select } from '../ui/widgets';
 import { Text } from '../ui/text';
 import { showInList, useAppContext, useKeys, useNow } from '../ui/app';
+
+/** The parameters of `TurnsPageQuery`; empty ones are left out. */
+const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<TurnsPage>> =>
+  send('GET', `/api/turns?${queryOf(query)}`);
 
 const STATES: readonly (readonly [string, string])[] = [
   ['', 'every state'],

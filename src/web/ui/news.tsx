@@ -1,11 +1,8 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { CONTROL_STATES, type Pauses, scopeText } from '../../contract/control/pauses';
-import { relative } from '../../contract/text/times';
 import { describeOutcome } from '../../history/labels';
 import type { CallView } from '../../history/view-types';
 import { readCall } from '../http';
-import { serverNow } from '../stream';
 import { hrefOf } from '../model/route';
 import type { Followed, Notice } from './app';
 import { Text } from './text';
@@ -87,19 +84,13 @@ export function News({ of, clear }: { of: readonly Notice[]; clear: () => void }
   );
 }
 
-/** What somebody paused: whoever lets a call run has to know that it does not start yet. */
-export function Paused({ of }: { of: Pauses | undefined }): JSX.Element {
-  const { control = 'open', pauses = [] } = of ?? {};
-  const isKnown = control === 'open' || control === 'absent';
+/** What is paused: whoever lets a call run has to know that it does not start yet. */
+export function Paused({ of = [] }: { of: readonly string[] | undefined }): JSX.Element {
   return (
     <div class="news" role="status" aria-live="polite" aria-label="What is paused">
-      {!isKnown && <p class="notice bad">{CONTROL_STATES[control]}</p>}
-      {pauses.map((pause) => (
-        <p key={pause.id} class="notice">
-          <span>
-            <strong>Paused</strong>: <Text of={scopeText(pause)} />, by <Text of={pause.by} />{' '}
-            {relative(pause.at, serverNow())}: <Text of={pause.reason} />
-          </span>
+      {of.map((text) => (
+        <p key={text} class="notice">
+          <Text of={text} />
         </p>
       ))}
     </div>

@@ -21,8 +21,8 @@ import {
   type TurnRecord,
 } from '../../contract/session';
 import { addSpent, noSpending, smallerOf } from '../../contract/spending/budget';
-import { contentOf, withFiles } from '../../contract/session/files';
-import { jsonBytes, utf8Bytes } from '../../contract/text/bytes';
+import { contentOf } from '../../contract/session/files';
+import { jsonBytes, utf8Bytes, withFiles } from '../../contract/text/bytes';
 import { originIssues } from '../../contract/turn';
 import type { CarriedSpending } from '../../contract/spending/carried';
 import { type OldestPart, SessionMemory } from './memory';

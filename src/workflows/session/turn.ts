@@ -1,3 +1,4 @@
+import { withFiles } from '../../contract/text/bytes';
 import { type RawValue, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ActivityCancellationType,
@@ -20,7 +21,6 @@ import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, SIGNALS } from '../../contract/names';
 import { type HeldMessage, type SessionTurnEnd, turnIdIn, type TurnRecord } from '../../contract/session';
-import { withFiles } from '../../contract/session/files';
 import { wordsEntry } from '../../contract/transcript';
 import type { TurnInput } from '../../contract/turn';
 import type { agentTurn } from '../agent-turn';
