@@ -53,13 +53,11 @@ const NAME = 'countersign';
 /** Work goes on without a span where there can be none. */
 const NO_SPAN: OpenSpan = { add: () => undefined, fail: () => undefined };
 
-/** The OpenTelemetry API, where the application has it. */
-async function loadApi(): Promise<Api | undefined> {
-  try {
-    return await import('@opentelemetry/api');
-  } catch {
-    return undefined;
-  }
+let api: Promise<Api | undefined> | undefined;
+
+/** The OpenTelemetry API, where the application has it. Looked for once: each start of a turn asks. */
+function loadApi(): Promise<Api | undefined> {
+  return (api ??= import('@opentelemetry/api').catch(() => undefined));
 }
 
 /** Undefined where the application does not have the OpenTelemetry API. */

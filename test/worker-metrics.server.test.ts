@@ -2,29 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../src/client';
 import { freePorts } from '../src/engine/server-args';
-import { approveNext, denyNext } from '../src/testing';
+import { approveNext } from '../src/testing';
 import { inboxMetrics } from '../src/server/monitoring';
 import { defineAgent } from '../src/tools/define-agent';
 import { root } from './support/build';
-import { useEffects, recordTool } from './support/effects';
+import { askedTools, recordTool, useEffects } from './support/effects';
 import { type Fixture, startFixture } from './support/fixture';
 import { readBack, scriptBook } from './support/script-book';
+import { endInEveryWay, waitFor } from './support/turns';
 import { until } from './support/until';
-import { waitFor } from './support/turns';
 
 const effects = useEffects();
 const book = scriptBook();
-const tools = [
-  recordTool(effects, { name: 'look' }),
-  recordTool(effects, { name: 'pay', safety: 'dangerous' }),
-  recordTool(effects, { name: 'brief', safety: 'dangerous', requestExpires: '1s' }),
-  // It never says how it ended.
-  recordTool(
-    effects,
-    { name: 'hang', safety: 'dangerous', timeout: '1s' },
-    () => new Promise(() => undefined),
-  ),
-];
+const tools = [recordTool(effects, { name: 'look' }), ...askedTools(effects)];
 const agent = defineAgent({ name: 'payer', instructions: 'do', model: book.model, tools });
 const prices = { book: { input: 1, output: 1 } };
 const usage = { inputTokens: 1_000, outputTokens: 500 };
@@ -52,19 +42,10 @@ it('counts what became of calls, decisions, models and turns, under no name that
   const client = await connect({ client: fixture.client });
   const looked = await ask('look', 'made_up_by_a_model');
   await looked.result();
-  const approved = await ask('pay');
-  await approveNext(client, approved.workflowId);
-  await approved.result();
   const modified = await ask('pay');
   await approveNext(client, modified.workflowId, { arguments: { tag: 'y' } });
   await modified.result();
-  const denied = await ask('pay');
-  await denyNext(client, denied.workflowId);
-  await denied.result();
-  await (await ask('brief')).result();
-  const hung = await ask('hang');
-  await approveNext(client, hung.workflowId);
-  await waitFor(hung, '1.1', 'in_doubt');
+  const hung = await endInEveryWay(client, ask);
   const text = await until('the facts of the last workflow task', async () => {
     const now = await scrape();
     return now.includes('countersign_calls_in_doubt_total') && now;

@@ -15,7 +15,7 @@ import {
   WHY_NOT,
 } from '../contract/authority/authority';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
-import { isAssured, stricterAction } from '../contract/authority/votes';
+import { assuranceText, isAssured, stricterAction } from '../contract/authority/votes';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
 import type { JsonObject } from '../contract/json';
@@ -249,6 +249,6 @@ function whyBad(vote: Vote, { authority, decision, judge }: Wanted): string | un
   const unchecked = vote.signature !== undefined && judge === undefined;
   const has = unchecked
     ? 'this worker has no approvers file to check its signature by'
-    : `it is ${judged.assurance.replaceAll('_', ' ')}`;
-  return `${has}, and the rule wants it ${wanted.replaceAll('_', ' ')}`;
+    : `it is ${assuranceText(judged.assurance)}`;
+  return `${has}, and the rule wants it ${assuranceText(wanted)}`;
 }

@@ -1,3 +1,5 @@
+import { assuranceWanted } from '../contract/authority/authority';
+import { assuranceText } from '../contract/authority/votes';
 import type { Command } from 'commander';
 import {
   addInboxFilters,
@@ -278,9 +280,8 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
 }
 
 function whySigned({ authority }: RequestOpened): string | undefined {
-  const { name, assurance } = authority?.rule ?? {};
-  if (assurance === undefined || assurance === 'claimed') return undefined;
-  return `the rule '${name}' wants each one ${assurance.replaceAll('_', ' ')}`;
+  const wanted = assuranceWanted(authority, 'approved');
+  return wanted && `the rule '${authority?.rule.name}' wants each one ${assuranceText(wanted)}`;
 }
 
 function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {

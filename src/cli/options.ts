@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { CountersignError, errorMessage } from '../contract/errors';
+import { TURN_STATES } from '../contract/turn';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 import { toMilliseconds } from '../tools/options';
@@ -86,6 +87,12 @@ async function readStdin(): Promise<Buffer> {
 /** The option `--deployment`. */
 export function deploymentOption(): Option {
   return new Option('--deployment <name>', 'the deployment that builds belong to (default: countersign)');
+}
+
+/** `--state`, of turns. */
+export function stateOption(): Option {
+  const states = [...TURN_STATES, 'terminated', 'timed_out'];
+  return new Option('--state <state>', 'only turns in this state').choices(states);
 }
 
 /** A mistake on the command line; the command ends with 2. */

@@ -1,4 +1,8 @@
+import type { Countersign, ListQuery } from '../client';
+import type { CountersignError } from '../contract/errors';
 import { every } from '../engine/run';
+import type { TurnEvent } from '../history/events';
+import { unreadText } from '../history/labels';
 import type { Screen } from './print/screen';
 
 const SAY_EVERY_MS = 2_000;
@@ -16,6 +20,34 @@ export async function withProgress<T>(
   } finally {
     ticker.stop();
   }
+}
+
+/**
+ * Reads the turns of a query with progress, and hands on the events of each; resolves to how many were read. What cannot be
+ * decrypted is counted in a note.
+ *
+ * @throws CountersignError why the first could not be read, where none could.
+ */
+export async function readEachTurn(
+  { client, screen }: { client: Countersign; screen: Pick<Screen, 'isTerminal' | 'note'> },
+  query: ListQuery,
+  take: (events: readonly TurnEvent[]) => Promise<void> | void,
+): Promise<number> {
+  const { readTurns } = await import('../client/read-turns.js');
+  const turns = await client.list(query);
+  let done = 0;
+  const unread: CountersignError[] = [];
+  const say = (): string => `read ${done} of ${turns.length} turns`;
+  await withProgress(screen, say, async () => {
+    for await (const events of readTurns(client, turns, (error) => unread.push(error))) {
+      await take(events);
+      done += 1;
+    }
+  });
+  const [first] = unread;
+  if (first !== undefined && done === 0) throw first;
+  if (first !== undefined) screen.note(`${unreadText(unread.length)} ${first.message}`);
+  return done;
 }
 
 /** Notes once what it waits for, if that takes more than two seconds. Also without a terminal, so that a log shows it. */

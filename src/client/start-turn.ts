@@ -66,10 +66,8 @@ function storeNeeded(store: FileStore | undefined): FileStore {
 
 /** The spans of a turn belong to the one in which it is started. */
 async function inTrace(input: TurnInput): Promise<TurnInput> {
-  const { origin: { trace: _other, ...origin } = {} } = input;
-  const given = { ...origin, ...defined({ trace: await activeTrace() }) };
-  const { origin: _replaced, ...rest } = input;
-  return Object.keys(given).length === 0 ? rest : { ...rest, origin: given };
+  const trace = await activeTrace();
+  return trace === undefined ? input : { ...input, origin: { ...input.origin, trace } };
 }
 
 /** The input of a turn that somebody asks for. @throws CountersignError `usage` for what no turn can be started with. */

@@ -1,5 +1,5 @@
 import { escalatedAuthority, someNames, standingUnder } from '../contract/authority/authority';
-import type { CastVote, Standing } from '../contract/authority/votes';
+import { assuranceText, type CastVote, type Standing } from '../contract/authority/votes';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor } from '../contract/call';
@@ -237,7 +237,7 @@ export function describeVoting(call: CallView): string | undefined {
   if (authority === undefined || standing === undefined) return undefined;
   const { name, need, groups, assurance } = authority.rule;
   const wanted = counted(Math.max(need, groups.length), 'approval');
-  const sure = assurance === 'claimed' ? '' : `, ${assurance.replaceAll('_', ' ')}`;
+  const sure = assurance === 'claimed' ? '' : `, ${assuranceText(assurance)}`;
   const votes = call.votes.map((vote) => `${vote.voter} ${vote.decision} (${howKnown(vote)})`);
   const verb = assurance === 'claimed' ? 'vote' : assurance === 'signed_in' ? 'vote, signed in' : 'sign';
   const missing = standing.state === 'open' ? [missingText(standing, verb)] : [];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Countersign, InboxReader, Waiting } from '../client/types';
-import { CONTROL_STATES, type Pauses, pauseText } from '../contract/control/pauses';
+import { CONTROL_STATES, controlTrouble, type Pauses, pauseText } from '../contract/control/pauses';
 import { CountersignError } from '../contract/errors';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
@@ -216,8 +216,9 @@ class Feed implements InboxFeed {
   }
 }
 
-function heldBy({ control, pauses }: Pauses): string[] {
-  return control === 'closed' || control === 'unreadable' ? [CONTROL_STATES[control]] : pauses.map(pauseText);
+function heldBy(found: Pauses): string[] {
+  const trouble = controlTrouble(found);
+  return trouble === undefined ? found.pauses.map(pauseText) : [CONTROL_STATES[trouble]];
 }
 
 /** What was read, and when. */

@@ -1,6 +1,6 @@
 import type { Countersign } from '../client/types';
 import { assuranceWanted } from '../contract/authority/authority';
-import { isAssured } from '../contract/authority/votes';
+import { type Assurance, assuranceText, isAssured } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
@@ -56,10 +56,10 @@ export async function signVote(
   return defined({ signature: await signer({ agent: view.agent, call, place, ...said }) });
 }
 
-function needsPerson(turn: string, callId: string, wanted: string): CountersignError {
+function needsPerson(turn: string, callId: string, wanted: Assurance): CountersignError {
   return new CountersignError(
     'signature_needed',
-    `the rule of ${callId} wants decisions ${wanted.replaceAll('_', ' ')}, which takes the approver's own key`,
+    `the rule of ${callId} wants decisions ${assuranceText(wanted)}, which takes the approver's own key`,
     { hint: `Sign at a terminal: countersign approve ${turn}/${callId} --sign` },
   );
 }

@@ -2,7 +2,14 @@ import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { replaceFile, unlessMissing } from '../files';
-import type { StorePlace } from './place';
+
+/** Where bytes are kept by key: a folder or a bucket. */
+export interface StorePlace {
+  /** Undefined where there are none, or more than `most`. */
+  read(key: string, most: number): Promise<Uint8Array | undefined>;
+  /** Replaces what is there: readers see all of it or nothing. */
+  write(key: string, bytes: Uint8Array): Promise<void>;
+}
 
 /** A folder that all workers and clients share. Whoever is of its group may read what is in it. */
 export function folderPlace(root: string): StorePlace {

@@ -5,9 +5,8 @@ import { LIMITS } from '../contract/limits';
 import { areFiles, type FileRef } from '../contract/session/files';
 import { escapeHidden } from '../contract/text/unsafe-text';
 import type { FileSealer } from '../encryption/load';
-import { folderPlace } from './folder';
+import { folderPlace, type StorePlace } from './folder';
 import { isMediaType, mediaTypeOf } from './media-types';
-import type { StorePlace } from './place';
 import { s3Place } from './s3';
 
 /** A file that is to go with a message. */

@@ -1,6 +1,6 @@
 import { AwsClient } from 'aws4fetch';
 import { CountersignError } from '../contract/errors';
-import type { StorePlace } from './place';
+import type { StorePlace } from './folder';
 
 /** How long one request may take. */
 const REQUEST_MS = 60_000;

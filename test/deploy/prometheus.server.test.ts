@@ -8,14 +8,13 @@ import { z } from 'zod';
 import { connect, type Countersign } from '../../src/client';
 import { freePorts } from '../../src/engine/server-args';
 import { startWeb } from '../../src/server';
-import { approveNext, denyNext } from '../../src/testing';
 import { defineAgent } from '../../src/tools/define-agent';
 import { root } from '../support/build';
-import { recordTool, useEffects } from '../support/effects';
+import { askedTools, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
 import { isThorough } from '../support/thorough';
-import { waitFor } from '../support/turns';
+import { endInEveryWay } from '../support/turns';
 import { until } from '../support/until';
 
 /** Whether Prometheus is there; Debian has it in the package of this name. */
@@ -74,17 +73,12 @@ const configOf = (worker: string, web: string): string =>
 told('Prometheus', () => {
   const effects = useEffects();
   const book = scriptBook();
-  const tools = [
-    recordTool(effects, { name: 'pay', safety: 'dangerous' }),
-    recordTool(effects, { name: 'brief', safety: 'dangerous', requestExpires: '1s' }),
-    // It never says how it ended.
-    recordTool(
-      effects,
-      { name: 'hang', safety: 'dangerous', timeout: '1s' },
-      () => new Promise(() => undefined),
-    ),
-  ];
-  const agent = defineAgent({ name: AGENT, instructions: 'do', model: book.model, tools });
+  const agent = defineAgent({
+    name: AGENT,
+    instructions: 'do',
+    model: book.model,
+    tools: askedTools(effects),
+  });
   /** Starts a turn as people do: the labels of what waits come from its search attributes. */
   const ask = async (name: string): Promise<TurnHandle> => {
     const usage = { inputTokens: 1_000, outputTokens: 500 };
@@ -144,16 +138,7 @@ told('Prometheus', () => {
   });
 
   it('has something to show in each panel of the dashboard, under every name that it asks for', async () => {
-    const paid = await ask('pay');
-    await approveNext(client, paid.workflowId);
-    await paid.result();
-    const denied = await ask('pay');
-    await denyNext(client, denied.workflowId);
-    await denied.result();
-    await (await ask('brief')).result();
-    const hung = await ask('hang');
-    await approveNext(client, hung.workflowId);
-    await waitFor(hung, '1.1', 'in_doubt');
+    await endInEveryWay(client, ask);
     expect(queries.length).toBeGreaterThan(10);
     for (const query of queries)
       await until(`something to show of ${query}`, async () => {

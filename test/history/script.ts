@@ -230,6 +230,14 @@ export function item(callId: string, more: Partial<OpenItem> = {}): OpenItem {
   };
 }
 
+/** A turn with one request to pay. */
+export const requested = () =>
+  new Script()
+    .started()
+    .task()
+    .think(1, [ask('1.1')])
+    .open([item('1.1')]);
+
 export const accepted = (callId: string, decision: string, more: object = {}) => ({
   accepted: true,
   decisionId: `d-${callId}-${decision}`,

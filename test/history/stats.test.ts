@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { createStats, spreadOf, statsOf } from '../../src/history/stats';
 import { recordedFiles } from './audit/sample';
-import { accepted, ask, item, result, run, Script, thinkOutput } from './script';
+import { accepted, ask, requested, result, run, Script, thinkOutput } from './script';
 
 /** One call of `look` with this result, in a turn that ends. */
 const looked = (more: object = {}, settings: object = {}) => {
@@ -15,13 +15,6 @@ const looked = (more: object = {}, settings: object = {}) => {
     contentDigest: 'x',
   });
 };
-/** One request to pay. */
-const requested = () =>
-  new Script()
-    .started()
-    .task()
-    .think(1, [ask('1.1')])
-    .open([item('1.1')]);
 const decide = (script: Script, decision: string, more: object = {}) =>
   script
     .wait(4000)

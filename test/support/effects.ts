@@ -54,3 +54,16 @@ export function recordTool(
     },
   });
 }
+
+/** Tools whose calls a person is asked about: one that pays, one whose request is short, and one that never says how it ended. */
+export function askedTools(effects: Effects): Tool[] {
+  return [
+    recordTool(effects, { name: 'pay', safety: 'dangerous' }),
+    recordTool(effects, { name: 'brief', safety: 'dangerous', requestExpires: '1s' }),
+    recordTool(
+      effects,
+      { name: 'hang', safety: 'dangerous', timeout: '1s' },
+      () => new Promise(() => undefined),
+    ),
+  ];
+}

@@ -2,10 +2,12 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, defaultPayloadConverter, WorkflowNotFoundError } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import type { Countersign } from '../../src/client';
 import type { Decision, Refused, Resolution, SignalVerdict, Verdict } from '../../src/contract/decision';
 import { SIGNALS, UPDATES } from '../../src/contract/names';
 import type { TranscriptPage, TranscriptQuery, TranscriptEntry } from '../../src/contract/transcript';
 import type { OpenItem, OpenMemo } from '../../src/contract/turn';
+import { approveNext, denyNext } from '../../src/testing';
 import type { TurnHandle } from './fixture';
 import { until } from './until';
 
@@ -145,4 +147,25 @@ function isOpenMemo(value: unknown): value is OpenMemo {
 
 function isRefused(value: unknown): value is Refused {
   return z.object({ accepted: z.literal(false), code: z.string() }).safeParse(value).success;
+}
+
+/**
+ * Lets calls of `askedTools` end in every way: done, denied, expired, and in doubt. `ask`: a turn that asks for a tool. Gives
+ * the turn that is in doubt.
+ */
+export async function endInEveryWay(
+  client: Countersign,
+  ask: (tool: string) => Promise<TurnHandle>,
+): Promise<TurnHandle> {
+  const approved = await ask('pay');
+  await approveNext(client, approved.workflowId);
+  await approved.result();
+  const denied = await ask('pay');
+  await denyNext(client, denied.workflowId);
+  await denied.result();
+  await (await ask('brief')).result();
+  const hung = await ask('hang');
+  await approveNext(client, hung.workflowId);
+  await waitFor(hung, '1.1', 'in_doubt');
+  return hung;
 }

@@ -4,7 +4,13 @@ import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { Known } from '../../authority/check-file';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
-import { seatingOf, standingOf, type Standing, type VoteRefusal } from '../../contract/authority/votes';
+import {
+  assuranceText,
+  seatingOf,
+  standingOf,
+  type Standing,
+  type VoteRefusal,
+} from '../../contract/authority/votes';
 import { defined } from '../../contract/defined';
 import { span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
@@ -242,7 +248,7 @@ export function explanationLines(about: Explanation): string[] {
   const groupsText = groups.length === 0 ? '' : `, one of each of ${groups.join(', ')}`;
   return [
     ...head,
-    `needs      ${counted(Math.max(need, groups.length), 'approval')}${groupsText}, ${assurance.replaceAll('_', ' ')}`,
+    `needs      ${counted(Math.max(need, groups.length), 'approval')}${groupsText}, ${assuranceText(assurance)}`,
     ...(expiresMs === undefined ? [] : [`expires    ${span(expiresMs)} after it was asked`]),
     ...(escalate === undefined
       ? []

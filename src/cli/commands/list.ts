@@ -3,9 +3,8 @@ import type { DecidedAnswer, DecidedCall } from '../../client/decided';
 import { userStateDir } from '../../files';
 import { describeOutcome, describePhase } from '../../history/labels';
 import type { Refusal } from '../../server/refusal-log';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ListQuery, SessionSummary, TurnSummary } from '../../client';
-import { TURN_STATES } from '../../contract/turn';
 import { defined } from '../../contract/defined';
 import { type Context, osUser } from '../context';
 import type { Screen } from '../print/screen';
@@ -13,7 +12,7 @@ import { type Cell, idsOn, labelCell, stateCell, tableLines } from '../print/tab
 import { dateTime, relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../print/escape';
 import { notePauses } from './pause';
-import { collect, readCount, readFacts, usageError } from '../options';
+import { collect, readCount, readFacts, stateOption, usageError } from '../options';
 
 interface ListOptions {
   state?: TurnSummary['state'];
@@ -25,14 +24,12 @@ interface ListOptions {
   json?: boolean;
 }
 
-const STATES = [...TURN_STATES, 'terminated', 'timed_out'];
-
 /** `list`. */
 export function addList(program: Command, context: Context): void {
   program
     .command('list')
     .description('list turns, newest first')
-    .addOption(new Option('--state <state>', 'only turns in this state').choices(STATES))
+    .addOption(stateOption())
     .option('--agent <name>', 'only turns of this agent')
     .option('--schedule <id>', 'only turns that this schedule started')
     .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)

@@ -3,7 +3,7 @@ import type { Countersign, Pause } from '../../client';
 import {
   CONTROL_HINTS,
   CONTROL_STATES,
-  holdsAnything,
+  controlTrouble,
   type Pauses,
   scopeText,
 } from '../../contract/control/pauses';
@@ -149,11 +149,11 @@ export function pauseLine(pause: Pause, now: number): string {
 }
 
 /** Each pause in a line, or why nothing may start. Empty: nothing is paused. */
-export function pauseLines({ control, pauses }: Pauses, now: number): string[] {
-  const isKnown = control === 'open' || control === 'absent';
-  return isKnown
-    ? pauses.map((one) => pauseLine(one, now))
-    : [`${CONTROL_STATES[control]}. ${CONTROL_HINTS[control]}`];
+export function pauseLines(found: Pauses, now: number): string[] {
+  const trouble = controlTrouble(found);
+  return trouble === undefined
+    ? found.pauses.map((one) => pauseLine(one, now))
+    : [`${CONTROL_STATES[trouble]}. ${CONTROL_HINTS[trouble]}`];
 }
 
 /** What is paused is asked this often, in milliseconds. */
@@ -183,8 +183,8 @@ export function watchPauses(client: Pick<Countersign, 'pauses'>): () => Promise<
 export const NOTHING_PAUSED: KnownPauses = { key: '', lines: () => [] };
 
 function knownPauses(found: Pauses): KnownPauses {
-  if (!holdsAnything(found)) return NOTHING_PAUSED;
-  return { key: JSON.stringify(found), lines: (now) => pauseLines(found, now) };
+  const lines = (now: number): string[] => pauseLines(found, now);
+  return lines(0).length === 0 ? NOTHING_PAUSED : { key: JSON.stringify(found), lines };
 }
 
 function notKnown(error: unknown): KnownPauses {

@@ -1,22 +1,20 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { PolicyRules } from '../../authority/policy';
 import type { ApproversSource } from '../../authority/source';
-import type { Countersign, ListQuery, TurnSummary } from '../../client';
+import type { ListQuery, TurnSummary } from '../../client';
 import type { PolicyRule } from '../../contract/authority/policy';
 import { defined } from '../../contract/defined';
-import type { CountersignError } from '../../contract/errors';
-import { TURN_STATES } from '../../contract/turn';
-import { counted, unreadText } from '../../history/labels';
+import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
-import { collect, readCount, readFacts, readMoment, usageError } from '../options';
+import { collect, readCount, readFacts, readMoment, stateOption, usageError } from '../options';
 import type { Comparison } from '../policy/compare';
 import { suggestLines, testLines } from '../policy/lines';
 import { type PastCall, pastCalls } from '../policy/past';
 import { escapeText } from '../print/escape';
-import { withProgress } from '../progress';
+import { readEachTurn } from '../progress';
 
 const LIMIT = 1000;
 const LEAST = 3;
@@ -44,8 +42,6 @@ interface SuggestOptions extends TurnOptions {
   days?: string;
 }
 
-const STATES = [...TURN_STATES, 'terminated', 'timed_out'];
-
 /** `policy check | test | suggest`. */
 export function addPolicy(program: Command, context: Context): void {
   const command = program.command('policy').description('rules that say which calls run, ask or are refused');
@@ -72,7 +68,7 @@ export function addPolicy(program: Command, context: Context): void {
 
 function withTurns(command: Command): Command {
   return command
-    .addOption(new Option('--state <state>', 'only turns in this state').choices(STATES))
+    .addOption(stateOption())
     .option('--agent <name>', 'only turns of this agent')
     .option('--tool <name>', 'only calls of this tool')
     .option('--schedule <id>', 'only turns that this schedule started')
@@ -155,33 +151,14 @@ async function eachPastCall(
 ): Promise<Counts> {
   const query = queryOf(options);
   return withClient(async (client) => {
-    const turns = await client.list(query);
-    const counts = { turns: 0, forks: 0 };
-    const unread: CountersignError[] = [];
-    const say = (): string => `read ${counts.turns} of ${turns.length} turns`;
-    await withProgress(screen, say, async () => {
-      for await (const calls of callsOf(client, turns, { counts, unread }))
-        for (const call of calls) if ((options.tool ?? call.tool) === call.tool) await take(call);
+    let forks = 0;
+    const turns = await readEachTurn({ client, screen }, query, async (events) => {
+      const view = viewOf(events);
+      if (view.fork !== undefined) return void (forks += 1);
+      for (const call of pastCalls(view)) if ((options.tool ?? call.tool) === call.tool) await take(call);
     });
-    const [first] = unread;
-    if (first !== undefined && counts.turns === 0) throw first;
-    if (first !== undefined) screen.note(`${unreadText(unread.length)} ${first.message}`);
-    return counts;
+    return { turns, forks };
   });
-}
-
-async function* callsOf(
-  client: Countersign,
-  turns: readonly TurnSummary[],
-  { counts, unread }: { counts: Counts; unread: CountersignError[] },
-): AsyncGenerator<PastCall[]> {
-  const { readTurns } = await import('../../client/read-turns.js');
-  for await (const events of readTurns(client, turns, (error) => unread.push(error))) {
-    const view = viewOf(events);
-    counts.turns += 1;
-    if (view.fork !== undefined) counts.forks += 1;
-    else yield pastCalls(view);
-  }
 }
 
 function queryOf({ state, agent, schedule, meta, since, limit }: TurnOptions): ListQuery {

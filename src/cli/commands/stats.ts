@@ -2,10 +2,9 @@ import type { Command } from 'commander';
 import type { ListQuery } from '../../client';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
-import { withProgress } from '../progress';
+import { readEachTurn } from '../progress';
 import { readCount, readMoment } from '../options';
-import type { CountersignError } from '../../contract/errors';
-import { costText, describeTokens, percentText, spreadText, unreadText } from '../../history/labels';
+import { costText, describeTokens, percentText, spreadText } from '../../history/labels';
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
@@ -39,25 +38,10 @@ export function addStats(program: Command, context: Context): void {
 
 async function stats(options: StatsOptions, { withClient, screen }: Context): Promise<void> {
   const { createStats } = await import('../../history/stats.js');
-  const { readTurns } = await import('../../client/read-turns.js');
   const query = readQuery(options);
   const fold = createStats(defined({ tool: options.tool }));
-  const found = await withClient(async (client) => {
-    const turns = await client.list(query);
-    let done = 0;
-    const unread: CountersignError[] = [];
-    const say = () => `read ${done} of ${turns.length} turns`;
-    await withProgress(screen, say, async () => {
-      for await (const events of readTurns(client, turns, (error) => unread.push(error))) {
-        fold.add(events);
-        done += 1;
-      }
-    });
-    const [first] = unread;
-    if (first !== undefined && done === 0) throw first;
-    if (first !== undefined) screen.note(`${unreadText(unread.length)} ${first.message}`);
-    return fold.stats();
-  });
+  await withClient((client) => readEachTurn({ client, screen }, query, (events) => fold.add(events)));
+  const found = fold.stats();
   if (options.json === true) screen.json(found);
   else screen.lines(statsLines(found, screen));
 }

@@ -3,7 +3,13 @@ import type { Countersign } from '../../client';
 import { type LiveWorker, type PolledQueue, workersOf } from '../../client/pollers';
 import { quoted } from '../../client/list';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
-import { CONTROL_HINTS, CONTROL_STATES, type Pauses, pauseText } from '../../contract/control/pauses';
+import {
+  CONTROL_HINTS,
+  CONTROL_STATES,
+  controlTrouble,
+  type Pauses,
+  pauseText,
+} from '../../contract/control/pauses';
 import { toolSetIn } from '../../contract/worker-tools';
 import { registerCommand } from '../../engine/search-attributes';
 import { ATTRIBUTE_TYPES } from '../../engine/server-args';
@@ -74,11 +80,13 @@ export async function checkPauses(client: Countersign): Promise<Finding> {
   }
 }
 
-function judgePauses(name: string, { control, pauses }: Pauses): Finding {
+function judgePauses(name: string, found: Pauses): Finding {
+  const { control, pauses } = found;
   if (control === 'absent')
     return { name, state: 'skipped', detail: 'no worker has started what holds pauses; nothing is paused' };
-  if (control !== 'open')
-    return { name, state: 'bad', detail: CONTROL_STATES[control], todo: CONTROL_HINTS[control] };
+  const trouble = controlTrouble(found);
+  if (trouble !== undefined)
+    return { name, state: 'bad', detail: CONTROL_STATES[trouble], todo: CONTROL_HINTS[trouble] };
   if (pauses.length === 0) return { name, state: 'ok', detail: 'nothing is paused' };
   const todo = 'End one with `countersign resume`, with the same --agent and --tool, or all with --all.';
   return { name, state: 'warning', detail: pauses.map(pauseText).join('; '), todo };

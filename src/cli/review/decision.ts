@@ -4,6 +4,7 @@ import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
 import { type Decision, isDenial, type VoteSignature } from '../../contract/decision';
 import { assuranceWanted } from '../../contract/authority/authority';
+import { assuranceText } from '../../contract/authority/votes';
 import { CountersignError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view';
@@ -73,7 +74,7 @@ export async function signing(
   if (sign !== undefined) return { signature: await sign({ turn, agent, call, decision, reason }) };
   const wanted = assuranceWanted(call.request?.authority, decision);
   if (wanted === undefined) return {};
-  const message = `the rule of ${call.callId} wants decisions ${wanted.replaceAll('_', ' ')}, and this one is not signed`;
+  const message = `the rule of ${call.callId} wants decisions ${assuranceText(wanted)}, and this one is not signed`;
   throw new CountersignError('signature_needed', message, {
     hint:
       wanted === 'signed_in'

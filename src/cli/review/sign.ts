@@ -12,7 +12,7 @@ import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { readIfThere } from '../../files';
-import { isAssured } from '../../contract/authority/votes';
+import { assuranceText, isAssured } from '../../contract/authority/votes';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
 import { usageError } from '../options';
@@ -216,7 +216,7 @@ export async function votesOn(
     );
     if (!judged.ok) return { voter, decision, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
     const { assurance, fingerprint } = judged;
-    const proof = [assurance.replaceAll('_', ' '), fingerprint ?? []].flat().join(', ');
+    const proof = [assuranceText(assurance), fingerprint ?? []].flat().join(', ');
     return { voter, decision, proof, counts: decision === 'denied' || isAssured(assurance, wanted) };
   });
 }

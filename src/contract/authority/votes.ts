@@ -103,6 +103,11 @@ function distinct(rosters: readonly (readonly string[])[]): (readonly string[])[
   return [...seen.values()];
 }
 
+/** In words: `signed in`. */
+export function assuranceText(assurance: Assurance): string {
+  return assurance.replaceAll('_', ' ');
+}
+
 /** Whether one assurance is at least another. */
 export function isAssured(has: Assurance, wanted: Assurance): boolean {
   return ASSURANCES.indexOf(has) >= ASSURANCES.indexOf(wanted);

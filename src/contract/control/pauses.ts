@@ -162,11 +162,6 @@ export function scopeText({ agent, tool, models }: Pick<Pause, 'agent' | 'tool' 
   return models === true ? `${what} and ${agent === undefined ? 'all' : 'its'} model calls` : what;
 }
 
-/** Whether anything is held, or cannot start. */
-export function holdsAnything({ control, pauses }: Pauses): boolean {
-  return pauses.length > 0 || control === 'closed' || control === 'unreadable';
-}
-
 /** Who paused it, when and why, in one line. */
 export function pauseText(pause: Pause): string {
   return `${pause.by} paused ${scopeText(pause)} at ${pause.at}: ${pause.reason}`;
@@ -196,4 +191,9 @@ function isPause(value: unknown): value is Pause {
   const isOptional = (one: unknown): boolean => one === undefined || isText(one);
   const isModels = models === undefined || models === true;
   return [id, at, by, reason].every(isText) && [agent, tool].every(isOptional) && isModels;
+}
+
+/** Why nothing with an effect may start, where no pause is the reason; undefined where the pauses are known. */
+export function controlTrouble({ control }: Pauses): keyof typeof CONTROL_STATES | undefined {
+  return control === 'open' || control === 'absent' ? undefined : control;
 }

@@ -6,7 +6,7 @@ import { viewOf } from '../../../src/history/view';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
 import { offlineModel } from '../../../src/models/offline/offline-model';
-import { accepted, ask, item, result, run, Script } from '../../history/script';
+import { accepted, ask, requested, result, run, Script } from '../../history/script';
 import { request } from '../support';
 
 const parameters: JsonSchema = {
@@ -90,12 +90,6 @@ it('holds calls against the code of today where there are no rules', async () =>
 });
 
 describe('the calls of a past turn', () => {
-  const requested = () =>
-    new Script()
-      .started()
-      .task()
-      .think(1, [ask('1.1')])
-      .open([item('1.1')]);
   const decided = (decision: string, more: object = {}) =>
     requested()
       .wait(10)
