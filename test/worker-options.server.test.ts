@@ -65,7 +65,7 @@ const approved = async (type: string, taskQueue: string, arg: unknown): Promise<
     args: [arg],
   });
   const item = await until('a request', async () =>
-    (await countersign.inbox({ limit: 1000 })).find(({ turn }) => turn === handle.workflowId),
+    (await countersign.inbox({ limit: Infinity })).find(({ turn }) => turn === handle.workflowId),
   );
   const { callId, seenDigest = '' } = item;
   await countersign.decide(item.turn, { callId, seenDigest, decision: 'approved' });

@@ -233,7 +233,7 @@ it('starts encrypted turns, and gives nothing of a schedule to a turn of another
   expect(await reader.schedules.add(request)).toMatchObject({ prompt: 'pay the bills' });
   const turn = (await reader.schedules.run(request.id)) ?? '';
   const item = await until('its request', async () =>
-    (await reader.inbox()).find((one) => one.turn === turn),
+    (await reader.inbox({ limit: Infinity })).find((one) => one.turn === turn),
   );
   expect(item.prompt).toBe('pay the bills');
   const [history] = await reader.histories(turn);

@@ -99,7 +99,9 @@ test('asks in the inbox, with what was spent; approved, it adds as much again', 
   expect(request).toMatchObject({ tool: 'raise_budget', arguments: { tokens: 250 } });
   expect(request?.policyReason).toContain('it has spent 300 tokens, and its budget is 250 tokens');
   expect(request?.policyReason).toContain('3 calls');
-  const item = (await client.inbox({ tool: 'raise_budget' })).find(({ turn }) => turn === handle.workflowId);
+  const item = (await client.inbox({ tool: 'raise_budget', limit: Infinity })).find(
+    ({ turn }) => turn === handle.workflowId,
+  );
   expect(item).toMatchObject({ callId: '3.budget', kind: 'request' });
   await decide(handle, { callId: '3.budget', decision: 'approved', ...(await seenOf(handle, '3.budget')) });
   await waitFor(handle, '5.budget');

@@ -107,7 +107,7 @@ test('a request of a child turn is in the inbox with what led to it, and is deci
   const child = await childOf(parent);
   await waitFor(child, '1.1');
   const item = await until('the inbox', async () => {
-    const items = await client.inbox({ agent: 'helper' });
+    const items = await client.inbox({ agent: 'helper', limit: Infinity });
     return items.find(({ turn }) => turn === child.workflowId);
   });
   expect(item.lineage).toEqual([{ turn: parent.workflowId, callId: '1.1', agent: 'boss' }]);

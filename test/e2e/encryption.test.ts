@@ -94,7 +94,9 @@ test('a turn that is approved by update leaves no word of it with the server', a
   );
   const turn = await start(prompt);
   await waitFor(handleOf(client, turn), '2.1');
-  const item = await until('the inbox', async () => (await client.inbox()).find((one) => one.turn === turn));
+  const item = await until('the inbox', async () =>
+    (await client.inbox({ limit: Infinity })).find((one) => one.turn === turn),
+  );
   expect(item).toMatchObject({ tool: 'pay', prompt, summary: expect.stringContaining(CANARY) });
   expect((await rawBytes(fixture, turn)).includes(CANARY)).toBe(false);
   expect(await client.decide(turn, { ...decision, callId: '2.1' })).toMatchObject({ status: 'accepted' });

@@ -23,7 +23,9 @@ beforeAll(async () => {
 afterAll(() => client.close());
 
 const asksIn = (turn: string) =>
-  until(`the request of ${turn}`, async () => (await client.inbox()).some((item) => item.turn === turn));
+  until(`the request of ${turn}`, async () =>
+    (await client.inbox({ limit: Infinity })).some((item) => item.turn === turn),
+  );
 
 /** Takes a session back to before its last turn. */
 const resetTurn = async ({ id, state }: Session): Promise<void> => {

@@ -54,7 +54,7 @@ const start = async (type: string, ...args: unknown[]): Promise<WorkflowHandle> 
   client.workflow.start(type, { args, taskQueue, workflowId: `gated-${randomUUID()}` });
 
 const inboxOf = async ({ workflowId }: WorkflowHandle): Promise<InboxItem[]> =>
-  (await countersign.inbox({ limit: 1000 })).filter((item) => item.turn === workflowId);
+  (await countersign.inbox({ limit: Infinity })).filter((item) => item.turn === workflowId);
 
 const waiting = (handle: WorkflowHandle, count = 1): Promise<InboxItem[]> =>
   until(`${count} in the inbox`, async () => {

@@ -67,7 +67,7 @@ const startPaying = (order: string, more: object = {}): Promise<WorkflowHandle> 
 
 const waiting = ({ workflowId }: WorkflowHandle, kind: InboxItem['kind'] = 'request', count = 1) =>
   until(`${count} ${kind} in the inbox`, async () => {
-    const all = await countersign.inbox({ limit: 1000 });
+    const all = await countersign.inbox({ limit: Infinity });
     const items = all.filter((item) => item.turn === workflowId && item.kind === kind);
     return items.length === count && items;
   });
