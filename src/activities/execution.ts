@@ -1,8 +1,8 @@
 import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
-import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { WorkflowUpdateFailedError, WorkflowUpdateStage } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { CallInput, CallOutput, CallQuestion, CallReply } from '../contract/call';
+import type { AskedQuestion, CallInput, CallOutput, CallQuestion, CallReply } from '../contract/call';
 import { withDecisionNote } from '../contract/call-messages';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
@@ -119,22 +119,41 @@ function liveReporter(guard: AttemptGuard): Live {
 /**
  * Asks a person on behalf of a call that runs, by an update of its own turn that waits for the answer. Undefined where a
  * call may not ask, and in a fork without effects, in which nobody is asked. Should this worker die, the turn closes the
- * question together with the call.
+ * question together with the call. A withdrawal is sent once the turn has the question, and before the next question.
  */
 function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
   const { info } = Context.current();
   const { secret, askMs, callId, callKey, generation } = input;
   if (secret === undefined || askMs === undefined || input.dry === true || info.isLocal) return undefined;
-  const { client } = Context.current();
+  const { client, log } = Context.current();
+  const handle = client.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
   const head = { callId, callKey, generation, secret, attempt: info.attempt };
-  return async (question) => {
-    const handle = client.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
-    const asked: CallQuestion = { ...head, question };
-    const reply = handle.executeUpdate<CallReply, [CallQuestion]>(UPDATES.ask, { args: [asked] });
+  const givenUp = (): Error => new Error('the call was given up');
+  let number = 0;
+  let withdrawn: Promise<void> = Promise.resolve();
+  const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>): Promise<void> => {
     try {
-      return await unlessAborted(reply, signal, () => new Error('the call was given up'));
+      await taken;
+      await handle.signal(SIGNALS.withdraw, asked);
     } catch (error) {
-      throw refusalIn(error);
+      log.warn('a question could not be withdrawn', { callId, error: String(error) });
+    }
+  };
+  return async (question, withdraw = new AbortController().signal) => {
+    await unlessAborted(withdrawn, signal, givenUp);
+    withdraw.throwIfAborted();
+    const asked = { ...head, number: ++number };
+    const update = handle.startUpdate<CallReply, [CallQuestion]>(UPDATES.ask, {
+      ...{ args: [{ ...asked, question }], waitForStage: WorkflowUpdateStage.ACCEPTED },
+    });
+    const reply = update.then((taken) => taken.result());
+    try {
+      return await unlessAborted(unlessAborted(reply, signal, givenUp), withdraw);
+    } catch (error) {
+      if (!withdraw.aborted || signal.aborted) throw refusalIn(error);
+      withdrawn = takeBack(asked, update);
+      await unlessAborted(withdrawn, signal, givenUp);
+      throw error;
     }
   };
 }

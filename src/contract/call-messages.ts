@@ -32,6 +32,11 @@ export const ENDINGS = {
     code: 'cancelled',
     message: 'The call that asked this has ended. Nobody needs the answer any more.',
   },
+  /** It was a question of a server, which does not wait for the answer any more. */
+  askerWithdrew: {
+    code: 'cancelled',
+    message: 'The server that asked this has withdrawn it or has ended. Nobody needs the answer any more.',
+  },
   /** Its request was taken back. */
   withdrawn: {
     code: 'cancelled',
@@ -61,6 +66,7 @@ export const CLOSING_CAUSES = [
   'expired',
   'unanswered',
   'askerEnded',
+  'askerWithdrew',
   'withdrawn',
   'neverStarted',
   'cancelled',

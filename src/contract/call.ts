@@ -320,8 +320,8 @@ export type VerifyOutput =
   | { outcome: 'did_not'; message: string }
   | { outcome: 'cannot_tell'; message: string };
 
-/** Payload of the `ask` update: a call that runs asks a person. */
-export interface CallQuestion {
+/** Which question of a call that runs. By itself it is the payload of the `withdraw` signal: nobody waits for the answer any more. */
+export interface AskedQuestion {
   callId: string;
   callKey: string;
   generation: number;
@@ -329,6 +329,12 @@ export interface CallQuestion {
   secret: string;
   /** Of its activity: a later one takes the place of one that was lost. */
   attempt: number;
+  /** Counts the questions of one attempt, so that a withdrawal never takes back a later one. */
+  number: number;
+}
+
+/** Payload of the `ask` update: a call that runs asks a person. */
+export interface CallQuestion extends AskedQuestion {
   question: Question;
 }
 

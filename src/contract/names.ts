@@ -42,7 +42,7 @@ export const ACTIVITIES = {
 /**
  * Signals: they are durable as soon as the server took them, with no worker up, and cannot be refused to the sender.
  * `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an OutcomeReport (from a late call),
- * `abandon` an Abandonment. A turn also takes `words`, a TurnWords from its session; a session takes `send`, a
+ * `abandon` an Abandonment, `withdraw` an AskedQuestion (from a call that runs). A turn also takes `words`, a TurnWords from its session; a session takes `send`, a
  * SessionMessage, and `control`, a SessionControl.
  */
 export const SIGNALS = {
@@ -51,6 +51,7 @@ export const SIGNALS = {
   answer: 'answer',
   outcome: 'outcome',
   abandon: 'abandon',
+  withdraw: 'withdraw',
   words: 'words',
   send: 'send',
   control: 'control',

@@ -128,10 +128,10 @@ function createTimer(ms: number, fire: () => void) {
 /** A person may take longer than the tool: how long they may take is for whoever asks them to say. */
 function whileStanding(ask: Live['ask'], { timer }: ReturnType<typeof watch>): Live['ask'] {
   if (ask === undefined) return undefined;
-  return async (question) => {
+  return async (...asked) => {
     timer.hold();
     try {
-      return await ask(question);
+      return await ask(...asked);
     } finally {
       timer.release();
     }

@@ -81,11 +81,12 @@ export interface CallContext {
   };
   /**
    * Asks a person, and waits for the answer. Meanwhile the tool's timeout stands still. Only of a handler in a turn whose
-   * tool may ask: of an MCP server with `elicitation`. An answer is never a permission.
+   * tool may ask: of an MCP server with `elicitation`. An answer is never a permission. When `withdraw` aborts, the question
+   * leaves the inbox, unless a person was first; `ask` throws once that is on record.
    *
    * @throws Error where the question cannot be asked, with the reason.
    */
-  ask?(question: Question): Promise<CallReply>;
+  ask?(question: Question, withdraw?: AbortSignal): Promise<CallReply>;
   /** Writes to the worker's log. */
   log: Readonly<Record<'debug' | 'info' | 'warn' | 'error', WriteLine>>;
   /** Secrets by name, from the provider that the config names. */

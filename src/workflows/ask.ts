@@ -6,7 +6,7 @@ import {
   upsertMemo,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import type { CallQuestion, CallReply, ValidCall } from '../contract/call';
+import type { AskedQuestion, CallQuestion, CallReply, ValidCall } from '../contract/call';
 import { ENDINGS } from '../contract/call-messages';
 import { digestJson } from '../contract/digest';
 import { isObject } from '../contract/json';
@@ -19,6 +19,7 @@ import { secretFields } from '../contract/secret/sealed';
 import { utf8Bytes } from '../contract/text/bytes';
 import { type Approvals, type CallState, markChanged } from './approvals/state';
 import { closeCall, failureOf, register } from './approvals/transitions';
+import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
 import type { Turn } from './turn';
 
@@ -27,6 +28,7 @@ interface Asked {
   by: CallState;
   question: Question;
   attempt: number;
+  number: number;
 }
 
 type Judged = { ok: true; asked: Asked } | { ok: false; why: string };
@@ -34,14 +36,41 @@ type Judged = { ok: true; asked: Asked } | { ok: false; why: string };
 /**
  * Takes the questions of calls that run. Only the activity of a call knows its secret, so nobody else asks in its name. A
  * question waits in the inbox as that of an agent does. Its answer goes to the call and allows nothing. It is closed when
- * the call ends, in whatever way.
+ * the call ends, in whatever way, or before that when the call withdraws it.
  */
-export function setAskHandler(turn: Turn): void {
+export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
   const validator = (message: RawValue): void => void inOrder(turn, message);
   setHandler(messages.askUpdate, (message) => ask(turn, inOrder(turn, message)), {
     validator,
     description: 'A call that runs asks a person',
   });
+  setHandler(
+    messages.withdrawSignal,
+    (message) => queue.add({ weight: messages.weightOf(message), judge: () => takeBack(turn, message) }),
+    { description: 'A call that runs withdraws its question' },
+  );
+}
+
+function takeBack(turn: Turn, message: RawValue): void {
+  const read = messages.readMessage(message, messages.WITHDRAWAL_BOUNDS);
+  if (read.ok && withdrawQuestion(turn.approvals, read.value, Date.now())) markChanged(turn);
+}
+
+/**
+ * Closes the question that a message of any sender withdraws, at workflow time `now` (ms). False: there is none that waits,
+ * such as where a person was first, and nothing changes.
+ */
+export function withdrawQuestion(approvals: Approvals, message: unknown, now: number): boolean {
+  if (!isAsked(message)) return false;
+  const { callId, attempt, number } = message;
+  if (askerOf(approvals, message) === undefined) return false;
+  const state = openBy(approvals.calls.values(), callId).find(
+    ({ asking }) => asking?.attempt === attempt && asking.number === number,
+  );
+  if (state === undefined) return false;
+  const result = failureOf(state, ENDINGS.askerWithdrew, now);
+  closeCall(approvals, state, { cause: 'askerWithdrew', result });
+  return true;
 }
 
 /** Checked again in the handler: after a reset Temporal applies updates without their validator. */
@@ -60,26 +89,32 @@ async function ask(turn: Turn, asked: Asked): Promise<CallReply> {
   return replyOf(state);
 }
 
-function judge({ calls, cancelled }: Approvals, message: RawValue): Judged {
+function judge(approvals: Approvals, message: RawValue): Judged {
   const read = messages.readMessage(message, messages.ASK_BOUNDS);
   if (!read.ok) return { ok: false, why: read.message };
   if (!isQuestion(read.value)) return { ok: false, why: 'not a question of a call' };
-  const { callId, generation, secret, attempt, question } = read.value;
-  const by = calls.get(callId);
-  const isIts = by?.callKey === read.value.callKey && by.generation === generation && by.secret === secret;
+  const { callId, attempt, number, question } = read.value;
+  const by = askerOf(approvals, read.value);
   const { askMs } = by?.call.settings ?? {};
-  if (by === undefined || !isIts || by.phase !== 'running' || askMs === undefined || cancelled)
+  if (by?.phase !== 'running' || askMs === undefined || approvals.cancelled)
     return { ok: false, why: `no call ${callId} that runs may ask` };
   const { questions, leftMs } = by.asked ?? { questions: 0, leftMs: askMs };
   if (questions >= LIMITS.questionsOfCall)
     return { ok: false, why: `a call asks at most ${LIMITS.questionsOfCall} questions` };
   if (leftMs <= 0) return { ok: false, why: 'the time in which it may ask is over' };
-  if (openBy(calls.values(), callId).some(({ asking }) => asking?.attempt === attempt))
+  if (openBy(approvals.calls.values(), callId).some(({ asking }) => asking?.attempt === attempt))
     return { ok: false, why: 'it asks one question at a time' };
-  return withForm({ by, question, attempt });
+  return withForm({ by, question, attempt, number });
 }
 
-function withForm({ by, question, attempt }: Asked): Judged {
+/** The call that asks; undefined where the message is not of its own execution. */
+function askerOf({ calls }: Approvals, asked: AskedQuestion): CallState | undefined {
+  const by = calls.get(asked.callId);
+  const isIts = by?.callKey === asked.callKey && by.generation === asked.generation;
+  return isIts && by.secret === asked.secret ? by : undefined;
+}
+
+function withForm({ question, ...by }: Asked): Judged {
   const { text } = question;
   const made = toForm(question.form);
   if (!made.ok) return { ok: false, why: `nobody could fill in the form: ${describeIssues(made.issues)}` };
@@ -88,18 +123,23 @@ function withForm({ by, question, attempt }: Asked): Judged {
     return { ok: false, why: `a question has 1 to ${LIMITS.questionChars} characters` };
   if (utf8Bytes(JSON.stringify([text, made.form])) > LIMITS.callQuestionBytes)
     return { ok: false, why: `a question with its form has at most ${LIMITS.callQuestionBytes} bytes` };
-  return { ok: true, asked: { by, attempt, question: { text, form: made.form } } };
+  return { ok: true, asked: { ...by, question: { text, form: made.form } } };
 }
 
 function isQuestion(value: unknown): value is CallQuestion {
   if (!isObject(value) || !isObject(value['question'])) return false;
-  const { callId, callKey: key, generation, secret, attempt, question } = value;
-  const areTexts = [callId, key, secret, question['text']].every((one) => typeof one === 'string');
-  return areTexts && typeof generation === 'number' && typeof attempt === 'number';
+  return typeof value['question']['text'] === 'string' && isAsked(value);
+}
+
+function isAsked(value: unknown): value is AskedQuestion {
+  if (!isObject(value)) return false;
+  const { callId, callKey: key, secret, generation, attempt, number } = value;
+  const areTexts = [callId, key, secret].every((one) => typeof one === 'string');
+  return areTexts && [generation, attempt, number].every((one) => typeof one === 'number');
 }
 
 /** Closes what a lost attempt of the call had asked, and asks. The memo keeps the whole question, as that of a gate does. */
-function openQuestion(turn: Turn, { by, question, attempt }: Asked): CallState {
+function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): CallState {
   const { approvals } = turn;
   const now = Date.now();
   closeQuestions(approvals, by, now);
@@ -108,7 +148,7 @@ function openQuestion(turn: Turn, { by, question, attempt }: Asked): CallState {
   const call = questionCall(by, { question, number: by.asked.questions });
   const { callId } = call;
   const state = register(approvals, call, { callKey: callKey(turn.stepKey, callId), now });
-  state.asking = { attempt };
+  state.asking = { attempt, number };
   upsertMemo({ [gateMemoKey(callId)]: call });
   markChanged(turn);
   return state;

@@ -9,7 +9,7 @@ import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } fro
 import { judgeResolution, report, takeResolution } from './approvals/resolve';
 import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
 import { FAILURES } from '../contract/names';
-import { setAskHandler } from './ask';
+import { setAskHandlers } from './ask';
 import { whyHeld } from './approvals/moving';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
@@ -29,7 +29,7 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
   );
   setAbandonHandler(turn, queue);
   setMoveHandler(turn);
-  setAskHandler(turn);
+  setAskHandlers(turn, queue);
   setHandler(
     messages.wordsSignal,
     (message) =>

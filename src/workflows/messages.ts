@@ -38,6 +38,7 @@ export const resolutionSignal = defineSignal<[RawValue]>(SIGNALS.resolution, raw
 export const answerSignal = defineSignal<[RawValue]>(SIGNALS.answer, raw);
 export const outcomeSignal = defineSignal<[RawValue]>(SIGNALS.outcome, raw);
 export const abandonSignal = defineSignal<[RawValue]>(SIGNALS.abandon, raw);
+export const withdrawSignal = defineSignal<[RawValue]>(SIGNALS.withdraw, raw);
 export const decideUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.decide, raw);
 export const resolveUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.resolve, raw);
 export const answerUpdate = defineUpdate<Accepted, [RawValue]>(UPDATES.answer, raw);
@@ -76,10 +77,15 @@ export const ANSWER_BOUNDS: Bounds = {
   bytes: LIMITS.messageBytes,
   fields: Object.keys(QUESTION_ANSWER.properties),
 };
+export const WITHDRAWAL_BOUNDS: Bounds = {
+  what: 'withdrawal of a question',
+  bytes: 4 * 1024,
+  fields: ['callId', 'callKey', 'generation', 'secret', 'attempt', 'number'],
+};
 export const ASK_BOUNDS: Bounds = {
   what: 'question of a call',
-  bytes: LIMITS.callQuestionBytes + 4 * 1024,
-  fields: ['callId', 'callKey', 'generation', 'secret', 'attempt', 'question'],
+  bytes: LIMITS.callQuestionBytes + WITHDRAWAL_BOUNDS.bytes,
+  fields: [...WITHDRAWAL_BOUNDS.fields, 'question'],
 };
 export const OUTCOME_BOUNDS: Bounds = {
   what: 'outcome',

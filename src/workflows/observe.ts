@@ -87,7 +87,8 @@ export class StepObserver {
     if (held !== undefined) return held.decision;
     const cause = this.turn.approvals.closed.get(call.callId)?.cause;
     if (cause === 'expired' || cause === 'unanswered') return 'expired';
-    if (cause !== undefined) return cause === 'withdrawn' ? 'withdrawn' : 'cancelled';
+    if (cause === 'withdrawn' || cause === 'askerWithdrew') return 'withdrawn';
+    if (cause !== undefined) return 'cancelled';
     if (call.question !== undefined) return 'answered';
     return standing?.decision === 'denied' ? 'denied' : 'approved';
   }

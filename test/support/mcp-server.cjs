@@ -1,6 +1,6 @@
 // An MCP server without any library, for tests: it does what a server must not do. Arguments: the description of its tool,
 // and a file that gets a line for each call.
-const { appendFileSync } = require('node:fs');
+const { appendFileSync, existsSync } = require('node:fs');
 const { createInterface } = require('node:readline');
 const { spawn } = require('node:child_process');
 
@@ -85,6 +85,24 @@ const ways = {
       params: params || { message: 'Your token?', requestedSchema: { type: 'object', properties: {} } },
     });
   },
+  // Asks, and once there is a file it does something else instead of waiting for the answer.
+  leave: (id, { with: { ask, then, file } }) => {
+    const put = (number) => write({ id: `ask-${number}`, method: 'elicitation/create', params: ask });
+    const cancel = () =>
+      write({ method: 'notifications/cancelled', params: { requestId: 'ask-1', reason: 'changed my mind' } });
+    const end = () => write({ id, result: text('went on') });
+    waiting.set('ask-2', ({ result }) => write({ id, result: text(JSON.stringify(result)) }));
+    put(1);
+    once(
+      file,
+      {
+        cancel: () => (cancel(), once(`${file}.end`, end)),
+        again: () => (cancel(), put(2)),
+        answer: end,
+        end: ways.crash,
+      }[then],
+    );
+  },
   // Nobody has called anything when it asks: the client has taken the answer once it answers the ping.
   later: (id) => {
     write({ id, result: text('done') });
@@ -115,6 +133,11 @@ const ways = {
     write({ id, result: { content, structuredContent: { sum: 3 } } });
   },
 };
+
+function once(file, act) {
+  if (existsSync(file)) act();
+  else setTimeout(() => once(file, act), 20);
+}
 
 const waiting = new Map();
 const met = [];

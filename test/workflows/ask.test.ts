@@ -1,7 +1,7 @@
 import { type CallQuestion, type ValidCall } from '../../src/contract/call';
 import { LIMITS } from '../../src/contract/limits';
-import { UPDATES } from '../../src/contract/names';
-import { closeQuestions } from '../../src/workflows/ask';
+import { SIGNALS, UPDATES } from '../../src/contract/names';
+import { closeQuestions, withdrawQuestion } from '../../src/workflows/ask';
 import { cancelAll, expire, register, start } from '../../src/workflows/approvals/transitions';
 import type { CallState } from '../../src/workflows/approvals/state';
 import { setHandlers } from '../../src/workflows/handlers';
@@ -40,7 +40,7 @@ async function running(askMs: number | null = ASK_MS): Promise<{
     setHandlers(turn, new MessageQueue());
     await new Promise(() => undefined);
   });
-  const head = { callId: '1.1', callKey: 'key:1.1', generation: 0, secret: 's', attempt: 1 };
+  const head = { callId: '1.1', callKey: 'key:1.1', generation: 0, secret: 's', attempt: 1, number: 1 };
   return {
     turn,
     call: state,
@@ -84,6 +84,7 @@ it('hears that a person declined', async () => {
 
 it.each<[what: string, end: (of: { turn: Turn; call: CallState }) => void, cause: string]>([
   ['its call ends', ({ turn, call }) => closeQuestions(turn.approvals, call, 0), 'askerEnded'],
+  ['its server withdraws it', ({ turn }) => void withdrawQuestion(turn.approvals, OWN, 0), 'askerWithdrew'],
   ['the turn is cancelled', ({ turn }) => cancelAll(turn.approvals, 0), 'neverStarted'],
   ['nobody answers in time', ({ turn }) => expire(turn.approvals, ASK_MS), 'unanswered'],
 ])('is closed without an answer when %s', async (_what, end, cause) => {
@@ -94,6 +95,71 @@ it.each<[what: string, end: (of: { turn: Turn; call: CallState }) => void, cause
   expect(turn.approvals.closings.get('1.1.0.1')).toBe(cause);
   const late = await answer({ callId: '1.1.0.1', answer: 'declined' });
   expect(late.at(-1)?.updateResponse?.rejected).toBeTruthy();
+});
+
+const OWN = { callId: '1.1', callKey: 'key:1.1', generation: 0, secret: 's', attempt: 1, number: 1 };
+const withdrawal = (message: unknown = OWN): Job => jobs.signal(SIGNALS.withdraw, message);
+
+it.each<[what: string, message: unknown]>([
+  ['another secret', { ...OWN, secret: 'x' }],
+  ['another key', { ...OWN, callKey: 'k' }],
+  ['another generation', { ...OWN, generation: 1 }],
+  ['another attempt', { ...OWN, attempt: 2 }],
+  ['an earlier question', { ...OWN, number: 0 }],
+  ['an unknown call', { ...OWN, callId: '9.9' }],
+  ['the id of the question', { ...OWN, callId: '1.1.0.1' }],
+  ['no number', { ...OWN, number: undefined }],
+  ['a text as number', { ...OWN, number: '1' }],
+  ['what no message has', { ...OWN, more: 1 }],
+  ['too many bytes', { ...OWN, secret: 'x'.repeat(5_000) }],
+  ['a list', [OWN]],
+  ['nothing', null],
+])('a withdrawal of %s changes nothing', async (_what, message) => {
+  const { turn, ask, send } = await running();
+  await ask();
+  expect(lines(await send([withdrawal(message)]))).toEqual([]);
+  expect(question(turn)?.phase).toBe('question');
+  expect(turn.approvals.closings.size).toBe(0);
+});
+
+it('a withdrawal closes its question once, before it was asked not at all', async () => {
+  const { turn, ask, send, answer } = await running();
+  await send([withdrawal()]);
+  await ask();
+  expect(question(turn)?.phase).toBe('question');
+  const commands = await send([withdrawal(), withdrawal()]);
+  expect(replyIn(commands)).toEqual({ answer: 'unanswered' });
+  expect(question(turn)?.result?.error).toMatchObject({ code: 'cancelled' });
+  const late = await answer({ callId: '1.1.0.1', answer: 'declined' });
+  expect(whyIn(late)).toContain('the server withdrew this question');
+  await ask({ number: 2 }, 'q2');
+  await send([withdrawal()]);
+  expect(question(turn, '1.1.0.2')?.phase).toBe('question');
+});
+
+it.each<[first: string, taken: (answer: Job) => Job[], reply: object, cause: string | undefined]>([
+  ['the answer', (answer) => [answer, withdrawal()], { answer: 'declined' }, undefined],
+  ['the withdrawal', (answer) => [withdrawal(), answer], { answer: 'unanswered' }, 'askerWithdrew'],
+])('of an answer and a withdrawal together %s wins that comes first', async (_, taken, reply, cause) => {
+  const { turn, ask, send } = await running();
+  await ask();
+  const said = jobs.update(UPDATES.answer, { callId: '1.1.0.1', answer: 'declined' }, 'a');
+  const commands = await send(taken(said));
+  expect(replyIn(commands)).toEqual(reply);
+  expect(turn.approvals.closings.get('1.1.0.1')).toBe(cause);
+  expect(question(turn)?.standing?.decision).toBe(cause === undefined ? 'declined' : undefined);
+  const isRefused = commands.some(({ updateResponse }) => updateResponse?.rejected != null);
+  expect(isRefused).toBe(cause !== undefined);
+});
+
+it('a withdrawal of an answered question changes nothing', async () => {
+  const { turn, ask, answer, send } = await running();
+  await ask();
+  await answer({ callId: '1.1.0.1', answer: 'declined' });
+  const before = question(turn)?.result;
+  expect(lines(await send([withdrawal()]))).toEqual([]);
+  expect(question(turn)).toMatchObject({ phase: 'done', result: before });
+  expect(turn.approvals.closings.size).toBe(0);
 });
 
 it.each<[what: string, change: object, why: string]>([

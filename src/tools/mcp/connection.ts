@@ -11,7 +11,7 @@ import { nothingDone, ToolError, TransportError } from '../errors';
 import { queueAfter, unlessAborted } from '../within';
 import { LoginNeeded } from './authorization';
 import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
-import { elicit } from './elicitation';
+import { type CallQuestions, elicit, questionsOf } from './elicitation';
 import { type Breaker, createBreaker } from './breaker';
 import { failureOfCall } from './result';
 
@@ -25,8 +25,8 @@ export interface McpCall {
   signal: AbortSignal;
   /** Takes what the server says of its work. */
   onProgress(progress: { progress: number; total?: number | undefined; message?: string | undefined }): void;
-  /** Asks a person what the server asks in this call. Absent: nobody can be asked. */
-  ask?(question: Question): Promise<CallReply>;
+  /** Asks a person what the server asks in this call, until `withdraw` aborts. Absent: nobody can be asked. */
+  ask?(question: Question, withdraw: AbortSignal): Promise<CallReply>;
   /** Called before it is sent, where it does not go to the start of the server to which the call before went. */
   onLost?(): void;
 }
@@ -91,8 +91,8 @@ interface Link {
   isOpen: boolean;
   /** Calls that wait for an answer. */
   busy: number;
-  /** Where the server may ask: the only call that waits for an answer. */
-  call?: McpCall;
+  /** Where the server may ask: what it asks in the only call that waits for an answer. */
+  questions?: CallQuestions;
 }
 
 class Connection implements McpConnection {
@@ -152,8 +152,9 @@ class Connection implements McpConnection {
   private async send(link: Link, call: McpCall): Promise<unknown> {
     const { tool, arguments: args, signal, onProgress } = call;
     const params = { name: tool, arguments: args };
+    const questions = questionsOf(call, this.options);
     link.busy += 1;
-    link.call = call;
+    link.questions = questions;
     try {
       return await link.client.request({ method: 'tools/call', params }, z.unknown(), {
         signal,
@@ -168,7 +169,8 @@ class Connection implements McpConnection {
       throw failure;
     } finally {
       link.busy -= 1;
-      delete link.call;
+      delete link.questions;
+      await questions.close();
       if (!link.isOpen && link.busy === 0) void link.client.close().catch(() => undefined);
     }
   }
@@ -223,7 +225,11 @@ class Connection implements McpConnection {
     this.client = client;
     const link: Link = { client, tools: undefined, isOpen: false, busy: 0 };
     if (mayAsk === true)
-      client.setRequestHandler('elicitation/create', ({ params }) => elicit(params, link.call, this.options));
+      client.setRequestHandler(
+        'elicitation/create',
+        ({ params }, { mcpReq }) =>
+          link.questions?.elicit(params, mcpReq.signal) ?? elicit(params, undefined, this.options),
+      );
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       link.tools = undefined;
     });

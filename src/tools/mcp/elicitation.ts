@@ -23,7 +23,40 @@ export interface AskedBy {
 interface Asking {
   tool: string;
   /** Absent: nobody can be asked. */
-  ask?(question: Question): Promise<CallReply>;
+  ask?(question: Question, withdraw: AbortSignal): Promise<CallReply>;
+}
+
+/** What a server asks in one call. */
+export interface CallQuestions {
+  /** Asks a person. The question is withdrawn when `signal` aborts, as where the server cancels it or ends. */
+  elicit(params: unknown, signal: AbortSignal): Promise<ElicitAnswer>;
+  /** Withdraws what is still open: its call is over. Resolves when that is on record; never rejects. */
+  close(): Promise<void>;
+}
+
+/** Who asks, and what takes lines for the worker's log. */
+interface AskingServer {
+  server: string;
+  warn(message: string): void;
+}
+
+/** Takes what a server asks in a call. */
+export function questionsOf(call: Asking, server: AskingServer): CallQuestions {
+  const over = new AbortController();
+  const open = new Set<Promise<unknown>>();
+  return {
+    elicit: (params, signal) => {
+      const answer = elicit(params, { ...call, withdraw: AbortSignal.any([signal, over.signal]) }, server);
+      const forget = (): void => void open.delete(answer);
+      open.add(answer);
+      answer.then(forget, forget);
+      return answer;
+    },
+    close: async () => {
+      over.abort(new Error('the call of the server is over'));
+      await Promise.allSettled(open);
+    },
+  };
 }
 
 /** What goes back to the server. */
@@ -43,8 +76,8 @@ const request = z.object({
  */
 export async function elicit(
   params: unknown,
-  call: Asking | undefined,
-  { server, warn }: { server: string; warn(message: string): void },
+  call: (Asking & { withdraw: AbortSignal }) | undefined,
+  { server, warn }: AskingServer,
 ): Promise<ElicitAnswer> {
   const { ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/client');
   const refused = (why: string): Error => {
@@ -54,8 +87,11 @@ export async function elicit(
   if (call === undefined) throw refused('it asked outside of a call');
   if (call.ask === undefined) return { action: 'cancel' };
   try {
-    return toElicitAnswer(await call.ask(readElicitation(params, { server, tool: call.tool })));
+    const question = readElicitation(params, { server, tool: call.tool });
+    return toElicitAnswer(await call.ask(question, call.withdraw));
   } catch (error) {
+    // The server reads no answer any more.
+    if (call.withdraw.aborted) return { action: 'cancel' };
     throw refused(errorMessage(error));
   }
 }

@@ -60,6 +60,8 @@ function notAsked(approvals: Approvals, answer: QuestionAnswer, state: CallState
   if (closed?.cause === 'unanswered') return expired(answer);
   if (closed?.cause === 'askerEnded')
     return refuse('expired', 'the call that asked this has ended; nobody needs the answer any more', answer);
+  if (closed?.cause === 'askerWithdrew')
+    return refuse('expired', 'the server withdrew this question; nobody needs the answer any more', answer);
   if (closed?.cause === 'neverStarted')
     return refuse('cancelled', 'the turn was cancelled before this answer came', answer);
   if (standing !== undefined) {

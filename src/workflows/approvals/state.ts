@@ -77,8 +77,8 @@ export interface CallState {
   /** It waited for a worker that is gone, and a lost attempt there may have run. Never of an unsafe call. */
   mayHaveRun?: true;
   standing?: FinalDecision;
-  /** Only of a question that a call asks while it runs: which attempt asks, and what a person said. */
-  asking?: { attempt: number; said?: QuestionAnswer };
+  /** Only of a question that a call asks while it runs: which attempt asks, the question's number there, and what a person said. */
+  asking?: { attempt: number; number: number; said?: QuestionAnswer };
   /** How many questions it has asked, and milliseconds for which it may wait for further answers. */
   asked?: { questions: number; leftMs: number };
   /** Of a call that is a child turn, once it starts: what was put aside for it, and how many child turns came before. */

@@ -149,6 +149,8 @@ test('a request that leaves the memo without a cause has not ended', () => {
 test.each<[ClosingCause, string, RegExp]>([
   ['expired', 'expired', /^Nobody decided/],
   ['withdrawn', 'cancelled', /withdrawn/],
+  ['askerEnded', 'cancelled', /^The call that asked this has ended/],
+  ['askerWithdrew', 'cancelled', /^The server that asked this has withdrawn it/],
   ['neverStarted', 'cancelled', /before this call started/],
   ['cancelled', 'cancelled', /did not finish/],
   ['abandoned', 'in_doubt', /^Unresolved: somebody ended/],

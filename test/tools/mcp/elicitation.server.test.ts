@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { connect, type Countersign, type TurnView } from '../../../src/client';
+import { ENDINGS } from '../../../src/contract/call-messages';
 import type { Json, JsonObject } from '../../../src/contract/json';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
@@ -43,6 +44,15 @@ const SECRET: JsonObject = {
 const asking = (params: Json, server = 'asks'): ScriptedStep => ({
   toolCalls: [{ name: `${server}__act`, arguments: { how: 'ask', with: params } }],
 });
+const file = join(folder, 'go');
+const leaving = (then: string): ScriptedStep => ({
+  toolCalls: [
+    {
+      name: 'asks__act',
+      arguments: { how: 'leave', with: { ask: PAGES, then, file: `${file}-${then}` } },
+    },
+  ],
+});
 const said: ScriptedStep = ({ messages }) => ({
   text: messages.flatMap((one) => (one.role === 'tool' ? [one.content] : [])).join('|'),
 });
@@ -69,6 +79,7 @@ beforeAll(async () => {
       agent('again', asking(PAGES), asking(PAGES)),
       agent('secret', asking(SECRET)),
       agent('mute', asking(PAGES, 'mute')),
+      ...['cancel', 'again', 'answer', 'end'].map((then) => agent(then, leaving(then))),
     ],
     mcpServers,
     mcpTools: {
@@ -176,13 +187,79 @@ it('takes no question that does not come from the activity of a call', async () 
   const handle = new Client({ connection }).workflow.getHandle(id);
   const question = { text: 'Your token?', form: { type: 'object', properties: { a: { type: 'string' } } } };
   const [key = ''] = (view.questions[0]?.callKey ?? '').split(':');
-  const forged = { callId: '1.1', callKey: `${key}:1.1`, generation: 0, secret: 'x', attempt: 2, question };
+  const forged = {
+    callId: '1.1',
+    callKey: `${key}:1.1`,
+    generation: 0,
+    secret: 'x',
+    attempt: 2,
+    number: 1,
+    question,
+  };
   for (const message of [forged, { ...forged, callId: '9.9' }, {}, null, 'x', { question: 1 }])
     await expect(handle.executeUpdate('ask', { args: [message] })).rejects.toThrow();
   expect((await client.view(id)).questions).toHaveLength(1);
   await client.answer(id, { callId: '1.1.0.1', answer: 'declined' });
   await waitForEnd(client, id);
   await connection.close();
+});
+
+describe('a server that withdraws its question', () => {
+  const started = async (then: string): Promise<string> => {
+    const { turn: id } = await environment.start(then, 'go');
+    await open(id, '1.1.0.1');
+    writeFileSync(`${file}-${then}`, '');
+    return id;
+  };
+  const closed = (id: string): Promise<TurnView> =>
+    until('the withdrawal', async () => {
+      const now = await client.view(id);
+      return now.calls.find(({ callId }) => callId === '1.1.0.1')?.phase === 'done' && now;
+    });
+  const late = { callId: '1.1.0.1', answer: 'answered', content: { pages: 1 } } as const;
+  const WITHDRAWN = {
+    callId: '1.1.0.1',
+    result: { error: { code: 'cancelled', message: ENDINGS.askerWithdrew.message } },
+  };
+
+  it('leaves the inbox while its call goes on, and a late answer is refused', async () => {
+    const id = await started('cancel');
+    const view = await closed(id);
+    expect(view).toMatchObject({ questions: [], calls: [{ phase: 'running' }, WITHDRAWN] });
+    const inbox = await client.inbox({ agent: 'cancel', limit: Infinity });
+    expect(inbox.filter(({ turn }) => turn === id)).toEqual([]);
+    expect(await client.answer(id, late)).toMatchObject(refused('expired'));
+    writeFileSync(`${file}-cancel.end`, '');
+    expect(await waitForEnd(client, id)).toMatchObject({ answer: 'went on', inDoubt: [] });
+  });
+
+  it('may ask anew at once', async () => {
+    const id = await started('again');
+    const view = await open(id, '1.1.0.2');
+    expect(view.questions.map(({ callId }) => callId)).toEqual(['1.1.0.2']);
+    await client.answer(id, { ...late, callId: '1.1.0.2' });
+    const ended = await waitForEnd(client, id);
+    expect(ended.answer).toBe('{"action":"accept","content":{"pages":1}}');
+    expect(ended.calls.map(({ phase }) => phase)).toEqual(['done', 'done', 'answered']);
+    expect(ended.calls[1]).toMatchObject(WITHDRAWN);
+  });
+
+  it('ends its call without the answer', async () => {
+    const ended = await waitForEnd(client, await started('answer'));
+    expect(ended).toMatchObject({ answer: 'went on', questions: [], calls: [{}, WITHDRAWN] });
+  });
+
+  it('ends: its call is in doubt, and nobody is asked any more', async () => {
+    const id = await started('end');
+    const view = await until('the doubt', async () => {
+      const now = await client.view(id);
+      return now.inDoubt.length > 0 && now;
+    });
+    expect(view).toMatchObject({ questions: [], calls: [{ phase: 'in_doubt' }, WITHDRAWN] });
+    expect(await client.answer(id, late)).toMatchObject(refused('expired'));
+    await client.resolve(id, { callId: '1.1', resolution: 'did-not' });
+    await waitForEnd(client, id);
+  });
 });
 
 describe('a worker that is killed while a person is asked', () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallReply } from '../../../src/contract/call';
 import type { JsonObject } from '../../../src/contract/json';
@@ -154,6 +154,36 @@ describe('a connection', () => {
     release({ answer: 'declined' });
     await Promise.all([first, second]);
     expect(order).toEqual(['asked', 'answered', 'second']);
+  });
+
+  it.each([
+    ['cancels it', 'cancel', '"went on"'],
+    ['ends its call', 'answer', '"went on"'],
+    ['ends', 'end', 'did not answer'],
+  ])('withdraws the question when the server %s, before the call is over', async (_what, then, ending) => {
+    const order: string[] = [];
+    const file = join(scratch(), 'go');
+    const leave = { ask: form({ a: { type: 'boolean' } }), then, file };
+    const ask = (_: Question, withdraw: AbortSignal): Promise<CallReply> => {
+      order.push('asked');
+      return new Promise((_resolve, reject) => {
+        const onAbort = (): void => {
+          order.push('withdrawn');
+          if (then === 'cancel') writeFileSync(`${file}.end`, '');
+          reject(new Error('withdrawn'));
+        };
+        withdraw.addEventListener('abort', onAbort, { once: true });
+      });
+    };
+    const called = act(connection, 'leave', { with: leave, ask }).then(
+      (answer) => JSON.stringify(answer),
+      (error: unknown) => String(error),
+    );
+    await until('the question', () => order.length > 0);
+    writeFileSync(file, '');
+    order.push(await called);
+    expect(order).toEqual(['asked', 'withdrawn', expect.stringContaining(ending)]);
+    expect(warnings.filter((line) => line.includes('nobody was asked'))).toEqual([]);
   });
 
   it('starts the server anew after a call that was given up: what that asks is of no later call', async () => {
