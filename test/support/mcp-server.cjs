@@ -97,7 +97,7 @@ const ways = {
       file,
       {
         cancel: () => (cancel(), once(`${file}.end`, end)),
-        again: () => (cancel(), put(2)),
+        anew: () => (cancel(), put(2)),
         answer: end,
         end: ways.crash,
       }[then],

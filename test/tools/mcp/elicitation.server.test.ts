@@ -79,7 +79,7 @@ beforeAll(async () => {
       agent('again', asking(PAGES), asking(PAGES)),
       agent('secret', asking(SECRET)),
       agent('mute', asking(PAGES, 'mute')),
-      ...['cancel', 'again', 'answer', 'end'].map((then) => agent(then, leaving(then))),
+      ...['cancel', 'anew', 'answer', 'end'].map((then) => agent(then, leaving(then))),
     ],
     mcpServers,
     mcpTools: {
@@ -234,7 +234,7 @@ describe('a server that withdraws its question', () => {
   });
 
   it('may ask anew at once', async () => {
-    const id = await started('again');
+    const id = await started('anew');
     const view = await open(id, '1.1.0.2');
     expect(view.questions.map(({ callId }) => callId)).toEqual(['1.1.0.2']);
     await client.answer(id, { ...late, callId: '1.1.0.2' });
