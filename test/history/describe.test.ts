@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { ENDINGS } from '../../src/contract/call-messages';
 import type { TurnEvent } from '../../src/history/events';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { describeEvent, truncate, type EventLine } from '../../src/history/describe';
@@ -150,6 +151,10 @@ test.each<[object, EventLine]>([
   [
     { ...end, result: { ...result, metadata: { late: true } } },
     { ...head, text: 'done, late: paid', tone: 'good' },
+  ],
+  [
+    { ...end, result: { ...failed, error: ENDINGS.askerWithdrew } },
+    { ...head, text: `cancelled: ${ENDINGS.askerWithdrew.message}`, tone: 'bad' },
   ],
   [
     { ...end, result: failed },
