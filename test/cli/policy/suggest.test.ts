@@ -70,7 +70,7 @@ it.each<[string, PastCall[]]>([
 
 it.each(HIDING_COMMANDS)('%s: what was approved of a program does not let %j run', (_id, argv) => {
   const [program = ''] = argv;
-  const tool = { tool: 'run_command', request: request({ name: 'run_command' }) };
+  const tool = { tool: 'run_command' };
   const harmless = same({ argv: [program, 'status'] }, tool);
   const [suggestion, ...more] = suggest(harmless);
   expect(more).toEqual([]);
