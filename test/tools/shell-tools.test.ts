@@ -1,14 +1,24 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../src/contract/json';
 import type { ToolResult } from '../../src/contract/result';
 import { createExecutor, runJob, type RunJob } from '../../src/tools/executor';
 import { createRegistry } from '../../src/tools/registry';
-import type { Tool } from '../../src/tools/types';
+import type { Policy, Tool } from '../../src/tools/types';
 import { makeContext } from '../../src/tools/context';
 import { createShellTools, type ShellOptions } from '../../src/tools/shell-tools';
 import { sandbox, type SandboxOptions } from '../../src/tools/sandbox';
+import { HIDING_COMMANDS } from '../support/hiding-commands';
 import { scratchDirectory } from '../support/scratch';
 import { describeWithBubblewrap, giveAway } from '../support/sandbox';
 
@@ -74,8 +84,59 @@ it('is dangerous and unsafe, and denied without an approval', async () => {
   expect(existsSync(join(root(), 'made'))).toBe(false);
 });
 
+describe('a command that hides another one', () => {
+  /** As an agent has it that takes every command for allowed. */
+  const POLICIES: readonly (Policy | undefined)[] = [
+    undefined,
+    () => 'run',
+    async () => ({ decision: 'run' }),
+  ];
+
+  it.each(HIDING_COMMANDS)('%s: %j waits for a person and does not run without one', async (_id, argv) => {
+    for (const policy of POLICIES) {
+      const asked: JsonObject[] = [];
+      const executor = createExecutor({
+        registry: registryOf(),
+        ...(policy === undefined ? {} : { policy }),
+      });
+      const call = { name: 'run_command', arguments: { argv } };
+      const approve = (_tool: Tool, args: JsonObject) => {
+        asked.push(args);
+        return { decision: 'denied' as const };
+      };
+      expect(await executor.execute(call, { approve })).toMatchObject({ error: { code: 'denied' } });
+      expect(asked).toMatchObject([{ argv }]);
+    }
+    expect(readdirSync(root())).toEqual([]);
+  });
+
+  it.each(HIDING_COMMANDS)('%s: %j is shown with every word, on one line', async (_id, argv) => {
+    const { signal } = new AbortController();
+    const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
+    const shown = await registryOf().get('run_command')?.preview?.({ argv, cwd: '.' }, context);
+    const [line = '', ...rest] = shown?.text.split('\n') ?? [];
+    expect(rest).toEqual(['in .']);
+    const env = { ...process.env, LC_ALL: 'C.UTF-8' };
+    const words = execFileSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8', env });
+    expect(words.split('\0').slice(0, -1)).toEqual(argv);
+    expect(readdirSync(root())).toEqual([]);
+  });
+
+  const isEverywhere = ([program = '', option = '', ...rest]: readonly string[]): boolean =>
+    ['awk', 'sh'].includes(program) || `${program} ${option}` === 'env -S' || rest.includes('-exec');
+
+  // Without this the files that are not made above would prove nothing.
+  it.each(HIDING_COMMANDS.filter(([, argv]) => isEverywhere(argv)))(
+    '%s: %j is what runs once a person allows it',
+    async (_id, argv) => {
+      await run(argv);
+      expect(readdirSync(root())).toContain('made');
+    },
+  );
+});
+
 describe('the words', () => {
-  it('are given as they are, nothing is expanded', async () => {
+  it('D06: are given as they are, nothing is expanded', async () => {
     const words = [
       '$HOME',
       '*',
@@ -102,7 +163,7 @@ describe('the words', () => {
     ['no program', [''], /it is empty/],
     ['a blank program', [' \t'], /it is empty/],
     ['a program that is not there', ['no-such-program'], /no program "no-such-program"/],
-    ['a built-in of a shell', ['export', 'A=b'], /no program "export"/],
+    ['D05: a built-in of a shell', ['export', 'A=b'], /no program "export"/],
     ['a whole line', ['echo a; touch made'], /no program/],
     ['a file that may not be executed', ['./plain'], /may not be executed/],
     ['a path through a file', ['./plain/x'], /could not be started: ENOTDIR/],
@@ -156,7 +217,7 @@ describe('what a command is given', () => {
     Object.assign(process.env, before);
   });
 
-  it('sees only the variables that are allowed', async () => {
+  it('D12: sees only the variables that are allowed', async () => {
     const { content } = await run(['env']);
     const names = content
       .trim()
@@ -308,7 +369,7 @@ describe('a command that does not end', () => {
   });
 
   it.each([
-    ['in its group', 'sleep 300 & echo $! > far; echo done'],
+    ['D08: in its group', 'sleep 300 & echo $! > far; echo done'],
     ['in a group of its own', 'exec 2>/dev/null; set -m; sleep 300 & echo $! > far; echo done'],
     ['without its mark', 'env -i /bin/sleep 300 & echo $! > far; echo done'],
     ['in a session of its own', `${FAR} & until [ -s far ]; do sleep 0.01; done; echo done`],

@@ -62,20 +62,76 @@ function outside(path: string, why: string): ToolError {
 const IGNORED =
   /[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]/g;
 
-/** Names in which a write runs code later, or undoes what keeps the promise. `git~1` is the short name of `.git`. */
-const PROTECTED: ReadonlyMap<string, string> = new Map([
-  ['.git', 'Files of .git are not written by tools; they could run code later. Use git itself.'],
-  ['git~1', 'Files of .git are not written by tools; they could run code later. Use git itself.'],
-  ['.countersign', 'Files of .countersign are not written by tools; they hold the record of what ran.'],
-]);
+/** What a write to these names comes to, and what else to do. Names are folded; each counts at any depth, as a file or a folder. */
+const KINDS: readonly (readonly [why: string, names: readonly string[]])[] = [
+  ['it could run code later. Use git itself', ['.git', '.gitconfig', '.githooks', '.husky', '.hg', '.hgrc']],
+  ['it holds the record of what ran', ['.countersign']],
+  [
+    'it says what agents may do. A person has to change it',
+    ['countersign.mcp.lock', '.mcp.json', '.claude', '.cursor'],
+  ],
+  [
+    'it holds keys, and variables that run code. A person has to change it',
+    ['.env', '.envrc', '.direnv', '.ssh'],
+  ],
+  [
+    'an editor runs what it says. A person has to change it',
+    [
+      ...[
+        '.vscode',
+        '.idea',
+        '.fleet',
+        '.zed',
+        '.vs',
+        '.devcontainer',
+        '.devcontainer.json',
+        '.vimrc',
+        '.gvimrc',
+      ],
+      ...['.exrc', '.nvimrc', '.nvim.lua', '.emacs', '.emacs.d', '.dir-locals.el', '.gdbinit', '.lldbinit'],
+    ],
+  ],
+  [
+    'a package manager or a build runs what it says. A person has to change it',
+    ['.npmrc', '.yarn', '.yarnrc', '.yarnrc.yml', '.pnpmfile.cjs', '.cargo', '.bazelrc'],
+  ],
+  [
+    'a shell runs it. A person has to change it',
+    [
+      ...['.profile', '.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.inputrc'],
+      ...['.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout', '.kshrc', '.cshrc', '.tcshrc', '.login'],
+      ...['.logout', '.xinitrc', '.xprofile', '.xsession', '.xsessionrc'],
+    ],
+  ],
+];
+
+/** Why a name is protected. */
+const PROTECTED: ReadonlyMap<string, string> = new Map(
+  KINDS.flatMap(([why, names]) => names.flatMap((name) => [name, shortName(name)].map((one) => [one, why]))),
+);
+
+/** Whole families of names, by the start of a name: `.env.local`, `countersign.config.ts`. */
+const FAMILIES: readonly (readonly [start: string, like: string])[] = [
+  ['.env.', '.env'],
+  ['countersign.config.', 'countersign.mcp.lock'],
+];
+
+/** What some file systems also take for a name that begins with a dot: `git~1`. */
+function shortName(name: string): string {
+  return `${name.replaceAll('.', '').slice(0, 6)}~1`;
+}
 
 /**
  * Refuses to write below a protected name, at any depth and in any spelling that a file system may take for it, whether
- * or not it exists.
+ * or not it exists: a write there runs code later, opens a way out, or undoes what keeps the promise.
  */
 export function assertWritable(names: readonly string[]): void {
-  const why = names.map((name) => PROTECTED.get(fold(name))).find((found) => found !== undefined);
-  if (why !== undefined) throw new ToolError(why);
+  for (const name of names) {
+    const folded = fold(name);
+    const like = FAMILIES.find(([start]) => folded.startsWith(start))?.[1] ?? folded;
+    const why = PROTECTED.get(like);
+    if (why !== undefined) throw new ToolError(`${onOneLine(name)} is not written by tools: ${why}.`);
+  }
 }
 
 /** Letters without case under NFKC; a stream (`name:stream`), dots and blanks at the end do not count on some systems. */

@@ -4,9 +4,11 @@ import { parsePolicy } from '../../../src/authority/policy';
 import type { PastCall } from '../../../src/cli/policy/past';
 import { suggestRules } from '../../../src/cli/policy/suggest';
 import type { JsonObject } from '../../../src/contract/json';
+import { HIDING_COMMANDS } from '../../support/hiding-commands';
 import { request } from '../support';
 
 const UNTIL = '2026-12-24';
+const NOW = Date.parse('2026-11-24T12:00:00Z');
 const made = (args: JsonObject, more: Partial<PastCall> = {}): PastCall => ({
   ...{ turn: 't', callId: '1.1', agent: 'clerk', tool: 'pay', args, was: 'ask', outcome: 'done' },
   ...{
@@ -65,6 +67,27 @@ it.each<[string, PastCall[]]>([
     ['a/x', 'b/x', 'c/x', 'd/x', 'e/x', 'f/x'].map((path) => made({ path })),
   ],
 ])('suggests nothing from %s', (_, calls) => expect(suggest(calls)).toEqual([]));
+
+it.each(HIDING_COMMANDS)('%s: what was approved of a program does not let %j run', (_id, argv) => {
+  const [program = ''] = argv;
+  const tool = { tool: 'run_command' };
+  const harmless = same({ argv: [program, 'status'] }, tool);
+  const [suggestion, ...more] = suggest(harmless);
+  expect(more).toEqual([]);
+  const rules = parsePolicy(`rules:\n${suggestion?.yaml ?? ''}`, 'policy.yaml', { now: NOW });
+  const ruled = (args: JsonObject) =>
+    rules.rulingOn({ agent: 'clerk', tool: 'run_command', safety: 'dangerous', effect: 'unsafe', args }, NOW)
+      .by?.action;
+  expect(ruled({ argv: [program, 'status'] })).toBe('run');
+  for (const hiding of [
+    argv,
+    [program, 'status', ...argv.slice(1)],
+    [...argv, 'status'],
+    [argv.join(' '), 'status'],
+  ])
+    expect(ruled({ argv: hiding })).toBeUndefined();
+  expect(suggest([...harmless, made({ argv }, tool)]).map(({ covers }) => covers)).toEqual([3]);
+});
 
 const many = ['a', 'b', 'c', 'd', 'e', 'f'];
 it.each<[string, PastCall[], string, string[]]>([

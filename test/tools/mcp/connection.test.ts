@@ -29,8 +29,10 @@ const failed = (calling: Promise<unknown>): Promise<unknown> =>
 
 it.each([
   ['echo', 'hello'],
+  // M07: answered twice, for another id, and in a batch.
   ['twice', 'first'],
   ['others', 'own'],
+  // M09
   ['rubbish', 'after the rubbish'],
 ])('%s: the answer is the first one with the id of the request', async (how, expected) => {
   expect(read(await act(connection, how, { with: 'hello' }))).toBe(expected);
@@ -43,7 +45,7 @@ it('passes progress on', async () => {
   expect(said).toEqual([{ progress: 1, total: 2, message: 'half' }]);
 });
 
-it('says nothing to a server that asks for input', async () => {
+it('M11: says nothing to a server that asks for input', async () => {
   expect(read(await act(connection, 'ask'))).toContain('Method not found');
 });
 
@@ -72,7 +74,7 @@ it('tells a request that was not taken up from one that broke, with code and det
   });
 });
 
-it('shows the last words of a server that ended, without its control characters', async () => {
+it('M10: shows the last words of a server that ended, without its control characters', async () => {
   await failed(act(connection, 'crash'));
   expect(warnings.join('\n')).toContain('out of ink');
   expect(warnings.join('\n')).not.toContain('\u001b');
@@ -88,7 +90,7 @@ it('cancels a call at the server, and proves nothing then', async () => {
   await until('the cancellation', () => effectsOrNone().includes('cancelled'));
 });
 
-it('gives the answer of a call that was given up to nobody, and proves nothing by it', async () => {
+it('M17: gives the answer of a call that was given up to nobody, and proves nothing by it', async () => {
   const abort = new AbortController();
   const digest = await digestOf(connection, 'act');
   const calling = failed(act(connection, 'late', { signal: abort.signal, digest }));
@@ -113,7 +115,7 @@ it('sends nothing where the tool is not the one that was allowed', async () => {
   expect(effectsOrNone()).toEqual([]);
 });
 
-it('refuses a tool that changed while the server runs, as soon as the server says so', async () => {
+it('M01: refuses a tool that changed while the server runs, as soon as the server says so', async () => {
   const digest = await digestOf(connection, 'act');
   expect(read(await act(connection, 'change', { digest }))).toBe('changed');
   const later = await until('the notice', async () => {

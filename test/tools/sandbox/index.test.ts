@@ -82,7 +82,7 @@ describeWithBubblewrap('what a program sees', () => {
     expect(end.output).not.toContain('hunter2');
   });
 
-  it('hides the variables of the worker in every environment that it can read', async () => {
+  it('D13: hides the variables of the worker in every environment that it can read', async () => {
     process.env['COUNTERSIGN_TEST_SECRET'] = 'hunter2';
     try {
       const { output } = await shell('env; cat /proc/*/environ');
@@ -156,7 +156,7 @@ describeWithBubblewrap('what a program writes', () => {
 });
 
 describeWithBubblewrap('the network', () => {
-  it('does not reach a port or a socket of this machine', async () => {
+  it('D15: does not reach a port or a socket of this machine', async () => {
     const hello = (socket: { end(text: string): void }) => socket.end('hunter2');
     const [tcp, unix, abstract] = [createServer(hello), createServer(hello), createServer(hello)];
     const name = `countersign-${process.pid}`;
@@ -179,7 +179,7 @@ describeWithBubblewrap('the network', () => {
     }
   });
 
-  it('asks no resolver', async () => {
+  it('D15: asks no resolver', async () => {
     const script = `require('dns').lookup('example.com', (e) => console.log(e.code))`;
     const { output } = await sandbox().run({ argv: ['node', '-e', script] });
     expect(output).toMatch(/EAI_AGAIN|ENOTFOUND/);
@@ -234,13 +234,13 @@ describeWithBubblewrap('the limits', () => {
       /File (too large|size limit exceeded)/i,
     ],
     ['many files', "node -e 'for (;;) require(`fs`).openSync(`/dev/null`)'", { openFiles: 64 }, /EMFILE/],
-  ])('stop %s', async (_case, script, limits, said) => {
+  ])('D09: stop %s', async (_case, script, limits, said) => {
     const end = await shell(script, { limits: limits ?? {} });
     expect(end.output).toMatch(said);
     expect(end.survivors).toBe(0);
   });
 
-  it('stop a loop without end', async () => {
+  it('D09: stop a loop without end', async () => {
     expect((await shell('while :; do :; done', { limits: { cpu: '1s' } })).code).toBe(137);
   });
 
@@ -270,7 +270,7 @@ describeWithBubblewrap('what a program leaves behind', () => {
   /** Leaves a `sleep 86399.<number>`. The number is made inside, so that no argument around it looks like it. */
   const daemon = (number: number): string => `setsid sh -c '(env -i sleep 86399.$((${number - 1}+1)) & )' & `;
 
-  it('ends with it, also in a session of its own, without its variables', async () => {
+  it('D08: ends with it, also in a session of its own, without its variables', async () => {
     const end = await shell(`${daemon(11)} sleep 0.2`);
     expect(end).toMatchObject({ code: 0, survivors: 0 });
     expect(running('86399.11')).toEqual([]);
@@ -307,7 +307,7 @@ describeWithBubblewrap('what a program leaves behind', () => {
       await untilGone('86399.13');
     });
 
-    it('hands on no descriptor that it inherited', async () => {
+    it('D13: hands on no descriptor that it inherited', async () => {
       const child = worker('readlink /proc/self/fd/40');
       let output = '';
       child.stdout?.on('data', (chunk: Buffer) => void (output += chunk.toString()));

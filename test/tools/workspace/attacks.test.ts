@@ -64,7 +64,7 @@ async function refused(box: Box, path: string, uses = USES): Promise<void> {
   expect(readFileSync(join(box.outside, 'secret.txt'), 'utf8')).toBe(SECRET);
 }
 
-describe('paths that lead outside are refused by every tool', () => {
+describe('C01, C02: paths that lead outside are refused by every tool', () => {
   it.each([
     ['relative', '../outside/secret.txt'],
     ['relative', '../../../../../../etc/passwd'],
@@ -79,7 +79,7 @@ describe('paths that lead outside are refused by every tool', () => {
     ['too deep', `${'x/'.repeat(200)}x`],
   ])('%s %j', (_, path) => refused(makeBox({ 'a.txt': 'secret here\n' }), path));
 
-  it('a folder beside the workspace whose name begins the same', async () => {
+  it('C03: a folder beside the workspace whose name begins the same', async () => {
     const box = makeBox();
     mkdirSync(`${box.root}-evil`);
     await refused(box, '../proj-evil/x');
@@ -88,10 +88,10 @@ describe('paths that lead outside are refused by every tool', () => {
   });
 });
 
-describe('names are taken literally, never decoded or expanded', () => {
+describe('C02, C10: names are taken literally, never decoded or expanded', () => {
   it.each([
     'file:///etc/passwd',
-    '~/.ssh/id_rsa',
+    '~/.config/id_rsa',
     '$HOME/x',
     '%2e%2e%2foutside%2fsecret.txt',
     '..\\..\\outside\\secret.txt',
@@ -114,7 +114,7 @@ describe('names are taken literally, never decoded or expanded', () => {
 });
 
 describe('links are followed by no tool', () => {
-  it('a link to a file outside, and to one inside', async () => {
+  it('C04: a link to a file outside, and to one inside', async () => {
     const box = makeBox({ 'a.txt': 'secret here\n' });
     symlinkSync(join(box.outside, 'secret.txt'), join(box.root, 'out'));
     symlinkSync('a.txt', join(box.root, 'in'));
@@ -127,14 +127,14 @@ describe('links are followed by no tool', () => {
     await refused(box, 'self/a.txt');
   });
 
-  it('a linked parent of what does not exist yet', async () => {
+  it('C05: a linked parent of what does not exist yet', async () => {
     const box = makeBox({ 'a.txt': 'secret\n' });
     symlinkSync(box.outside, join(box.root, 'folder'));
     await refused(box, 'folder/new.txt');
     await refused(box, 'folder/new/deep.txt');
   });
 
-  it('chains and loops, and a link to nothing', async () => {
+  it('C06: chains and loops, and a link to nothing', async () => {
     const box = makeBox({ 'a.txt': 'secret\n' });
     const chain = [
       [join(box.outside, 'secret.txt'), 'one'],
@@ -150,7 +150,7 @@ describe('links are followed by no tool', () => {
     expect(existsSync(join(box.outside, 'nothing'))).toBe(false);
   });
 
-  it('a tree and a search go past links, loops and what cannot be read as a file', async () => {
+  it('C17: a tree and a search go past links, loops and what cannot be read as a file', async () => {
     const box = makeBox({ 'a.txt': 'needle\n', 'sub/b.txt': 'needle\n' });
     symlinkSync('..', join(box.root, 'sub', 'up'));
     symlinkSync(box.outside, join(box.root, 'out'));
@@ -163,7 +163,7 @@ describe('links are followed by no tool', () => {
   });
 });
 
-describe('only regular files, of a size that fits', () => {
+describe('C15: only regular files, of a size that fits', () => {
   it('a pipe, a socket and a folder are refused without waiting', async () => {
     const box = makeBox({ 'a.txt': 'secret\n', 'folder/b.txt': 'b\n' });
     execFileSync('mkfifo', [join(box.root, 'pipe')]);
@@ -206,7 +206,7 @@ describe('only regular files, of a size that fits', () => {
   });
 });
 
-describe('protected names are not written, however they are spelled, whether or not they exist', () => {
+describe('C11, C12: protected names are not written, however they are spelled, whether or not they exist', () => {
   it.each([
     '.git/config',
     '.git',
@@ -220,13 +220,71 @@ describe('protected names are not written, however they are spelled, whether or 
     '.git /config',
     '.git::$INDEX_ALLOCATION/config',
     'GIT~1/config',
+    '.git/hooks/pre-commit',
+    '.husky/pre-commit',
+    '.hg/hgrc',
+    '.gitconfig',
     '.countersign/journal',
+    'countersign.config.ts',
+    'Countersign.Config.mjs',
+    'countersign.mcp.lock',
+    '.mcp.json',
+    '.claude/settings.json',
+    '.cursor/mcp.json',
+    '.env',
+    '.ENV',
+    'api/.env',
+    '.env.local',
+    '.Env.Production',
+    '.env::$DATA',
+    '.ｅｎｖ',
+    '.envrc',
+    '.ssh/authorized_keys',
+    '~/.ssh/id_rsa',
+    '.vscode/tasks.json',
+    '.VSCode/settings.json',
+    '.v\u017fcode/tasks.json',
+    '.vs\u200dcode/tasks.json',
+    'VSCODE~1/tasks.json',
+    'sub/.idea/workspace.xml',
+    '.devcontainer/devcontainer.json',
+    '.devcontainer.json',
+    '.exrc',
+    '.npmrc',
+    '.yarnrc.yml',
+    '.pnpmfile.cjs',
+    '.cargo/config.toml',
+    '.bashrc',
+    '.profile',
+    '.zshenv',
   ])('%j', (path) => refused(makeBox({ 'a.txt': 'secret\n' }), path, WRITERS));
+
+  it.each([
+    ['.env', /^tool: \.env is not written by tools: it holds keys/],
+    ['.env.local', /^tool: \.env\.local is not written by tools: it holds keys/],
+    ['countersign.config.ts', /it says what agents may do/],
+    ['.git/hooks/x', /^tool: \.git is not written by tools: it could run code later\. Use git itself\.$/],
+    ['.vscode/tasks.json', /an editor runs what it says/],
+    ['.npmrc', /a package manager or a build runs/],
+    ['.bashrc', /a shell runs it/],
+  ])('%j that is there stays, can be read, and the model learns why', async (path, why) => {
+    const box = makeBox({ [path]: 'as it was\n' });
+    const hands = takeInHand(createWorkspaceTools({ root: box.root }));
+    expect(await hands.say('write_file', { path, content: 'x\n' })).toMatch(why);
+    expect(await hands.say('delete_file', { path })).toMatch(why);
+    expect(await hands.run('read_file', { path })).toBe('as it was\n');
+  });
 
   it.each([
     '.gitignore',
     '.github/workflows/ci.yml',
     'git/x',
+    '.environment',
+    'env.ts',
+    'env/.keep',
+    'vscode/tasks.json',
+    'countersign.ts',
+    'npmrc.md',
     'constructor',
     '__proto__',
     'toString/valueOf',
@@ -238,7 +296,7 @@ describe('protected names are not written, however they are spelled, whether or 
   });
 });
 
-describe('permissions', () => {
+describe('C18: permissions', () => {
   it.each([
     ['a script stays executable', 0o755, 0o755],
     ['a private file stays private', 0o600, 0o600],
@@ -277,7 +335,7 @@ describe('permissions', () => {
   });
 });
 
-describe('temporary files', () => {
+describe('C19: temporary files', () => {
   it('are gone after a write, and after one that failed', async () => {
     const box = makeBox({ 'a.txt': 'old\n' });
     const hands = takeInHand(createWorkspaceTools({ root: box.root }));

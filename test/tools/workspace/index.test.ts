@@ -119,7 +119,7 @@ describe('on real files', () => {
   });
 });
 
-describe('edit_file', () => {
+describe('C13: edit_file', () => {
   const edit = (old_text: string, new_text: string): JsonObject => ({ old_text, new_text });
   it.each([
     ['one', 'a b\n', [edit('a', 'x')], 'x b\n'],
