@@ -23,6 +23,8 @@ export const SEALED_FIELDS = [
   'content',
   'message',
   'statement',
+  'signature',
+  'requesters',
 ] as const;
 export type SealedField = (typeof SEALED_FIELDS)[number];
 
@@ -96,6 +98,15 @@ export function unsigned({ signed, records }: { signed: number; records: number 
   return new CountersignError('audit_unsigned', message, {
     hint: 'an export that was cut off leaves this; run countersign audit export again, it writes them anew and signs',
     data: { signed, unsigned: count },
+  });
+}
+
+/** Decisions whose signatures are not over what the record says. */
+export function badSignatures(count: number): CountersignError {
+  const message = `${count} signed decisions do not hold: their signatures are not over what is on record`;
+  return new CountersignError('audit_signature', message, {
+    hint: 'each is named above, with why; a worker starts nothing by such a vote',
+    data: { bad: count },
   });
 }
 

@@ -18,6 +18,7 @@ import {
 } from './format';
 import type { ToolResult } from '../../contract/result';
 import { defined } from '../../contract/defined';
+import { createSignedContext, type SignedContext } from './signatures';
 
 /** A record before it has its place. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
@@ -70,6 +71,13 @@ function resultFacts({ success, content, error, metadata }: ToolResult) {
   };
 }
 
+/** What is known of a run when one more event comes. */
+interface Known {
+  /** What the request of each call showed. */
+  shown: Map<string, Shown>;
+  signed: SignedContext;
+}
+
 /** Turns the turn events of one run into audit records. */
 export interface Recorder {
   /** The records of one more event; often none. */
@@ -81,14 +89,15 @@ export interface Recorder {
  * run, as they did there.
  */
 export function createRecorder(turn: string): Recorder {
-  const shown = new Map<string, Shown>();
+  const known: Known = { shown: new Map(), signed: createSignedContext() };
   const place = { run: '', event: 0, part: 0 };
   return {
     push: (event) => {
       if (event.type === 'turn_started') place.run = event.runId;
       if (event.type === 'reset') place.run = event.newRunId;
-      if (event.type === 'request_opened') shown.set(event.callId, shownBy(event));
-      return draftsOf(event, shown).map((draft) => {
+      if (event.type === 'request_opened') known.shown.set(event.callId, shownBy(event));
+      known.signed.note(event);
+      return draftsOf(event, known).map((draft) => {
         place.part = place.event === event.eventId ? place.part + 1 : 0;
         place.event = event.eventId;
         return { at: event.at, turn, ...draft, ...place };
@@ -99,11 +108,8 @@ export function createRecorder(turn: string): Recorder {
 
 type EventsByType = { [T in TurnEvent['type']]: TurnEventOf<T> & { type: T } };
 
-/** What becomes of an event; `shown`: what the request of each call showed. */
-type Drafter<T extends TurnEvent['type']> = (
-  event: EventsByType[T],
-  shown: ReadonlyMap<string, Shown>,
-) => Draft | Draft[];
+/** What becomes of an event. */
+type Drafter<T extends TurnEvent['type']> = (event: EventsByType[T], known: Known) => Draft | Draft[];
 
 /** The other events make no records. */
 const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
@@ -138,7 +144,7 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   decision_void: ({ callId: call, tool, message, struck }) =>
     draft('void', { call, tool, struck: struck?.join() }, { message }),
   request_escalated: ({ callId: call, to }) => draft('escalation', { call, to: to.join() }),
-  request_expired: ({ callId: call }, shown) => draft('expiry', { call, ...shown.get(call) }),
+  request_expired: ({ callId: call }, { shown }) => draft('expiry', { call, ...shown.get(call) }),
   resolved: resolution,
   question_opened: ({ callId: call, callKey, tool, question, deadline }) => {
     const formDigest = argsDigestOf(question.form);
@@ -151,12 +157,9 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   answered: answer,
 };
 
-function draftsOf<T extends TurnEvent['type']>(
-  event: EventsByType[T],
-  shown: ReadonlyMap<string, Shown>,
-): Draft[] {
+function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Known): Draft[] {
   const type: T = event.type;
-  return [DRAFTERS[type]?.(event, shown) ?? []].flat();
+  return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
 /** What a model asked for. Of a call that another worker has yet to prepare the arguments are not known. */
@@ -173,7 +176,7 @@ function start(event: TurnEventOf<'call_started'>): Draft {
   return draft('start', facts, { approver: decision?.approver });
 }
 
-function request(event: TurnEventOf<'request_opened'>, shown: ReadonlyMap<string, Shown>): Draft {
+function request(event: TurnEventOf<'request_opened'>, { shown }: Known): Draft {
   const { callId: call, callKey, tool, safety, effect, deadline, policyReason, note } = event;
   const { rule, ruleDigest, fileDigest } = event.authority ?? {};
   const by = { rule: rule?.name, need: rule?.need, assurance: rule?.assurance, ruleDigest, fileDigest };
@@ -183,7 +186,7 @@ function request(event: TurnEventOf<'request_opened'>, shown: ReadonlyMap<string
   return draft('request', facts, { arguments: args, reason: policyReason, message: note });
 }
 
-function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft {
+function decision(event: DecisionMade, { shown, signed }: Known): Draft {
   const {
     callId: call,
     decision: said,
@@ -194,10 +197,12 @@ function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft
     seenDigest,
     unbound,
   } = event;
+  const over = signed.of(event);
   const facts = {
     call,
     decision: said,
     ...messageFacts(event),
+    ...over.facts,
     ...shown.get(call),
     seenDigest,
     unbound,
@@ -207,13 +212,20 @@ function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft
     stillWaits,
   };
   const args = edited && JSON.stringify(edited);
-  return draft(typeOf('decision', event.judgement), facts, { ...messageSealed(event), arguments: args });
+  const sealed = { ...messageSealed(event), requesters: over.requesters, arguments: args };
+  return draft(typeOf('decision', event.judgement), facts, sealed);
 }
 
-function resolution(event: Resolved): Draft {
-  const { callId: call, resolution: said, content } = event;
-  const facts = { call, resolution: said, ...messageFacts(event), stillWaits: event.stillWaits };
-  return draft(typeOf('resolution', event.judgement), facts, { ...messageSealed(event), content });
+function resolution(event: Resolved, { shown, signed }: Known): Draft {
+  const { callId: call, resolution: said, content, signature, stillWaits } = event;
+  const { facts: over, requesters } = signed.of(event);
+  const seen = signature === undefined ? {} : shown.get(call);
+  const facts = { call, resolution: said, ...messageFacts(event), ...over, ...seen, stillWaits };
+  return draft(typeOf('resolution', event.judgement), facts, {
+    ...messageSealed(event),
+    requesters,
+    content,
+  });
 }
 
 /** What was filled in is sealed, as arguments are. */
@@ -246,7 +258,6 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
     // The word of the channel: whoever may signal can say it too.
     proof: event.authenticated === true ? 'authenticated' : 'claimed',
     signedBy: signature?.kind,
-    signature: signature?.armored,
     signedAt: signature?.at,
     notAfter: signature?.notAfter,
     decisionId,
@@ -257,5 +268,13 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
 function messageSealed(event: DecisionMade | Resolved | Answered) {
   const { approver, identity, channel, reason, judgement, signature } = event;
   const message = judgement.accepted === false ? judgement.message : undefined;
-  return { approver, identity, channel, reason, message, statement: signature?.statement };
+  return {
+    approver,
+    identity,
+    channel,
+    reason,
+    message,
+    statement: signature?.statement,
+    signature: signature?.armored,
+  };
 }
