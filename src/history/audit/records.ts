@@ -16,6 +16,7 @@ import {
   type SealedField,
   sha256,
 } from './format';
+import type { CallRuling } from '../../contract/authority/policy';
 import type { ToolResult } from '../../contract/result';
 import { defined } from '../../contract/defined';
 import { createSignedContext, type SignedContext } from './signatures';
@@ -163,10 +164,21 @@ function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Kn
 }
 
 /** What a model asked for. Of a call that another worker has yet to prepare the arguments are not known. */
-function proposal({ callId: call, id, tool, kind, arguments: args, error }: ProposedCall): Draft {
+function proposal({ callId: call, id, tool, kind, arguments: args, error, ruling }: ProposedCall): Draft {
   if (kind === 'remote') return draft('proposal', { call, modelId: id, tool, kind });
-  const facts = { call, modelId: id, tool, kind, argsDigest: argsDigestOf(args) };
+  const facts = { call, modelId: id, tool, kind, argsDigest: argsDigestOf(args), ...rulingFacts(ruling) };
   return draft('proposal', facts, { arguments: JSON.stringify(args), message: error });
+}
+
+/** What the policy rules said: the one that decided, and what each shadow rule would have done. */
+function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {}) {
+  const would = shadow.map((one) => `${one.rule}: ${one.would}`);
+  return {
+    policyRule: rule,
+    policyThen: then,
+    policyUntil: until,
+    ...Object.fromEntries(would.map((text, at) => [`shadow${at + 1}`, text])),
+  };
 }
 
 function start(event: TurnEventOf<'call_started'>): Draft {

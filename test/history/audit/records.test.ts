@@ -1,3 +1,5 @@
+import type { CallRuling } from '../../../src/contract/authority/policy';
+import { defined } from '../../../src/contract/defined';
 import { digestJson } from '../../../src/contract/digest';
 import { type AuditRecord, sha256 } from '../../../src/history/audit/format';
 import { createRecorder } from '../../../src/history/audit/records';
@@ -86,6 +88,24 @@ describe('a call that was edited', () => {
     ]);
     expect(JSON.stringify(records)).not.toContain('paid');
   });
+});
+
+it.each<[what: string, ruling: CallRuling | undefined, facts: object]>([
+  ['a rule that decided', { rule: 'small', then: 'run' }, { policyRule: 'small', policyThen: 'run' }],
+  [
+    'one that ends, and shadow rules',
+    { rule: 'small', then: 'run', until: '2026-12-24', shadow: [{ rule: 'new', would: 'ask' }] },
+    { policyRule: 'small', policyThen: 'run', policyUntil: '2026-12-24', shadow1: 'new: ask' },
+  ],
+  ['nothing', undefined, {}],
+])('says of a call what the policy rules said: %s', (_what, ruling, facts) => {
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [run('1.1', defined({ ruling }))]);
+  const [proposal] = typed(recordsOf(script.fold()), 'proposal');
+  const { policyRule, policyThen, policyUntil, shadow1 } = proposal?.facts ?? {};
+  expect(defined({ policyRule, policyThen, policyUntil, shadow1 })).toEqual(facts);
 });
 
 it.each([
