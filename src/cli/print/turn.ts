@@ -1,4 +1,5 @@
 import type { Answered, DecisionMade, Resolved, TurnEvent } from '../../history/events';
+import { describeRuling } from '../../history/describe';
 import type { CallView, TurnView } from '../../history/view';
 import { describeFile } from '../../contract/text/bytes';
 import type { Context } from '../context';
@@ -27,7 +28,6 @@ import {
   describeActivity,
   describeLineage,
   describePhase,
-  describeRuling,
   describeTokens,
   failingTaskText,
 } from '../../history/labels';

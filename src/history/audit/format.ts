@@ -15,6 +15,7 @@ export const SIGNED = 'countersign audit head 1\n';
 /** Fields whose values can be taken out later; everything that people and models write is one of them. */
 export const SEALED_FIELDS = [
   'prompt',
+  'files',
   'arguments',
   'approver',
   'identity',

@@ -17,6 +17,7 @@ import {
   sha256,
 } from './format';
 import type { CallRuling } from '../../contract/authority/policy';
+import type { FileRef } from '../../contract/session/files';
 import type { ToolResult } from '../../contract/result';
 import { defined } from '../../contract/defined';
 import { createSignedContext, type SignedContext } from './signatures';
@@ -115,8 +116,10 @@ type Drafter<T extends TurnEvent['type']> = (event: EventsByType[T], known: Know
 /** The other events make no records. */
 const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   step: ({ calls }) => calls.map(proposal),
-  turn_started: ({ agent, taskQueue, continuedFrom, prompt }) =>
-    draft('turn_started', { agent, taskQueue, continuedFrom }, { prompt }),
+  turn_started: ({ agent, taskQueue, continuedFrom, session, prompt, files }) =>
+    draft('turn_started', { agent, taskQueue, continuedFrom, session }, { prompt, files: filesText(files) }),
+  thinking: ({ step, words = [], files = [] }) =>
+    words.map((content, at) => draft('words', { step }, { content, files: filesText(files[at]) })),
   forked: ({ of, from, world, changed }) => draft('forked', { of, from, world, changed }),
   cancel_requested: ({ identity, reason }) => draft('cancel', {}, { identity, reason }),
   abandoned: ({ approver, identity, reason }) =>
@@ -157,6 +160,14 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   },
   answered: answer,
 };
+
+/** Files that go with a message, by name and digest; never what is in them. */
+function filesText(files: readonly FileRef[] = []): string | undefined {
+  if (files.length === 0) return undefined;
+  return JSON.stringify(
+    files.map(({ name, size, digest: sha256, mediaType }) => ({ name, size, sha256, mediaType })),
+  );
+}
 
 function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Known): Draft[] {
   const type: T = event.type;

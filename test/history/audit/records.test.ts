@@ -90,6 +90,24 @@ describe('a call that was edited', () => {
   });
 });
 
+it('names the files of a message and of words on the way, never what is in them', () => {
+  const file = (name: string) => ({ digest: 'ab'.repeat(32), mediaType: 'image/png', size: 7, name });
+  const script = new Script()
+    .started('look', { files: [file('cat.png')], session: { sessionId: 'chat', messageId: 'm' } })
+    .task()
+    .think(1, [run('1.1')]);
+  script.done(script.call(run('1.1')), { result: result('1.1'), contentDigest: 'x' });
+  script.task().think(2, [], { words: ['and this', 'go on'], files: [[file('dog.png')], []] });
+  const records = recordsOf(script.fold());
+  const named = (name: string) =>
+    JSON.stringify([{ name, size: 7, sha256: 'ab'.repeat(32), mediaType: 'image/png' }]);
+  expect(typed(records, 'turn_started')).toMatchObject([{ sealed: { files: named('cat.png') } }]);
+  expect(typed(records, 'words').map(({ facts, sealed }) => ({ ...facts, ...sealed }))).toEqual([
+    { step: 2, content: 'and this', files: named('dog.png') },
+    { step: 2, content: 'go on' },
+  ]);
+});
+
 it.each<[what: string, ruling: CallRuling | undefined, facts: object]>([
   ['a rule that decided', { rule: 'small', then: 'run' }, { policyRule: 'small', policyThen: 'run' }],
   [
