@@ -18,7 +18,7 @@ import {
 } from '../history/audit/chain';
 import { syncFolder } from '../files';
 import { chunksOf, readTextFile, withFile } from './files';
-import type { SignatureChecker } from '../history/audit/signatures';
+import type { SignatureChecker } from './audit-signatures';
 import { readLine, type ReadLine, redactLine, splitLines } from '../history/audit/read';
 import { readKeyFile } from '../encryption/keys';
 
@@ -211,15 +211,12 @@ function assertOurs(cut: Buffer): void {
 export function verifyFile(
   file: string,
   expected: Expected,
-  signatures?: Pick<SignatureChecker, 'push'>,
+  onLine?: SignatureChecker['push'],
 ): Promise<Verified> {
   return withFile(`reading ${file}`, async () => {
     const verifier = createVerifier(expected);
     for await (const { lines, cut } of splitLines(chunksOf(file))) {
-      for (const bytes of lines) {
-        const line = verifier.push(bytes);
-        signatures?.push(line);
-      }
+      for (const line of lines.map(verifier.push)) onLine?.(line);
       if (cut !== undefined) verifier.cut();
     }
     return verifier.finish();

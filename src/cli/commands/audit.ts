@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../lock';
 import { badSignatures, unsigned } from '../../history/audit/format';
-import type { SignatureReport, SignatureState } from '../../history/audit/signatures';
+import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit-signatures';
 import { readFields } from '../../history/audit/read';
 import { defined } from '../../contract/defined';
 import {
@@ -139,11 +139,12 @@ function now(): string {
 async function verifyAudit(file: string, options: VerifyOptions, { screen }: Context): Promise<void> {
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
-  const checker = options.approvers === undefined ? undefined : await checkerBy(options.approvers);
+  const checker =
+    options.approvers === undefined ? undefined : await createSignatureChecker(options.approvers);
   const verified = await withProgress(
     screen,
     () => `reading ${file}`,
-    () => verifyFile(file, defined({ key, head }), checker),
+    () => verifyFile(file, defined({ key, head }), checker?.push),
   );
   const signatures = checker?.finish();
   const found = { pinned: key !== undefined, ...verified, ...defined({ signatures }) };
@@ -151,13 +152,6 @@ async function verifyAudit(file: string, options: VerifyOptions, { screen }: Con
   else screen.lines(verifyLines(file, found, screen));
   if (verified.signed < verified.records || verified.head === undefined) throw unsigned(verified);
   if (signatures !== undefined && signatures.counts.bad > 0) throw badSignatures(signatures.counts.bad);
-}
-
-async function checkerBy(file: string) {
-  // Loaded here, so that no other command waits for YAML and CEL.
-  const { loadApprovers } = await import('../../authority/approvers.js');
-  const { createSignatureChecker } = await import('../../history/audit/signatures.js');
-  return createSignatureChecker(await loadApprovers(file));
 }
 
 async function redactAudit(file: string, options: RedactOptions, context: Context): Promise<void> {
@@ -218,35 +212,6 @@ export function verifyLines(
     paint(`${escapeText(file)}: every record is as it was written`),
     ...factLines(facts, screen),
     ...(pinned ? [] : ['Someone who rewrites the whole file can name a key too: pin yours with --key.']),
-  ];
-}
-
-const STATES: readonly [SignatureState, string][] = [
-  ['verified', 'verified'],
-  ['none', 'no signature'],
-  ['bad', 'bad signature'],
-  ['unknown_key', 'unknown key'],
-  ['taken_out', 'values taken out'],
-];
-
-/** How the signatures of decisions stand, by what they are and whose. */
-function signatureFacts(report: SignatureReport | undefined, { style }: ScreenFormat): Fact[] {
-  if (report === undefined)
-    return [['decisions', 'their signatures were not checked: name --approvers <path>']];
-  const { counts, verified, unproven } = report;
-  const of = STATES.map(([state, text]) => `${text}: ${count(counts[state])}`).join(', ');
-  const by = Object.entries(verified).map(([name, times]) => `${escapeText(name)}: ${count(times)}`);
-  const words = Object.fromEntries(STATES);
-  const facts = unproven.map(({ n, turn, call, approver = '(taken out)', state, why }): Fact => {
-    const text = escapeText(`${turn}/${call}, ${approver}, record ${n}: ${why}`);
-    return [words[state] ?? state, { text, paint: state === 'bad' ? style.bad : style.warn }];
-  });
-  const left = counts.bad + counts.unknown_key + counts.taken_out - unproven.length;
-  return [
-    ['decisions', of],
-    ['signed by', by.length === 0 ? undefined : by.join(', ')],
-    ...facts,
-    ['and', left === 0 ? undefined : `${count(left)} more that are not proven`],
   ];
 }
 

@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize';
+import type { FileRef } from '../../contract/session/files';
 import type { JsonObject } from '../../contract/json';
 import { hash } from 'node:crypto';
 import { CountersignError } from '../../contract/errors';
@@ -109,6 +110,14 @@ export function badSignatures(count: number): CountersignError {
     hint: 'each is named above, with why; a worker starts nothing by such a vote',
     data: { bad: count },
   });
+}
+
+/** Files that go with a message, by name and digest; never what is in them. */
+export function filesText(files: readonly FileRef[] = []): string | undefined {
+  if (files.length === 0) return undefined;
+  return JSON.stringify(
+    files.map(({ name, size, digest: sha256, mediaType }) => ({ name, size, sha256, mediaType })),
+  );
 }
 
 /** The digest of arguments that decisions name. Undefined for arguments that are not sound JSON. */

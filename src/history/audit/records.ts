@@ -12,12 +12,12 @@ import {
   argsDigestOf,
   type AuditRecord,
   type Facts,
+  filesText,
   SEALED_FIELDS,
   type SealedField,
   sha256,
 } from './format';
 import type { CallRuling } from '../../contract/authority/policy';
-import type { FileRef } from '../../contract/session/files';
 import type { ToolResult } from '../../contract/result';
 import { defined } from '../../contract/defined';
 import { createSignedContext, type SignedContext } from './signatures';
@@ -160,14 +160,6 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   },
   answered: answer,
 };
-
-/** Files that go with a message, by name and digest; never what is in them. */
-function filesText(files: readonly FileRef[] = []): string | undefined {
-  if (files.length === 0) return undefined;
-  return JSON.stringify(
-    files.map(({ name, size, digest: sha256, mediaType }) => ({ name, size, sha256, mediaType })),
-  );
-}
 
 function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Known): Draft[] {
   const type: T = event.type;

@@ -60,7 +60,7 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
       ...head,
       turn: started.workflowId ?? '',
       runId: started.originalExecutionRunId ?? '',
-      firstRunId: firstRunOf(started),
+      firstRunId: started.firstExecutionRunId || undefined,
       continuedFrom: started.continuedExecutionRunId || undefined,
       taskQueue: started.taskQueue?.name ?? '',
       workflowType: started.workflowType?.name || undefined,
@@ -68,15 +68,6 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
       input,
     }),
   );
-}
-
-type Started = NonNullable<HistoryEvent['workflowExecutionStartedEventAttributes']>;
-
-function firstRunOf({
-  firstExecutionRunId: first,
-  originalExecutionRunId: own,
-}: Started): string | undefined {
-  return first === own ? undefined : first || undefined;
 }
 
 /** A search attribute is plain JSON, whatever the payloads are encoded with. */

@@ -38,7 +38,7 @@ export type DecodedEvent =
       kind: 'started';
       turn: string;
       runId: string;
-      /** Of the chain of runs; absent where that is this one. */
+      /** Of the chain of runs. */
       firstRunId?: string;
       continuedFrom?: string;
       taskQueue: string;

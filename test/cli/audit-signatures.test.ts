@@ -1,20 +1,17 @@
-import { type Approvers, parseApprovers } from '../../../src/authority/approvers';
-import { type Statement, statementOf, statementText } from '../../../src/authority/statement';
-import { factsToSign, signatureOf, timesToSign } from '../../../src/authority/to-sign';
-import type { Decision } from '../../../src/contract/decision';
-import { redactLine, readLine } from '../../../src/history/audit/read';
-import { createRecorder } from '../../../src/history/audit/records';
-import {
-  createSignatureChecker,
-  type SignatureReport,
-  type SignatureState,
-} from '../../../src/history/audit/signatures';
-import type { SealedField } from '../../../src/history/audit/format';
-import { viewOf } from '../../../src/history/view';
-import { newSigner } from '../../support/ssh';
-import { accepted, ask, item, Script } from '../script';
-import { fileOf } from './sample';
+import { type Approvers, parseApprovers } from '../../src/authority/approvers';
+import { type Statement, statementOf, statementText } from '../../src/authority/statement';
+import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
+import type { Decision } from '../../src/contract/decision';
+import { redactLine, readLine } from '../../src/history/audit/read';
+import { createRecorder } from '../../src/history/audit/records';
+import { createSignatureChecker, type SignatureReport } from '../../src/cli/audit-signatures';
+import type { SealedField } from '../../src/history/audit/format';
+import { viewOf } from '../../src/history/view';
+import { newSigner } from '../support/ssh';
+import { accepted, ask, item, Script } from '../history/script';
+import { fileOf } from '../history/audit/sample';
 
+type SignatureState = keyof SignatureReport['counts'];
 const INSTALLATION = 'ab'.repeat(16);
 const [anna, bob, stranger] = [newSigner('ssh-ed25519'), newSigner('ssh-ed25519'), newSigner('ssh-ed25519')];
 
