@@ -18,6 +18,7 @@ import {
 } from '../history/audit/chain';
 import { syncFolder } from '../files';
 import { chunksOf, readTextFile, withFile } from './files';
+import type { SignatureChecker } from './audit-signatures';
 import { readLine, type ReadLine, redactLine, splitLines } from '../history/audit/read';
 import { readKeyFile } from '../encryption/keys';
 
@@ -203,15 +204,19 @@ function assertOurs(cut: Buffer): void {
 }
 
 /**
- * Checks every byte of an audit file. Memory does not grow with the file.
+ * Checks every byte of an audit file, and hands on each line that is as it was written. Memory does not grow with the file.
  *
  * @throws CountersignError `file_failed`, `audit_*`.
  */
-export function verifyFile(file: string, expected: Expected): Promise<Verified> {
+export function verifyFile(
+  file: string,
+  expected: Expected,
+  onLine?: SignatureChecker['push'],
+): Promise<Verified> {
   return withFile(`reading ${file}`, async () => {
     const verifier = createVerifier(expected);
     for await (const { lines, cut } of splitLines(chunksOf(file))) {
-      for (const line of lines) verifier.push(line);
+      for (const line of lines.map(verifier.push)) onLine?.(line);
       if (cut !== undefined) verifier.cut();
     }
     return verifier.finish();

@@ -81,6 +81,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   login_failed: EXIT.failed,
   audit_invalid: EXIT.failed,
   audit_broken: EXIT.failed,
+  audit_signature: EXIT.failed,
   audit_unsigned: EXIT.failed,
   audit_key: EXIT.failed,
   users_invalid: EXIT.usage,

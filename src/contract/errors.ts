@@ -52,6 +52,7 @@ export const ERROR_CODES = [
   'login_failed',
   'audit_invalid',
   'audit_broken',
+  'audit_signature',
   'audit_unsigned',
   'audit_key',
   'users_invalid',

@@ -53,6 +53,8 @@ export interface TurnStarted extends EventHeader {
   /** The session that it is of. */
   session?: string;
   continuedFrom?: string;
+  /** The first run of the turn, as the server names it; absent where that is this one. */
+  firstRunId?: string;
   /** The messages so far, only where the runs that said them are not among these events. */
   carried?: TranscriptEntry[];
 }

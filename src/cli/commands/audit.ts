@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../lock';
-import { unsigned } from '../../history/audit/format';
+import { badSignatures, unsigned } from '../../history/audit/format';
+import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit-signatures';
 import { readFields } from '../../history/audit/read';
 import { defined } from '../../contract/defined';
 import {
@@ -48,6 +49,7 @@ interface RedactOptions {
 interface VerifyOptions {
   key?: string;
   head?: string;
+  approvers?: string;
   json?: boolean;
 }
 
@@ -71,6 +73,7 @@ export function addAudit(program: Command, context: Context): void {
     .description('check an audit file, without any server')
     .option('--key <file|key>', 'the public key that must have signed it')
     .option('--head <file>', 'a signed head kept elsewhere, which the file must contain')
+    .option('--approvers <path>', 'check the signatures of decisions by this file of who may decide')
     .option('--json', 'print JSON')
     .action((file: string, options: VerifyOptions) => verifyAudit(file, options, context));
   audit
@@ -136,14 +139,19 @@ function now(): string {
 async function verifyAudit(file: string, options: VerifyOptions, { screen }: Context): Promise<void> {
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
+  const checker =
+    options.approvers === undefined ? undefined : await createSignatureChecker(options.approvers);
   const verified = await withProgress(
     screen,
     () => `reading ${file}`,
-    () => verifyFile(file, defined({ key, head })),
+    () => verifyFile(file, defined({ key, head }), checker?.push),
   );
-  if (options.json === true) screen.json({ file, pinned: key !== undefined, ...verified });
-  else screen.lines(verifyLines(file, { ...verified, pinned: key !== undefined }, screen));
+  const signatures = checker?.finish();
+  const found = { pinned: key !== undefined, ...verified, ...defined({ signatures }) };
+  if (options.json === true) screen.json({ file, signatures: null, ...found });
+  else screen.lines(verifyLines(file, found, screen));
   if (verified.signed < verified.records || verified.head === undefined) throw unsigned(verified);
+  if (signatures !== undefined && signatures.counts.bad > 0) throw badSignatures(signatures.counts.bad);
 }
 
 async function redactAudit(file: string, options: RedactOptions, context: Context): Promise<void> {
@@ -186,7 +194,7 @@ export function exportLines(
 /** What is known of a file that is as it was written. */
 export function verifyLines(
   file: string,
-  verified: Verified & { pinned: boolean },
+  verified: Verified & { pinned: boolean; signatures?: SignatureReport },
   screen: ScreenFormat,
 ): string[] {
   const { records, signed, redacted, head, key, namespace, pinned } = verified;
@@ -198,6 +206,7 @@ export function verifyLines(
     ['namespace', escapeText(namespace)],
     ['key', `${key} ${pinned ? '(the one you gave)' : '(named by the file itself)'}`],
     ['head', head === undefined ? undefined : `${head.n} ${head.hash}, ${head.at}`],
+    ...signatureFacts(verified.signatures, screen),
   ];
   return [
     paint(`${escapeText(file)}: every record is as it was written`),

@@ -1,4 +1,5 @@
 import type { Answered, DecisionMade, Resolved, TurnEvent } from '../../history/events';
+import { describeRuling } from '../../history/describe';
 import type { CallView, TurnView } from '../../history/view';
 import { describeFile } from '../../contract/text/bytes';
 import type { Context } from '../context';
@@ -185,6 +186,10 @@ function callFacts(call: CallView, place: WaitingPlace): Fact[] {
     ],
     ...storyFacts(place),
     ['state', labelCell(describePhase(call), place.screen.style)],
+    ...(call.ruling === undefined ? [] : describeRuling(call.ruling)).map((line): Fact => [
+      'policy',
+      escapeText(line),
+    ]),
     ['error', error === undefined ? undefined : { text: escapeText(error.code), paint: bad }],
     ['child turn', call.child === undefined ? undefined : { text: escapeText(call.child), paint: strong }],
     ['took', durationMs === undefined ? undefined : `${span(durationMs)}${tries}`],

@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize';
+import type { FileRef } from '../../contract/session/files';
 import type { JsonObject } from '../../contract/json';
 import { hash } from 'node:crypto';
 import { CountersignError } from '../../contract/errors';
@@ -15,6 +16,7 @@ export const SIGNED = 'countersign audit head 1\n';
 /** Fields whose values can be taken out later; everything that people and models write is one of them. */
 export const SEALED_FIELDS = [
   'prompt',
+  'files',
   'arguments',
   'approver',
   'identity',
@@ -23,6 +25,8 @@ export const SEALED_FIELDS = [
   'content',
   'message',
   'statement',
+  'signature',
+  'requesters',
 ] as const;
 export type SealedField = (typeof SEALED_FIELDS)[number];
 
@@ -97,6 +101,23 @@ export function unsigned({ signed, records }: { signed: number; records: number 
     hint: 'an export that was cut off leaves this; run countersign audit export again, it writes them anew and signs',
     data: { signed, unsigned: count },
   });
+}
+
+/** Decisions whose signatures are not over what the record says. */
+export function badSignatures(count: number): CountersignError {
+  const message = `${count} signed decisions do not hold: their signatures are not over what is on record`;
+  return new CountersignError('audit_signature', message, {
+    hint: 'each is named above, with why; a worker starts nothing by such a vote',
+    data: { bad: count },
+  });
+}
+
+/** Files that go with a message, by name and digest; never what is in them. */
+export function filesText(files: readonly FileRef[] = []): string | undefined {
+  if (files.length === 0) return undefined;
+  return JSON.stringify(
+    files.map(({ name, size, digest: sha256, mediaType }) => ({ name, size, sha256, mediaType })),
+  );
 }
 
 /** The digest of arguments that decisions name. Undefined for arguments that are not sound JSON. */

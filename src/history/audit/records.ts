@@ -12,12 +12,15 @@ import {
   argsDigestOf,
   type AuditRecord,
   type Facts,
+  filesText,
   SEALED_FIELDS,
   type SealedField,
   sha256,
 } from './format';
+import type { CallRuling } from '../../contract/authority/policy';
 import type { ToolResult } from '../../contract/result';
 import { defined } from '../../contract/defined';
+import { createSignedContext, type SignedContext } from './signatures';
 
 /** A record before it has its place. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
@@ -70,6 +73,13 @@ function resultFacts({ success, content, error, metadata }: ToolResult) {
   };
 }
 
+/** What is known of a run when one more event comes. */
+interface Known {
+  /** What the request of each call showed. */
+  shown: Map<string, Shown>;
+  signed: SignedContext;
+}
+
 /** Turns the turn events of one run into audit records. */
 export interface Recorder {
   /** The records of one more event; often none. */
@@ -81,14 +91,15 @@ export interface Recorder {
  * run, as they did there.
  */
 export function createRecorder(turn: string): Recorder {
-  const shown = new Map<string, Shown>();
+  const known: Known = { shown: new Map(), signed: createSignedContext() };
   const place = { run: '', event: 0, part: 0 };
   return {
     push: (event) => {
       if (event.type === 'turn_started') place.run = event.runId;
       if (event.type === 'reset') place.run = event.newRunId;
-      if (event.type === 'request_opened') shown.set(event.callId, shownBy(event));
-      return draftsOf(event, shown).map((draft) => {
+      if (event.type === 'request_opened') known.shown.set(event.callId, shownBy(event));
+      known.signed.note(event);
+      return draftsOf(event, known).map((draft) => {
         place.part = place.event === event.eventId ? place.part + 1 : 0;
         place.event = event.eventId;
         return { at: event.at, turn, ...draft, ...place };
@@ -99,17 +110,16 @@ export function createRecorder(turn: string): Recorder {
 
 type EventsByType = { [T in TurnEvent['type']]: TurnEventOf<T> & { type: T } };
 
-/** What becomes of an event; `shown`: what the request of each call showed. */
-type Drafter<T extends TurnEvent['type']> = (
-  event: EventsByType[T],
-  shown: ReadonlyMap<string, Shown>,
-) => Draft | Draft[];
+/** What becomes of an event. */
+type Drafter<T extends TurnEvent['type']> = (event: EventsByType[T], known: Known) => Draft | Draft[];
 
 /** The other events make no records. */
 const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   step: ({ calls }) => calls.map(proposal),
-  turn_started: ({ agent, taskQueue, continuedFrom, prompt }) =>
-    draft('turn_started', { agent, taskQueue, continuedFrom }, { prompt }),
+  turn_started: ({ agent, taskQueue, continuedFrom, session, prompt, files }) =>
+    draft('turn_started', { agent, taskQueue, continuedFrom, session }, { prompt, files: filesText(files) }),
+  thinking: ({ step, words = [], files = [] }) =>
+    words.map((content, at) => draft('words', { step }, { content, files: filesText(files[at]) })),
   forked: ({ of, from, world, changed }) => draft('forked', { of, from, world, changed }),
   cancel_requested: ({ identity, reason }) => draft('cancel', {}, { identity, reason }),
   abandoned: ({ approver, identity, reason }) =>
@@ -138,7 +148,7 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   decision_void: ({ callId: call, tool, message, struck }) =>
     draft('void', { call, tool, struck: struck?.join() }, { message }),
   request_escalated: ({ callId: call, to }) => draft('escalation', { call, to: to.join() }),
-  request_expired: ({ callId: call }, shown) => draft('expiry', { call, ...shown.get(call) }),
+  request_expired: ({ callId: call }, { shown }) => draft('expiry', { call, ...shown.get(call) }),
   resolved: resolution,
   question_opened: ({ callId: call, callKey, tool, question, deadline }) => {
     const formDigest = argsDigestOf(question.form);
@@ -151,19 +161,27 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   answered: answer,
 };
 
-function draftsOf<T extends TurnEvent['type']>(
-  event: EventsByType[T],
-  shown: ReadonlyMap<string, Shown>,
-): Draft[] {
+function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Known): Draft[] {
   const type: T = event.type;
-  return [DRAFTERS[type]?.(event, shown) ?? []].flat();
+  return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
 /** What a model asked for. Of a call that another worker has yet to prepare the arguments are not known. */
-function proposal({ callId: call, id, tool, kind, arguments: args, error }: ProposedCall): Draft {
+function proposal({ callId: call, id, tool, kind, arguments: args, error, ruling }: ProposedCall): Draft {
   if (kind === 'remote') return draft('proposal', { call, modelId: id, tool, kind });
-  const facts = { call, modelId: id, tool, kind, argsDigest: argsDigestOf(args) };
+  const facts = { call, modelId: id, tool, kind, argsDigest: argsDigestOf(args), ...rulingFacts(ruling) };
   return draft('proposal', facts, { arguments: JSON.stringify(args), message: error });
+}
+
+/** What the policy rules said: the one that decided, and what each shadow rule would have done. */
+function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {}) {
+  const would = shadow.map((one) => `${one.rule}: ${one.would}`);
+  return {
+    policyRule: rule,
+    policyThen: then,
+    policyUntil: until,
+    ...Object.fromEntries(would.map((text, at) => [`shadow${at + 1}`, text])),
+  };
 }
 
 function start(event: TurnEventOf<'call_started'>): Draft {
@@ -173,7 +191,7 @@ function start(event: TurnEventOf<'call_started'>): Draft {
   return draft('start', facts, { approver: decision?.approver });
 }
 
-function request(event: TurnEventOf<'request_opened'>, shown: ReadonlyMap<string, Shown>): Draft {
+function request(event: TurnEventOf<'request_opened'>, { shown }: Known): Draft {
   const { callId: call, callKey, tool, safety, effect, deadline, policyReason, note } = event;
   const { rule, ruleDigest, fileDigest } = event.authority ?? {};
   const by = { rule: rule?.name, need: rule?.need, assurance: rule?.assurance, ruleDigest, fileDigest };
@@ -183,7 +201,7 @@ function request(event: TurnEventOf<'request_opened'>, shown: ReadonlyMap<string
   return draft('request', facts, { arguments: args, reason: policyReason, message: note });
 }
 
-function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft {
+function decision(event: DecisionMade, { shown, signed }: Known): Draft {
   const {
     callId: call,
     decision: said,
@@ -194,10 +212,12 @@ function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft
     seenDigest,
     unbound,
   } = event;
+  const over = signed.of(event);
   const facts = {
     call,
     decision: said,
     ...messageFacts(event),
+    ...over.facts,
     ...shown.get(call),
     seenDigest,
     unbound,
@@ -207,13 +227,20 @@ function decision(event: DecisionMade, shown: ReadonlyMap<string, Shown>): Draft
     stillWaits,
   };
   const args = edited && JSON.stringify(edited);
-  return draft(typeOf('decision', event.judgement), facts, { ...messageSealed(event), arguments: args });
+  const sealed = { ...messageSealed(event), requesters: over.requesters, arguments: args };
+  return draft(typeOf('decision', event.judgement), facts, sealed);
 }
 
-function resolution(event: Resolved): Draft {
-  const { callId: call, resolution: said, content } = event;
-  const facts = { call, resolution: said, ...messageFacts(event), stillWaits: event.stillWaits };
-  return draft(typeOf('resolution', event.judgement), facts, { ...messageSealed(event), content });
+function resolution(event: Resolved, { shown, signed }: Known): Draft {
+  const { callId: call, resolution: said, content, signature, stillWaits } = event;
+  const { facts: over, requesters } = signed.of(event);
+  const seen = signature === undefined ? {} : shown.get(call);
+  const facts = { call, resolution: said, ...messageFacts(event), ...over, ...seen, stillWaits };
+  return draft(typeOf('resolution', event.judgement), facts, {
+    ...messageSealed(event),
+    requesters,
+    content,
+  });
 }
 
 /** What was filled in is sealed, as arguments are. */
@@ -246,7 +273,6 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
     // The word of the channel: whoever may signal can say it too.
     proof: event.authenticated === true ? 'authenticated' : 'claimed',
     signedBy: signature?.kind,
-    signature: signature?.armored,
     signedAt: signature?.at,
     notAfter: signature?.notAfter,
     decisionId,
@@ -257,5 +283,13 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
 function messageSealed(event: DecisionMade | Resolved | Answered) {
   const { approver, identity, channel, reason, judgement, signature } = event;
   const message = judgement.accepted === false ? judgement.message : undefined;
-  return { approver, identity, channel, reason, message, statement: signature?.statement };
+  return {
+    approver,
+    identity,
+    channel,
+    reason,
+    message,
+    statement: signature?.statement,
+    signature: signature?.armored,
+  };
 }

@@ -60,6 +60,7 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
       ...head,
       turn: started.workflowId ?? '',
       runId: started.originalExecutionRunId ?? '',
+      firstRunId: started.firstExecutionRunId || undefined,
       continuedFrom: started.continuedExecutionRunId || undefined,
       taskQueue: started.taskQueue?.name ?? '',
       workflowType: started.workflowType?.name || undefined,

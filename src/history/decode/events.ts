@@ -38,6 +38,8 @@ export type DecodedEvent =
       kind: 'started';
       turn: string;
       runId: string;
+      /** Of the chain of runs. */
+      firstRunId?: string;
       continuedFrom?: string;
       taskQueue: string;
       workflowType?: string;

@@ -144,6 +144,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
       schedule: event.schedule,
       session: is.turnInput(event.input) ? event.input.session?.sessionId : undefined,
       continuedFrom,
+      firstRunId: event.firstRunId === runId ? undefined : event.firstRunId,
       carried: isNext || state.fork !== undefined ? undefined : messages,
     }),
   };

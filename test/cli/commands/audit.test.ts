@@ -73,6 +73,25 @@ it.each([
   expect(text).not.toMatch(saysNot);
 });
 
+const counts = { verified: 1200, none: 3, bad: 1, unknown_key: 0, taken_out: 0 };
+const at = { n: 7, turn: 'turn-1', call: '1.1', approver: 'an\u001bna', state: 'bad', why: 'no' } as const;
+
+it.each([
+  ['were not checked', {}, /decisions +their signatures were not checked: name --approvers/],
+  [
+    'were',
+    { signatures: { counts, verified: { anna: 1200 }, unproven: [at] } },
+    /verified: 1,200, no signature: 3, bad signature: 1[^]*anna: 1,200[^]*turn-1\/1\.1, an\\x1bna, record 7: no$/m,
+  ],
+  [
+    'were, with more than are named',
+    { signatures: { counts: { ...counts, bad: 1001 }, verified: {}, unproven: [at] } },
+    /and +1,000 more/,
+  ],
+])('says of signatures that they %s', (_what, more, says) => {
+  expect(verifyLines('a.jsonl', { ...verified, ...more }, look).join('\n')).toMatch(says);
+});
+
 it('tells what was taken out', () => {
   expect(redactLines({ file: 'a\u001b.jsonl', taken: 2, redacted: 5 }, look)).toEqual([
     'a\\x1b.jsonl: took out 2 values; 5 are out in all',

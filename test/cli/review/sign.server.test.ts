@@ -79,6 +79,28 @@ test('--sign finds the key in ~/.ssh, shows what it signs, and the call runs', a
   expect(out).toContain('approved by anna (signed with an SSH key)');
 });
 
+test('a signature stands in the audit file, and is verified there without a server', async () => {
+  const turn = await asked('audited');
+  await approve(turn, ['--sign', '--as', 'anna', '--reason', 'fine']);
+  await done(turn);
+  expect(await cli(['keys', 'audit.key'])).toMatchObject({ code: 0 });
+  const exported = await cli(['audit', 'export', '--turn', turn, '--key', 'audit.key', '--out', 'a.jsonl']);
+  expect(exported).toMatchObject({ code: 0 });
+  const verify = ['audit', 'verify', 'a.jsonl', '--approvers'];
+  const alone = { TEMPORAL_ADDRESS: 'localhost:1' };
+  expect(await cli([...verify, 'approvers.yaml'], alone)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/decisions +verified: 1, no signature: 0, [^]*signed by +anna: 1/),
+  });
+  const text = readFileSync(join(home, 'approvers.yaml'), 'utf8');
+  await writeFile(join(home, 'elsewhere.yaml'), text.replace('7f3c', 'ffff'));
+  expect(await cli([...verify, 'elsewhere.yaml'], alone)).toMatchObject({
+    code: 1,
+    out: expect.stringContaining(`bad signature  ${turn}/1.1, anna`),
+    err: expect.stringContaining('[audit_signature]'),
+  });
+});
+
 test('changed arguments are signed as they run', async () => {
   const turn = await asked('before');
   const { code, err } = await approve(turn, ['--set', 'tag=after', '--yes', '--sign', '--as', 'anna']);

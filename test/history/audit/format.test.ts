@@ -3,6 +3,7 @@ import { digestJson } from '../../../src/contract/digest';
 import {
   argsDigestOf,
   asciiJson,
+  badSignatures,
   broken,
   notAudit,
   otherKey,
@@ -70,6 +71,13 @@ it.each([
     'audit_unsigned',
     '2 of 5 records come after the last signed head: nobody vouches for them',
     { signed: 3, unsigned: 2 },
+  ],
+  [
+    'signatures that are not over what is on record',
+    badSignatures(2),
+    'audit_signature',
+    '2 signed decisions do not hold: their signatures are not over what is on record',
+    { bad: 2 },
   ],
 ])('says what is wrong and what to do: %s', (_case, error, code, message, data) => {
   expect(error).toMatchObject({ code, message, hint: expect.any(String) });

@@ -1,3 +1,5 @@
+import type { CallRuling } from '../../../src/contract/authority/policy';
+import { defined } from '../../../src/contract/defined';
 import { digestJson } from '../../../src/contract/digest';
 import { type AuditRecord, sha256 } from '../../../src/history/audit/format';
 import { createRecorder } from '../../../src/history/audit/records';
@@ -86,6 +88,48 @@ describe('a call that was edited', () => {
     ]);
     expect(JSON.stringify(records)).not.toContain('paid');
   });
+});
+
+it('names the files of a message and of words on the way, never what is in them', () => {
+  const file = (name: string) => ({ digest: 'ab'.repeat(32), mediaType: 'image/png', size: 7, name });
+  const script = new Script()
+    .started('look', { files: [file('cat.png')], session: { sessionId: 'chat', messageId: 'm' } })
+    .task()
+    .think(1, [run('1.1')]);
+  script.done(script.call(run('1.1')), { result: result('1.1'), contentDigest: 'x' });
+  script
+    .task()
+    .think(2, [], {
+      after: { replyId: 'r', count: 0 },
+      words: ['and this', 'go on'],
+      files: [[file('dog.png')], []],
+    });
+  const records = recordsOf(script.fold());
+  const named = (name: string) =>
+    JSON.stringify([{ name, size: 7, sha256: 'ab'.repeat(32), mediaType: 'image/png' }]);
+  expect(typed(records, 'turn_started')).toMatchObject([{ sealed: { files: named('cat.png') } }]);
+  expect(typed(records, 'words').map(({ facts, sealed }) => ({ ...facts, ...sealed }))).toEqual([
+    { step: 2, content: 'and this', files: named('dog.png') },
+    { step: 2, content: 'go on' },
+  ]);
+});
+
+it.each<[what: string, ruling: CallRuling | undefined, facts: object]>([
+  ['a rule that decided', { rule: 'small', then: 'run' }, { policyRule: 'small', policyThen: 'run' }],
+  [
+    'one that ends, and shadow rules',
+    { rule: 'small', then: 'run', until: '2026-12-24', shadow: [{ rule: 'new', would: 'ask' }] },
+    { policyRule: 'small', policyThen: 'run', policyUntil: '2026-12-24', shadow1: 'new: ask' },
+  ],
+  ['nothing', undefined, {}],
+])('says of a call what the policy rules said: %s', (_what, ruling, facts) => {
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [run('1.1', defined({ ruling }))]);
+  const [proposal] = typed(recordsOf(script.fold()), 'proposal');
+  const { policyRule, policyThen, policyUntil, shadow1 } = proposal?.facts ?? {};
+  expect(defined({ policyRule, policyThen, policyUntil, shadow1 })).toEqual(facts);
 });
 
 it.each([

@@ -1,0 +1,50 @@
+import type { DecisionMade, Resolved, TurnEvent } from '../events';
+import type { Facts } from './format';
+
+/** What is known of a run and its calls when a person says something, as far as a signature is over it. */
+export interface SignedContext {
+  /** Takes note of one more event of the run. */
+  note(event: TurnEvent): void;
+  /** What the signature of a person is over, besides what their record says anyway; nothing where they did not sign. */
+  of(event: DecisionMade | Resolved): {
+    facts: { [name: string]: Facts[string] | undefined };
+    requesters?: string;
+  };
+}
+
+/** What a request says that its votes are over. */
+interface Asked {
+  callKey: string;
+  tool: string;
+  toolDigest: string;
+  ruleDigest?: string | undefined;
+  requesters: readonly string[];
+}
+
+/** Starts with a run. */
+export function createSignedContext(): SignedContext {
+  const run: { agent?: string; firstRun?: string } = {};
+  const asked = new Map<string, Asked>();
+  const generations = new Map<string, number>();
+  return {
+    note: (event) => {
+      if (event.type === 'turn_started')
+        Object.assign(run, { agent: event.agent, firstRun: event.firstRunId ?? event.runId });
+      if (event.type === 'call_started') generations.set(event.callId, event.generation);
+      if (event.type === 'request_opened') {
+        const { callId, callKey, tool, toolDigest, authority } = event;
+        const { ruleDigest, requesters = [] } = authority ?? {};
+        asked.set(callId, { callKey, tool, toolDigest, ruleDigest, requesters });
+      }
+      const before = event.type === 'in_doubt' ? asked.get(event.callId) : undefined;
+      if (event.type === 'in_doubt' && before !== undefined) before.callKey = event.callKey;
+    },
+    of: ({ type, callId, signature }) => {
+      if (signature === undefined) return { facts: {} };
+      const { requesters = [], ...call } = asked.get(callId) ?? {};
+      const last = generations.get(callId) ?? 0;
+      const generation = type === 'resolved' ? last + 1 : last;
+      return { facts: { ...run, ...call, generation }, requesters: JSON.stringify(requesters) };
+    },
+  };
+}
