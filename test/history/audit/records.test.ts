@@ -97,13 +97,11 @@ it('names the files of a message and of words on the way, never what is in them'
     .task()
     .think(1, [run('1.1')]);
   script.done(script.call(run('1.1')), { result: result('1.1'), contentDigest: 'x' });
-  script
-    .task()
-    .think(2, [], {
-      after: { replyId: 'r', count: 0 },
-      words: ['and this', 'go on'],
-      files: [[file('dog.png')], []],
-    });
+  script.task().think(2, [], {
+    after: { replyId: 'r', count: 0 },
+    words: ['and this', 'go on'],
+    files: [[file('dog.png')], []],
+  });
   const records = recordsOf(script.fold());
   const named = (name: string) =>
     JSON.stringify([{ name, size: 7, sha256: 'ab'.repeat(32), mediaType: 'image/png' }]);

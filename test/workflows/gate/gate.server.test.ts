@@ -307,7 +307,7 @@ describe('on the command line', () => {
     const handle = await start('refund', { preview: 'Refund 40 EUR to the card', reason: 'over 30 EUR' });
     await waiting(handle);
     const prefix = handle.workflowId.slice(0, -4);
-    const listed = await run('inbox');
+    const listed = await run('inbox', '--limit', '1000000');
     expect(listed).toMatchObject({ code: 0, err: '' });
     expect(listed.out).toContain('refund_order');
     const shown = await run('show', `${prefix}/1.1`);
