@@ -9,13 +9,15 @@ const common = {
       '@swc/jest',
       { jsc: { target: 'es2023', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
     ],
-    '/node_modules/(jose|@opentelemetry/otlp-exporter-base)/.+\\.js$': [
+    '/node_modules/(jose|openid-client|oauth4webapi|@opentelemetry/otlp-exporter-base)/.+\\.js$': [
       '@swc/jest',
       { jsc: { target: 'es2023' }, module: { type: 'commonjs' } },
     ],
   },
-  // One has no CommonJS, and the other imports late: Node itself can do both, Jest cannot.
-  transformIgnorePatterns: ['/node_modules/(?!jose/|@opentelemetry/otlp-exporter-base/)'],
+  // Some have no CommonJS, and the last imports late: Node itself can do both, Jest cannot.
+  transformIgnorePatterns: [
+    '/node_modules/(?!jose/|openid-client/|oauth4webapi/|@opentelemetry/otlp-exporter-base/)',
+  ],
 };
 
 /** Tests that need a Temporal server, or start commands: they share a server, which global-setup starts only when one of them runs. */

@@ -13,7 +13,7 @@ import { CountersignError, errorMessage, systemReason } from '../contract/errors
 import { checkFile, type Known } from './check-file';
 import type { Condition } from './condition';
 import { type RuledCall, rulesThatFit } from './matching';
-import { MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
+import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { SignerKey } from './ssh-key';
 import type { Mistake } from './yaml';
 
@@ -43,6 +43,12 @@ export interface Approvers {
   authorityBy(ruling: Pick<Ruling, 'rule' | 'ruleDigest'>, asked: readonly string[]): Authority;
   /** The person of a name or a mail address, whatever its case. */
   personOf(name: string): string | undefined;
+  /** The person whose `oidc` a subject is. */
+  personOfSubject(subject: string): string | undefined;
+  /** Whether a person has an `oidc`, by the name in the file. */
+  hasSubject(person: string): boolean;
+  /** The groups of a person, by the name in the file. */
+  groupsOf(person: string): readonly string[];
   /** The keys of a person, by the name in the file. */
   keysOf(person: string): readonly SignerKey[];
   /** Whose key this is, by its fingerprint. */
@@ -98,10 +104,26 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     rules: ruled.map(({ snapshot }) => snapshot),
     rulingOn: rulings(ruled),
     personOf,
+    ...subjectsOf(people),
     keysOf: (person) => keys.people.get(person) ?? [],
     ownerOf: (fingerprint) => owners.get(fingerprint),
     inboxKeys: keys.inbox,
   });
+}
+
+/** People as an issuer knows them. */
+function subjectsOf(
+  people: FileContent['people'],
+): Pick<Approvers, 'personOfSubject' | 'hasSubject' | 'groupsOf'> {
+  const all = new Map(Object.entries(people));
+  const subjects = new Map(
+    [...all].flatMap(([name, { oidc }]) => (oidc === undefined ? [] : [[oidc, name] as const])),
+  );
+  return {
+    personOfSubject: (subject) => subjects.get(subject),
+    hasSubject: (person) => all.get(person)?.oidc !== undefined,
+    groupsOf: (person) => all.get(person)?.groups ?? [],
+  };
 }
 
 function authorityBy(

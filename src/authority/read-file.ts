@@ -40,6 +40,8 @@ const person = z.strictObject({
   keys,
   delegates: z.array(name).default([]),
   slack: z.string().min(1).optional(),
+  /** The subject under which the issuer of the web inbox knows them. */
+  oidc: z.string().min(1).max(255).optional(),
   mail: z.email('must be an address').optional(),
 });
 
@@ -109,6 +111,7 @@ export function checkPeople(
     // Both name a person, so a mail is never the name of somebody else.
     if (one.mail !== undefined && one.mail.toLowerCase() !== by.toLowerCase())
       claim(`who ${one.mail.toLowerCase()}`, 'this mail', { by, path: [...path, 'mail'] });
+    if (one.oidc !== undefined) claim(`oidc ${one.oidc}`, 'this oidc', { by, path: [...path, 'oidc'] });
     if (one.slack !== undefined) claim(`slack ${one.slack}`, 'this slack', { by, path: [...path, 'slack'] });
     for (const [at, to] of one.delegates.entries())
       if (to === by || !Object.hasOwn(people, to))

@@ -100,6 +100,12 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   not_json: EXIT.failed,
   too_large: EXIT.failed,
   too_many_attempts: EXIT.failed,
+  issuer_unreachable: EXIT.failed,
+  issuer_refused: EXIT.failed,
+  issuer_clock: EXIT.failed,
+  id_token_invalid: EXIT.failed,
+  sign_in_stale: EXIT.failed,
+  person_unknown: EXIT.failed,
   schedule_exists: EXIT.usage,
   schedule_not_found: EXIT.notFound,
 };

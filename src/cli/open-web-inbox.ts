@@ -3,13 +3,14 @@ import { createInterface } from 'node:readline';
 import type { Countersign } from '../client';
 import { defined } from '../contract/defined';
 import type { SendText } from '../contract/streamed-text';
-import type { RunningWeb } from '../server';
+import type { CountersignError } from '../contract/errors';
+import type { RunningWeb, SignInOptions } from '../server';
 import type { InboxSigner } from '../server/signer';
 import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
 import { escapeText } from './print/escape';
-import { readCount, readTime } from './options';
+import { readCount, readTime, usageError } from './options';
 
 /** Where the web inbox is opened, and for whom. */
 export interface WebInboxOptions {
@@ -25,6 +26,8 @@ export interface WebInboxOptions {
   approvers?: string;
   /** The file of the key that signs them. */
   inboxKey?: string;
+  /** The file of how its people sign in. */
+  signIn?: string;
 }
 
 /** A web inbox that is open. */
@@ -38,19 +41,22 @@ export interface OpenWebInbox {
 /** Opens the web inbox, does something, and closes it whatever happens. At a terminal Enter draws a fresh link. */
 export async function withWebInbox<T>(
   client: Countersign,
-  { usersFile, approvers, inboxKey, ...place }: WebInboxOptions,
+  { usersFile, approvers, inboxKey, signIn, ...place }: WebInboxOptions,
   { context, use }: { context: Context; use(inbox: OpenWebInbox): Promise<T> },
 ): Promise<T> {
   const { screen } = context;
   const { startWeb } = await import('../server/index.js');
-  const signer = approvers === undefined ? undefined : await openSigner({ approvers, inboxKey }, context);
+  if (signIn !== undefined && approvers === undefined) throw needsPeople();
+  const authority =
+    approvers === undefined ? undefined : await openPeople({ approvers, inboxKey, signIn }, context);
   const web = await startWeb({
     ...place,
     client,
     usersFile: usersFile ?? defaultUsersFile(context.env),
     refusalsFile: join(userStateDir(context.env), 'refusals.jsonl'),
     localUser: osUser(),
-    ...defined({ signer, streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined }),
+    ...authority,
+    ...defined({ streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined }),
     pageDir: join(ROOT, 'lib', 'web'),
     version: manifest().version,
     onLink: (link) => {
@@ -68,14 +74,23 @@ export async function withWebInbox<T>(
   }
 }
 
-/** Loaded here, so that no other command waits for YAML and CEL. */
-async function openSigner(
+function needsPeople(): CountersignError {
+  return usageError(
+    '--sign-in wants --approvers: its people are those who sign in',
+    'add --approvers approvers.yaml',
+  );
+}
+
+/** Who decides, and how they sign in. Loaded here, so that no other command waits for YAML and CEL. */
+async function openPeople(
   {
     approvers: file,
     inboxKey,
-  }: Required<Pick<WebInboxOptions, 'approvers'>> & { inboxKey: string | undefined },
-  { screen, env }: Context,
-): Promise<InboxSigner> {
+    signIn,
+  }: { approvers: string; inboxKey: string | undefined; signIn: string | undefined },
+  context: Context,
+): Promise<{ signer: InboxSigner; signIn?: SignInOptions }> {
+  const { screen, env } = context;
   const { openApprovers } = await import('../authority/source.js');
   const { inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
   const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
@@ -86,7 +101,10 @@ async function openSigner(
     warn(`${file} does not list the key of this web inbox, so no decision made here counts as signed in.`);
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
-  return inboxSigner({ key, approvers });
+  const signer = inboxSigner({ key, approvers });
+  if (signIn === undefined) return { signer };
+  const { readSignInFile } = await import('./sign-in-file.js');
+  return { signer, signIn: { ...(await readSignInFile(signIn, env)), people: () => approvers.current() } };
 }
 
 /** Who may sign in with a token, unless `--users` names another file. */
@@ -107,7 +125,7 @@ export function readUndo(undo: string | undefined, option: string): { undoMs?: n
 /** The link stands on a line of its own and is never broken: it is copied. */
 function linkLines(web: RunningWeb, { screen }: Context): string[] {
   const link = web.drawLink();
-  if (link === undefined) return [`The web inbox is open at ${web.url}; users sign in with their tokens.`];
+  if (link === undefined) return [`The web inbox is open at ${web.url}; users sign in there.`];
   const again = process.stdin.isTTY ? '; Enter gives another one' : '';
   return [
     `The web inbox, signed in as ${escapeText(osUser())} (good once and for 10 minutes${again}):`,

@@ -58,6 +58,8 @@ export interface ApiError {
   hint?: string;
   /** The server tries again by itself in so many milliseconds. */
   retryInMs?: number;
+  /** With `signed_out`: the page at which a person signs in at the issuer. */
+  signInAt?: string;
 }
 
 /** Who is signed in, and where. Decisions are recorded under `user`. */

@@ -1,5 +1,6 @@
 import type { Countersign } from '../client/types';
 import type { Authenticator } from './auth/authenticator';
+import type { Oidc } from './auth/oidc';
 import type { FormatError } from './failure';
 import type { Hosts } from './address';
 import type { InboxFeed } from './inbox-feed';
@@ -13,6 +14,8 @@ import type { TextStore } from './streamed-text';
 export interface AppDeps {
   client: Countersign;
   authenticator: Authenticator;
+  /** The issuer at which people may sign in; undefined: there is none. */
+  oidc: Oidc | undefined;
   /** By what it signs that an approver was signed in. Undefined: it signs nothing. */
   signer: InboxSigner | undefined;
   hosts: Hosts;

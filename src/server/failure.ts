@@ -24,6 +24,12 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   too_large: 413,
   not_json: 415,
   too_many_attempts: 429,
+  issuer_unreachable: 502,
+  issuer_refused: 403,
+  issuer_clock: 401,
+  id_token_invalid: 401,
+  sign_in_stale: 401,
+  person_unknown: 403,
   server_failed: 502,
   answer_too_large: 502,
   no_server: 503,
@@ -56,7 +62,8 @@ export function createErrorFormatter(report: (error: unknown) => void): FormatEr
 }
 
 function toResponse({ code, message, hint, data }: CountersignError): ErrorResponse {
-  const wait = data['retryInMs'];
+  const { retryInMs: wait, signInAt: place } = data;
   const retryInMs = typeof wait === 'number' ? wait : undefined;
-  return { status: STATUS[code] ?? 500, body: { code, message, ...defined({ hint, retryInMs }) } };
+  const signInAt = typeof place === 'string' ? place : undefined;
+  return { status: STATUS[code] ?? 500, body: { code, message, ...defined({ hint, retryInMs, signInAt }) } };
 }

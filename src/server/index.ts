@@ -16,12 +16,16 @@ import {
   requireOwnOrigin,
 } from './address';
 import {
+  type Authenticator,
+  type AuthenticatorParts,
   type Codes,
   createAttempts,
   createAuthenticator,
   createCodes,
   createSessions,
 } from './auth/authenticator';
+import { createOidc, type OidcOptions } from './auth/oidc';
+import { type Access, createDirectory, type People } from './auth/people';
 import { createUsers } from './auth/users';
 import { conversationRoutes } from './conversations';
 import type { AppDeps } from './deps';
@@ -35,6 +39,7 @@ import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
 import { decidedRoutes, type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
 import type { InboxSigner } from './signer';
+import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { eventStream } from './sse';
 import { createStatsReader } from './stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
@@ -62,10 +67,21 @@ export interface WebOptions extends Partial<ListenOptions> {
   metrics?: string;
   /** By what it signs that an approver was signed in. @default it signs nothing */
   signer?: InboxSigner;
+  /** How people sign in who are in an approvers file. @default by token and link only */
+  signIn?: SignInOptions;
   /** Gets a new link when a used one is opened. */
   onLink(link: string): void;
   /** Gets every unexpected error. */
   report(error: unknown): void;
+}
+
+/** How people sign in who are in an approvers file. */
+export interface SignInOptions {
+  /** The address under which browsers reach the web inbox. */
+  publicUrl: string;
+  people(): Promise<People>;
+  access: Access;
+  oidc?: OidcOptions;
 }
 
 /** A web inbox that is open. */
@@ -100,7 +116,8 @@ export async function startWeb({
   const isLocal = isLoopback(host);
   // Read even on loopback: a users file that others can write is refused now.
   const known = await users.list();
-  if (!isLocal && known.length === 0) throw nobodyCouldSignIn(host);
+  const { signIn } = options;
+  if (!isLocal && known.length === 0 && signIn === undefined) throw nobodyCouldSignIn(host);
   const codes = isLocal ? createCodes() : undefined;
   const listening = await listen({ ...options, host });
   const url = `http://${inUrl(host)}:${listening.port}`;
@@ -120,11 +137,9 @@ export async function startWeb({
   listening.serve(
     createApp({
       ...{ client, pageDir, version, undoMs, formatError, closing: closing.signal },
-      hosts: createHosts({ host, port: listening.port, allowHosts }),
-      authenticator: createAuthenticator({
-        ...{ users, sessions: createSessions(), attempts: createAttempts() },
-        ...defined({ local }),
-      }),
+      hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
+      authenticator: authenticatorOf({ users, local, ...defined({ signIn }) }),
+      oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       ...{ feed, texts, streamToken, signer: options.signer },
       stats: createStatsReader({ client, refusals }),
       refusals,
@@ -141,6 +156,21 @@ export async function startWeb({
     },
   };
 }
+
+/** How people sign in here. */
+type Ways = Pick<AuthenticatorParts, 'users'> & Record<'local', AuthenticatorParts['local'] | undefined>;
+
+function authenticatorOf({ signIn, users, local }: Ways & Pick<WebOptions, 'signIn'>): Authenticator {
+  const directory = signIn && createDirectory(signIn);
+  const parts = { users, sessions: createSessions(), attempts: createAttempts() };
+  return createAuthenticator({
+    ...parts,
+    ...defined({ local, directory, signInAt: signIn?.oidc && SIGN_IN }),
+  });
+}
+
+const publicHost = (signIn: SignInOptions | undefined): string[] =>
+  signIn === undefined ? [] : [new URL(signIn.publicUrl).host];
 
 async function closeAfter(error: unknown, { close }: Pick<Listening, 'close'>): Promise<never> {
   await close();
@@ -181,6 +211,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));
   app.route('/api/refusals', refusalRoutes(deps));
+  app.route('/', issuerRoutes(deps));
   app.route('/', pageRoutes(deps));
   app.notFound(() => {
     throw new CountersignError('not_found', 'there is nothing here', { hint: 'open / for the inbox' });

@@ -37,6 +37,31 @@ function credentialsOf(c: Context): Credentials {
   return { from: addressOf(c), ...defined({ bearer, session: getCookie(c, cookieName(c)) }) };
 }
 
+/** Opens a session for somebody who has just signed in. */
+export function openSession(c: Context, { secret }: { secret: string }): void {
+  setSession(c, secret);
+  if (signInCookie(c).isAnew()) deleteCookie(c, anewName(c), { path: '/', secure: !isPlainLoopback(c) });
+}
+
+/** Ties a sign-in at an issuer to the browser that began it. */
+export function signInCookie(c: Context) {
+  // Lax, because the browser comes back from another site. It opens nothing by itself.
+  const flags = { httpOnly: true, sameSite: 'Lax', path: '/', secure: !isPlainLoopback(c) } as const;
+  const name = `${cookieName(c)}-sign-in`;
+  return {
+    set: (secret: string) => setCookie(c, name, secret, { ...flags, maxAge: SIGN_IN_S }),
+    read: () => getCookie(c, name),
+    clear: () => void deleteCookie(c, name, flags),
+    /** Whether somebody signed out here: the issuer may still know them, and the next person may be another. */
+    isAnew: () => getCookie(c, anewName(c)) !== undefined,
+  };
+}
+
+/** Long enough to find a password. */
+const SIGN_IN_S = 600;
+
+const anewName = (c: Context): string => `${cookieName(c)}-anew`;
+
 /** Sets the cookie of a session, which no script and no other site can read. */
 function setSession(c: Context, secret: string): void {
   setCookie(c, cookieName(c), secret, {
@@ -86,9 +111,9 @@ const signInSchema: z.ZodType<SignIn> = z.union([
 export function signInRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/', async (c) => {
     const signIn = await readBody(c, signInSchema);
-    const { who, secret } = await deps.authenticator.signIn(signIn, credentialsOf(c).from);
-    setSession(c, secret);
-    return c.json(sessionOf(deps, who));
+    const opened = await deps.authenticator.signIn(signIn, credentialsOf(c).from);
+    openSession(c, opened);
+    return c.json(sessionOf(deps, opened.who));
   });
 }
 
@@ -99,6 +124,10 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
     .delete('/', (c) => {
       deps.authenticator.signOut(c.get('credentials').session ?? '');
       clearSession(c);
+      if (deps.oidc !== undefined)
+        setCookie(c, anewName(c), '1', {
+          ...{ httpOnly: true, sameSite: 'Lax', path: '/', secure: !isPlainLoopback(c) },
+        });
       return c.body(null, 204);
     });
 }

@@ -82,6 +82,8 @@ interface SignInProps {
 function SignInScreen({ problem, enter }: SignInProps): JSX.Element {
   const [token, setToken] = useState('');
   const [message, setMessage] = useState(problem);
+  const [issuer, setIssuer] = useState<string>();
+  useEffect(() => void readSession().then((reply) => reply.ok || setIssuer(reply.error.signInAt)), []);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const reply = await signIn({ token: token.trim() });
@@ -115,6 +117,7 @@ function SignInScreen({ problem, enter }: SignInProps): JSX.Element {
         <button class="button primary" type="submit">
           Sign in
         </button>
+        {issuer && <a href={issuer}>Sign in with your organization</a>}
       </form>
     </main>
   );

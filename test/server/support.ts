@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import { defined } from '../../src/contract/defined';
-import { createApp } from '../../src/server';
+import { createApp, type SignInOptions } from '../../src/server';
+import { createOidc } from '../../src/server/auth/oidc';
+import { createDirectory } from '../../src/server/auth/people';
+import { SIGN_IN } from '../../src/server/sign-in-routes';
 import {
   type Codes,
   createAttempts,
@@ -65,6 +68,7 @@ export interface AskOptions {
 export async function createTestApp(
   client: Countersign,
   signer?: InboxSigner,
+  signIn?: SignInOptions,
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -83,6 +87,8 @@ export async function createTestApp(
     local,
     sessions: createSessions(now),
     attempts: createAttempts(now),
+    now,
+    ...defined({ directory: signIn && createDirectory(signIn), signInAt: signIn?.oidc && SIGN_IN }),
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
   const feed = createFeed({
@@ -103,6 +109,7 @@ export async function createTestApp(
       signer,
       client,
       authenticator,
+      oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),
       hosts,
       feed,
       formatError,

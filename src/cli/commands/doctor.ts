@@ -17,21 +17,27 @@ export function addDoctor(program: Command, context: Context): void {
     .description('check what is installed, reachable and registered, and say how to fix the rest')
     .addHelpText('after', '\nA config is a program, so doctor runs only one that you name.')
     .addOption(deploymentOption())
+    .option('--sign-in <file>', 'also check what a sign-in file of the web inbox names')
     .option('--json', 'print JSON')
     .action((config: string | undefined, options: DoctorOptions) => doctor(config, options, context));
 }
 
 interface DoctorOptions {
   deployment?: string;
+  signIn?: string;
   json?: boolean;
 }
 
 async function doctor(
   named: string | undefined,
-  { json = false, deployment = DEPLOYMENT }: DoctorOptions,
+  { json = false, deployment = DEPLOYMENT, signIn }: DoctorOptions,
   context: Context,
 ): Promise<void> {
-  const findings = await examine(named, deployment, context);
+  const { checkSignIn } = await import('../doctor/sign-in.js');
+  const findings = [
+    ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
+    ...(await examine(named, deployment, context)),
+  ];
   if (json) context.screen.json(findings);
   else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
   process.exitCode = verdictOf(findings);

@@ -19,6 +19,7 @@ interface WebOptions {
   metrics?: string;
   approvers?: string;
   inboxKey?: string;
+  signIn?: string;
 }
 
 /** `web`, `web user add|list|remove`. */
@@ -44,6 +45,7 @@ export function addWeb(program: Command, context: Context): void {
       '--inbox-key <file>',
       "with --approvers: the key that signs (default: in the user's state directory)",
     )
+    .option('--sign-in <file>', 'with --approvers: how its people sign in, such as at an OpenID provider')
     .action((options: WebOptions) => openWebInbox(options, context));
   const user = web.command('user').description('manage the users who sign in with a token');
   // The file is known once the command line is parsed.
@@ -52,14 +54,14 @@ export function addWeb(program: Command, context: Context): void {
 }
 
 async function openWebInbox(
-  { host, port, allowHost, users, undo, metrics, approvers, inboxKey }: WebOptions,
+  { host, port, allowHost, users, undo, metrics, approvers, inboxKey, signIn }: WebOptions,
   context: Context,
 ): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
     ...readUndo(undo, '--undo'),
-    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics, approvers, inboxKey }),
+    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics, approvers, inboxKey, signIn }),
   };
   const stop = takeStopSignals(() => undefined);
   try {

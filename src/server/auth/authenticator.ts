@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import type { Right, SignIn } from '../api';
+import type { Directory, Identity } from './people';
 import { RIGHTS, type User, type Users } from './users';
 import { digestSecret, drawSecret } from './secrets';
 
@@ -11,6 +13,12 @@ export interface AuthenticatorParts {
   attempts: Attempts;
   /** The codes of the terminal's links, and the user they sign in; absent when the web inbox does not listen on loopback. */
   local?: { codes: Codes; user: string; onStale(): void };
+  /** Who somebody is that an issuer vouches for; absent where there is none. */
+  directory?: Directory;
+  /** Where signing in at the issuer begins. */
+  signInAt?: string;
+  /** The clock, in milliseconds. @default Date.now */
+  now?(): number;
 }
 
 /** What a request carries to prove who sends it. */
@@ -32,6 +40,12 @@ export interface Authenticator {
    */
   signIn(signIn: SignIn, from: string): Promise<{ who: SignedIn; secret: string }>;
   /**
+   * Signs in whom an issuer vouches for.
+   *
+   * @throws CountersignError `person_unknown`.
+   */
+  signInAs(identity: Identity): Promise<{ who: SignedIn; secret: string }>;
+  /**
    * Who sends a request.
    *
    * @throws CountersignError as `signIn`.
@@ -52,6 +66,11 @@ export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
         parts.attempts.failed(from);
         throw signInRefused('code' in signIn);
       }
+      return { who, secret: parts.sessions.open(who) };
+    },
+    signInAs: async (identity) => {
+      const who = await personOf(parts, { identity, at: clockOf(parts) });
+      if (who === undefined) throw new Error('a web inbox without people has no issuer');
       return { who, secret: parts.sessions.open(who) };
     },
     identify: (credentials) => identify(parts, credentials),
@@ -79,8 +98,10 @@ async function identify(
     const today = who && (await withCurrentRights(parts, who));
     if (today !== undefined) return today;
   }
+  const { signInAt } = parts;
   throw new CountersignError('signed_out', 'nobody is signed in', {
     hint: 'sign in with your token, or with the link that countersign prints in the terminal',
+    data: defined({ signInAt }),
   });
 }
 
@@ -98,11 +119,38 @@ function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefin
   return spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
 }
 
-/** The user with their current rights; undefined when they were removed, which signs them out everywhere. */
-async function withCurrentRights(
-  { users }: AuthenticatorParts,
-  who: SignedIn,
+/** How long an issuer's word counts: it may have taken somebody's account since. Milliseconds. */
+const VOUCHED_MS = 12 * 3600 * 1000;
+
+const clockOf = ({ now = Date.now }: AuthenticatorParts): number => now();
+
+/** @throws CountersignError `person_unknown`. */
+async function personOf(
+  { directory }: AuthenticatorParts,
+  vouched: NonNullable<SignedIn['vouched']>,
 ): Promise<SignedIn | undefined> {
+  const found = await directory?.find(vouched.identity);
+  return found && { ...found, vouched };
+}
+
+/** The same person as they are in the file today; undefined when they are not, or their sign-in is too long ago. */
+async function stillThere(
+  parts: AuthenticatorParts,
+  { user, vouched }: Required<Pick<SignedIn, 'user' | 'vouched'>>,
+): Promise<SignedIn | undefined> {
+  if (clockOf(parts) - vouched.at >= VOUCHED_MS) return undefined;
+  const found = await personOf(parts, vouched).catch((error: unknown) => {
+    if (error instanceof CountersignError && error.code === 'person_unknown') return undefined;
+    throw error;
+  });
+  return found?.user === user ? found : undefined;
+}
+
+/** The user with their current rights; undefined when they were removed, which signs them out everywhere. */
+async function withCurrentRights(parts: AuthenticatorParts, who: SignedIn): Promise<SignedIn | undefined> {
+  const { users } = parts;
+  const { user: name, vouched } = who;
+  if (vouched !== undefined) return stillThere(parts, { user: name, vouched });
   if (who.tokenDigest === undefined) return who;
   const known = await users.list();
   const user = known.find((one) => one.name === who.user && one.tokenDigest === who.tokenDigest);
@@ -206,6 +254,8 @@ export interface SignedIn {
   user: string;
   /** The digest of the token that was used; absent for the person who started the web inbox and used its link. */
   tokenDigest?: string;
+  /** What an issuer said of them, and when; milliseconds. */
+  vouched?: { identity: Identity; at: number };
   rights: readonly Right[];
 }
 

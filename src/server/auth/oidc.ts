@@ -1,0 +1,264 @@
+import type * as Client from 'openid-client';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { defined } from '../../contract/defined';
+import { CountersignError } from '../../contract/errors';
+import { isObject } from '../../contract/json';
+import { isLoopback } from '../address';
+import type { Identity } from './people';
+import { digestSecret, drawSecret, sameDigest } from './secrets';
+
+/** An OpenID provider at which people sign in. */
+export interface OidcOptions {
+  issuer: string;
+  clientId: string;
+  /** Absent: a client without one, which PKCE alone protects. */
+  clientSecret?: string;
+  /** What is asked for. @default openid email profile */
+  scopes?: readonly string[];
+  /** The claim that lists groups. @default groups */
+  groupsClaim?: string;
+}
+
+/** What begins a sign-in. */
+export interface SignInStart {
+  /** Where the browser goes. */
+  url: string;
+  /** What its cookie holds until it comes back. */
+  secret: string;
+}
+
+/** Signs people in at an issuer: authorization code, PKCE, state and nonce. */
+export interface Oidc {
+  /**
+   * Begins a sign-in. `anew`: the issuer asks for the password, though it knows the browser.
+   *
+   * @throws CountersignError `issuer_unreachable`.
+   */
+  begin(anew?: boolean): Promise<SignInStart>;
+  /**
+   * Ends a sign-in, once. `query`: what the issuer added to the address. `secret`: what the cookie held.
+   *
+   * @throws CountersignError `sign_in_stale`, `issuer_refused`, `issuer_unreachable`, `issuer_clock`, `id_token_invalid`.
+   */
+  finish(query: string, secret: string | undefined): Promise<Identity>;
+  /** @throws CountersignError `issuer_unreachable`. */
+  check(): Promise<void>;
+}
+
+/** Where the issuer sends the browser back to. */
+export const CALLBACK = '/sign-in/done';
+
+const LIFETIME_MS = 10 * 60_000;
+/** Sign-ins that are under way at once; beyond it the oldest one has to start over. */
+const MOST_PENDING = 10_000;
+const TIMEOUT_S = 10;
+/** How far the clocks of issuer and web inbox may differ. Seconds. */
+const CLOCK_S = 30;
+/** An id token is made for this sign-in, so it cannot be older. Seconds. */
+const OLDEST_S = 300;
+
+interface Pending {
+  secretDigest: string;
+  verifier: string;
+  nonce: string;
+}
+
+/** @param now the clock, in milliseconds. */
+export function createOidc(options: OidcOptions, publicUrl: string, now: () => number = Date.now): Oidc {
+  const pending = new LRUCache<string, Pending>({
+    max: MOST_PENDING,
+    ttl: LIFETIME_MS - 1,
+    perf: { now },
+    ttlResolution: 0,
+  });
+  const redirect = new URL(CALLBACK, publicUrl).href;
+  const discover = remembered(() => discovered(options, now));
+  return {
+    check: async () => void (await discover()),
+    begin: async (anew = false) => {
+      const { client, config } = await discover();
+      const [verifier, nonce, state, secret] = [client.randomPKCECodeVerifier(), ...drawThree()];
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri: redirect,
+        scope: (options.scopes ?? ['openid', 'email', 'profile']).join(' '),
+        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        ...{ code_challenge_method: 'S256', state, nonce },
+        ...(anew ? { prompt: 'login' } : {}),
+      });
+      pending.set(digestSecret(state), { secretDigest: digestSecret(secret), verifier, nonce });
+      return { url: url.href, secret };
+    },
+    finish: async (query, secret) => {
+      const returned = new URL(`${redirect}${query}`);
+      const state = returned.searchParams.get('state') ?? '';
+      const begun = pending.get(digestSecret(state));
+      if (begun === undefined || !sameDigest(begun.secretDigest, digestSecret(secret ?? ''))) throw stale();
+      // Used up before anything is asked, so that a second one at the same moment finds nothing.
+      pending.delete(digestSecret(state));
+      const { client, config } = await discover();
+      try {
+        const { verifier: pkceCodeVerifier, nonce: expectedNonce } = begun;
+        const checks = { pkceCodeVerifier, expectedNonce, expectedState: state, idTokenExpected: true };
+        const answer = await client.authorizationCodeGrant(config, returned, checks);
+        const claims = answer.claims();
+        const more = claims && (await fromUserInfo(client, config, { claims, token: answer.access_token }));
+        return identityOf({ ...more, ...claims }, options, now() / 1000);
+      } catch (error) {
+        throw inWords(error, options.issuer);
+      }
+    },
+  };
+}
+
+/** What the issuer says at its own place for it; many put no mail into the token. */
+async function fromUserInfo(
+  { fetchUserInfo }: typeof Client,
+  config: Client.Configuration,
+  { claims, token }: { claims: Client.IDToken; token: string },
+): Promise<object> {
+  if (config.serverMetadata().userinfo_endpoint === undefined) return {};
+  return fetchUserInfo(config, token, claims.sub);
+}
+
+const drawThree = (): [string, string, string] => [drawSecret(), drawSecret(), drawSecret()];
+
+/** What a job gave; it is done again after a failure. */
+function remembered<T>(job: () => Promise<T>): () => Promise<T> {
+  let known: Promise<T> | undefined;
+  return () => {
+    known ??= job().catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  };
+}
+
+/** Loaded late: most web inboxes have no issuer. */
+async function discovered({ issuer, clientId, clientSecret }: OidcOptions, now: () => number) {
+  const client = await import('openid-client');
+  const skew = Math.round((now() - Date.now()) / 1000);
+  const metadata = { [client.clockTolerance]: CLOCK_S, [client.clockSkew]: skew };
+  const isPlain = isLoopback(new URL(issuer).hostname) && issuer.startsWith('http:');
+  try {
+    const config = await client.discovery(
+      new URL(issuer),
+      clientId,
+      metadata,
+      clientSecret === undefined ? client.None() : client.ClientSecretBasic(clientSecret),
+      { timeout: TIMEOUT_S, execute: isPlain ? [client.allowInsecureRequests] : [] },
+    );
+    // The token comes over TLS, but whoever can answer there cannot sign.
+    client.enableNonRepudiationChecks(config);
+    return { client, config };
+  } catch (error) {
+    throw unreachable(issuer, error);
+  }
+}
+
+const claimsSchema = z.object({
+  sub: z.string().min(1).max(255),
+  iat: z.number(),
+  email: z.email().max(320).optional().catch(undefined),
+  email_verified: z.literal(true).optional().catch(undefined),
+});
+
+/** Who a token names. A mail that is not verified is not used. */
+function identityOf(
+  claims: Readonly<Record<string, unknown>>,
+  { groupsClaim = 'groups' }: OidcOptions,
+  nowS: number,
+): Identity {
+  const read = claimsSchema.safeParse(claims);
+  if (!read.success) throw invalid('it does not say who signed in, or when');
+  const { sub, iat, email, email_verified: isVerified } = read.data;
+  if (iat > nowS + CLOCK_S || iat < nowS - OLDEST_S) throw clockWrong();
+  return { subject: sub, groups: groupsIn(claims[groupsClaim]), ...defined({ mail: isVerified && email }) };
+}
+
+/** Group names of a claim; whatever else it holds counts for nothing. */
+export function groupsIn(claim: unknown): string[] {
+  const all: unknown[] = Array.isArray(claim) ? claim : [claim];
+  return all.filter((one): one is string => typeof one === 'string' && one !== '').slice(0, 1_000);
+}
+
+/** What went wrong at the issuer, in words. The error itself may hold a token, so it is neither kept nor shown. */
+function inWords(error: unknown, issuer: string): unknown {
+  if (error instanceof CountersignError) return error;
+  const { code, claim, answered } = factsOf(error);
+  switch (code) {
+    case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR':
+      return refused(issuer, answered);
+    case 'OAUTH_WWW_AUTHENTICATE_CHALLENGE':
+      return refused(issuer, 'invalid_client');
+    case 'OAUTH_RESPONSE_BODY_ERROR':
+      return answered === 'invalid_grant' ? stale() : refused(issuer, answered);
+    case 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED':
+      return clockWrong();
+    case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
+      return invalid(`its claim \`${claim}\` is not that of this sign-in`);
+    // Without a code it failed on the way there.
+    case '':
+    case 'OAUTH_TIMEOUT':
+    case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
+    case 'OAUTH_RESPONSE_IS_NOT_JSON':
+    case 'OAUTH_PARSE_ERROR':
+      return unreachable(issuer);
+    default:
+      return invalid('its form or its signature is wrong');
+  }
+}
+
+/** The parts of an error of openid-client that hold no secret. */
+function factsOf(error: unknown): { code: string; claim: string; answered: string } {
+  const textIn = (value: unknown, name: string): string => {
+    const text = isObject(value) ? value[name] : undefined;
+    return typeof text === 'string' && /^[\w.-]{1,60}$/.test(text) ? text : '';
+  };
+  const cause = isObject(error) ? error['cause'] : undefined;
+  return { code: textIn(error, 'code'), claim: textIn(cause, 'claim'), answered: textIn(error, 'error') };
+}
+
+function stale(): CountersignError {
+  return new CountersignError(
+    'sign_in_stale',
+    'this sign-in was used before, is older than 10 minutes, or began in another browser',
+    { hint: 'start again from the page of the web inbox' },
+  );
+}
+
+function refused(issuer: string, answered: string): CountersignError {
+  const isDenied = answered === 'access_denied';
+  const what = isDenied
+    ? 'the sign-in was denied'
+    : `the issuer refused the sign-in: ${answered === '' ? 'it does not say why' : answered}`;
+  const hint = isDenied
+    ? 'start again, and agree to what the issuer asks'
+    : `compare the client id, its secret and its redirect address with those at ${issuer}`;
+  return new CountersignError('issuer_refused', what, { hint });
+}
+
+function unreachable(issuer: string, cause?: unknown): CountersignError {
+  const message = `the issuer ${issuer} cannot be reached, or does not answer as one`;
+  return new CountersignError('issuer_unreachable', message, {
+    hint: 'try again; `countersign doctor --sign-in <file>` looks at it from that machine',
+    ...defined({ cause }),
+  });
+}
+
+function clockWrong(): CountersignError {
+  return new CountersignError(
+    'issuer_clock',
+    'by the clock here, the id token is too old or from the future',
+    {
+      hint: 'compare the clocks of the issuer and of the machine that runs the web inbox',
+    },
+  );
+}
+
+function invalid(why: string): CountersignError {
+  return new CountersignError('id_token_invalid', `the issuer's id token is not accepted: ${why}`, {
+    hint: 'start again; if it stays, the issuer or the client id of the web inbox is not the right one',
+  });
+}

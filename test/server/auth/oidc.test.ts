@@ -1,0 +1,238 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { createOidc, groupsIn, type Oidc } from '../../../src/server/auth/oidc';
+import { freePorts } from '../../../src/engine/server-args';
+import { CLIENT, type Rogue, type RunningProvider, startProvider, startRogue } from '../../support/oidc';
+import { base64url } from 'jose';
+
+const PUBLIC = 'https://inbox.example.com';
+const CALLBACK = `${PUBLIC}/sign-in/done`;
+const refusal = (code: string) => expect.objectContaining({ code, hint: expect.any(String) });
+
+describe('at a real provider', () => {
+  let provider: RunningProvider;
+  let oidc: Oidc;
+  beforeAll(async () => {
+    provider = await startProvider(CALLBACK);
+    oidc = createOidc({ issuer: provider.issuer, ...CLIENT }, PUBLIC);
+  });
+  afterAll(() => provider.stop());
+
+  const come = async (as: string, act?: 'agree' | 'deny') => {
+    const { url, secret } = await oidc.begin();
+    const back = await provider.visit(url, as, act);
+    expect(back).toMatch(`${CALLBACK}?`);
+    return { secret, query: new URL(back).search };
+  };
+
+  it('signs in with code, PKCE, state and nonce, and takes mail and groups where the issuer says them', async () => {
+    const { url } = await oidc.begin();
+    const asked = Object.fromEntries(new URL(url).searchParams);
+    expect(asked).toMatchObject({
+      ...{ response_type: 'code', code_challenge_method: 'S256', redirect_uri: CALLBACK, client_id: 'inbox' },
+      ...{ state: expect.stringMatching(/^[\w-]{43}$/), nonce: expect.stringMatching(/^[\w-]{43}$/) },
+    });
+    const { query, secret } = await come('anna');
+    expect(await oidc.finish(query, secret)).toEqual({
+      ...{ subject: 'anna', mail: 'anna@example.com', groups: ['support', 'finance'] },
+    });
+  });
+
+  it('takes no mail that is not verified', async () => {
+    const { query, secret } = await come('anna+unverified');
+    expect(await oidc.finish(query, secret)).toEqual({
+      ...{ subject: 'anna+unverified', groups: ['support', 'finance'] },
+    });
+  });
+
+  it('takes a state once, even of two at the same moment', async () => {
+    const { query, secret } = await come('anna');
+    const both = await Promise.allSettled([oidc.finish(query, secret), oidc.finish(query, secret)]);
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    await expect(oidc.finish(query, secret)).rejects.toEqual(refusal('sign_in_stale'));
+  });
+
+  it('takes a code once, though it comes with a new state', async () => {
+    const first = await come('anna');
+    await oidc.finish(first.query, first.secret);
+    const second = await come('anna');
+    const query = new URLSearchParams(second.query);
+    query.set('code', new URLSearchParams(first.query).get('code') ?? '');
+    await expect(oidc.finish(`?${query}`, second.secret)).rejects.toEqual(refusal('sign_in_stale'));
+  });
+
+  it.each([
+    ['no cookie', undefined],
+    ["another browser's cookie", 'guess'],
+  ])('takes no answer with %s, and keeps the sign-in for its own browser', async (_case, other) => {
+    const { query, secret } = await come('anna');
+    await expect(oidc.finish(query, other)).rejects.toEqual(refusal('sign_in_stale'));
+    expect(await oidc.finish(query, secret)).toMatchObject({ subject: 'anna' });
+  });
+
+  it.each(['', '?code=x', '?state=', '?state=guess&code=x', '?error=access_denied'])(
+    'takes no answer that nobody waits for: %j',
+    async (query) => {
+      await expect(oidc.finish(query, 'guess')).rejects.toEqual(refusal('sign_in_stale'));
+    },
+  );
+
+  it('says that the person denied it', async () => {
+    const { query, secret } = await come('anna', 'deny');
+    await expect(oidc.finish(query, secret)).rejects.toEqual(
+      expect.objectContaining({ code: 'issuer_refused', message: 'the sign-in was denied' }),
+    );
+  });
+
+  it('says that the client is not the one that the issuer knows, and not its secret', async () => {
+    const other = createOidc({ issuer: provider.issuer, clientId: 'inbox', clientSecret: 'wr0ng' }, PUBLIC);
+    const { url, secret } = await other.begin();
+    const back = await provider.visit(url, 'anna');
+    const error: unknown = await other
+      .finish(new URL(back).search, secret)
+      .catch((thrown: unknown) => thrown);
+    expect(error).toEqual(
+      expect.objectContaining({
+        code: 'issuer_refused',
+        message: 'the issuer refused the sign-in: invalid_client',
+      }),
+    );
+    expect(error).not.toHaveProperty('cause', expect.anything());
+    expect(JSON.stringify(error)).not.toContain('wr0ng');
+  });
+
+  it('forgets a sign-in after 10 minutes', async () => {
+    let ahead = 0;
+    const own = createOidc({ issuer: provider.issuer, ...CLIENT }, PUBLIC, () => Date.now() + ahead);
+    const { url, secret } = await own.begin();
+    const back = await provider.visit(url, 'anna');
+    ahead = 600_000;
+    await expect(own.finish(new URL(back).search, secret)).rejects.toEqual(refusal('sign_in_stale'));
+  });
+
+  it.each([-600, 600])('says that the clocks differ where this one is wrong by %d s', async (seconds) => {
+    const own = createOidc({ issuer: provider.issuer, ...CLIENT }, PUBLIC, () => Date.now() + seconds * 1000);
+    const { url, secret } = await own.begin();
+    const back = await provider.visit(url, 'anna');
+    await expect(own.finish(new URL(back).search, secret)).rejects.toEqual(refusal('issuer_clock'));
+  });
+});
+
+describe('at an issuer that answers wrongly', () => {
+  let rogue: Rogue;
+  let oidc: Oidc;
+  beforeAll(async () => {
+    rogue = await startRogue();
+    oidc = createOidc({ issuer: rogue.issuer, ...CLIENT }, PUBLIC);
+  });
+  afterAll(() => rogue.stop());
+  beforeEach(() => {
+    rogue.claims = {};
+    rogue.sign = undefined;
+  });
+
+  const finish = async () => {
+    const { url, secret } = await oidc.begin();
+    const asked = new URL(url).searchParams;
+    const query = new URLSearchParams({ code: asked.get('nonce') ?? '', state: asked.get('state') ?? '' });
+    return oidc.finish(`?${query}`, secret);
+  };
+  const now = (): number => Math.floor(Date.now() / 1000);
+
+  it('takes the token as it should be', async () => {
+    expect(await finish()).toEqual({ subject: 'anna', mail: 'anna@example.com', groups: [] });
+  });
+
+  it.each<[string, () => Record<string, unknown>, string]>([
+    ['another nonce', () => ({ nonce: 'replayed' }), 'id_token_invalid'],
+    ['no nonce', () => ({ nonce: undefined }), 'id_token_invalid'],
+    ['another client', () => ({ aud: 'another-client' }), 'id_token_invalid'],
+    ['two clients, none of which may use it', () => ({ aud: ['inbox', 'x'], azp: 'x' }), 'id_token_invalid'],
+    ['another issuer', () => ({ iss: 'http://127.0.0.1:1' }), 'id_token_invalid'],
+    ['no subject', () => ({ sub: '' }), 'id_token_invalid'],
+    ['an end a minute ago', () => ({ exp: now() - 60 }), 'issuer_clock'],
+    ['a start in ten minutes', () => ({ nbf: now() + 600 }), 'issuer_clock'],
+    ['a date in ten minutes', () => ({ iat: now() + 600 }), 'issuer_clock'],
+    ['a date ten minutes ago', () => ({ iat: now() - 600 }), 'issuer_clock'],
+  ])('refuses a token with %s', async (_case, claims, code) => {
+    rogue.claims = claims();
+    await expect(finish()).rejects.toEqual(refusal(code));
+  });
+
+  it.each<[string, () => Rogue['sign']]>([
+    ['signed with a key that it does not publish', () => rogue.forged],
+    ['without a signature', () => unsigned],
+    ['with a part missing', () => async (content) => (await rogue.signed(content)).split('.')[1] ?? ''],
+    ['of another content than was signed', () => swapped],
+  ])('refuses a token %s', async (_case, sign) => {
+    rogue.sign = sign();
+    await expect(finish()).rejects.toEqual(refusal('id_token_invalid'));
+  });
+
+  const encode = (value: unknown): string => base64url.encode(JSON.stringify(value));
+  const unsigned: Rogue['sign'] = async (content) => `${encode({ alg: 'none' })}.${encode(content)}.`;
+  const swapped: Rogue['sign'] = async (content) => {
+    const [head, , signature] = (await rogue.signed(content)).split('.');
+    return [head, encode({ ...content, email: 'boss@example.com' }), signature].join('.');
+  };
+
+  it.each([['false'], ['true'], [1], [undefined], [{}]])(
+    'takes no mail whose `email_verified` is %j',
+    async (email_verified) => {
+      rogue.claims = { email_verified };
+      expect(await finish()).toEqual({ subject: 'anna', groups: [] });
+    },
+  );
+
+  it.each([['anna'], ['anna@example.com\n'], ['\u212Aim@example.com'], [['anna@example.com']]])(
+    'takes no mail that is not an address: %j',
+    async (email) => {
+      rogue.claims = { email };
+      expect(await finish()).toEqual({ subject: 'anna', groups: [] });
+    },
+  );
+});
+
+describe('without an issuer that answers', () => {
+  it('says that nobody listens there', async () => {
+    const [port] = await freePorts(1);
+    const oidc = createOidc({ issuer: `http://127.0.0.1:${port}`, ...CLIENT }, PUBLIC);
+    await expect(oidc.begin()).rejects.toEqual(refusal('issuer_unreachable'));
+    await expect(oidc.check()).rejects.toEqual(refusal('issuer_unreachable'));
+  });
+
+  it('says so where something else answers', async () => {
+    const server = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const at = server.address();
+    const port = typeof at === 'object' ? at?.port : 0;
+    const oidc = createOidc({ issuer: `http://127.0.0.1:${port}`, ...CLIENT }, PUBLIC);
+    await expect(oidc.begin()).rejects.toEqual(refusal('issuer_unreachable'));
+    server.close();
+  });
+
+  it('looks again once it is there, without a restart', async () => {
+    const rogue = await startRogue();
+    const oidc = createOidc({ issuer: rogue.issuer, ...CLIENT }, PUBLIC);
+    await oidc.check();
+    await rogue.stop();
+    const { url, secret } = await oidc.begin();
+    const state = new URL(url).searchParams.get('state') ?? '';
+    await expect(oidc.finish(`?code=x&state=${state}`, secret)).rejects.toEqual(
+      refusal('issuer_unreachable'),
+    );
+  });
+});
+
+it.each([
+  [undefined, []],
+  ['ops', ['ops']],
+  [
+    ['ops', '', 7, null, 'leads'],
+    ['ops', 'leads'],
+  ],
+  [{ ops: true }, []],
+])('reads the groups of %j', (claim, groups) => {
+  expect(groupsIn(claim)).toEqual(groups);
+});
