@@ -26,7 +26,7 @@ const MOST_MS = 60_000;
 /** An outbox that has nothing to wait for yet. */
 export function createOutbox(parts: OutboxParts): Outbox {
   const tries = createTries(parts);
-  const { receiver, sent, channel = '' } = parts;
+  const { sent, channel = '' } = parts;
   return {
     send: async (notices, now) => {
       const open = notices.filter((notice) => !sent.has(keyOf(notice, channel)));
