@@ -17,35 +17,45 @@ export function addDoctor(program: Command, context: Context): void {
     .description('check what is installed, reachable and registered, and say how to fix the rest')
     .addHelpText('after', '\nA config is a program, so doctor runs only one that you name.')
     .addOption(deploymentOption())
+    .option('--channels <file>', 'a file of channels to check (default: notify.yaml, where it is there)')
     .option('--json', 'print JSON')
     .action((config: string | undefined, options: DoctorOptions) => doctor(config, options, context));
 }
 
 interface DoctorOptions {
   deployment?: string;
+  channels?: string;
   json?: boolean;
 }
 
 async function doctor(
   named: string | undefined,
-  { json = false, deployment = DEPLOYMENT }: DoctorOptions,
+  { json = false, deployment = DEPLOYMENT, channels }: DoctorOptions,
   context: Context,
 ): Promise<void> {
-  const findings = await examine(named, deployment, context);
+  const findings = await examine({ named, deployment, channels }, context);
   if (json) context.screen.json(findings);
   else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
   process.exitCode = verdictOf(findings);
 }
 
-async function examine(named: string | undefined, deployment: string, context: Context): Promise<Finding[]> {
+interface Examined {
+  named: string | undefined;
+  deployment: string;
+  channels: string | undefined;
+}
+
+async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
   const servers = config?.mcpServers === undefined ? [] : await examineMcp(config);
+  const { checkChannels } = await import('../doctor/notify.js');
   const { checkSandbox } = await import('../doctor/sandbox.js');
   return [
     ...machine,
     await checkSandbox(),
     ...servers,
+    ...(await checkChannels(channels, context.env)),
     ...(await examineServer(config, deployment, context)),
   ];
 }
