@@ -74,6 +74,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign watch --notify https://example.org/hook --secret-file hook.secret': OTHERS,
   "npx countersign watch --notify 'jq -r .data.summary | mail -s approval ann@example.org' --before 2h":
     OTHERS,
+  'npx countersign watch --channels notify.yaml': OTHERS,
+  'npx countersign notify test': OTHERS,
+  'npx countersign notify test people --to ann': OTHERS,
   'npx countersign replay workflow.json --workflows src/workflows.ts':
     'it replays workflows of ones own; the tests of replay have some',
   'npx countersign replay <turn> --inspect': DEBUGGER,

@@ -16,6 +16,7 @@ import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addDecided, addList } from './commands/list';
 import { addMcp } from './commands/mcp';
+import { addNotify } from './commands/notify';
 import { addPolicy } from './commands/policy';
 import { addPause, addResume } from './commands/pause';
 import { addReset } from './commands/reset';
@@ -65,6 +66,7 @@ const COMMANDS = [
   addClose,
   addInbox,
   addWatch,
+  addNotify,
   addShow,
   addTimeline,
   addReplay,

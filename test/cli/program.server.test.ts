@@ -68,7 +68,7 @@ describe('mistakes', () => {
     [['inbox', '--limit', 'x'], 2, /^--limit x: this is not a whole number/],
     [['inbox', '--older-than', 'long'], 2, /^--older-than long: this is not a time/],
     [['review'], 2, /^there is no terminal to ask at/],
-    [['watch'], 2, /^required option '--notify <url\|command>' not specified/],
+    [['watch'], 2, /^nothing says where to send/],
     [['approve'], 2, /^missing required argument 'turn\/call'/],
     [['approve', 't/1.1', '--edit', '--set', 'a=1'], 2, /^--edit and --args or --set exclude each other/],
     [['approve', 't/1.1', '--patch', '--hunks', '1'], 2, /^--patch and --hunks exclude each other/],

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import type { RunningServer } from '../../src/engine/server-launch';
 import { defineAgent } from '../../src/tools/define-agent';
+import { startMailServer } from '../cli/notify/mail-server';
 import { startPostServer, type PostServer } from '../cli/receiver';
 import { runCli, startCli, type RunningCommand } from '../cli/process';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
@@ -130,6 +131,39 @@ it('runs a command with the notice on stdin, once a notice, for cron', async () 
   expect(await once(`cat > ${out}`)).toMatchObject({ code: 0, err: '' });
 });
 
+it('sends over each channel of a file, and mails those who may decide, each once', async () => {
+  const mails = await startMailServer({ authOptional: true });
+  const turn = await waiting();
+  const file = join(directory(), 'notify.yaml');
+  const people = '{ ann: { mail: ann@example.org }, bob: { mail: bob@example.org } }';
+  writeFileSync(
+    join(directory(), 'approvers.yaml'),
+    `installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'\npeople: ${people}\nrules: [{ name: default, then: by_safety }]`,
+  );
+  writeFileSync(
+    file,
+    `
+page: https://inbox.example.org
+approvers: approvers.yaml
+channels:
+  broken: { kind: command, run: exit 1 }
+  hook: { kind: webhook, url: '${server.url}' }
+  mail: { kind: mail, tls: none, from: bot@example.org, to: voters }
+`,
+  );
+  const mailing = { ...env(), COUNTERSIGN_SMTP_URL: `smtp://127.0.0.1:${mails.port}` };
+  const once = () =>
+    runCli(['watch', '--channels', file, '--agent', agent, '--once'], { env: mailing, cwd: directory() });
+  // One that fails holds up no other.
+  expect(await once()).toMatchObject({ code: 1, err: expect.stringContaining('it ended with 1') });
+  expect(await once()).toMatchObject({ code: 1 });
+  expect(mails.mails.flatMap(({ to }) => to)).toEqual(['ann@example.org', 'bob@example.org']);
+  expect(mails.mails[0]?.text.replaceAll('=\r\n', '')).toContain(`/#/turns/${turn}/calls/1.1`);
+  expect(sent()).toEqual([`request.opened ${turn}`]);
+  expect((await client.view(turn)).calls[0]?.phase).toBe('requested');
+  await mails.close();
+});
+
 describe('a Temporal server that goes away', () => {
   let own: RunningServer;
   let there: Fixture;
@@ -172,7 +206,8 @@ describe('a Temporal server that goes away', () => {
 });
 
 it.each([
-  [[], /--notify <url\|command>' not specified/],
+  [[], /nothing says where to send/],
+  [['--notify', 'true', '--channels', 'x'], /are given both/],
   [['--notify', ' '], /names neither/],
   [['--notify', 'https://'], /this is not a URL/],
   [['--notify', 'https://example.org', '--secret-file', '/no/such/file'], /cannot be read/],

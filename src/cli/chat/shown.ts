@@ -70,9 +70,10 @@ export class Shown {
   controlled(event: SessionControlled | MessageRefused): void {
     if (event.type === 'message_refused')
       return this.quiet(`the session did not take a message: ${event.code}`);
-    const { action, sender } = event;
+    const { action, sender, refused } = event;
     if (sender === this.chat.name && action === 'cancel_turn') return;
-    this.quiet(`${action.replace('_', ' ')} by ${sender ?? 'somebody'}`);
+    const why = refused === undefined ? '' : ': there is nothing to summarize';
+    this.quiet(`${action.replace('_', ' ')} by ${sender ?? 'somebody'}${why}`);
   }
 
   over({ status, error }: SessionEnded): void {

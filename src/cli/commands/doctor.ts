@@ -17,6 +17,7 @@ export function addDoctor(program: Command, context: Context): void {
     .description('check what is installed, reachable and registered, and say how to fix the rest')
     .addHelpText('after', '\nA config is a program, so doctor runs only one that you name.')
     .addOption(deploymentOption())
+    .option('--channels <file>', 'a file of channels to check (default: notify.yaml, where it is there)')
     .option('--sign-in <file>', 'also check what a sign-in file of the web inbox names')
     .option('--json', 'print JSON')
     .action((config: string | undefined, options: DoctorOptions) => doctor(config, options, context));
@@ -24,34 +25,43 @@ export function addDoctor(program: Command, context: Context): void {
 
 interface DoctorOptions {
   deployment?: string;
+  channels?: string;
   signIn?: string;
   json?: boolean;
 }
 
 async function doctor(
   named: string | undefined,
-  { json = false, deployment = DEPLOYMENT, signIn }: DoctorOptions,
+  { json = false, deployment = DEPLOYMENT, channels, signIn }: DoctorOptions,
   context: Context,
 ): Promise<void> {
   const { checkSignIn } = await import('../doctor/sign-in.js');
   const findings = [
     ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
-    ...(await examine(named, deployment, context)),
+    ...(await examine({ named, deployment, channels }, context)),
   ];
   if (json) context.screen.json(findings);
   else context.screen.lines(findingLines(findings, context.screen).map(context.typed));
   process.exitCode = verdictOf(findings);
 }
 
-async function examine(named: string | undefined, deployment: string, context: Context): Promise<Finding[]> {
+interface Examined {
+  named: string | undefined;
+  deployment: string;
+  channels: string | undefined;
+}
+
+async function examine({ named, deployment, channels }: Examined, context: Context): Promise<Finding[]> {
   const { finding, config } = await checkConfig(named);
   const machine = [checkNode(), checkSdk(), await checkCli(context.env), finding];
   const servers = config?.mcpServers === undefined ? [] : await examineMcp(config);
+  const { checkChannels } = await import('../doctor/notify.js');
   const { checkSandbox } = await import('../doctor/sandbox.js');
   return [
     ...machine,
     await checkSandbox(),
     ...servers,
+    ...(await checkChannels(channels, context.env)),
     ...(await examineServer(config, deployment, context)),
   ];
 }

@@ -1,18 +1,23 @@
 import type { Command } from 'commander';
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Countersign } from '../../client';
 import { digestJson } from '../../contract/digest';
 import { withLock } from '../../lock';
 import type { Context } from '../context';
 import { addInboxFilters, type InboxFilters, readInboxQuery, readTime, usageError } from '../options';
-import { createCommand, createWebhook, readSecret } from '../receivers';
-import { createOutbox, keepSending, makeFolder, openSent, type Receiver, sendOnce } from '../notices';
+import { keepSending, sendOnce } from '../notify/keep-sending';
+import { CHANNELS_FILE, type Receiver } from '../notify/notices';
+import { createOutbox } from '../notify/outbox';
+import { createCommand, createWebhook, readSecret } from '../notify/receivers';
+import { makeFolder, openSent } from '../notify/sent';
 import { escapeText } from '../print/escape';
 import { takeStopSignals } from '../stop-signals';
 
 interface WatchOptions extends InboxFilters {
-  notify: string;
+  notify?: string;
+  channels?: string;
   before: string;
   secretFile?: string;
   state?: string;
@@ -24,12 +29,13 @@ const LIMIT = 1000;
 
 const NOTIFY_HINT = 'Write --notify https://example.org/hook, or --notify "command with options".';
 
-/** `watch --notify`. */
+/** `watch`. */
 export function addWatch(program: Command, context: Context): void {
   const command = program
     .command('watch')
-    .description('send what waits for a person, and what expires soon, to a webhook or a command')
-    .requiredOption('--notify <url|command>', 'where to post, or what to run with each notice on stdin')
+    .description('send what waits for a person, and what expires soon, to a webhook, a command, or by mail')
+    .option('--notify <url|command>', 'where to post, or what to run with each notice on stdin')
+    .option('--channels <file>', `a file of channels, instead of --notify (default: ${CHANNELS_FILE})`)
     .option('--before <time>', 'send a notice this long before a deadline', '1h')
     .option('--secret-file <path>', 'what posts are signed with (default: COUNTERSIGN_NOTIFY_SECRET)')
     .option('--state <file>', 'where to remember what was sent (default: under XDG_STATE_HOME)')
@@ -40,18 +46,21 @@ export function addWatch(program: Command, context: Context): void {
 async function watch(options: WatchOptions, context: Context): Promise<void> {
   const query = { limit: LIMIT, ...readInboxQuery(options) };
   const beforeMs = readTime(options.before, '--before');
-  const receiver = await readReceiver(options, context);
+  const open = await readReceivers(options, context);
   const { signal, release } = takeStopSignals(() => undefined);
   const note = (text: string): void => context.screen.note(escapeText(text));
   try {
     await context.withClient(async (client) => {
+      const receivers = await open(client, note);
       const file = options.state ?? stateFile(options, client, context);
       await makeFolder(file);
       return withLock(`${file}.lock`, { progress: note, what: 'these notices are sent' }, async () => {
-        const outbox = createOutbox({ receiver, sent: await openSent(file), note, signal });
-        const plan = { client, query, beforeMs, outbox, note, signal };
+        const sent = await openSent(file);
+        const outboxes = receivers.map((one) => createOutbox({ ...one, sent, note, signal }));
+        const plan = { client, query, beforeMs, outboxes, note, signal };
         if (options.once === true) return sendOnce(plan);
-        note(`sending to ${receiver.name} what waits for a person; Ctrl-C ends it`);
+        const names = receivers.map(({ receiver }) => receiver.name).join(', ');
+        note(`sending to ${names} what waits for a person; Ctrl-C ends it`);
         return keepSending(plan);
       });
     });
@@ -60,17 +69,65 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
   }
 }
 
-async function readReceiver({ notify, secretFile }: WatchOptions, { env }: Context): Promise<Receiver> {
-  if (notify.trim() === '') throw usageError('--notify names neither a URL nor a command', NOTIFY_HINT);
-  if (!/^https?:/i.test(notify)) return createCommand(notify, env);
-  if (!URL.canParse(notify)) throw usageError('--notify: this is not a URL', NOTIFY_HINT);
-  return createWebhook(notify, await readSecret(secretFile, env));
+/** A receiver, by the name of its channel where it has one. */
+interface Channel {
+  channel?: string;
+  receiver: Receiver;
 }
 
-/** One file for each receiver and namespace, so that two do not answer for one another. */
-function stateFile({ notify }: WatchOptions, { namespace }: Countersign, { env, options }: Context): string {
+type Open = (client: Countersign, warn: (line: string) => void) => Promise<Channel[]>;
+
+/** Says what is wrong with the options before anything connects. */
+async function readReceivers(
+  { notify, channels, secretFile }: WatchOptions,
+  context: Context,
+): Promise<Open> {
+  if (notify === undefined) return openFile(channels, secretFile, context);
+  if (channels !== undefined) throw usageError('--notify and --channels are given both', 'Name one of them.');
+  if (notify.trim() === '') throw usageError('--notify names neither a URL nor a command', NOTIFY_HINT);
+  const receiver = readReceiver(notify, secretFile, context);
+  return () => Promise.resolve([{ receiver }]);
+}
+
+function readReceiver(notify: string, secretFile: string | undefined, { env }: Context): Receiver {
+  if (!/^https?:/i.test(notify)) return createCommand(notify, env);
+  if (!URL.canParse(notify)) throw usageError('--notify: this is not a URL', NOTIFY_HINT);
+  return createWebhook(notify, readSecret(secretFile, env));
+}
+
+async function openFile(
+  named: string | undefined,
+  secretFile: string | undefined,
+  { env }: Context,
+): Promise<Open> {
+  if (named === undefined && !existsSync(CHANNELS_FILE))
+    throw usageError(
+      `nothing says where to send: there is no --notify, and no ${CHANNELS_FILE} here`,
+      NOTIFY_HINT,
+    );
+  if (secretFile !== undefined)
+    throw usageError('--secret-file goes with --notify', 'Write secretFile in the file of channels.');
+  // Loaded here, so that no other command waits for YAML.
+  const { loadChannels } = await import('../notify/channels-file.js');
+  const { openChannel } = await import('../notify/channels.js');
+  const file = await loadChannels(named ?? CHANNELS_FILE);
+  return (client, warn) =>
+    Promise.all(
+      Object.entries(file.channels).map(async ([channel, settings]) => ({
+        channel,
+        receiver: await openChannel(settings, { file, env, client, warn }),
+      })),
+    );
+}
+
+/** One file for each receiver or file of channels, and namespace, so that two do not answer for one another. */
+function stateFile(
+  { notify, channels = CHANNELS_FILE }: WatchOptions,
+  { namespace }: Countersign,
+  { env, options }: Context,
+): string {
   const base = env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state');
   const address = options().address ?? env['TEMPORAL_ADDRESS'] ?? '';
-  const name = digestJson([notify, address, namespace]).slice(0, 16);
+  const name = digestJson([notify ?? resolve(channels), address, namespace]).slice(0, 16);
   return join(base, 'countersign', `notices-${name}.json`);
 }

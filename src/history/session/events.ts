@@ -10,7 +10,6 @@ import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
   type HeldMessage,
   SESSION_TURN_ENDS,
-  type SessionControl,
   type ConversationSummary,
   type SessionTurnEnd,
 } from '../../contract/session';
@@ -18,7 +17,9 @@ import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { is } from '../fold/guards';
 import { sessionIs } from './guards';
-import { type MessageRefused, Refusals } from './refusals';
+import { controlOf, KeptTurns, type MessageRefused, Refusals, type SessionControlled } from './refusals';
+
+export type { SessionControlled };
 
 /** One turn of a session. */
 export interface SessionTurn {
@@ -123,15 +124,6 @@ export interface SessionNotCompacted extends Head {
   error: string;
 }
 
-/** Somebody paused, resumed, compacted or closed the session, or cancelled its turn. */
-export interface SessionControlled extends Head {
-  type: 'control';
-  action: SessionControl['action'];
-  cancel?: true;
-  sender?: string;
-  reason?: string;
-}
-
 export interface SessionEnded extends Head {
   type: 'session_ended';
   status: 'closed' | 'cancelled' | 'failed' | 'terminated' | 'timed_out';
@@ -155,7 +147,8 @@ export type SessionEvent =
 export function createSessionFold(): (event: DecodedEvent) => SessionEvent | undefined {
   const asked = new Map<number, (end: EndOfActivity) => SessionEvent | undefined>();
   const refusals = new Refusals();
-  return (event) => {
+  const kept = new KeptTurns();
+  const meaning = (event: DecodedEvent): SessionEvent | undefined => {
     if (event.kind === 'started') {
       asked.clear();
       refusals.begin();
@@ -166,8 +159,13 @@ export function createSessionFold(): (event: DecodedEvent) => SessionEvent | und
       return undefined;
     }
     if (event.kind !== 'activity_completed' && event.kind !== 'activity_failed')
-      return refusals.of(event) ?? sessionEvent(event);
+      return refusals.of(event) ?? sessionEvent(event, kept);
     return asked.get(event.scheduledEventId)?.(event);
+  };
+  return (event) => {
+    const found = meaning(event);
+    if (found !== undefined) kept.follow(found);
+    return found;
   };
 }
 
@@ -201,7 +199,7 @@ function compacted(turns: number, end: EndOfActivity): SessionCompacted | Sessio
   return { type: 'compaction_failed', ...head, error };
 }
 
-function sessionEvent(event: DecodedEvent): SessionEvent | undefined {
+function sessionEvent(event: DecodedEvent, kept: KeptTurns): SessionEvent | undefined {
   const { eventId, at } = event;
   const head = { eventId, at };
   switch (event.kind) {
@@ -212,7 +210,7 @@ function sessionEvent(event: DecodedEvent): SessionEvent | undefined {
       return event.name === UPDATES.control ? controlOf(head, event.input) : undefined;
     case 'signaled':
       if (event.name === SIGNALS.send) return messageOf(head, event.input);
-      return event.name === SIGNALS.control ? controlOf(head, event.input) : undefined;
+      return event.name === SIGNALS.control ? controlOf(head, event.input, kept) : undefined;
     case 'child_initiated':
       return turnStarted(head, event);
     case 'child_not_started':
@@ -253,12 +251,6 @@ function messageOf(head: Head, input: unknown): MessageReceived | undefined {
   if (!sessionIs.message(input) || input.text.trim() === '') return undefined;
   const { messageId, text, files, mode, sender } = input;
   return { type: 'message', ...head, messageId, text, mode, ...defined({ files, sender }) };
-}
-
-function controlOf(head: Head, input: unknown): SessionControlled | undefined {
-  if (!sessionIs.control(input)) return undefined;
-  const { action, cancel, sender, reason } = input;
-  return { type: 'control', ...head, action, ...defined({ cancel, sender, reason }) };
 }
 
 function turnStarted(

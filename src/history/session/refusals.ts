@@ -1,5 +1,6 @@
+import { defined } from '../../contract/defined';
 import { MEMO, UPDATES } from '../../contract/names';
-import { SESSION_REFUSALS, type SessionRefusal } from '../../contract/session';
+import { SESSION_REFUSALS, type SessionControl, type SessionRefusal } from '../../contract/session';
 import type { DecodedEvent } from '../decode/events';
 import { sessionIs } from './guards';
 
@@ -11,6 +12,21 @@ export interface MessageRefused {
   at: string;
   messageId: string;
   code: SessionRefusal;
+}
+
+/** Somebody paused, resumed, compacted or closed the session, or cancelled its turn. */
+export interface SessionControlled {
+  type: 'control';
+  /** Of the session's run. */
+  eventId: number;
+  /** ISO 8601. */
+  at: string;
+  action: SessionControl['action'];
+  cancel?: true;
+  sender?: string;
+  reason?: string;
+  /** It came by signal, and the session did not do it. */
+  refused?: SessionRefusal;
 }
 
 type Refused = Pick<MessageRefused, 'messageId' | 'code'>;
@@ -52,4 +68,46 @@ export class Refusals {
     this.noted = text;
     return last?.messageId === undefined ? undefined : { messageId: last.messageId, code: last.code };
   }
+}
+
+/** What an event of a session says of the turns that it has word by word. */
+type TurnStep = { type: string; turns?: number | undefined; status?: string; earlier?: readonly unknown[] };
+
+/**
+ * Counts the turns that a run has word by word, as the session does. A control by signal has no answer, so this says which
+ * ones the session does not follow.
+ */
+export class KeptTurns {
+  private kept = 0;
+  private isRunning = false;
+
+  /** Follows the events of a run in their order. */
+  follow({ type, turns = 0, status, earlier = [] }: TurnStep): void {
+    if (type === 'session_started') this.kept = earlier.length;
+    else if (type === 'compacted') this.kept -= turns;
+    else if (type === 'turn_ended' && status !== 'not_started') this.kept += 1;
+    if (type === 'session_started' || type === 'turn_ended') this.isRunning = false;
+    else if (type === 'turn_started') this.isRunning = true;
+  }
+
+  /** Why the session does not do this now; undefined: it does. */
+  refuses(action: SessionControl['action']): SessionRefusal | undefined {
+    const turns = this.kept + (this.isRunning ? 1 : 0);
+    return action === 'compact' && turns < 2 ? 'nothing_to_compact' : undefined;
+  }
+}
+
+/**
+ * Reads what somebody did with a session; undefined: it cannot be read.
+ * @param kept Where it came by signal: an update that is refused is not on record.
+ */
+export function controlOf(
+  head: Pick<SessionControlled, 'eventId' | 'at'>,
+  input: unknown,
+  kept?: KeptTurns,
+): SessionControlled | undefined {
+  if (!sessionIs.control(input)) return undefined;
+  const { action, cancel, sender, reason } = input;
+  const refused = kept?.refuses(action);
+  return { type: 'control', ...head, action, ...defined({ cancel, sender, reason, refused }) };
 }

@@ -1,6 +1,7 @@
 import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
 import { isUnreached } from '../../contract/network-errors';
 import { TransportError } from '../errors';
+import { ANSWER_LOST } from './result';
 
 /** A server to reach. */
 export interface Address {
@@ -33,11 +34,27 @@ export function httpTransport(
   { url, headers, authorize = (base) => base }: Address,
   library: HttpLibrary,
 ): Transport {
-  return new library.StreamableHTTPClientTransport(new URL(url), {
+  const transport = new library.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
     fetch: authorize(boundedFetch(fetch)),
     redirectPolicy: 'same-origin',
   });
+  endLostRequests(transport);
+  return transport;
+}
+
+/**
+ * Ends a request at once whose stream ends without an answer, and which the library cannot take up again. The library
+ * tells its transport so and lets the request wait without end otherwise. One that has its answer ignores this.
+ */
+function endLostRequests(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    if (!('method' in message && 'id' in message)) return send(message, options);
+    const error = { code: ANSWER_LOST, message: 'the connection ended before the answer came' };
+    const onRequestStreamEnd = () => transport.onmessage?.({ jsonrpc: '2.0', id: message.id, error });
+    return send(message, { ...options, onRequestStreamEnd });
+  };
 }
 
 /** A `fetch` whose bodies are bounded. */

@@ -83,6 +83,12 @@ function structuredDetails(structured: unknown): { structured?: Json } {
   return parsed.success ? { structured: parsed.data } : {};
 }
 
+/**
+ * The code of the error by which our transport ends a request whose answer was lost, from the range that JSON-RPC
+ * leaves to implementations. A server that sends it leaves its call in doubt as well.
+ */
+export const ANSWER_LOST = -32099;
+
 /** What JSON-RPC and MCP answer to a request that was not taken up: nothing was called. */
 const NOT_TAKEN_UP: readonly unknown[] = [-32700, -32600, -32601, -32602, -32021, -32022, -32042];
 
@@ -98,10 +104,11 @@ function isRefusal(status: unknown): boolean {
 export function failureOfCall(error: unknown, server: string): TransportError {
   if (isTransportError(error)) return error;
   const { code, data, status } = factsOf(error);
+  const isLost = code === ANSWER_LOST;
   const nothingSent = NOT_TAKEN_UP.includes(code) || isRefusal(status);
-  const said = typeof code === 'number' ? `answered with the error ${code}` : 'did not answer';
+  const said = typeof code === 'number' && !isLost ? `answered with the error ${code}` : 'did not answer';
   const message = `the MCP server ${server} ${said}: ${errorMessage(error)}`;
-  const details = detailsOf({ server, code, status, data });
+  const details = detailsOf({ server, code: isLost ? undefined : code, status, data });
   return new TransportError(message, { nothingSent, retryable: !nothingSent, details, cause: error });
 }
 

@@ -20,18 +20,15 @@ const agent = 'talker';
 let fixture: Fixture;
 let client: Countersign;
 
+const talker = () =>
+  defineAgent({
+    ...{ name: agent, instructions: 'talk', model: book.model },
+    tools: [recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA }), askUser()],
+  });
+
 beforeAll(async () => {
   client = await connect({ address: testAddress() });
-  fixture = await startFixture({
-    agents: [
-      defineAgent({
-        name: agent,
-        instructions: 'talk',
-        model: book.model,
-        tools: [recordTool(effects, { name: 'pay', safety: 'dangerous', parameters: TAG_SCHEMA }), askUser()],
-      }),
-    ],
-  });
+  fixture = await startFixture({ agents: [talker()] });
 });
 afterEach(() => endTyped());
 afterAll(async () => {
@@ -162,6 +159,23 @@ describe('at a terminal', () => {
     terminal.type('\x03');
     expect(await terminal.ended).toBe(130);
     expect((await client.session(id).history()).state).toBe('open');
+  });
+
+  it('says that there is nothing to summarize, with a worker and without one', async () => {
+    const id = newId();
+    const away = await startFixture({ agents: [talker()] });
+    const at = args(id).map((arg) => (arg === fixture.taskQueue ? away.taskQueue : arg));
+    const terminal = typed(at, env());
+    await terminal.answer(/> $/, saying('one turn'));
+    await terminal.sees(/^one turn$/m);
+    await until('its end', async () => (await client.session(id).state()).state === 'idle');
+    terminal.type('/compact\r');
+    await terminal.sees('there is nothing to summarize: a summary takes the place of all turns but the last');
+    await away.stop();
+    terminal.type('/compact\r');
+    await terminal.sees('compact by ann: there is nothing to summarize');
+    terminal.type('/exit\r');
+    expect(await terminal.ended).toBe(0);
   });
 
   it('interrupts, counts, and refuses a command that is none', async () => {

@@ -1,4 +1,4 @@
-import { MEMO, SIGNALS, UPDATES, WORKFLOWS } from '../../../src/contract/names';
+import { ACTIVITIES, MEMO, SIGNALS, UPDATES, WORKFLOWS } from '../../../src/contract/names';
 import type { SessionRefusal } from '../../../src/contract/session';
 import type { DecodedEvent } from '../../../src/history/decode/events';
 import { createSessionFold } from '../../../src/history/session/events';
@@ -68,4 +68,53 @@ test.each<[string, Step[], string[], number]>([
   const view = sessionViewOf(events);
   expect(view?.waiting.map(({ messageId }) => messageId)).toEqual(waiting);
   expect(view?.messages.map(({ messageId }) => messageId)).toEqual(waiting);
+});
+
+describe('a summary that somebody asks for by signal', () => {
+  const asked: Step = (eventId) => ({
+    ...{ kind: 'signaled', eventId, at: AT, name: SIGNALS.control, identity: '' },
+    input: { action: 'compact', sender: 'ann' },
+  });
+  const head = (eventId: number) => ({ eventId, at: AT });
+  const begins = (child: string): Step => {
+    const input = { agent: 'a', prompt: 'p', ...{ attempt: 1, spawn: [] } };
+    return (eventId) => ({ kind: 'child_initiated', ...head(eventId), child, input });
+  };
+  const ends = (child: string): Step => {
+    const end = { kind: 'cancelled' } as const;
+    return (eventId) => ({ kind: 'child_ended', ...head(eventId), child, end });
+  };
+  const taken = (child: string): Step => {
+    return (eventId) => ({ kind: 'child_not_started', ...head(eventId), child });
+  };
+  const turn = (n: number): Step[] => [begins(`s.t${n}`), ends(`s.t${n}`)];
+  const remembered = { turn: 't', status: 'answered', messageId: 'm', took: [], entries: [] };
+  const goesOn = (turns: number): Step =>
+    started({ memory: Array.from({ length: turns }, () => remembered), waiting: [] });
+  const summarized: Step[] = [
+    (eventId) => ({
+      ...{ kind: 'activity_scheduled', ...head(eventId), id: 'c', taskQueue: 'q' },
+      ...{ activityType: ACTIVITIES.compact, input: { turns: 1 } },
+    }),
+    (eventId) => ({
+      ...{ kind: 'activity_completed', ...head(eventId), scheduledEventId: eventId - 1, identity: '' },
+      result: { text: 'S', model: 'm' },
+    }),
+  ];
+
+  test.each<[string, Step[], boolean]>([
+    ['before any turn', [], true],
+    ['with one turn', turn(1), true],
+    ['while the second turn runs', [...turn(1), begins('s.t2')], false],
+    ['while the second turn gets another name', [...turn(1), begins('s.t2'), taken('s.t2')], true],
+    ['with two turns', [...turn(1), ...turn(2)], false],
+    ['after a summary', [...turn(1), ...turn(2), ...summarized], true],
+    ['in a run that goes on with one turn', [...turn(1), ...turn(2), goesOn(1)], true],
+    ['in a run that goes on with two turns', [goesOn(2)], false],
+  ])('%s', (_case, steps, isRefused) => {
+    const event = fold([started(), ...steps, asked]).at(-1);
+    expect(event).toMatchObject({ type: 'control', action: 'compact', sender: 'ann' });
+    const why = event?.type === 'control' ? event.refused : 'no control';
+    expect(why).toBe(isRefused ? 'nothing_to_compact' : undefined);
+  });
 });

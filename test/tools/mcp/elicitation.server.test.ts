@@ -14,6 +14,7 @@ import { ASK_MS } from '../../../src/tools/mcp/elicitation';
 import { formatLock } from '../../../src/tools/mcp/lock';
 import { startTestEnvironment, type TestEnvironment, waitForEnd } from '../../../src/testing';
 import { root } from '../../support/build';
+import { serveOverHttp } from '../../support/mcp-over-http';
 import { testAddress, testBundle, testConnection } from '../../support/server';
 import { until } from '../../support/until';
 import { allow, HOSTILE, hostile } from './support';
@@ -45,11 +46,11 @@ const asking = (params: Json, server = 'asks'): ScriptedStep => ({
   toolCalls: [{ name: `${server}__act`, arguments: { how: 'ask', with: params } }],
 });
 const file = join(folder, 'go');
-const leaving = (then: string): ScriptedStep => ({
+const leaving = (server: string, then: string): ScriptedStep => ({
   toolCalls: [
     {
-      name: 'asks__act',
-      arguments: { how: 'leave', with: { ask: PAGES, then, file: `${file}-${then}` } },
+      name: `${server}__act`,
+      arguments: { how: 'leave', with: { ask: PAGES, then, file: `${file}-${server}-${then}` } },
     },
   ],
 });
@@ -61,16 +62,23 @@ const agent = (name: string, ...steps: ScriptedStep[]) =>
     name,
     instructions: 'x',
     model: scriptedModel([...steps, said]),
-    tools: ['asks__*', 'mute__*'],
+    tools: ['asks__*', 'mute__*', 'far__*'],
   });
 
 let environment: TestEnvironment;
 let client: Countersign;
+let bridge: Awaited<ReturnType<typeof serveOverHttp>>;
 
 beforeAll(async () => {
+  bridge = await serveOverHttp(process.execPath, [HOSTILE, ...args]);
   const server = hostile(...args);
   const asks = await allow({ ...server, start: { ...server.start, elicitation: true } });
-  writeFileSync(mcpLock, formatLock({ version: 1, servers: { asks, mute: await allow(server) } }));
+  const far = await allow({
+    name: 'far',
+    prefix: 'far',
+    start: { kind: 'http', url: bridge.url, headers: {}, elicitation: true },
+  });
+  writeFileSync(mcpLock, formatLock({ version: 1, servers: { asks, mute: await allow(server), far } }));
   environment = await startTestEnvironment({
     server: { address: testAddress(), namespace: 'default' },
     workflowBundle: testBundle(),
@@ -79,11 +87,14 @@ beforeAll(async () => {
       agent('again', asking(PAGES), asking(PAGES)),
       agent('secret', asking(SECRET)),
       agent('mute', asking(PAGES, 'mute')),
-      ...['cancel', 'anew', 'answer', 'end'].map((then) => agent(then, leaving(then))),
+      ...['asks', 'far'].flatMap((server) =>
+        ['cancel', 'anew', 'answer', 'end'].map((then) => agent(`${server}-${then}`, leaving(server, then))),
+      ),
     ],
-    mcpServers,
+    mcpServers: { ...mcpServers, far: { url: bridge.url, elicitation: true } },
     mcpTools: {
       asks__act: { safety: 'cautious', effect: 'unsafe' },
+      far__act: { safety: 'cautious', effect: 'unsafe' },
       mute__act: { safety: 'cautious', effect: 'unsafe' },
     },
     mcpLock,
@@ -93,6 +104,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await environment.stop();
+  await bridge.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -204,11 +216,14 @@ it('takes no question that does not come from the activity of a call', async () 
   await connection.close();
 });
 
-describe('a server that withdraws its question', () => {
+describe.each([
+  ['over standard input and output', 'asks'],
+  ['over streamable HTTP', 'far'],
+])('a server that withdraws its question %s', (_over, server) => {
   const started = async (then: string): Promise<string> => {
-    const { turn: id } = await environment.start(then, 'go');
+    const { turn: id } = await environment.start(`${server}-${then}`, 'go');
     await open(id, '1.1.0.1');
-    writeFileSync(`${file}-${then}`, '');
+    writeFileSync(`${file}-${server}-${then}`, '');
     return id;
   };
   const closed = (id: string): Promise<TurnView> =>
@@ -226,10 +241,10 @@ describe('a server that withdraws its question', () => {
     const id = await started('cancel');
     const view = await closed(id);
     expect(view).toMatchObject({ questions: [], calls: [{ phase: 'running' }, WITHDRAWN] });
-    const inbox = await client.inbox({ agent: 'cancel', limit: Infinity });
+    const inbox = await client.inbox({ agent: `${server}-cancel`, limit: Infinity });
     expect(inbox.filter(({ turn }) => turn === id)).toEqual([]);
     expect(await client.answer(id, late)).toMatchObject(refused('expired'));
-    writeFileSync(`${file}-cancel.end`, '');
+    writeFileSync(`${file}-${server}-cancel.end`, '');
     expect(await waitForEnd(client, id)).toMatchObject({ answer: 'went on', inDoubt: [] });
   });
 

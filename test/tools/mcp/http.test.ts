@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { digestDefinition } from '../../../src/tools/mcp/definition';
 import { boundedFetch } from '../../../src/tools/mcp/http';
@@ -49,6 +49,15 @@ const serve = (call: RequestListener, seen: string[] = []): Promise<string> =>
     });
   });
 
+const stream = (response: ServerResponse, then?: () => void): ServerResponse => {
+  response.setHeader('content-type', 'text/event-stream');
+  response.write(
+    'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n',
+    then,
+  );
+  return response;
+};
+
 const callOn = async (url: string): Promise<unknown> => {
   const { connection } = connect(at(url));
   try {
@@ -67,6 +76,8 @@ it.each<[string, RequestListener, boolean]>([
   ['has forgotten the session', (_, response) => void response.writeHead(404).end(), true],
   ['breaks', (_, response) => void response.writeHead(500).end(), false],
   ['hangs up', (request) => void request.socket.destroy(), false],
+  ['ends its stream without an answer', (_, response) => void stream(response).end(), false],
+  ['breaks off its stream', (_, response) => void stream(response, () => response.destroy()), false],
   [
     'answers with a page',
     (_, response) => void response.setHeader('content-type', 'text/html').end('<p>'),

@@ -1,33 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCommand, createWebhook, readSecret } from '../../src/cli/receivers';
-import { createOutbox, type Notice, openSent, type Outbox } from '../../src/cli/notices';
-import { scratchDirectory } from '../support/scratch';
-import { isAlive } from '../support/process-worker';
-import { AT, NOW } from './support';
-import { type PostServer, startPostServer } from './receiver';
-import { until } from '../support/until';
+import { createCommand, createWebhook, readSecret } from '../../../src/cli/notify/receivers';
+import { scratchDirectory } from '../../support/scratch';
+import { isAlive } from '../../support/process-worker';
+import { type PostServer, startPostServer } from '../receiver';
+import { never, notice } from './support';
+import { until } from '../../support/until';
 
 const directory = scratchDirectory();
 const secret = Buffer.from('0123456789abcdef0123456789abcdef');
-const notice = (id: string): Notice => ({
-  id: `msg_${id}`,
-  type: 'request.opened',
-  timestamp: AT,
-  data: {
-    turn: 't-1',
-    agent: 'clerk',
-    callId: '1.1',
-    kind: 'request',
-    tool: 'pay',
-    summary: `1.1 pay ${id}`,
-    since: AT,
-    deadline: null,
-    prompt: 'pay \u202e ann',
-  },
-});
-const never = new AbortController().signal;
 
 let server: PostServer;
 beforeEach(async () => {
@@ -115,51 +97,6 @@ describe('a command', () => {
   });
 });
 
-describe('the outbox', () => {
-  const notes: string[] = [];
-  const open = async (): Promise<Outbox> => {
-    notes.length = 0;
-    const sent = await openSent(join(directory(), 'sent.json'));
-    const receiver = createWebhook(server.url, secret);
-    return createOutbox({ receiver, sent, note: (line) => void notes.push(line), signal: never });
-  };
-  const ids = (): string[] => server.posts.map(({ id }) => id);
-
-  it('sends each once, over a restart too', async () => {
-    const first = await open();
-    expect(await first.send([notice('a'), notice('b')], NOW)).toBe(0);
-    expect(await first.send([notice('a'), notice('b')], NOW)).toBe(0);
-    expect(await (await open()).send([notice('b'), notice('c')], NOW)).toBe(0);
-    expect(ids()).toEqual(['msg_a', 'msg_b', 'msg_c']);
-    expect(notes).toEqual([
-      expect.stringMatching(/^sent to 127\.0\.0\.1:\d+: request\.opened t-1\/1\.1 pay$/),
-    ]);
-  });
-
-  it('tries again, later and later, with the same id, and does not hold up the others', async () => {
-    const outbox = await open();
-    server.script(500, 204, 503, 204);
-    expect(await outbox.send([notice('a'), notice('b')], NOW)).toBe(1);
-    expect(await outbox.send([notice('a'), notice('b')], NOW + 999)).toBe(1);
-    expect(await outbox.send([notice('a'), notice('b')], NOW + 1000)).toBe(1);
-    expect(await outbox.send([notice('a')], NOW + 2999)).toBe(1);
-    expect(await outbox.send([notice('a')], NOW + 3000)).toBe(0);
-    expect(ids()).toEqual(['msg_a', 'msg_b', 'msg_a', 'msg_a']);
-    expect(notes.filter((line) => line.startsWith('could not'))).toEqual([
-      expect.stringContaining('it answered 500; again in 1 s'),
-      expect.stringContaining('it answered 503; again in 2 s'),
-    ]);
-  });
-
-  it('does not send what no longer waits', async () => {
-    const outbox = await open();
-    server.script(500);
-    await outbox.send([notice('a')], NOW);
-    expect(await outbox.send([], NOW + 60_000)).toBe(0);
-    expect(ids()).toEqual(['msg_a']);
-  });
-});
-
 describe('the secret', () => {
   const file = (text: string, mode = 0o600): string => {
     const path = join(directory(), 'secret');
@@ -172,8 +109,9 @@ describe('the secret', () => {
     ['whsec_MDEyMzQ1Njc4OWFiY2RlZg==', '0123456789abcdef'],
     ['a text that is long enough\n', 'a text that is long enough'],
   ])('%j', async (text, bytes) => {
-    expect((await readSecret(file(text), {})).toString()).toBe(bytes);
-    expect((await readSecret(undefined, { COUNTERSIGN_NOTIFY_SECRET: text })).toString()).toBe(bytes);
+    expect(readSecret(file(text), {}).toString()).toBe(bytes);
+    expect(readSecret(undefined, { COUNTERSIGN_NOTIFY_SECRET: text }).toString()).toBe(bytes);
+    expect(readSecret(undefined, { MINE: text }, 'MINE').toString()).toBe(bytes);
   });
 
   it.each<[string, () => string | undefined, RegExp]>([
@@ -182,11 +120,10 @@ describe('the secret', () => {
     ['a short one', () => file('short'), /under 16 bytes/],
     ['a missing file', () => join(directory(), 'gone'), /cannot be read/],
     ['a file that others can read', () => file('a text that is long enough', 0o644), /read by others/],
-  ])('is refused: %s', async (_name, path, message) => {
-    await expect(readSecret(path(), {})).rejects.toMatchObject({
-      code: 'usage',
-      message: expect.stringMatching(message),
-    });
+  ])('is refused: %s', (_name, path, message) => {
+    expect(() => readSecret(path(), {})).toThrow(
+      expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
+    );
   });
 });
 

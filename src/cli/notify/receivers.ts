@@ -1,9 +1,9 @@
-import { usageError } from './options';
 import { createHmac } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import type { Notice, Receiver } from './notices';
-import { errorMessage } from '../contract/errors';
-import { readPrivateFile, type PrivateFault } from '../files';
+import { errorMessage } from '../../contract/errors';
+import { usageError } from '../options';
+import { readSecretText } from './secrets';
 
 const POST_MS = 15_000;
 
@@ -95,17 +95,18 @@ const VARIABLE = 'COUNTERSIGN_NOTIFY_SECRET';
 const LEAST_BYTES = 16;
 
 /**
- * The secret that posts are signed with: from a file, or from `COUNTERSIGN_NOTIFY_SECRET`; never from the command line,
- * which every user of the machine can read. `whsec_` and base64, as Standard Webhooks has it, or any text.
+ * The secret that posts are signed with: from a file, or from the environment; never from the command line, which every
+ * user of the machine can read. `whsec_` and base64, as Standard Webhooks has it, or any text.
  *
+ * @param variable of the environment. @default `COUNTERSIGN_NOTIFY_SECRET`
  * @throws CountersignError `usage` where there is none, it cannot be read, or it is too short.
  */
-export async function readSecret(file: string | undefined, env: NodeJS.ProcessEnv): Promise<Buffer> {
-  const text = (file === undefined ? (env[VARIABLE] ?? '') : readSecretFile(file)).trim();
-  if (text === '')
+export function readSecret(file: string | undefined, env: NodeJS.ProcessEnv, variable = VARIABLE): Buffer {
+  const text = readSecretText({ file, variable }, env);
+  if (text === undefined)
     throw usageError(
       'a webhook needs a secret to sign with',
-      `Set ${VARIABLE}, or name a file with --secret-file.`,
+      `Set ${variable}, or name a file with --secret-file.`,
     );
   const secret = text.startsWith('whsec_') ? Buffer.from(text.slice(6), 'base64') : Buffer.from(text, 'utf8');
   if (secret.length >= LEAST_BYTES) return secret;
@@ -114,21 +115,3 @@ export async function readSecret(file: string | undefined, env: NodeJS.ProcessEn
     'Make one: echo "whsec_$(openssl rand -base64 32)"',
   );
 }
-
-function readSecretFile(path: string): string {
-  const read = readPrivateFile(path);
-  if ('text' in read) return read.text;
-  if (read.fault === 'open_to_others')
-    throw usageError(`--secret-file ${path} can be read by others`, `Run: chmod 600 ${path}`);
-  const why = read.cause === undefined ? FAULTS[read.fault] : errorMessage(read.cause);
-  throw usageError(
-    `--secret-file ${path} cannot be read (${why})`,
-    'Name a file that holds only the secret.',
-  );
-}
-
-const FAULTS: Partial<Record<PrivateFault, string>> = {
-  not_a_file: 'it is not a file',
-  too_large: 'it is over 64 KiB',
-  not_yours: 'it belongs to another user',
-};

@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import { errorMessage } from '../../contract/errors';
+import { type Context, osUser } from '../context';
+import { EXIT } from '../exit-codes';
+import type { ChannelsFile } from '../notify/channels-file';
+import { CHANNELS_FILE, testNotice } from '../notify/notices';
+import { usageError } from '../options';
+import { escapeText } from '../print/escape';
+import { widthOf } from '../print/format';
+
+interface TestOptions {
+  channels: string;
+  to?: string;
+  json?: boolean;
+}
+
+/** How a channel took its test. */
+export interface TestResult {
+  channel: string;
+  kind: ChannelsFile['channels'][string]['kind'];
+  state: 'ok' | 'error';
+  /** In words. */
+  detail: string;
+}
+
+/** `notify test`. */
+export function addNotify(program: Command, context: Context): void {
+  const command = program.command('notify').description('channels that notices are sent over');
+  command
+    .command('test [channel]')
+    .description('send a test over each channel of a file, or over one, and say how that went')
+    .option('--channels <file>', 'the file of channels', CHANNELS_FILE)
+    .option('--to <person>', 'who gets it where a channel reaches voters (default: you)')
+    .option('--json', 'print JSON')
+    .action((channel: string | undefined, options: TestOptions) => test(channel, options, context));
+}
+
+async function test(only: string | undefined, options: TestOptions, context: Context): Promise<void> {
+  const { screen } = context;
+  const { loadChannels } = await import('../notify/channels-file.js');
+  const file = await loadChannels(options.channels);
+  const names = Object.keys(file.channels).filter((name) => only === undefined || name === only);
+  if (names.length === 0)
+    throw usageError(
+      `${options.channels} has no channel ${only ?? ''}`,
+      `It has ${Object.keys(file.channels).join(', ')}.`,
+    );
+  const results = await Promise.all(
+    names.map((name) => testChannel(name, { file, to: options.to ?? osUser(), context })),
+  );
+  if (options.json === true) screen.json(results);
+  else
+    screen.lines(resultLines(results).map((line) => (line.isFine ? line.text : screen.style.bad(line.text))));
+  if (results.some(({ state }) => state === 'error')) process.exitCode = EXIT.failed;
+}
+
+interface TestParts {
+  file: ChannelsFile;
+  to: string;
+  context: Context;
+}
+
+async function testChannel(
+  channel: string,
+  { file, to, context: { env, screen } }: TestParts,
+): Promise<TestResult> {
+  const settings = file.channels[channel];
+  if (settings === undefined) throw usageError(`there is no channel ${channel}`);
+  const { kind } = settings;
+  const { openChannel } = await import('../notify/channels.js');
+  const warn = (line: string): void => screen.note(escapeText(line));
+  // A test is about no turn, so nothing is asked of a server.
+  const client = { view: () => Promise.reject(new Error('a test looks at no turn')) };
+  const { signal } = new AbortController();
+  try {
+    const receiver = await openChannel(settings, { file, env, client, tester: to, warn });
+    const notice = testNotice(Date.now());
+    const targets = (await receiver.targetsOf?.(notice)) ?? [undefined];
+    for (const target of targets) await receiver.deliver(notice, signal, target);
+    const count = targets.length === 1 ? '' : `, ${targets.length} times`;
+    return { channel, kind, state: 'ok', detail: `sent to ${receiver.name}${count}` };
+  } catch (error) {
+    return { channel, kind, state: 'error', detail: errorMessage(error) };
+  }
+}
+
+/** Results as aligned lines, one each. */
+export function resultLines(results: readonly TestResult[]): { text: string; isFine: boolean }[] {
+  const width = (of: (result: TestResult) => string): number =>
+    Math.max(0, ...results.map((one) => widthOf(of(one))));
+  const [named, kinds] = [width(({ channel }) => channel), width(({ kind }) => kind)];
+  return results.map(({ channel, kind, state, detail }) => ({
+    text: `${channel.padEnd(named)}  ${kind.padEnd(kinds)}  ${state.padEnd(5)}  ${escapeText(detail)}`,
+    isFine: state === 'ok',
+  }));
+}

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { readYaml } from '../../authority/yaml';
+import { CountersignError, errorMessage, systemReason } from '../../contract/errors';
+
+const MOST_CHANNELS = 20;
+const MOST_ADDRESSES = 50;
+
+const path = z.string().min(1);
+const variable = z.string().regex(/^[A-Z_][A-Z0-9_]*$/, 'must be a name in capitals, such as MAIL_URL');
+const own = z.url({ protocol: /^https?$/, error: 'must be an address such as https://inbox.example.org' });
+/** A link in a mail is as good as the way to it. */
+const safe = own.refine(isSafe, 'must begin with https://, but for this machine itself');
+
+const webhook = z.strictObject({
+  kind: z.literal('webhook'),
+  url: own,
+  secretFile: path.optional(),
+  secretEnv: variable.default('COUNTERSIGN_NOTIFY_SECRET'),
+});
+
+const command = z.strictObject({ kind: z.literal('command'), run: z.string().min(1) });
+
+const mail = z.strictObject({
+  kind: z.literal('mail'),
+  /** `smtps://user:password@host:465` or `smtp://…:587`. */
+  urlFile: path.optional(),
+  urlEnv: variable.default('COUNTERSIGN_SMTP_URL'),
+  tls: z.enum(['required', 'none']).default('required'),
+  caFile: path.optional(),
+  from: z.email('must be an address'),
+  to: z.union([
+    z.literal('voters'),
+    z.array(z.email('must be an address')).min(1, 'must not be empty').max(MOST_ADDRESSES),
+  ]),
+});
+
+const fileSchema = z.strictObject({
+  /** Where people open the web inbox. */
+  page: safe.optional(),
+  approvers: path.optional(),
+  channels: z
+    .record(
+      z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,39}$/, 'must be a name of letters and digits'),
+      z.discriminatedUnion('kind', [webhook, command, mail]),
+    )
+    .refine((all) => Object.keys(all).length > 0, 'must not be empty')
+    .refine((all) => Object.keys(all).length <= MOST_CHANNELS, `must be at most ${MOST_CHANNELS}`),
+});
+
+/** A file of channels with its defaults filled in, and paths from where the file is. */
+export type ChannelsFile = z.output<typeof fileSchema>;
+export type ChannelSettings = ChannelsFile['channels'][string];
+/** The settings of one kind of channel. */
+export type SettingsOf<K extends ChannelSettings['kind']> = Extract<ChannelSettings, { kind: K }>;
+
+function isSafe(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
+
+/**
+ * Reads and checks a file of channels.
+ *
+ * @throws CountersignError `config_invalid` with each mistake, its line and column; `file_failed` where there is none to read.
+ */
+export async function loadChannels(file: string): Promise<ChannelsFile> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (cause) {
+    const why = systemReason(cause) ?? errorMessage(cause);
+    throw new CountersignError('file_failed', `reading ${file} failed: ${why}`, { cause });
+  }
+  const read = readYaml<ChannelsFile>(text, fileSchema);
+  const mistakes = read.ok
+    ? missingIn(read.file.content).map(({ path: at, message }) => read.file.mistakeAt(at, message))
+    : read.mistakes;
+  if (!read.ok || mistakes.length > 0)
+    throw new CountersignError(
+      'config_invalid',
+      mistakes.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`).join('\n'),
+      { hint: 'docs/notifications.md shows each kind of channel.' },
+    );
+  return withPaths(read.file.content, dirname(resolve(file)));
+}
+
+function missingIn({ page, approvers, channels }: ChannelsFile): { path: string[]; message: string }[] {
+  return Object.entries(channels).flatMap(([name, channel]) => {
+    if (channel.kind !== 'mail') return [];
+    const at = ['channels', name];
+    return [
+      ...(page === undefined ? [{ path: at, message: `\`${name}\` needs \`page\`, for its links` }] : []),
+      ...(channel.to === 'voters' && approvers === undefined
+        ? [{ path: [...at, 'to'], message: '`voters` needs `approvers`, the file that names them' }]
+        : []),
+    ];
+  });
+}
+
+const PATHS = ['approvers', 'secretFile', 'urlFile', 'caFile'];
+
+function withPaths(file: ChannelsFile, folder: string): ChannelsFile {
+  const placed = <T extends object>(one: T): T => ({
+    ...one,
+    ...Object.fromEntries(
+      Object.entries(one).flatMap(([name, value]) =>
+        PATHS.includes(name) && typeof value === 'string' ? [[name, resolve(folder, value)]] : [],
+      ),
+    ),
+  });
+  const channels = Object.entries(file.channels).map(([name, one]) => [name, placed(one)] as const);
+  return { ...placed(file), channels: Object.fromEntries(channels) };
+}

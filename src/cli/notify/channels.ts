@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import type { Countersign } from '../../client';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import { usageError } from '../options';
+import type { ChannelSettings, ChannelsFile, SettingsOf } from './channels-file';
+import type { Notice, Receiver } from './notices';
+import { createCommand, createWebhook, readSecret } from './receivers';
+import { readSecretText } from './secrets';
+import { votersOn } from './voters';
+
+/** What channels are opened with. */
+export interface ChannelParts {
+  file: ChannelsFile;
+  env: NodeJS.ProcessEnv;
+  client: Pick<Countersign, 'view'>;
+  /** Who gets a test where a channel reaches voters. */
+  tester?: string;
+  warn(line: string): void;
+}
+
+/**
+ * Opens one channel of a file: reads its secrets, and connects to nothing.
+ *
+ * @throws CountersignError `usage` for a secret that is missing or cannot be read; as `loadApprovers`.
+ */
+export async function openChannel(settings: ChannelSettings, parts: ChannelParts): Promise<Receiver> {
+  switch (settings.kind) {
+    case 'webhook':
+      return createWebhook(settings.url, readSecret(settings.secretFile, parts.env, settings.secretEnv));
+    case 'command':
+      return createCommand(settings.run, withoutSecrets(parts));
+    case 'mail':
+      return openMail(settings, parts);
+  }
+}
+
+async function openMail(settings: SettingsOf<'mail'>, parts: ChannelParts): Promise<Receiver> {
+  const { urlFile, urlEnv, caFile, tls, from, to } = settings;
+  const url = readSecretText({ file: urlFile, variable: urlEnv }, parts.env);
+  if (url === undefined)
+    throw usageError('nothing says where the mail server is', `Set ${urlEnv}, or name a file with urlFile.`);
+  // Loaded here, so that no other channel waits for it.
+  const { createMail } = await import('./mail.js');
+  const ca = caFile === undefined ? undefined : await readCertificates(caFile);
+  const targetsOf = await targetsFor(to, parts);
+  return createMail({ url, tls, from, page: parts.file.page ?? '', targetsOf, ...defined({ ca }) });
+}
+
+async function readCertificates(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw usageError(`the certificates in ${file} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+/** Whom a channel reaches: always the same, or who may decide. */
+async function targetsFor(
+  to: 'voters' | readonly string[],
+  { file: { approvers: file = 'approvers.yaml' }, client, tester, warn }: ChannelParts,
+): Promise<(notice: Notice) => Promise<readonly string[]>> {
+  if (to !== 'voters') return () => Promise.resolve(to);
+  const { openApprovers } = await import('../../authority/source.js');
+  const source = await openApprovers({ file, warn });
+  const approvers = () => source.current();
+  return (notice) => votersOn(notice, { approvers, client, ...defined({ tester }) });
+}
+
+/** A command gets no secret of another channel. */
+function withoutSecrets({ file, env }: ChannelParts): NodeJS.ProcessEnv {
+  const names = Object.values(file.channels).flatMap((one) =>
+    Object.entries(one).flatMap(([name, value]) => (name.endsWith('Env') ? [String(value)] : [])),
+  );
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
+}

@@ -1,0 +1,91 @@
+import type { Countersign, InboxQuery } from '../../client';
+import { CountersignError } from '../../contract/errors';
+import { watchInbox } from '../live-inbox';
+import { type Notice, noticesOf } from './notices';
+import type { Outbox } from './outbox';
+
+/** What is watched, and how it is shown. */
+interface NoticeWatch {
+  client: Pick<Countersign, 'inbox' | 'inboxReader'>;
+  query: InboxQuery;
+  /** A deadline is near so many milliseconds before it. */
+  beforeMs: number;
+  /** One for each channel. */
+  outboxes: readonly Outbox[];
+  note(text: string): void;
+  signal: AbortSignal;
+}
+
+/**
+ * Sends what is due now.
+ *
+ * @throws CountersignError `notify_failed` where something could not be delivered.
+ */
+export async function sendOnce({ client, query, beforeMs, outboxes }: NoticeWatch): Promise<void> {
+  const now = Date.now();
+  const items = await client.inbox({ limit: Infinity, ...query });
+  const notices = noticesOf(items, { now, beforeMs });
+  const counts = await Promise.all(outboxes.map((outbox) => outbox.send(notices, now)));
+  const left = counts.reduce((sum, one) => sum + one, 0);
+  if (left === 0) return;
+  throw new CountersignError('notify_failed', `${left} notices could not be delivered`, {
+    hint: 'They are kept: run it again, and they come with the same ids.',
+    data: { left },
+  });
+}
+
+/** Sends what comes into the inbox and what expires soon, until the signal aborts. An unavailable server is asked again. */
+export async function keepSending(watch: NoticeWatch): Promise<void> {
+  const { client, query, beforeMs, note, signal, outboxes } = watch;
+  const { limit, ...filter } = query;
+  // A channel that hangs holds up no other one.
+  const lanes = outboxes.map(createLane);
+  let isAway = false;
+  for await (const look of watchInbox(client, filter, signal)) {
+    if ('away' in look) {
+      if (!isAway) note(`${look.away}; trying again`);
+      isAway = true;
+      continue;
+    }
+    if (isAway) note('the server is back');
+    isAway = false;
+    const now = Date.now();
+    const notices = noticesOf(look.items.slice(0, limit), { now, beforeMs });
+    for (const lane of lanes) lane.offer(notices, now);
+  }
+  await Promise.all(lanes.map((lane) => lane.ended()));
+}
+
+interface Lane {
+  /** Sends unless it still sends what was offered before. Throws what that threw. */
+  offer(notices: readonly Notice[], now: number): void;
+  /** Resolves once nothing is being sent; rejects with what failed. */
+  ended(): Promise<void>;
+}
+
+function createLane(outbox: Outbox): Lane {
+  let running: Promise<void> | undefined;
+  let failure: { error: unknown } | undefined;
+  const check = (): void => {
+    if (failure !== undefined) throw failure.error;
+  };
+  const send = async (notices: readonly Notice[], now: number): Promise<void> => {
+    try {
+      await outbox.send(notices, now);
+    } catch (error) {
+      failure = { error };
+    } finally {
+      running = undefined;
+    }
+  };
+  return {
+    offer: (notices, now) => {
+      check();
+      running ??= send(notices, now);
+    },
+    ended: async () => {
+      await running;
+      check();
+    },
+  };
+}

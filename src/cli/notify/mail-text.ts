@@ -1,0 +1,80 @@
+import { dateTime } from '../../contract/text/times';
+import { cut } from '../print/format';
+import { escapeProse, escapeText } from '../print/escape';
+import type { Notice, NoticeType } from './notices';
+
+/** What a mail says. */
+export interface MailText {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** What a notice is about, in two words. */
+export const HEADINGS: Readonly<Record<NoticeType, string>> = {
+  'request.opened': 'Approval needed',
+  'question.opened': 'Question',
+  'call.in_doubt': 'Outcome unknown',
+  'deadline.near': 'Expires soon',
+  test: 'Test',
+};
+
+const SUBJECT_WIDTH = 120;
+const PROMPT_WIDTH = 300;
+
+/** Where people open what a notice is about in the web inbox. Whoever opens it decides nothing by that. */
+export function linkTo(page: string, { type, data: { turn, callId } }: Notice): string {
+  const place =
+    type === 'test' ? '' : `turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
+  return `${page.replace(/[/#]+$/, '')}/#/${place}`;
+}
+
+/** What is known of a notice, each fact in one line that is safe to show. */
+export function factsOf({ type, data }: Notice): [name: string, value: string][] {
+  if (type === 'test') return [['test', data.summary]];
+  const { turn, callId, tool, agent, summary, prompt, deadline } = data;
+  return [
+    ['call', escapeText(`${turn}/${callId}`)],
+    ['tool', escapeText(tool)],
+    ['agent', escapeText(agent)],
+    ['what', escapeText(summary)],
+    ['asked', cut(escapeProse(prompt), PROMPT_WIDTH)],
+    ['expires', deadline === null ? 'never' : dateTime(deadline)],
+  ];
+}
+
+/** The heading of a notice with its tool and agent, in one line that nobody can break. */
+export function headingOf({ type, data: { tool, agent } }: Notice): string {
+  const about = type === 'test' ? 'notifications' : escapeText(`${tool} (${agent})`);
+  return cut(`${HEADINGS[type]}: ${about}`, SUBJECT_WIDTH);
+}
+
+/** A notice as a mail: what waits, and where to open it. Nothing can be decided by it. */
+export function mailOf(notice: Notice, page: string): MailText {
+  const link = linkTo(page, notice);
+  const facts = factsOf(notice);
+  const named = Math.max(...facts.map(([name]) => name.length)) + 2;
+  const last = 'Nothing is decided by this mail, or by opening the link.';
+  const subject = headingOf(notice);
+  const lines = facts.map(([name, value]) => `${name.padEnd(named)}${value}`);
+  const rows = facts.map(
+    ([name, value]) => `<tr><td>${escapeHtml(name)}</td><td>${escapeHtml(value)}</td></tr>`,
+  );
+  return {
+    subject,
+    text: [subject, '', ...lines, '', `Open it: ${link}`, '', last, ''].join('\n'),
+    html:
+      `<!doctype html><meta charset="utf-8"><p><strong>${escapeHtml(subject)}</strong></p>` +
+      `<table cellpadding="4">${rows.join('')}</table>` +
+      `<p><a href="${escapeHtml(link)}">Open it</a></p><p>${last}</p>`,
+  };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;' },
+  ...{ '"': '&quot;', "'": '&#39;' },
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
+}

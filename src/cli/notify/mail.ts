@@ -1,0 +1,140 @@
+import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer';
+import type SMTPTransport from 'nodemailer/lib/smtp-transport';
+import { digestText } from '../../contract/digest';
+import { CountersignError, errorMessage, errnoOf } from '../../contract/errors';
+import { isObject } from '../../contract/json';
+import { usageError } from '../options';
+import { mailOf } from './mail-text';
+import type { Notice, Receiver } from './notices';
+
+/** How mail is sent, and to whom. */
+export interface MailSettings {
+  /** `smtps://user:password@host:465` or `smtp://user:password@host:587`. */
+  url: string;
+  /** Without TLS anybody on the way reads the password. */
+  tls: 'required' | 'none';
+  /** Certificates, as PEM, of those who vouch for the mail server. @default those of Node */
+  ca?: string;
+  from: string;
+  /** Where the web inbox is. */
+  page: string;
+  targetsOf(notice: Notice): Promise<readonly string[]>;
+}
+
+const CONNECT_MS = 15_000;
+const SILENT_MS = 30_000;
+/** A password that is refused over and over locks accounts. */
+const REFUSED_LOGIN_MS = 15 * 60_000;
+const REFUSED_MAIL_MS = 60 * 60_000;
+
+/**
+ * A receiver of mail. Each person gets a mail of their own, with the same Message-ID however often it is sent.
+ *
+ * @throws CountersignError `usage` for an address of a mail server that cannot be read.
+ */
+export function createMail(settings: MailSettings): Receiver {
+  const options = transportOf(settings);
+  const { host = '' } = options;
+  const withTransport = async <T>(
+    signal: AbortSignal,
+    use: (transport: Transporter<SMTPTransport.SentMessageInfo>) => Promise<T>,
+  ): Promise<T> => {
+    const transport = createTransport(options);
+    const stop = stopped(signal);
+    try {
+      return await Promise.race([use(transport), stop.promise]);
+    } catch (error) {
+      throw inWords(error);
+    } finally {
+      stop.release();
+      transport.close();
+    }
+  };
+  return {
+    name: `mail by ${host}`,
+    targetsOf: settings.targetsOf,
+    deliver: async (notice, signal, to = '') => {
+      await withTransport(signal, (transport) => transport.sendMail(messageOf(notice, to, settings)));
+    },
+    check: async (signal) => {
+      await withTransport(signal, (transport) => transport.verify());
+      return `${host} takes mail${options.auth === undefined ? '' : ' from this user'}`;
+    },
+  };
+}
+
+function messageOf(notice: Notice, to: string, { from, page }: MailSettings): SendMailOptions {
+  const id = `${notice.id}.${digestText(to).slice(0, 16)}@${from.slice(from.lastIndexOf('@') + 1)}`;
+  return {
+    ...mailOf(notice, page),
+    // As parts, so that nothing reads an address out of them.
+    from: { name: 'Countersign', address: from },
+    to: { name: '', address: to },
+    messageId: `<${id}>`,
+    // No automatic answer comes back.
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
+
+function transportOf({ url, tls, ca }: MailSettings): SMTPTransport.Options {
+  const read = URL.canParse(url) ? new URL(url) : undefined;
+  const isSecure = read?.protocol === 'smtps:';
+  const isPlain = read?.protocol === 'smtp:' && read.hostname !== '';
+  // What it says instead is not repeated: it may be a password.
+  if (read === undefined || !(isSecure || isPlain) || read.search !== '')
+    throw usageError(
+      'the address of the mail server cannot be read',
+      'Write smtps://user:password@host:465, or smtp://user:password@host:587; other signs in a password as %40.',
+    );
+  const auth = { user: decoded(read.username), pass: decoded(read.password) };
+  const trust = ca === undefined ? {} : { tls: { ca } };
+  return {
+    host: read.hostname.replace(/^\[|\]$/g, ''),
+    port: read.port === '' ? (isSecure ? 465 : 587) : Number(read.port),
+    secure: isSecure,
+    ...(isSecure ? {} : tls === 'required' ? { requireTLS: true } : { ignoreTLS: true }),
+    ...(read.username === '' ? {} : { auth }),
+    ...trust,
+    ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
+    ...{ logger: false, debug: false },
+  };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function stopped(signal: AbortSignal): { promise: Promise<never>; release(): void } {
+  let stop = (): void => undefined;
+  const promise = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(new Error('it was stopped'));
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  return { promise, release: () => signal.removeEventListener('abort', stop) };
+}
+
+/** What went wrong. The words of the server are kept only where no password was asked for. */
+function inWords(error: unknown): CountersignError {
+  const code = errnoOf(error);
+  const answer = isObject(error) && typeof error['responseCode'] === 'number' ? error['responseCode'] : 0;
+  const says = isObject(error) && typeof error['response'] === 'string' ? error['response'] : '';
+  if (code === 'EAUTH')
+    return failure(`the mail server refused the user or the password (${answer})`, {
+      ...{ retryInMs: REFUSED_LOGIN_MS, holdsAll: true },
+    });
+  if (code === 'ETLS') return failure(`it offers no safe connection: ${errorMessage(error)}`);
+  if (answer >= 500) return failure(`it refused the mail: ${says}`, { retryInMs: REFUSED_MAIL_MS });
+  if (answer >= 400) return failure(`it wants the mail later: ${says}`);
+  return failure(`it could not be reached: ${errorMessage(error)}`);
+}
+
+function failure(message: string, data: Record<string, unknown> = {}): CountersignError {
+  return new CountersignError('notify_failed', message, { data });
+}

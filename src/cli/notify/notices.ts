@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import type { InboxItem } from '../../client';
+import { digestText } from '../../contract/digest';
+import { itemKey } from '../live-inbox';
+
+/** The file of channels: looked for in the current directory where none is named. */
+export const CHANNELS_FILE = 'notify.yaml';
+
+/**
+ * `request.opened`, `question.opened` and `call.in_doubt`: something waits; `deadline.near`: a request expires soon;
+ * `test`: nothing waits, somebody looks whether notices arrive.
+ */
+export type NoticeType = 'request.opened' | 'question.opened' | 'call.in_doubt' | 'deadline.near' | 'test';
+
+/** One message to a receiver. The same notice keeps its id and its content, however often it is sent. */
+export interface Notice {
+  id: string;
+  type: NoticeType;
+  /** When it began to wait; ISO 8601. */
+  timestamp: string;
+  data: Omit<InboxItem, 'callKey'>;
+}
+
+/** When a deadline is near. */
+export interface NoticeRules {
+  /** Milliseconds since 1970. */
+  now: number;
+  /** Milliseconds before the deadline. */
+  beforeMs: number;
+}
+
+/** The notices that an inbox gives rise to. */
+export function noticesOf(items: readonly InboxItem[], { now, beforeMs }: NoticeRules): Notice[] {
+  return items.flatMap((item) => {
+    const opened = noticeOf(item, OPENED[item.kind]);
+    const isNear = item.deadline !== null && Date.parse(item.deadline) - now <= beforeMs;
+    return isNear ? [opened, noticeOf(item, 'deadline.near')] : [opened];
+  });
+}
+
+const OPENED: Readonly<Record<InboxItem['kind'], NoticeType>> = {
+  request: 'request.opened',
+  question: 'question.opened',
+  in_doubt: 'call.in_doubt',
+};
+
+function noticeOf(item: InboxItem, type: NoticeType): Notice {
+  const { callKey: _, ...data } = item;
+  const id = `msg_${digestText([type, itemKey(item), item.deadline].join(' ')).slice(0, 32)}`;
+  return { id, type, timestamp: item.since, data };
+}
+
+/** A notice that says that it is a test. Each one has an id of its own. */
+export function testNotice(now: number): Notice {
+  const since = new Date(now).toISOString();
+  const data = {
+    ...{ turn: 'test', callId: '0', tool: 'test', agent: 'test', prompt: '', since, deadline: null },
+    ...{ kind: 'request' as const, summary: 'This is a test of notifications. Nothing waits for you.' },
+  };
+  return { id: `msg_${digestText(randomUUID()).slice(0, 32)}`, type: 'test', timestamp: since, data };
+}
+
+/**
+ * Where notices go. What it throws says what is wrong. An error of ours can carry `data.retryInMs`, before which nothing
+ * is tried again, and `data.holdsAll` where that goes for every notice.
+ */
+export interface Receiver {
+  /** For what is printed; holds no secret. */
+  name: string;
+  /** Each of these is sent the notice on its own. Absent: there is one receiver, and it has no name. */
+  targetsOf?(notice: Notice): Promise<readonly string[]>;
+  /** Resolves when the receiver took it. */
+  deliver(notice: Notice, signal: AbortSignal, target?: string): Promise<void>;
+  /** Looks whether it could be reached, and sends nothing. In words what was found. */
+  check?(signal: AbortSignal): Promise<string>;
+}

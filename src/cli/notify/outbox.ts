@@ -1,0 +1,124 @@
+import { digestText } from '../../contract/digest';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import type { Notice, Receiver } from './notices';
+import type { Sent } from './sent';
+
+/** What delivers notices, and what has been delivered. */
+interface OutboxParts {
+  receiver: Receiver;
+  /** The name of the channel; what was sent is kept by it. @default none, where there is only one receiver */
+  channel?: string;
+  sent: Sent;
+  /** Called with one line for each delivery, and for each failure. */
+  note(text: string): void;
+  signal: AbortSignal;
+}
+
+/** Delivers each notice at least once: it is on record only after the receiver took it. */
+export interface Outbox {
+  /** Sends what is due and was not delivered yet; what failed waits a while. How many are still to be delivered. */
+  send(notices: readonly Notice[], now: number): Promise<number>;
+}
+
+const FIRST_MS = 1000;
+const MOST_MS = 60_000;
+
+/** An outbox that has nothing to wait for yet. */
+export function createOutbox(parts: OutboxParts): Outbox {
+  const tries = createTries(parts);
+  const { sent, channel = '' } = parts;
+  return {
+    send: async (notices, now) => {
+      const open = notices.filter((notice) => !sent.has(keyOf(notice, channel)));
+      for (const notice of open) await sendTo(notice, { parts, tries, now });
+      return open.filter((notice) => !sent.has(keyOf(notice, channel))).length;
+    },
+  };
+}
+
+/** What a notice is kept by, and what its delivery to one of several is. */
+function keyOf({ id }: Notice, channel: string, target?: string): string {
+  // A target is an address: only its digest is kept.
+  const of = target === undefined ? [] : [digestText(target).slice(0, 16)];
+  return [...(channel === '' ? [] : [channel]), id, ...of].join(' ');
+}
+
+interface Sending {
+  parts: OutboxParts;
+  tries: Tries;
+  now: number;
+}
+
+/** Sends a notice to those who have not been sent it yet. */
+async function sendTo(notice: Notice, { parts, tries, now }: Sending): Promise<void> {
+  const { receiver, sent, channel = '', note, signal } = parts;
+  const about = describe(notice);
+  const deliver = async (key: string, target?: string): Promise<boolean> => {
+    if (sent.has(key)) return true;
+    const act = (): Promise<void> => receiver.deliver(notice, signal, target);
+    if (!(await tries.attempt({ key, about, now, act }))) return false;
+    await sent.add(key, now);
+    note(`sent to ${receiver.name}: ${about}`);
+    return true;
+  };
+  const whole = keyOf(notice, channel);
+  if (receiver.targetsOf === undefined) return void (await deliver(whole));
+  let targets: readonly string[] = [];
+  const act = async (): Promise<void> => {
+    targets = (await receiver.targetsOf?.(notice)) ?? [];
+  };
+  if (!(await tries.attempt({ key: `targets of ${whole}`, about, now, act }))) return;
+  let isLeft = false;
+  for (const target of targets) if (!(await deliver(keyOf(notice, channel, target), target))) isLeft = true;
+  if (!isLeft) await sent.add(whole, now);
+}
+
+/** One thing that is tried. */
+interface Attempt {
+  key: string;
+  about: string;
+  now: number;
+  act(): Promise<void>;
+}
+
+interface Tries {
+  /** True if it was tried and went well. */
+  attempt(attempt: Attempt): Promise<boolean>;
+}
+
+/** Tries again later and later, as long as the receiver wants to be left alone at least. */
+function createTries({ receiver, note, signal }: OutboxParts): Tries {
+  const failures = new Map<string, { count: number; nextAt: number }>();
+  let heldUntil = 0;
+  const waits = (key: string, now: number): boolean =>
+    signal.aborted || heldUntil > now || (failures.get(key)?.nextAt ?? 0) > now;
+  return {
+    attempt: async ({ key, about, now, act }) => {
+      if (waits(key, now)) return false;
+      try {
+        await act();
+        failures.delete(key);
+        return true;
+      } catch (error) {
+        const count = (failures.get(key)?.count ?? 0) + 1;
+        const { retryInMs, holdsAll } = wishOf(error);
+        const wait = Math.max(Math.min(MOST_MS, FIRST_MS * 2 ** (count - 1)), retryInMs);
+        failures.set(key, { count, nextAt: now + wait });
+        if (holdsAll) heldUntil = now + wait;
+        const again = `again in ${Math.ceil(wait / 1000)} s`;
+        if (!signal.aborted)
+          note(`could not send to ${receiver.name}: ${errorMessage(error)}; ${again}: ${about}`);
+        return false;
+      }
+    },
+  };
+}
+
+function wishOf(error: unknown): { retryInMs: number; holdsAll: boolean } {
+  const { retryInMs, holdsAll } = error instanceof CountersignError ? error.data : {};
+  return { retryInMs: typeof retryInMs === 'number' ? retryInMs : 0, holdsAll: holdsAll === true };
+}
+
+function describe({ type, data: { turn, callId, tool } }: Notice): string {
+  return `${type} ${turn}/${callId} ${tool}`;
+}

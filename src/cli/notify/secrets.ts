@@ -1,0 +1,37 @@
+import { errorMessage } from '../../contract/errors';
+import { type PrivateFault, readPrivateFile } from '../../files';
+import { usageError } from '../options';
+
+/** Where a secret is: in a file, or in a variable of the environment. */
+export interface SecretPlace {
+  file: string | undefined;
+  variable: string;
+}
+
+/**
+ * A secret without blanks around it; undefined where there is none. The file comes first.
+ *
+ * @throws CountersignError `usage` for a file that cannot be read, or that others can read.
+ */
+export function readSecretText({ file, variable }: SecretPlace, env: NodeJS.ProcessEnv): string | undefined {
+  const text = (file === undefined ? (env[variable] ?? '') : readFile(file)).trim();
+  return text === '' ? undefined : text;
+}
+
+function readFile(path: string): string {
+  const read = readPrivateFile(path);
+  if ('text' in read) return read.text;
+  if (read.fault === 'open_to_others')
+    throw usageError(`the secret in ${path} can be read by others`, `Run: chmod 600 ${path}`);
+  const why = read.cause === undefined ? FAULTS[read.fault] : errorMessage(read.cause);
+  throw usageError(
+    `the secret in ${path} cannot be read (${why})`,
+    'Name a file that holds only the secret.',
+  );
+}
+
+const FAULTS: Partial<Record<PrivateFault, string>> = {
+  not_a_file: 'it is not a file',
+  too_large: 'it is over 64 KiB',
+  not_yours: 'it belongs to another user',
+};

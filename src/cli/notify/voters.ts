@@ -1,0 +1,56 @@
+import type { Approvers } from '../../authority/approvers';
+import type { Countersign } from '../../client';
+import { escalatedAuthority, votingOf } from '../../contract/authority/authority';
+import { CountersignError } from '../../contract/errors';
+import type { CallView } from '../../history/view';
+import type { Notice } from './notices';
+
+/** Where the addresses are looked for. */
+export interface VoterSources {
+  /** The file as it is now. */
+  approvers(): Promise<Approvers>;
+  client: Pick<Countersign, 'view'>;
+  /** Who gets a test; a person of the file. */
+  tester?: string;
+}
+
+/**
+ * The addresses of those who may decide what a notice is about, by today's file: everybody of it where no rule says who.
+ *
+ * @throws CountersignError `notify_failed` where nobody of them has an address.
+ */
+export async function votersOn(
+  notice: Notice,
+  { approvers, client, tester }: VoterSources,
+): Promise<readonly string[]> {
+  const { turn, callId } = notice.data;
+  const file = await approvers();
+  const all = file.people.map(({ name }) => name);
+  const call =
+    notice.type === 'test' ? undefined : (await client.view(turn)).calls.find((one) => one.callId === callId);
+  const names = notice.type === 'test' ? testers(file, tester) : votersOf(call, all);
+  const addresses = file.people.flatMap(({ name, mail }) =>
+    names.includes(name) && mail !== undefined ? [mail] : [],
+  );
+  if (addresses.length > 0) return [...new Set(addresses)];
+  const who = notice.type === 'test' ? (tester ?? '') : 'nobody who may decide this';
+  const has = notice.type === 'test' ? 'has no' : 'has a';
+  throw new CountersignError('notify_failed', `${who} ${has} mail address in ${file.file}`);
+}
+
+/** Who may vote on a call, by name. A rule that is not frozen with it, or that lists nobody, lets everybody. */
+export function votersOf(call: CallView | undefined, all: readonly string[]): readonly string[] {
+  const frozen = call?.request?.authority;
+  if (frozen?.people === undefined) return all;
+  const authority = call?.isEscalated === true ? escalatedAuthority(frozen) : frozen;
+  return frozen.people.flatMap(({ name }) => (votingOf(authority, name).ok ? [name] : []));
+}
+
+function testers(file: Approvers, tester: string | undefined): string[] {
+  const name = tester === undefined ? undefined : file.personOf(tester);
+  if (name !== undefined) return [name];
+  throw new CountersignError(
+    'notify_failed',
+    `${tester ?? 'you'} is not in ${file.file}; name somebody with --to`,
+  );
+}

@@ -1,0 +1,60 @@
+import { parseApprovers } from '../../../src/authority/approvers';
+import { votersOf, votersOn } from '../../../src/cli/notify/voters';
+import { testNotice } from '../../../src/cli/notify/notices';
+import { makeView } from '../../../src/history/view-types';
+import type { CallView } from '../../../src/history/view';
+import { call, NOW, request } from '../support';
+import { notice } from './support';
+
+const FILE = parseApprovers(
+  `
+installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
+people:
+  ann: { groups: [money], mail: ann@example.org }
+  bob: { groups: [money] }
+  cid: { groups: [leads], mail: cid@example.org }
+  dan: { mail: dan@example.org }
+rules:
+  - name: pay
+    tools: [pay]
+    then: ask
+    approvers: { any: ['group:money'], notRequester: true }
+    escalate: { after: 1h, to: ['group:leads'] }
+  - { name: default, then: by_safety }
+`,
+  'approvers.yaml',
+);
+const asked = (by: string[], extra: Partial<CallView> = {}): CallView => {
+  const about = { tool: 'pay', agent: 'clerk', args: {}, safety: 'dangerous', effect: 'unsafe' } as const;
+  const authority = FILE.authorityBy(FILE.rulingOn(about), by);
+  return call({ request: request({ authority }), ...extra });
+};
+const on = (one: CallView | undefined, about = notice('a'), tester?: string) =>
+  votersOn(about, {
+    approvers: () => Promise.resolve(FILE),
+    client: { view: () => Promise.resolve({ ...makeView(), calls: one === undefined ? [] : [one] }) },
+    ...(tester === undefined ? {} : { tester }),
+  });
+
+it('are those whom the rule names, without who asked', () => {
+  expect(votersOf(asked(['dan']), [])).toEqual(['ann', 'bob']);
+  expect(votersOf(asked(['ann']), [])).toEqual(['bob']);
+  expect(votersOf(asked(['dan'], { isEscalated: true }), [])).toEqual(['ann', 'bob', 'cid']);
+});
+
+it('are everybody where no rule says who', () => {
+  expect(votersOf(call(), ['ann', 'bob'])).toEqual(['ann', 'bob']);
+  expect(votersOf(undefined, ['ann'])).toEqual(['ann']);
+});
+
+it('are reached at the addresses of the file', async () => {
+  expect(await on(asked(['dan']))).toEqual(['ann@example.org']);
+  expect(await on(undefined)).toEqual(['ann@example.org', 'cid@example.org', 'dan@example.org']);
+  await expect(on(asked(['ann']))).rejects.toThrow(/nobody who may decide this has a mail address/);
+});
+
+it('is one person for a test', async () => {
+  expect(await on(undefined, testNotice(NOW), 'ANN')).toEqual(['ann@example.org']);
+  await expect(on(undefined, testNotice(NOW), 'bob')).rejects.toThrow(/bob has no mail address/);
+  await expect(on(undefined, testNotice(NOW), 'eve')).rejects.toThrow(/eve is not in approvers.yaml/);
+});
