@@ -119,7 +119,8 @@ function liveReporter(guard: AttemptGuard): Live {
 /**
  * Asks a person on behalf of a call that runs, by an update of its own turn that waits for the answer. Undefined where a
  * call may not ask, and in a fork without effects, in which nobody is asked. Should this worker die, the turn closes the
- * question together with the call. A withdrawal is sent once the turn has the question, and before the next question.
+ * question together with the call. A withdrawal is sent once the turn has the question. The next question waits until
+ * the turn has taken it back.
  */
 function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
   const { info } = Context.current();
@@ -130,30 +131,41 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
   const head = { callId, callKey, generation, secret, attempt: info.attempt };
   const givenUp = (): Error => new Error('the call was given up');
   let number = 0;
-  let withdrawn: Promise<void> = Promise.resolve();
-  const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>): Promise<void> => {
+  // Settles once the turn has closed the question before: it takes one at a time, and may read two messages at once.
+  let closed: Promise<unknown> = Promise.resolve();
+  const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>): Promise<boolean> => {
     try {
       await taken;
       await handle.signal(SIGNALS.withdraw, asked);
+      return true;
     } catch (error) {
       log.warn('a question could not be withdrawn', { callId, error: String(error) });
+      return false;
     }
   };
   return async (question, withdraw = new AbortController().signal) => {
-    await unlessAborted(withdrawn, signal, givenUp);
+    await unlessAborted(unlessAborted(closed, signal, givenUp), withdraw);
     withdraw.throwIfAborted();
     const asked = { ...head, number: ++number };
     const update = handle.startUpdate<CallReply, [CallQuestion]>(UPDATES.ask, {
       ...{ args: [{ ...asked, question }], waitForStage: WorkflowUpdateStage.ACCEPTED },
     });
     const reply = update.then((taken) => taken.result());
+    const taken: { back?: Promise<boolean> } = {};
+    // At once, so that a question that comes with the withdrawal finds it.
+    const onWithdraw = (): void => {
+      taken.back = takeBack(asked, update);
+      closed = taken.back.then((isSent) => (isSent ? Promise.allSettled([reply]) : undefined));
+    };
+    withdraw.addEventListener('abort', onWithdraw, { once: true });
     try {
       return await unlessAborted(unlessAborted(reply, signal, givenUp), withdraw);
     } catch (error) {
-      if (!withdraw.aborted || signal.aborted) throw refusalIn(error);
-      withdrawn = takeBack(asked, update);
-      await unlessAborted(withdrawn, signal, givenUp);
+      if (taken.back === undefined || signal.aborted) throw refusalIn(error);
+      await unlessAborted(taken.back, signal, givenUp);
       throw error;
+    } finally {
+      withdraw.removeEventListener('abort', onWithdraw);
     }
   };
 }

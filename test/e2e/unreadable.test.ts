@@ -1,4 +1,4 @@
-import type { temporal } from '@temporalio/proto';
+import { temporal } from '@temporalio/proto';
 import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
 import { drawKey, ringOf } from '../encryption/ring';
@@ -11,6 +11,8 @@ import { until } from '../support/until';
 import { clientWith, handleOf } from '../support/vault';
 
 type Payload = temporal.api.common.v1.IPayload;
+type HistoryEvent = Awaited<ReturnType<typeof eventsOf>>[number];
+const UNHANDLED = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
 
 const effects = useEffects();
 const book = scriptBook();
@@ -81,8 +83,11 @@ const kinds: [string, string, (workflowId: string) => Payload | Promise<Payload>
 ];
 
 const execution = ({ workflowId }: TurnHandle) => ({ namespace: 'default', workflowId });
+/** One that a message came upon while it was answered is not a failure: the server has it done again. */
+const isTaskFailure = ({ workflowTaskFailedEventAttributes: failed }: HistoryEvent): boolean =>
+  failed != null && failed.cause !== UNHANDLED;
 const noTaskFailed = async (handle: TurnHandle): Promise<void> =>
-  expect((await eventsOf(handle)).filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
+  expect((await eventsOf(handle)).filter(isTaskFailure)).toEqual([]);
 
 const calling = async (ring: string, tag: string): Promise<TurnHandle> => {
   const handle = await startOn(ring, book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }));

@@ -110,10 +110,14 @@ afterAll(async () => {
 
 const refused = (code: string): object => ({ status: 'refused', verdict: { accepted: false, code } });
 const open = (id: string, callId: string, using = client): Promise<TurnView> =>
-  until(`question ${callId}`, async () => {
-    const view = await using.view(id);
-    return view.questions.some((question) => question.callId === callId) && view;
-  });
+  until(
+    `question ${callId}`,
+    async () => {
+      const view = await using.view(id);
+      return view.questions.some((question) => question.callId === callId) && view;
+    },
+    90,
+  );
 
 describe('a server that asks in the middle of a call', () => {
   it('has a question in the inbox, says who asks, and gets the answer', async () => {
