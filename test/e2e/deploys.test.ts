@@ -403,13 +403,15 @@ test(`under ${TURNS} sessions with open requests a worker is replaced, forwards 
     await Promise.all(open.map((turn) => waitFor(turn, '1.1')));
     const next = await deployment.worker(to);
     await deployment.makeCurrent(to);
-    // One that is busy at that moment is left for the next time.
+    await deployment.drain(from);
     await until(
       'every open turn to be on the new build',
       async () => {
-        await deployment.drain(from);
         const builds = await Promise.all(open.map(buildOf));
-        return builds.every((build) => build === to);
+        if (builds.every((build) => build === to)) return true;
+        // One that was busy at that moment is left for the next time.
+        await all(client.drain({ deployment: deployment.name, build: from }, { spreadMs: 0 }));
+        return false;
       },
       120,
     );
