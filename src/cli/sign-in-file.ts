@@ -1,12 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readYaml } from '../authority/yaml';
 import { defined } from '../contract/defined';
-import { CountersignError, errorMessage, systemReason } from '../contract/errors';
+import { CountersignError } from '../contract/errors';
 import { type PrivateFault, readPrivateFile } from '../files';
 import { isLoopback } from '../server/address';
 import type { SignInOptions } from '../server';
+import { readTextFile } from './files';
 
 /** What a sign-in file says. The people stand in the approvers file. */
 export type SignInFile = Omit<SignInOptions, 'people'>;
@@ -50,7 +50,7 @@ const SECRET_VARIABLE = 'COUNTERSIGN_OIDC_SECRET';
  * @throws CountersignError `config_invalid` with each mistake, its line and column; `file_failed`.
  */
 export async function readSignInFile(file: string, env: NodeJS.ProcessEnv): Promise<SignInFile> {
-  const read = readYaml(await textOf(file), fileSchema);
+  const read = readYaml(await readTextFile(file), fileSchema);
   if (!read.ok) {
     const lines = read.mistakes.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`);
     throw invalid(`the sign-in file has mistakes:\n${lines.join('\n')}`, file);
@@ -62,15 +62,6 @@ export async function readSignInFile(file: string, env: NodeJS.ProcessEnv): Prom
       ? env[SECRET_VARIABLE] || undefined
       : readSecret(resolve(dirname(file), secretFile));
   return { publicUrl, access, oidc: { issuer, clientId, ...defined({ scopes, groupsClaim, clientSecret }) } };
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const why = systemReason(error) ?? errorMessage(error);
-    throw new CountersignError('file_failed', `reading ${file} failed: ${why}`, { cause: error });
-  }
 }
 
 const FAULTS: Readonly<Record<PrivateFault, string>> = {

@@ -20,6 +20,16 @@ export interface PostServer {
 
 const Body = z.object({ id: z.string(), type: z.string() });
 
+/** A server for each test of a file. */
+export function usePostServer(): () => PostServer {
+  let server: PostServer;
+  beforeEach(async () => {
+    server = await startPostServer();
+  });
+  afterEach(() => server.close());
+  return () => server;
+}
+
 export async function startPostServer(): Promise<PostServer> {
   const posts: Post[] = [];
   const answers: (number | 'hang')[] = [];

@@ -35,9 +35,10 @@ async function doctor(
   { json = false, deployment = DEPLOYMENT, channels, signIn }: DoctorOptions,
   context: Context,
 ): Promise<void> {
-  const { checkSignIn } = await import('../doctor/sign-in.js');
   const findings = [
-    ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
+    ...(signIn === undefined
+      ? []
+      : await (await import('../doctor/sign-in.js')).checkSignIn(signIn, context.env)),
     ...(await examine({ named, deployment, channels }, context)),
   ];
   if (json) context.screen.json(findings);

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readYaml } from '../../authority/yaml';
-import { CountersignError, errorMessage, systemReason } from '../../contract/errors';
+import { CountersignError } from '../../contract/errors';
+import { readTextFile } from '../files';
 
 const MOST_CHANNELS = 20;
 const MOST_ADDRESSES = 50;
@@ -66,14 +66,7 @@ function isSafe(url: string): boolean {
  * @throws CountersignError `config_invalid` with each mistake, its line and column; `file_failed` where there is none to read.
  */
 export async function loadChannels(file: string): Promise<ChannelsFile> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (cause) {
-    const why = systemReason(cause) ?? errorMessage(cause);
-    throw new CountersignError('file_failed', `reading ${file} failed: ${why}`, { cause });
-  }
-  const read = readYaml<ChannelsFile>(text, fileSchema);
+  const read = readYaml<ChannelsFile>(await readTextFile(file), fileSchema);
   const mistakes = read.ok
     ? missingIn(read.file.content).map(({ path: at, message }) => read.file.mistakeAt(at, message))
     : read.mistakes;

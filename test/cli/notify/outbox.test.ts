@@ -5,28 +5,24 @@ import { createOutbox, type Outbox } from '../../../src/cli/notify/outbox';
 import { createWebhook } from '../../../src/cli/notify/receivers';
 import { openSent } from '../../../src/cli/notify/sent';
 import { scratchDirectory } from '../../support/scratch';
-import { type PostServer, startPostServer } from '../receiver';
+import { usePostServer } from '../receiver';
 import { NOW } from '../support';
 import { never, notice } from './support';
 
 const directory = scratchDirectory();
 const secret = Buffer.from('0123456789abcdef0123456789abcdef');
 
-let server: PostServer;
-beforeEach(async () => {
-  server = await startPostServer();
-});
-afterEach(() => server.close());
+const server = usePostServer();
 
 describe('the outbox', () => {
   const notes: string[] = [];
   const open = async (): Promise<Outbox> => {
     notes.length = 0;
     const sent = await openSent(join(directory(), 'sent.json'));
-    const receiver = createWebhook(server.url, secret);
+    const receiver = createWebhook(server().url, secret);
     return createOutbox({ receiver, sent, note: (line) => void notes.push(line), signal: never });
   };
-  const ids = (): string[] => server.posts.map(({ id }) => id);
+  const ids = (): string[] => server().posts.map(({ id }) => id);
 
   it('sends each once, over a restart too', async () => {
     const first = await open();
@@ -41,7 +37,7 @@ describe('the outbox', () => {
 
   it('tries again, later and later, with the same id, and does not hold up the others', async () => {
     const outbox = await open();
-    server.script(500, 204, 503, 204);
+    server().script(500, 204, 503, 204);
     expect(await outbox.send([notice('a'), notice('b')], NOW)).toBe(1);
     expect(await outbox.send([notice('a'), notice('b')], NOW + 999)).toBe(1);
     expect(await outbox.send([notice('a'), notice('b')], NOW + 1000)).toBe(1);
@@ -56,7 +52,7 @@ describe('the outbox', () => {
 
   it('does not send what no longer waits', async () => {
     const outbox = await open();
-    server.script(500);
+    server().script(500);
     await outbox.send([notice('a')], NOW);
     expect(await outbox.send([], NOW + 60_000)).toBe(0);
     expect(ids()).toEqual(['msg_a']);

@@ -4,23 +4,19 @@ import { join } from 'node:path';
 import { createCommand, createWebhook, readSecret } from '../../../src/cli/notify/receivers';
 import { scratchDirectory } from '../../support/scratch';
 import { isAlive } from '../../support/process-worker';
-import { type PostServer, startPostServer } from '../receiver';
+import { startPostServer, usePostServer } from '../receiver';
 import { never, notice } from './support';
 import { until } from '../../support/until';
 
 const directory = scratchDirectory();
 const secret = Buffer.from('0123456789abcdef0123456789abcdef');
 
-let server: PostServer;
-beforeEach(async () => {
-  server = await startPostServer();
-});
-afterEach(() => server.close());
+const server = usePostServer();
 
 describe('a webhook', () => {
   it('is signed as Standard Webhooks has it', async () => {
-    await createWebhook(server.url, secret).deliver(notice('a'), never);
-    const [post] = server.posts;
+    await createWebhook(server().url, secret).deliver(notice('a'), never);
+    const [post] = server().posts;
     const id = post?.headers['webhook-id'];
     const timestamp = post?.headers['webhook-timestamp'];
     const signature = createHmac('sha256', secret)
@@ -40,25 +36,25 @@ describe('a webhook', () => {
     [404, /it answered 404/],
     [302, /it answered 302/],
   ])('that answers %d did not take it', async (status, message) => {
-    server.script(status);
-    await expect(createWebhook(server.url, secret).deliver(notice('a'), never)).rejects.toThrow(message);
-    expect(server.posts).toHaveLength(1);
+    server().script(status);
+    await expect(createWebhook(server().url, secret).deliver(notice('a'), never)).rejects.toThrow(message);
+    expect(server().posts).toHaveLength(1);
   });
 
   it('that is not there did not take it, and is named without its path', async () => {
-    await server.close();
-    const webhook = createWebhook(server.url, secret);
-    expect(webhook.name).toBe(new URL(server.url).host);
+    const gone = await startPostServer();
+    await gone.close();
+    const webhook = createWebhook(gone.url, secret);
+    expect(webhook.name).toBe(new URL(gone.url).host);
     await expect(webhook.deliver(notice('a'), never)).rejects.toThrow(/could not be reached/);
     await expect(webhook.deliver(notice('a'), never)).rejects.not.toThrow(/s3cret/);
-    server = await startPostServer();
   });
 
   it('is left when the watching ends', async () => {
-    server.script('hang');
+    server().script('hang');
     const stop = new AbortController();
-    const delivering = createWebhook(server.url, secret).deliver(notice('a'), stop.signal);
-    await until('the post', () => server.posts.length === 1);
+    const delivering = createWebhook(server().url, secret).deliver(notice('a'), stop.signal);
+    await until('the post', () => server().posts.length === 1);
     stop.abort();
     await expect(delivering).rejects.toThrow();
   });
