@@ -36,6 +36,8 @@ module.exports = {
     {
       ...common,
       displayName: 'unit',
+      testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
+      runtime: '<rootDir>/scripts/jest/runtime.cjs',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
       testPathIgnorePatterns: [
         '/node_modules/',

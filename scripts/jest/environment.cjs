@@ -1,0 +1,62 @@
+const { LegacyFakeTimers, ModernFakeTimers } = require('@jest/fake-timers');
+const { ModuleMocker } = require('jest-mock');
+
+const FAKE_TIMER_IDS = { idToRef: (id) => ({ id, ref() {}, unref() {} }), refToId: (timer) => timer?.id };
+
+/** What a file may leave behind: its own properties, by name and by symbol. */
+const propertiesOf = (target) =>
+  new Map(Reflect.ownKeys(target).map((key) => [key, Object.getOwnPropertyDescriptor(target, key)]));
+
+const restore = (target, before) => {
+  for (const key of Reflect.ownKeys(target)) if (!before.has(key)) Reflect.deleteProperty(target, key);
+  for (const [key, descriptor] of before) {
+    const now = Object.getOwnPropertyDescriptor(target, key);
+    const isSame = now !== undefined && now.value === descriptor.value && now.get === descriptor.get;
+    if (!isSame) Reflect.defineProperty(target, key, descriptor);
+  }
+};
+
+/**
+ * Runs a test file in the realm of its process, so that packages loaded once serve all files of the process (runtime.cjs).
+ * What a file changes in globals, `process` and the environment is taken back when it ends.
+ */
+module.exports = class SharedRealm {
+  constructor({ projectConfig }) {
+    this.global = globalThis;
+    this.before = {
+      globals: propertiesOf(globalThis),
+      process: propertiesOf(process),
+      variables: { ...process.env },
+      folder: process.cwd(),
+    };
+    globalThis.global = globalThis;
+    this.moduleMocker = new ModuleMocker(globalThis);
+    this.fakeTimers = new LegacyFakeTimers({
+      config: projectConfig,
+      global: globalThis,
+      moduleMocker: this.moduleMocker,
+      timerConfig: FAKE_TIMER_IDS,
+    });
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+  }
+
+  async setup() {}
+
+  async teardown() {
+    this.fakeTimers.dispose();
+    this.fakeTimersModern.dispose();
+    restore(globalThis, this.before.globals);
+    restore(process, this.before.process);
+    restore(process.env, propertiesOf(this.before.variables));
+    process.chdir(this.before.folder);
+    this.global = null;
+  }
+
+  exportConditions() {
+    return ['node', 'node-addons'];
+  }
+
+  getVmContext() {
+    return this.global;
+  }
+};

@@ -1,0 +1,67 @@
+const { statSync } = require('node:fs');
+const { createRequire } = require('node:module');
+const { sep } = require('node:path');
+const { compileFunction } = require('node:vm');
+const { default: Runtime } = require('jest-runtime');
+
+const PACKAGES = `${sep}node_modules${sep}`;
+
+/** Packages of which each test file has its own: jiti keeps what it compiled, and tests write configurations anew. */
+const PER_FILE = [`${PACKAGES}jiti${sep}`];
+
+/** What this process has transformed and compiled, by file: a module runs anew for each test file, but is not compiled anew. */
+const transformed = new Map();
+const compiled = new Map();
+
+/**
+ * Loads packages by Node itself, once for all test files of a process. Our own modules are run for each file as ever. Loading both
+ * for each file took more than half of a run. Needs the environment beside it: a package must share the realm of its users.
+ */
+module.exports = class SharedPackages extends Runtime {
+  constructor(...args) {
+    super(...args);
+    const { executor, transformCache } = this;
+    const transform = transformCache.transform.bind(transformCache);
+    transformCache.transform = (filename, options) => {
+      const { mtimeMs } = statSync(filename);
+      const known = transformed.get(filename);
+      if (known?.mtimeMs !== mtimeMs) {
+        const code = transform(filename, options);
+        transformed.set(filename, { mtimeMs, code, sourceMap: transformCache.getSourceMaps().get(filename) });
+        return code;
+      }
+      if (known.sourceMap !== undefined) transformCache.getSourceMaps().set(filename, known.sourceMap);
+      return known.code;
+    };
+    executor.compile = (code, filename) => {
+      const known = compiled.get(filename);
+      if (known?.code === code) return known.run;
+      const run = compileFunction(code, executor.injectedModuleParameters, { filename });
+      compiled.set(filename, { code, run });
+      return run;
+    };
+  }
+
+  requireModuleOrMock(from, name) {
+    const path = this.packageFile(from, name);
+    return path === undefined ? super.requireModuleOrMock(from, name) : createRequire(from)(path);
+  }
+
+  /** The file of a package that all test files of this process share. */
+  packageFile(from, name) {
+    if (name === '@jest/globals' || this.mockState.shouldMockCjs(from, name)) return undefined;
+    if (this._resolution.isCoreModule(name)) return undefined;
+    const path = resolved(from, name);
+    const isShared = path?.includes(PACKAGES) && !PER_FILE.some((part) => path.includes(part));
+    return isShared ? path : undefined;
+  }
+};
+
+/** Where Node finds a module; `undefined` for what only Jest finds, such as our TypeScript. */
+const resolved = (from, name) => {
+  try {
+    return createRequire(from).resolve(name);
+  } catch {
+    return undefined;
+  }
+};
