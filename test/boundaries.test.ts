@@ -117,7 +117,7 @@ describe('contract', () => {
       (file) => folderOf(file) !== 'contract' && !PURE.includes(packageOf(file)),
     );
     expect(strangers).toEqual([]);
-  }, 120_000);
+  });
 });
 
 describe('the rooms of lib', () => {

@@ -16,7 +16,7 @@ let place: DocsPlace;
 
 beforeAll(async () => {
   place = await makePlace();
-}, 120_000);
+});
 
 afterAll(() => place.stop());
 

@@ -82,7 +82,7 @@ beforeAll(() => {
     moduleResolution: ts.ModuleResolutionKind.Node16,
   });
   checker = program.getTypeChecker();
-}, 120_000);
+});
 
 const exportsOf = (file: string): ts.Symbol[] => {
   const module = program.getSourceFile(source(file));

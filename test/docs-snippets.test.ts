@@ -44,7 +44,7 @@ beforeAll(() => {
   diagnostics = [...texts.keys()].flatMap((file) =>
     ts.getPreEmitDiagnostics(program, program.getSourceFile(file)),
   );
-}, 120_000);
+});
 
 it.each(code)('$page, snippet $number, compiles', (snippet) => {
   const own = diagnostics.filter(({ file }) => file?.fileName === fileOf(snippet));

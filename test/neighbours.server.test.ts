@@ -11,8 +11,6 @@ import { startFixture, type Fixture, type TurnHandle } from './support/fixture';
 import { waitFor } from './support/turns';
 import { until } from './support/until';
 
-jest.setTimeout(120_000);
-
 let fixture: Fixture;
 let client: Countersign;
 let warnings: string[];

@@ -8,8 +8,6 @@ import { lib, root } from './support/build';
 import { testAddress } from './support/server';
 import { until } from './support/until';
 
-jest.setTimeout(120_000);
-
 /** An agent whose model does what the prompt names; `failing` writes down when it breaks something. */
 const config = ({ queue, directory }: Place, faults: string): string => `
 const { writeFileSync } = require('node:fs');

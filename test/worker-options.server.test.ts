@@ -113,7 +113,7 @@ it('startWorker runs turns beside workflows and activities of one’s own', asyn
   } finally {
     await worker.stop();
   }
-}, 120_000);
+});
 
 it('Worker.create runs turns, its own workflows, and calls of a queue that a tool names', async () => {
   const toolQueue = `tools-${randomUUID()}`;
@@ -135,7 +135,7 @@ it('Worker.create runs turns, its own workflows, and calls of a queue that a too
     await ran;
     await native.close();
   }
-}, 120_000);
+});
 
 it('a worker of one’s own ends its MCP servers when it has ended', async () => {
   const config = makeConfig();
@@ -169,7 +169,7 @@ it('a worker of one’s own ends its MCP servers when it has ended', async () =>
   } finally {
     await native.close();
   }
-}, 120_000);
+});
 
 describe('the options', () => {
   const optionsOf = async (worker: OwnWorkerOptions, workflowBundle = testBundle()) => {
@@ -227,7 +227,7 @@ describe('the options', () => {
     await native.close();
     expect(given).toEqual([expect.stringContaining('workflows')]);
     expect(JSON.stringify(workflowBundle)).toContain('refundOrder');
-  }, 120_000);
+  });
 
   it.each<OwnWorkerOptions>([
     { maxConcurrentActivityTaskExecutions: 5 },

@@ -25,7 +25,7 @@ export function useCliWorker(config: string): CliWorker {
     await writeFile(join(directory, 'agent.ts'), config);
     worker = startCli(['worker', 'agent.ts'], options());
     await listens(worker);
-  }, 60_000);
+  });
   afterAll(async () => {
     worker.signal('SIGTERM');
     await worker.ended;

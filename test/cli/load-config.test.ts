@@ -9,7 +9,7 @@ beforeAll(() => {
   // What `import … from 'countersign'` means in a config is the built package.
   ensureBuilt();
   directory = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-config-')));
-}, 120_000);
+});
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 let count = 0;

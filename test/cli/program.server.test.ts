@@ -2,7 +2,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { ensureBuilt } from '../support/build';
 import { runCli } from './process';
 
-beforeAll(ensureBuilt, 120_000);
+beforeAll(ensureBuilt);
 
 /** Nothing listens there: the port was free a moment ago. */
 async function deadAddress(): Promise<string> {

@@ -9,8 +9,6 @@ import { startOwnServer, testAddress } from '../support/server';
 import { until } from '../support/until';
 import { handleOf } from '../support/vault';
 
-jest.setTimeout(60_000);
-
 /** Of this run alone: other tests have schedules on the same server. */
 const tag = randomUUID().slice(0, 8);
 const parameters = { type: 'object', properties: {} } as const;

@@ -4,8 +4,6 @@ import { countersign, type Ended } from './support/cli';
 import { startGuardedServer, type GuardedServer } from './support/guarded-server';
 import { makeNamespace, serverBin } from './support/place';
 
-jest.setTimeout(180_000);
-
 let server: GuardedServer;
 let namespace: string;
 

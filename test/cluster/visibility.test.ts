@@ -26,7 +26,7 @@ beforeAll(async () => {
   countersign = await testClient(proxy.address, NAMESPACE);
   const client = new Client({ connection, namespace: NAMESPACE });
   for (let place = 0; place < TURNS; place++) await startWaiting(client, place, TURNS);
-}, 120_000);
+});
 
 afterAll(async () => {
   await countersign.close();

@@ -119,7 +119,7 @@ told('Prometheus', () => {
         () => false,
       ),
     );
-  }, 120_000);
+  });
 
   afterAll(async () => {
     const over = prometheus.exitCode === null ? once(prometheus, 'exit') : undefined;
@@ -145,7 +145,7 @@ told('Prometheus', () => {
         const { result } = Vector.parse(await get(`query?query=${encodeURIComponent(query)}`));
         return result.length > 0;
       });
-  }, 180_000);
+  });
 
   it('knows each metric that an alert names', async () => {
     const names = readFileSync(alerts, 'utf8').match(/\b(?:countersign|temporal)_\w+/g) ?? [];

@@ -4,8 +4,6 @@ import type { ProcessWorker } from '../support/process-worker';
 import { resolve, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 /** A turn inside an unsafe call. */
 const inside = async (fixture: Fixture): Promise<[TurnHandle, ProcessWorker]> => {
   const worker = await fixture.addProcess();

@@ -4,8 +4,6 @@ import { calls, startFixture, type Fixture, type TurnHandle } from '../support/f
 import type { FixtureSettings } from '../support/process-worker';
 import { decide, openOf, resolve, waitFor } from '../support/turns';
 
-jest.setTimeout(120_000);
-
 const newProxy = useFaultProxies();
 const bank = useBank();
 

@@ -4,8 +4,6 @@ import { useAgent } from '../support/agent-fixture';
 import { recordTool } from '../support/effects';
 import { testAddress } from '../support/server';
 
-jest.setTimeout(120_000);
-
 const { effects, start, client } = useAgent('burst', (made) => [
   recordTool(made, { name: 'pay', safety: 'dangerous' }),
 ]);

@@ -12,8 +12,6 @@ import { testAddress } from '../support/server';
 import { attemptsOf, decide, eventsOf, type HistoryEvent, resolve, seenOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const effects = useEffects();
 const book = scriptBook();
 let fixture: Fixture;

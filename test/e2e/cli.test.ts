@@ -76,7 +76,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'countersign-cli-'));
   await writeFile(join(directory, 'agent.ts'), CONFIG);
   worker = await startWorker();
-}, 120_000);
+});
 
 afterAll(async () => {
   worker.signal('SIGTERM');
@@ -288,7 +288,7 @@ describe('dev', () => {
     second.dev.signal('SIGHUP');
     expect((await second.dev.ended).code).toBe(0);
     expect((await there('list')).code).toBe(5);
-  }, 120_000);
+  });
 
   it('refuses options of a server that it does not start', async () => {
     const args = ['dev', 'agent.ts', '--address', testAddress(), '--data-dir', 'x'];
@@ -319,7 +319,7 @@ describe('the demo', () => {
     await until('the first line', () => demo.out().includes('the model is asked'));
     demo.signal('SIGINT');
     expect([0, 130]).toContain((await demo.ended).code);
-  }, 120_000);
+  });
 });
 
 async function freePort(): Promise<number> {

@@ -10,8 +10,6 @@ import { testAddress } from '../support/server';
 import { until } from '../support/until';
 import { handleOf } from '../support/vault';
 
-jest.setTimeout(60_000);
-
 const tag = randomUUID().slice(0, 8);
 /** What each call of `context` was told, and what the models were asked. */
 const asked: TurnFacts[] = [];

@@ -3,8 +3,6 @@ import { calls, startFixture, type Fixture, type TurnHandle } from '../support/f
 import type { ProcessWorker, Trap } from '../support/process-worker';
 import { attemptsOf, decide, resolve, waitFor } from '../support/turns';
 
-jest.setTimeout(120_000);
-
 const newProxy = useFaultProxies();
 
 /** Runs one call of `tool` in a worker that kills itself, and lets another take over on the same machine. */

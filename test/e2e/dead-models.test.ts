@@ -16,8 +16,6 @@ import { startFixture, type Fixture } from '../support/fixture';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
 
-jest.setTimeout(90_000);
-
 const hang: Answer = () => undefined;
 const hangInBody: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });

@@ -9,18 +9,15 @@ import { runCli } from '../cli/process';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import type { FixtureSettings, ProcessWorker } from '../support/process-worker';
 import { testAddress, testBundle } from '../support/server';
-import { isThorough } from '../support/thorough';
 import { decide, eventsOf, openOf, resolve, seenOf, signalDecision, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(isThorough ? 300_000 : 120_000);
-
-/** Turns that wait while a worker is replaced under them. */
-const TURNS = isThorough ? 50 : 5;
+/** Turns, and sessions, that wait while a worker is replaced under them; `COUNTERSIGN_TURNS` sets another number. */
+const TURNS = Number(process.env['COUNTERSIGN_TURNS'] ?? 8);
 
 let client: Countersign;
 
-beforeAll(ensureBuilt, 120_000);
+beforeAll(ensureBuilt);
 beforeAll(async () => {
   client = await connect({ address: testAddress() });
 });

@@ -21,8 +21,6 @@ import { approveSeen } from '../cli/saw';
 import { startFixture, type Fixture } from '../support/fixture';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const effects = useEffects();
 const book = scriptBook();
 const key = drawKey('first');

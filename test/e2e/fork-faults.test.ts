@@ -6,8 +6,6 @@ import { calls, startFixture, type Fixture, type TurnHandle } from '../support/f
 import { scriptBook } from '../support/script-book';
 import { decide, waitFor } from '../support/turns';
 
-jest.setTimeout(120_000);
-
 /** A turn that has noted and paid, looks, and notes once more at its end. */
 const paid = async (fixture: Fixture): Promise<TurnHandle> => {
   for (const tag of ['t', 'look']) await fixture.open(tag);

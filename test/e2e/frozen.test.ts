@@ -4,8 +4,6 @@ import { groupGone, isAlive, type ProcessWorker, type Trap } from '../support/pr
 import { decide, eventsOf, openOf, resolve, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const newProxy = useFaultProxies();
 
 interface Frozen {

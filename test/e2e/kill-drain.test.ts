@@ -4,8 +4,6 @@ import { calls, startFixture, type Fixture, type TurnHandle } from '../support/f
 import { groupGone } from '../support/process-worker';
 import { resolve, waitFor } from '../support/turns';
 
-jest.setTimeout(120_000);
-
 /** A turn inside a call of `tool`, which is also its tag. */
 const inside = async (fixture: Fixture, tool: string): Promise<TurnHandle> => {
   const handle = await fixture.startSteps(calls(`${tool}:${tool}`));

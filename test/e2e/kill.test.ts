@@ -3,8 +3,6 @@ import type { ProcessWorker } from '../support/process-worker';
 import { attemptsOf, decide, openOf, resolve, scheduledInputs, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 /** Up to the time a worker needs to start, so that a kill comes before, while and after it replays the turn. */
 const randomMoment = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.random() * 2500));
 

@@ -14,8 +14,6 @@ import { testAddress, testConnection } from '../support/server';
 import { decide, verdictsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(180_000);
-
 const KIB = 1024;
 /** What the SDK's own retries alone would take; every reader has to be far below. */
 const SOON_MS = 15_000;

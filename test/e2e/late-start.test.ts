@@ -3,8 +3,6 @@ import { calls, type TurnHandle, startFixture } from '../support/fixture';
 import { resetTurn } from '../support/operator';
 import { eventsOf } from '../support/turns';
 
-jest.setTimeout(120_000);
-
 const newProxy = useFaultProxies();
 
 test('a call that was about to start when its turn was reset does not start once the new run said that it did not', async () => {

@@ -13,8 +13,6 @@ import { readBack, scriptBook } from '../support/script-book';
 import { startOwnServer, testAddress } from '../support/server';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const effects = useEffects();
 const book = scriptBook();
 const agent = `watched-${process.pid}`;

@@ -6,8 +6,6 @@ import { calls, startFixture, type Fixture, type TurnHandle } from '../support/f
 import { decide, seenOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 /** A pause holds everything in its namespace, so each of these has a server of its own. */
 const startPlace = async (): Promise<{ fixture: Fixture; client: Countersign }> => {
   const fixture = await startFixture({ ownServer: {} });

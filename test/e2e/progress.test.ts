@@ -3,8 +3,6 @@ import { calls, startFixture } from '../support/fixture';
 import { eventsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 test.concurrent(
   'what a handler said of its work is shown while it runs, and in doubt once its worker is killed',
   async () => {

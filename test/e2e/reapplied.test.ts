@@ -14,8 +14,6 @@ import { testAddress, testBundle } from '../support/server';
 import { decide, eventsOf, openOf, resolve, signalDecision, verdictsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const directory = scratchDirectory();
 const agent = useAgent('reapplied', (effects) => [recordTool(effects, { name: 'pay', safety: 'dangerous' })]);
 const pay = { toolCalls: [{ name: 'pay', arguments: { tag: 'a' } }] };

@@ -4,8 +4,6 @@ import { resetRun } from '../support/operator';
 import { decide, eventsOf, openOf, resolve, signalDecision, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const started = async (
   fixture: Fixture,
   ...steps: Parameters<Fixture['startSteps']>

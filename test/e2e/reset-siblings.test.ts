@@ -3,8 +3,6 @@ import { resetTurn } from '../support/operator';
 import { decide, eventsOf, openOf, resolve, signalDecision, verdictsOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const approval = { callId: '1.2', decision: 'approved', approver: 'ann' } as const;
 
 const BY = {

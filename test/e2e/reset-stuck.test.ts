@@ -14,8 +14,6 @@ import { testAddress } from '../support/server';
 import { decide, eventsOf, signalDecision, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const effects = useEffects();
 const book = scriptBook();
 
@@ -79,7 +77,7 @@ test('show says why a workflow task fails, and doctor names the turn', async () 
   });
   await handle.terminate();
   await fixture.stop();
-}, 180_000);
+});
 
 test.each([
   ['with a worker that fails it', true],

@@ -8,8 +8,6 @@ import { scriptBook } from '../support/script-book';
 import { decide, openOf, resolve, scheduledInputs, signalDecision, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const current = ({ client }: Fixture, { workflowId }: TurnHandle): TurnHandle =>
   client.workflow.getHandle(workflowId);
 

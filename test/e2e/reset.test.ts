@@ -15,8 +15,6 @@ import {
 } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 /** The current run of a turn; handles of a start follow the first one. */
 const current = ({ client }: Fixture, { workflowId }: TurnHandle): TurnHandle =>
   client.workflow.getHandle(workflowId);

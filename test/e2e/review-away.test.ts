@@ -11,8 +11,6 @@ import { readBack, scriptBook } from '../support/script-book';
 import { startOwnServer } from '../support/server';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const effects = useEffects();
 const book = scriptBook();
 afterAll(endTyped);

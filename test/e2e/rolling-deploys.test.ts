@@ -14,8 +14,6 @@ import { testAddress } from '../support/server';
 import { decide, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const effects = useEffects();
 const book = scriptBook();
 let client: Countersign;

@@ -6,8 +6,6 @@ import { scratchDirectory } from '../support/scratch';
 import { startOwnServer } from '../support/server';
 import { decide, eventsOf, openOf, signalDecision, waitFor } from '../support/turns';
 
-jest.setTimeout(120_000);
-
 const directory = scratchDirectory();
 let server: RunningServer;
 

@@ -9,8 +9,6 @@ import { scriptBook } from '../support/script-book';
 import { decide, seenOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 /** A server that suggests to continue as new after a few events: a run of a session has a turn or two. */
 const SUGGEST = 'limit.historyCount.suggestContinueAsNew=5';
 

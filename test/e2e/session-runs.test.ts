@@ -7,8 +7,6 @@ import { calls, startFixture, type Fixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 /** A server that suggests to continue as new after a few events. */
 const SUGGEST = 'limit.historyCount.suggestContinueAsNew=5';
 

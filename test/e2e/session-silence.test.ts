@@ -11,8 +11,6 @@ import { startFixture, type Fixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 /** All that a server takes of one run here. */
 const UPDATES = 5;
 

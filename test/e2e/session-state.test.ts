@@ -8,8 +8,6 @@ import { readBack, scriptBook } from '../support/script-book';
 import { describeWithBubblewrap } from '../support/sandbox';
 import { until } from '../support/until';
 
-jest.setTimeout(180_000);
-
 /** A server that suggests to continue as new after a few events. */
 const SUGGEST = 'limit.historyCount.suggestContinueAsNew=5';
 

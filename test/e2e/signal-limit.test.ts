@@ -52,7 +52,7 @@ test('a decision past the limit is refused in words without a worker, and taken 
   expect(await handle.result()).toMatchObject({ status: 'answered' });
   expect(await effects.lines('past the limit')).toHaveLength(1);
   await again.stop();
-}, 60_000);
+});
 
 test('an outcome that is late and past the limit is found in the journal', async () => {
   const worker = await fixture.addWorker();
@@ -67,4 +67,4 @@ test('an outcome that is late and past the limit is found in the journal', async
   const events = await eventsOf(handle);
   expect(events.filter((event) => event.workflowExecutionSignaledEventAttributes)).toHaveLength(5);
   await worker.stop();
-}, 60_000);
+});

@@ -22,8 +22,6 @@ import { sshKeygen } from '../support/ssh';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const effects = useEffects();
 const book = scriptBook();
 const INSTALLATION = '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5';

@@ -3,8 +3,6 @@ import { useFaultProxies } from '../support/fault-proxy';
 import { calls, startFixture, type TurnHandle } from '../support/fixture';
 import { attemptsOf, decide, eventsOf, waitFor } from '../support/turns';
 
-jest.setTimeout(180_000);
-
 const newProxy = useFaultProxies();
 
 const LOST = '[The state that earlier calls had made is lost. This call began without it.]';

@@ -14,8 +14,6 @@ import { type Fixture, startFixture } from '../support/fixture';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
 
-jest.setTimeout(90_000);
-
 const TOKEN = 'the-token-of-the-stream';
 const SECRET = 'sesame-open-sesame';
 

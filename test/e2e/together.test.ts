@@ -4,8 +4,6 @@ import { testAddress } from '../support/server';
 import { decide, eventsOf, signalDecision, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 /** What each event is, by its attributes. */
 const kindsOf = async (handle: TurnHandle): Promise<string[]> =>
   (await eventsOf(handle)).map((event) => /(\w+)EventAttributes/.exec(Object.keys(event).join())?.[1] ?? '');

@@ -1,8 +1,6 @@
 import { calls, startFixture, type Fixture } from '../support/fixture';
 import { decide, waitFor } from '../support/turns';
 
-jest.setTimeout(120_000);
-
 const TURNS = Array.from({ length: 30 }, (_, index) => `n${index}`);
 
 /** A turn of one approved call and one that needs nobody, both unsafe. */

@@ -3,8 +3,6 @@ import { calls, startFixture } from '../support/fixture';
 import { testAddress } from '../support/server';
 import { waitFor } from '../support/turns';
 
-jest.setTimeout(120_000);
-
 const APPROVED = { decision: 'approved' } as const;
 
 const kinds = (answers: readonly Answer[]): string[] => [...new Set(answers.map(({ status }) => status))];

@@ -6,7 +6,7 @@ let example: RunningExample;
 
 beforeAll(async () => {
   example = await startExample('code', 'PROJECT');
-}, 120_000);
+});
 
 afterAll(() => example.stop());
 

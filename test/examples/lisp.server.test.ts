@@ -9,7 +9,7 @@ describeWithLisp('the example of a Lisp program', () => {
 
   beforeAll(async () => {
     example = await startExample('lisp', 'PROGRAM');
-  }, 120_000);
+  });
 
   afterAll(async () => {
     const images = join(example.folder, '..', 'countersign', 'lisp');

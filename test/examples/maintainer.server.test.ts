@@ -14,7 +14,7 @@ let maintainer: RunningExample;
 
 beforeAll(async () => {
   maintainer = await startExample('maintainer', 'REPOSITORY');
-}, 120_000);
+});
 
 beforeEach(() => cp(ORIGINAL, maintainer.folder, { recursive: true }));
 

@@ -4,8 +4,6 @@ import { describeWithPostgres, startCuttablePostgres, type CuttablePostgres } fr
 import { until } from '../support/until';
 import { startExample, type RunningExample } from './start-example';
 
-jest.setTimeout(120_000);
-
 describeWithPostgres('the example of a memory', () => {
   let database: CuttablePostgres;
   let example: RunningExample;

@@ -11,7 +11,7 @@ let runbook: RunningExample;
 
 beforeAll(async () => {
   runbook = await startExample('runbook', 'SERVICE');
-}, 120_000);
+});
 
 beforeEach(async () => {
   await rm(join(runbook.folder, 'logs'), { recursive: true });

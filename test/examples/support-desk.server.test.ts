@@ -7,7 +7,7 @@ let example: RunningExample;
 
 beforeAll(async () => {
   example = await startExample('support-desk', 'REFUNDS');
-}, 120_000);
+});
 
 afterAll(() => example.stop());
 

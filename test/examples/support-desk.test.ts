@@ -5,7 +5,7 @@ import { scratchDirectory } from '../support/scratch';
 
 const scratch = scratchDirectory();
 
-beforeAll(ensureBuilt, 120_000);
+beforeAll(ensureBuilt);
 
 /** Loads the agent in a process of its own, as `countersign dev` does, and tries its tool there. */
 const SCRIPT = `

@@ -17,8 +17,6 @@ import { startOwnServer, testCli } from '../support/server';
 import { installPackage, run, type Installed } from './installed';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 let installed: Installed;
 let server: Awaited<ReturnType<typeof startOwnServer>>;
 

@@ -96,7 +96,7 @@ it('lets fifty pages look at all of it with two calls a second, and shows what c
   await Promise.all(streams.map((stream) => stream.return(undefined)));
   await app.remove();
   await client.close();
-}, 300_000);
+});
 
 async function timed(read: () => Promise<InboxPage>): Promise<{ page: InboxPage; ms: number }> {
   const began = performance.now();

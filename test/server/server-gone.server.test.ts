@@ -30,4 +30,4 @@ test('an open inbox shows that the Temporal server is gone, and goes on when it 
   await app.remove();
   await client.close();
   await again.stop();
-}, 120_000);
+});

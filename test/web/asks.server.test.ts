@@ -81,7 +81,7 @@ test('a request is decided in the conversation, by the rules of its own page, an
   // Who decided goes on writing.
   await page.locator('#say:focus').waitFor();
   await page.context().close();
-}, 120_000);
+});
 
 test('arguments are changed in the conversation, and what comes of them is looked at before it runs', async () => {
   const lines = ['one', 'two'];
@@ -97,7 +97,7 @@ test('arguments are changed in the conversation, and what comes of them is looke
   await page.locator('#approve').click();
   expect(await effectsOf('propose_lines edits', 1)).toEqual(['propose_lines edits +one+zwei']);
   await page.context().close();
-}, 120_000);
+});
 
 test('a question is answered, and a call in doubt resolved, in the conversation', async () => {
   const { page } = await talk(
@@ -120,7 +120,7 @@ test('a question is answered, and a call in doubt resolved, in the conversation'
   await said(page, 'the green one');
   expect(await effects.lines('wire doubt')).toHaveLength(1);
   await page.context().close();
-}, 120_000);
+});
 
 test('what a child turn asks is decided in the conversation of its parent', async () => {
   const task = childBook.add(
@@ -135,7 +135,7 @@ test('what a child turn asks is decided in the conversation of its parent', asyn
   expect(await effectsOf('child_pay child', 1)).toHaveLength(1);
   await said(page, 'The child paid.');
   await page.context().close();
-}, 120_000);
+});
 
 test('a decision that comes too late is refused in words, and what was typed stays', async () => {
   const { page, session } = await talk({ toolCalls: [pay('late')] }, { text: 'Late is done.' });
@@ -159,7 +159,7 @@ test('a decision that comes too late is refused in words, and what was typed sta
   await said(page, 'Late is done.');
   expect(await effects.lines('pay late')).toEqual([]);
   await page.context().close();
-}, 120_000);
+});
 
 test('who writes a message is not disturbed, one that is folded up stays so, and what was typed comes back', async () => {
   const { page, session } = await talk({ toolCalls: [pay('first')] }, { toolCalls: [pay('second')] });
@@ -184,4 +184,4 @@ test('who writes a message is not disturbed, one that is folded up stays so, and
   await say(page, 'half a message and the rest');
   await page.locator('.notices').getByText('Sent. It waits for the turns before it.').waitFor();
   await page.context().close();
-}, 120_000);
+});

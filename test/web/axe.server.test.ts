@@ -114,7 +114,7 @@ beforeAll(async () => {
     nowhere: '#/no/such/place',
     gone: '#/turns/no-such-turn',
   });
-}, 120_000);
+});
 
 /** A screen: where it is, and what is done there before a look at it. */
 interface Screen {
@@ -205,7 +205,7 @@ describe.each(['light', 'dark'] as const)('axe finds nothing in %s', (colorSchem
   beforeAll(async () => {
     page = await web().tab(undefined, { colorScheme, reducedMotion: 'reduce' });
     await page.evaluate(source);
-  }, 60_000);
+  });
   afterAll(() => page.context().close());
 
   test.each(Object.entries(SCREENS))(

@@ -61,7 +61,7 @@ test('a person starts a conversation, decides what it asks, comes back, and stop
   await page.goto(`${web().url}/#/conversations?agent=nobody`);
   await page.getByText('There are no conversations with this agent.').waitFor();
   await page.context().close();
-}, 180_000);
+});
 
 test('what was typed stays through a reload, Back leads from the request to the conversation, and it is closed', async () => {
   const page = await begin();
@@ -80,10 +80,10 @@ test('what was typed stays through a reload, Back leads from the request to the 
   await page.getByRole('button', { name: 'Stop and close it' }).click();
   await page.getByText('This conversation takes no more messages.').waitFor();
   await page.context().close();
-}, 120_000);
+});
 
 test('a conversation that does not exist says so', async () => {
   const page = await web().tab(`#/conversations/none-${randomUUID()}`);
   await page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
   await page.context().close();
-}, 60_000);
+});

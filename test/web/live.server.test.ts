@@ -32,7 +32,7 @@ describe('a web inbox that stands still', () => {
       env: { XDG_STATE_HOME: directory },
     });
     await until('the link', () => command.out().includes('#code='));
-  }, 60_000);
+  });
   afterAll(async () => {
     command.signal('SIGCONT');
     command.signal('SIGTERM');
@@ -80,7 +80,7 @@ describe('a web inbox that stands still', () => {
     await second.result();
     expect(await effects.lines('still two')).toHaveLength(1);
     await page.context().close();
-  }, 120_000);
+  });
 });
 
 test('a page that stays open goes on through five restarts, a day apart', async () => {
@@ -106,7 +106,7 @@ test('a page that stays open goes on through five restarts, a day apart', async 
   expect(await page.locator('.row', { hasText: 'tag=restart' }).count()).toBe(5);
   await Promise.all(handles.map((handle) => handle.terminate()));
   await page.context().close();
-}, 120_000);
+});
 
 test.each([-10, 10])('a clock that is %d minutes wrong changes no deadline and no state', async (minutes) => {
   const handle = await ask(`skewed ${minutes}`);

@@ -31,7 +31,7 @@ beforeAll(async () => {
   places['conversation'] = await talk({ text: long });
   const args = { tag: long, lines };
   places['asks'] = await talk({ text: long, toolCalls: [{ name: 'propose_lines', arguments: args }] });
-}, 120_000);
+});
 
 /** A conversation that begins with this reply; its messages and who sent them are long, too. */
 async function talk(step: ScriptedReply): Promise<string> {

@@ -57,7 +57,7 @@ test('a message that steers is read by the turn that runs, and stands in it', as
   await page.locator('.exchanges li').getByText('be brief').waitFor();
   expect(await page.locator('.exchanges > li').count()).toBe(1);
   await page.context().close();
-}, 120_000);
+});
 
 test('a message that interrupts stops the turn, and the next one is about it', async () => {
   const { page } = await talk(pays('interrupted'));
@@ -69,7 +69,7 @@ test('a message that interrupts stops the turn, and the next one is about it', a
   await answered(page, 'Something else then.');
   expect(await effects.lines('interrupted')).toEqual([]);
   await page.context().close();
-}, 120_000);
+});
 
 test('a message counts once: clicked twice, and sent again because its answer was lost', async () => {
   const { page, session } = await talk(pays('busy'));
@@ -95,7 +95,7 @@ test('a message counts once: clicked twice, and sent again because its answer wa
   expect(lost).toBe(1);
   expect(await recorded(session, 'answer is lost')).toHaveLength(1);
   await page.context().close();
-}, 120_000);
+});
 
 test('a message of over 1 MiB is refused in words, and stays in the composer', async () => {
   const { page, session } = await talk({ text: 'Hello.' });
@@ -108,7 +108,7 @@ test('a message of over 1 MiB is refused in words, and stays in the composer', a
   await say(page, book.add({ text: 'That was shorter.' }));
   await answered(page, 'That was shorter.');
   await page.context().close();
-}, 120_000);
+});
 
 /** The conversation in a browser of somebody else. */
 async function joinedBy(name: string, session: string, rights: 'converse'[]): Promise<Page> {
@@ -140,7 +140,7 @@ test('two people talk in one conversation, each reads who said what, and one wit
   expect(await composer(cleo).count()).toBe(0);
   expect(await cleo.getByRole('button', { name: 'Compact' }).count()).toBe(0);
   await Promise.all([page, bea, cleo].map((one) => one.context().close()));
-}, 120_000);
+});
 
 test('a conversation that was closed meanwhile takes nothing more, and shows what was typed for it', async () => {
   const { page, session } = await talk({ text: 'Hello.' });
@@ -151,7 +151,7 @@ test('a conversation that was closed meanwhile takes nothing more, and shows wha
   expect(await page.getByLabel('Message that was not sent').inputValue()).toBe('too late');
   expect(await page.getByRole('button', { name: /^(Send|Close|Pause|Compact)/ }).count()).toBe(0);
   await page.context().close();
-}, 120_000);
+});
 
 /** Everything that text could have brought into the page. */
 const INJECTED = '#main :is(img, iframe, script, style, [onerror], a[href^="javascript"])';
@@ -177,4 +177,4 @@ test('names and messages that deceive are text, and are marked', async () => {
   await page.locator('.turn-list').getByText(session.id).waitFor();
   expect(await page.locator(INJECTED).count()).toBe(0);
   await page.context().close();
-}, 120_000);
+});

@@ -14,7 +14,7 @@ export function usePage(name: string, makeTools: (effects: Effects) => Tool[], u
   let web: WebInbox;
   beforeAll(async () => {
     web = await openWebInbox(undefined, undoMs);
-  }, 120_000);
+  });
   afterAll(() => web.stop());
   return { ...agent, web: () => web };
 }

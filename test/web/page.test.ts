@@ -21,7 +21,7 @@ const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
 const LATE_LIMIT = 5 * 1024;
 
-beforeAll(ensureBuilt, 120_000);
+beforeAll(ensureBuilt);
 
 const read = (name: string): string => readFileSync(lib('web', name), 'utf8');
 

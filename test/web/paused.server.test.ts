@@ -4,8 +4,6 @@ import { scriptedModel } from '../../src/models/scripted';
 import { startFixture } from '../support/fixture';
 import { openWebInbox } from './web-inbox';
 
-jest.setTimeout(120_000);
-
 test('every page says what is paused, by whom and why, until it is not', async () => {
   const idle = defineAgent({ name: 'idle', instructions: 'wait', model: scriptedModel([]), tools: [] });
   // A pause holds everything in its namespace.

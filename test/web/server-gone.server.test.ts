@@ -22,4 +22,4 @@ test('the page says that the Temporal server is gone, and when it is back', asyn
   expect(web.complaints).toEqual([]);
   await web.stop();
   await again.stop();
-}, 120_000);
+});

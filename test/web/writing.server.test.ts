@@ -32,7 +32,7 @@ beforeAll(async () => {
   web = await openWebInbox();
   const agent = defineAgent({ name: 'held', instructions: 'write', model, tools: [] });
   fixture = await startFixture({ agents: [agent], worker: { stream: (pieces) => web.takeText(pieces) } });
-}, 120_000);
+});
 afterAll(() => web.stop());
 expectNoComplaints(() => web);
 

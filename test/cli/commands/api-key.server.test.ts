@@ -7,7 +7,7 @@ import { runCli, type Ended } from '../process';
 const KEY = 'eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjE3MDAwMDAwMDB9.c2lnbmF0dXJl';
 const CONFIG = join('deploy', 'agents', 'countersign.config.ts');
 
-beforeAll(ensureBuilt, 120_000);
+beforeAll(ensureBuilt);
 
 let server: RefusingServer;
 afterEach(() => server.stop());

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const model = scriptedModel([{ toolCalls: [{ name: 'pay', arguments: { n: 500 } }] }, { text: 'done' }]);
   const agents = [defineAgent({ name: 'payer', instructions: 'x', model, tools: [pay] })];
   fixture = await startFixture({ agents, ownServer: {} });
-}, 120_000);
+});
 
 const env = (): NodeJS.ProcessEnv => ({ TEMPORAL_ADDRESS: fixture.address });
 const cli = (...args: string[]): Promise<Ended> => runCli(args, { env: env(), cwd: directory() });

@@ -11,8 +11,6 @@ import { until } from '../../support/until';
 import { runCli, type Ended } from '../process';
 import { endTyped, typed, type Typed } from '../typed';
 
-jest.setTimeout(180_000);
-
 const root = scratchDirectory();
 const effects = useEffects();
 const book = scriptBook();

@@ -62,7 +62,7 @@ beforeAll(async () => {
   process.env['COUNTERSIGN_TEST_ADDRESS'] = server.address;
   fixture = await startFixture({ agents: agents() });
   sealed = await startFixture({ agents: agents(), worker: { encryption: { keys: KEYS } } });
-}, 120_000);
+});
 afterAll(() => server.stop());
 
 const cli = (args: string[], env: NodeJS.ProcessEnv = {}) =>

@@ -8,8 +8,6 @@ import { testConnection } from '../../support/server';
 import { until } from '../../support/until';
 import { approveSeen } from '../saw';
 
-jest.setTimeout(60_000);
-
 const queue = `fork-cli-${randomUUID()}`;
 
 /** Pays what it is asked to, writes down that it did, and tells what the payment said. */
@@ -61,7 +59,7 @@ beforeAll(async () => {
   await cli('run', 'payer', 'pay', '--queue', queue, '--id', turn, '--wait', '0');
   await approveSeen(cli, `${turn}/1.1`);
   await until('its end', async () => (await cli('show', turn)).out.includes('answered'));
-}, 60_000);
+});
 
 const paid = async (): Promise<string> => readFile(join(directory(), 'effects'), 'utf8');
 

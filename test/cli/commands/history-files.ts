@@ -14,7 +14,7 @@ export interface HistoryFiles {
 /** Some for the test file that calls this, whose commands need the built program. */
 export function useHistoryFiles(): HistoryFiles {
   const directory = scratchDirectory();
-  beforeAll(ensureBuilt, 120_000);
+  beforeAll(ensureBuilt);
   return {
     recorded: (kind) => join('test', 'histories', `${kind}.json`),
     written: async (content) => {

@@ -72,7 +72,7 @@ describe('workflows of somebody else', () => {
     expect(fits.out).toContain('the code has no workflow of this type');
     const whole = await replay(recorded('plain'), '--workflows', 'src/workflows/index.ts');
     expect(whole).toMatchObject({ code: 0, err: '' });
-  }, 120_000);
+  });
 
   it('that do not come to rest are shown, and the runs beside them are judged', async () => {
     const runs = ['plain', 'approved', 'denied'].map((kind) => exported(`${kind}`));
@@ -85,7 +85,7 @@ describe('workflows of somebody else', () => {
     );
     expect(out).toContain('1 of 3 runs do not replay');
     expect(err).toMatch(/^a turn does not replay\n[^\n]*do not deploy[^\n]*\n\[replay_failed\]\n$/);
-  }, 120_000);
+  });
 
   it.each([
     ['gone.ts', /there is no such file[^]*\[file_failed\]/],

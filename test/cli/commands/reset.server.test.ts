@@ -3,8 +3,6 @@ import { useCliWorker } from '../cli-worker';
 import { until } from '../../support/until';
 import { approveSeen } from '../saw';
 
-jest.setTimeout(60_000);
-
 const queue = `reset-cli-${randomUUID()}`;
 let turn: string;
 
@@ -34,7 +32,7 @@ beforeAll(async () => {
   await cli('run', 'payer', 'pay', '--queue', queue, '--id', turn, '--wait', '0');
   await approveSeen(cli, `${turn}/1.2`);
   await until('its end', async () => (await status()) === 'answered');
-}, 60_000);
+});
 
 test('without a yes it is shown and not done', async () => {
   const { code, out, err } = await cli('reset', turn, '--before', '1.2');

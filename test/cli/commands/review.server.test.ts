@@ -15,8 +15,6 @@ import { sawOf } from '../saw';
 import { startFixture, type Fixture, type TurnHandle } from '../../support/fixture';
 import { until } from '../../support/until';
 
-jest.setTimeout(120_000);
-
 const root = scratchDirectory();
 const effects = useEffects();
 const book = scriptBook();

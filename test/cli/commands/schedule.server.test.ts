@@ -7,8 +7,6 @@ import { testAddress } from '../../support/server';
 import { until } from '../../support/until';
 import { type Ended, runCli } from '../process';
 
-jest.setTimeout(120_000);
-
 /** Of this run alone: other tests have schedules on the same server. */
 const tag = randomUUID().slice(0, 8);
 const AGENT = `clerk-${tag}`;

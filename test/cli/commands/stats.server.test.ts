@@ -55,7 +55,7 @@ beforeAll(async () => {
   await waitFor(await start(), '1.4');
   await client.close();
   await until('three turns to be listed', async () => (await stats('--agent', agent)).turns.count === 3);
-}, 120_000);
+});
 
 const cli = (...args: string[]) => runCli(['stats', ...args], { env: { TEMPORAL_ADDRESS: testAddress() } });
 const stats = async (...args: string[]) => {

@@ -14,7 +14,7 @@ const running: RunningCommand[] = [];
 beforeAll(async () => {
   ensureBuilt();
   directory = await mkdtemp(join(tmpdir(), 'countersign-cli-web-'));
-}, 120_000);
+});
 
 afterAll(async () => {
   for (const command of running) command.signal('SIGTERM');

@@ -6,7 +6,7 @@ import { ensureBuilt } from '../../support/build';
 import { runCli, type Ended } from '../process';
 
 let state: string;
-beforeAll(ensureBuilt, 120_000);
+beforeAll(ensureBuilt);
 beforeEach(async () => {
   state = await mkdtemp(join(tmpdir(), 'countersign-state-'));
 });

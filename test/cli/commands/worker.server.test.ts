@@ -6,7 +6,7 @@ import { ensureBuilt } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
 import { runCli } from '../process';
 
-beforeAll(ensureBuilt, 120_000);
+beforeAll(ensureBuilt);
 
 const scratch = scratchDirectory();
 const config = join('deploy', 'agents', 'countersign.config.ts');

@@ -36,7 +36,7 @@ describe('the command line of the demo', () => {
     const { code, out, err } = await startNode([lib('cli', 'demo', 'main.js')]).ended;
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain('--answer approve|deny|edit');
-  }, 120_000);
+  });
 });
 
 describe('the project it works on', () => {

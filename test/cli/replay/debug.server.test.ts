@@ -8,7 +8,7 @@ import { runCli, startCli } from '../process';
 import { attach } from './debugger';
 import { until } from '../../support/until';
 
-beforeAll(() => ensureBuilt(), 120_000);
+beforeAll(() => ensureBuilt());
 
 const history = (kind: string): string => join('test', 'histories', `${kind}.json`);
 
@@ -69,7 +69,7 @@ test('workflows of somebody else stop in their first line', async () => {
   await until('the end of the replay', () => command.out().includes('1 run replays'));
   await debug.leave();
   expect(await command.ended).toMatchObject({ code: 0 });
-}, 120_000);
+});
 
 test('a port that is taken is reported, with what to do', async () => {
   const taken = createServer().listen(0, '127.0.0.1');

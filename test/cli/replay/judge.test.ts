@@ -17,7 +17,7 @@ beforeAll(() => {
   ensureBuilt();
   const logging = { filter: { core: 'ERROR', other: 'ERROR' } as const, forward: {} };
   Runtime.install({ logger: silent, telemetryOptions: { logging } });
-}, 120_000);
+});
 
 /** The ids of child turns begin with that of their turn. */
 const turnOf = ({ events }: History): string =>

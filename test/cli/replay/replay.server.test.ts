@@ -10,7 +10,7 @@ import type { Finding } from '../../../src/history/replay/explain';
 import { changed, encryptedExport, exported } from '../../history/exports';
 import { ensureBuilt, lib } from '../../support/build';
 
-beforeAll(() => ensureBuilt(), 120_000);
+beforeAll(() => ensureBuilt());
 
 const original = (): string => readFileSync(lib('workflow-bundle.js'), 'utf8');
 /** Where the code takes the results of calls. */

@@ -12,8 +12,6 @@ import { sshKeygen } from '../../support/ssh';
 import { waitFor } from '../../support/turns';
 import { runCli, type Ended } from '../process';
 
-jest.setTimeout(120_000);
-
 const effects = useEffects();
 const book = scriptBook();
 let fixture: Fixture;

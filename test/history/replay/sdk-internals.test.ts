@@ -23,8 +23,6 @@ test('Runtime._instance says whether there is a runtime', () => {
   expect(hasRuntime()).toBe(true);
 });
 
-jest.setTimeout(180_000);
-
 test('Worker.createWorkflowCreator makes the creator of a replay, with the options that we change', async () => {
   ensureBuilt();
   const made = jest.spyOn(Worker, 'createWorkflowCreator' as never);

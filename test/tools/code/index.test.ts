@@ -83,7 +83,7 @@ describe('on this repository', () => {
   beforeAll(async () => {
     ensureBuilt();
     await contentOf(executor, 'search_code_symbols', { pattern: 'defineTool' });
-  }, 300_000);
+  });
   const ask = (name: string, args: JsonObject) => contentOf(executor, name, args);
 
   it('finds a function by a part of its name', async () => {
@@ -149,7 +149,7 @@ it('sees an edit by the workspace tools at once', async () => {
   expect(await contentOf(executor, 'code_diagnostics')).toContain(
     "a.ts:1:14: error TS2322: Type 'number' is not assignable to type 'string'.",
   );
-}, 120_000);
+});
 
 it('refuses half a character', async () => {
   const { error } = await executorOf({ root }).execute({
@@ -166,4 +166,4 @@ it('ends TypeScript at the timeout, and has a result', async () => {
     arguments: {},
   });
   expect(error).toMatchObject({ code: 'timeout' });
-}, 120_000);
+});

@@ -8,7 +8,7 @@ import { ensureBuilt, lib } from '../../support/build';
 import { until } from '../../support/until';
 import { makeFolder, STRICT, writeFiles } from './support';
 
-beforeAll(ensureBuilt, 300_000);
+beforeAll(ensureBuilt);
 
 const typescript = require.resolve('typescript');
 const settingsOf = (

@@ -84,7 +84,7 @@ describeWithLisp('an image of ours', () => {
   beforeAll(async () => {
     executor = use();
     await run('describe_symbol', { symbol: 'car' });
-  }, 120_000);
+  });
 
   const run = (name: string, args: JsonObject, by = executor): Promise<ToolResult> =>
     by.execute({ name, arguments: args });

@@ -19,8 +19,6 @@ import { testAddress, testBundle, testConnection } from '../../support/server';
 import { until } from '../../support/until';
 import { allow, HOSTILE, hostile } from './support';
 
-jest.setTimeout(180_000);
-
 const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const mcpLock = join(folder, 'countersign.mcp.lock');
 const args = ['Does as it is asked.', join(folder, 'effects')];

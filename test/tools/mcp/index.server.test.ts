@@ -22,8 +22,6 @@ import { until } from '../../support/until';
 import { rawBytes } from '../../support/vault';
 import { allow, HOSTILE, hostile } from './support';
 
-jest.setTimeout(300_000);
-
 const book = scriptBook();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const effectsFile = join(folder, 'effects');

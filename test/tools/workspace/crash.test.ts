@@ -40,7 +40,7 @@ it('a writer that is killed at any moment leaves the old file or the new one, wh
   const hands = takeInHand(createWorkspaceTools({ root: box.root }));
   expect(await hands.say('write_file', { path: 'a.txt', content: 'after\n' })).toContain('Wrote a.txt');
   expect(box.text('a.txt')).toBe('after\n');
-}, 120_000);
+});
 
 it('a reader beside a writer never sees a part', async () => {
   const box = makeBox({ 'a.txt': 'z'.repeat(SIZE) });
@@ -56,4 +56,4 @@ it('a reader beside a writer never sees a part', async () => {
     child.kill('SIGKILL');
     await ended;
   }
-}, 120_000);
+});
