@@ -79,7 +79,7 @@ interface TabOptions {
 async function openTab(browser: Browser, { web, place, options, complaints }: TabOptions): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => void complaints.push(`error: ${error.message}`));
   page.on('dialog', (dialog) => {
     complaints.push(`dialog: ${dialog.message()}`);
