@@ -1,6 +1,7 @@
 /**
  * `npm run test:cluster`: the compose file's cluster without containers, and the engine's tests on it.
- * Needs PostgreSQL and Go on this machine; says so where one is missing. `--keep` leaves the cluster up until Ctrl-C.
+ * Needs PostgreSQL and Go on this machine; says so where one is missing. `--keep` leaves the cluster up until Ctrl-C;
+ * `--programs` only gets what it runs: the command line, and the server.
  */
 import { mkdtempSync, chmodSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,6 +16,7 @@ import { runShown } from './run.mjs';
 const require = createRequire(import.meta.url);
 
 const main = async (args) => {
+  if (args.includes('--programs')) return programs();
   const keep = args.includes('--keep');
   const directory = mkdtempSync(join(tmpdir(), 'countersign-cluster-'));
   // PostgreSQL runs as another user where we are root, and has to reach its own directory in it.
@@ -41,6 +43,12 @@ const stopSignal = () => {
   const rejects = first.then((name) => Promise.reject(new Error(`ended by ${name}`)));
   rejects.catch(() => undefined);
   return { rejects, resolves: first.then(() => 0) };
+};
+
+const programs = async () => {
+  await findCli();
+  await buildServer();
+  return 0;
 };
 
 const start = async (directory, started) => {

@@ -18,8 +18,8 @@ export const runShown = (command, args, env = process.env) =>
     });
   });
 
-/** Runs a command in the checkout and keeps what it says; throws all of it when the command fails. */
-export const runQuiet = (command, args, { everyMs = 5_000, tick = () => undefined } = {}) =>
+/** Runs a command in the checkout and keeps what it says; resolves with that and its exit code. */
+export const runKept = (command, args, { everyMs = 5_000, tick = () => undefined } = {}) =>
   new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
@@ -30,7 +30,13 @@ export const runQuiet = (command, args, { everyMs = 5_000, tick = () => undefine
     child.once('error', reject);
     child.once('close', (code) => {
       clearInterval(timer);
-      if (code === 0) resolve(output);
-      else reject(new Error(`${command} ${args.join(' ')} failed:\n${output}`));
+      resolve({ code: code ?? 1, output });
     });
   });
+
+/** The same, of which only what it says is of interest; throws all of it when the command fails. */
+export const runQuiet = async (command, args, options) => {
+  const { code, output } = await runKept(command, args, options);
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed:\n${output}`);
+  return output;
+};
