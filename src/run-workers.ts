@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Logger, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { type Logger, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
 import { CountersignError } from './contract/errors';
+import { threadSharingWorker } from './history/replay/sdk-internals';
 
 /**
  * How long the rest may take to end after the first failure: calls have 10 s to finish and 2 to be given up. A command's
@@ -122,9 +123,10 @@ function workerFailed(cause: unknown): CountersignError {
   return new CountersignError('worker_failed', `the worker failed: ${why}`, { hint, cause });
 }
 
-/** Makes workers, all or none. */
+/** Makes workers, all or none; those with the same workflows share their threads. */
 export async function createWorkers(options: readonly WorkerOptions[], log: Logger): Promise<Worker[]> {
-  const made = await Promise.allSettled(options.map((one) => Worker.create(one)));
+  const sharing = threadSharingWorker();
+  const made = await Promise.allSettled(options.map((one) => sharing.create(one)));
   const workers = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const failed = made.find((one) => one.status === 'rejected');
   if (failed === undefined) return workers;

@@ -1,11 +1,17 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporal } from '@temporalio/proto';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
+import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
 import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
-import { hasRuntime, historyOfBytes, watchedReplayWorker } from '../../../src/history/replay/sdk-internals';
-import { ensureBuilt, lib } from '../../support/build';
+import {
+  historyOfBytes,
+  threadSharingWorker,
+  watchedReplayWorker,
+} from '../../../src/history/replay/sdk-internals';
+import { ensureBuilt, lib, root } from '../../support/build';
 
 /*
  * A release of the SDK that changes what we use without its leave fails here, and says which part.
@@ -17,10 +23,59 @@ const recorded = historyFromJSON(
   JSON.parse(readFileSync(join(__dirname, '..', '..', 'histories', 'plain.json'), 'utf8')),
 );
 
+// In a process of its own: another test file of this one may have installed a runtime.
 test('Runtime._instance says whether there is a runtime', () => {
-  expect(hasRuntime()).toBe(false);
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  expect(hasRuntime()).toBe(true);
+  ensureBuilt();
+  const script = `
+    const { hasRuntime } = require('./lib/history/replay/sdk-internals.js');
+    const { DefaultLogger, Runtime } = require('@temporalio/worker');
+    const before = hasRuntime();
+    Runtime.install({ logger: new DefaultLogger('ERROR') });
+    console.log(before, hasRuntime());
+  `;
+  expect(execFileSync(process.execPath, ['-e', script], { cwd: root, encoding: 'utf8' })).toBe(
+    'false true\n',
+  );
+});
+
+describe('workers that are created by one class', () => {
+  /** Worker.create asks its class for a creator; here the test does. */
+  const makerOf = (sharing: typeof Worker) =>
+    class extends sharing {
+      static readonly make = (code: string): Promise<WorkflowCreator> =>
+        this.createWorkflowCreator({ code } as never, {} as never, {} as never);
+    };
+  const ended: string[] = [];
+  let threads: jest.SpyInstance;
+  beforeAll(() => {
+    threads = jest.spyOn(Worker, 'createWorkflowCreator' as never);
+    threads.mockImplementation(async ({ code }: { code: string }) => ({
+      createWorkflow: async () => code,
+      destroy: async () => void ended.push(code),
+    }));
+  });
+  afterAll(() => threads.mockRestore());
+
+  test('share the threads of one code, which end with the last of them', async () => {
+    const { make } = makerOf(threadSharingWorker());
+    const [first, second, other] = await Promise.all([make('a'), make('a'), make('b')]);
+    expect(threads.mock.calls.map(([{ code }]) => code)).toEqual(['a', 'b']);
+    expect(await second?.createWorkflow({} as never)).toBe('a');
+    await first?.destroy();
+    expect(ended).toEqual([]);
+    await second?.destroy();
+    await other?.destroy();
+    expect(ended).toEqual(['a', 'b']);
+  });
+
+  test('start threads again after the last one has ended, and share none with those of another class', async () => {
+    threads.mockClear();
+    const { make } = makerOf(threadSharingWorker());
+    await (await make('a')).destroy();
+    await make('a');
+    await makerOf(threadSharingWorker()).make('a');
+    expect(threads).toHaveBeenCalledTimes(3);
+  });
 });
 
 test('Worker.createWorkflowCreator makes the creator of a replay, with the options that we change', async () => {
