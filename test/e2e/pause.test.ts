@@ -104,9 +104,12 @@ test('model calls are held where that is asked, and pauses outlive many changes'
   });
   const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
   const { runId } = await control.describe();
-  for (let n = 0; n < LIMITS.pauseUpdates / 2; n++) {
-    await control.executeUpdate('pause', { args: [{ tool: 'other', reason: 'x', by }] });
-    await control.executeUpdate('resume', { args: [{ tool: 'other', by }] });
+  const others = Array.from({ length: 10 }, (_, n) => `other_${n}`);
+  for (let n = 0; n < LIMITS.pauseUpdates / 2; n += others.length) {
+    const all = (update: string) =>
+      Promise.all(others.map((tool) => control.executeUpdate(update, { args: [{ tool, reason: 'x', by }] })));
+    await all('pause');
+    await all('resume');
   }
   await until('the next run', async () => (await control.describe()).runId !== runId);
   await expect(client.pauses()).resolves.toEqual({ control: 'open', pauses: [pause] });
