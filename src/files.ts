@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { link, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { errnoOf } from './contract/errors';
@@ -56,6 +56,24 @@ export async function replaceFile(
     await rm(draft, { force: true });
     throw error;
   }
+}
+
+/**
+ * Creates a file of its owner; rejects with `EEXIST` where it is there already. Whoever sees it sees all of it, also where
+ * several create it at once. Durable once it resolves.
+ */
+export async function createWhole(path: string, content: string): Promise<void> {
+  const draft = `${path}.${randomUUID()}.draft`;
+  try {
+    await withHandle(await open(draft, 'wx', 0o600), async (file) => {
+      await file.writeFile(content);
+      await file.sync();
+    });
+    await link(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await syncFolder(dirname(path));
 }
 
 /** Creates a file with one line; rejects with `EEXIST` where it is there already. Durable once it resolves. */

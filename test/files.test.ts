@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import {
   appendLine,
+  createWhole,
   createWithLine,
   readIfThere,
   readPrivateFile,
@@ -104,6 +105,20 @@ describe('lines', () => {
     await expect(appendLine(path(), 'two')).rejects.toMatchObject({ code: 'ENOENT' });
     expect(existsSync(path())).toBe(false);
   });
+});
+
+it('createWhole makes a file once, and nobody sees a part of it', async () => {
+  const content = 'x'.repeat(100_000);
+  const seen = new Set<string>();
+  const made = Array.from({ length: 20 }, () => createWhole(path(), content).then(() => 'made'));
+  const looks = setInterval(() => existsSync(path()) && seen.add(readFileSync(path(), 'utf8')), 0);
+  const ends = await Promise.allSettled(made);
+  clearInterval(looks);
+  expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  expect(ends).toContainEqual({ status: 'rejected', reason: expect.objectContaining({ code: 'EEXIST' }) });
+  expect([...seen, readFileSync(path(), 'utf8')].every((text) => text === content)).toBe(true);
+  expect(readdirSync(directory())).toEqual(['file']);
+  expect(modeOf(path())).toBe(0o600);
 });
 
 it('syncFolder rejects for a folder that is missing', async () => {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { VoteSignature } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
-import { createWithLine, type PrivateFault, readPrivateFile } from '../files';
+import { createWhole, type PrivateFault, readPrivateFile } from '../files';
 import { ed25519Line, readKeyLine } from './ssh-key';
 import { armorOf, INBOX_NAMESPACE, sshSignedBytes } from './ssh-signature';
 import type { ApproversSource } from './source';
@@ -31,7 +31,7 @@ export async function openInboxKey(file: string): Promise<InboxKey> {
   if (read.fault !== 'missing') throw refused(file, FAULTS[read.fault], read.cause);
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await createWithLine(file, newKey());
+    await createWhole(file, `${newKey()}\n`);
   } catch (cause) {
     // Another web inbox has just made it.
     if (errnoOf(cause) !== 'EEXIST') throw refused(file, systemReason(cause) ?? errorMessage(cause), cause);
