@@ -22,15 +22,13 @@ export function clientOf(
 /** A token is renewed this long before its end; one with a shorter life after half of it. */
 const EARLY_SECONDS = 30;
 
-function inSeconds(seconds: number): number {
-  return Date.now() + Math.round(seconds * 1000);
-}
-
 /** Tokens as a login keeps them. */
 export function fieldsOf(
   tokens: OAuthTokens,
 ): Pick<Login, 'accessToken' | 'refreshToken' | 'expiresAt' | 'renewAt' | 'scopes'> {
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds = 0, scope } = tokens;
+  const now = Date.now();
+  const inSeconds = (after: number): number => now + Math.round(after * 1000);
   return {
     accessToken,
     ...(seconds > 0
