@@ -39,10 +39,35 @@ export async function syncFolder(path: string): Promise<void> {
  * @param content the whole text, or what writes it.
  * @param mode who may read it; by default only the owner.
  */
-export async function replaceFile(
+export function replaceFile(
   path: string,
   content: string | ((draft: FileHandle) => Promise<void>),
   mode = 0o600,
+): Promise<void> {
+  return throughDraft(path, { content, mode }, (draft) => rename(draft, path));
+}
+
+/**
+ * Creates a file of its owner; rejects with `EEXIST` where it is there already. Whoever sees it sees all of it, also where
+ * several create it at once. Durable once it resolves.
+ */
+export function createWhole(path: string, content: string): Promise<void> {
+  return throughDraft(path, { content, mode: 0o600 }, async (draft) => {
+    await link(draft, path);
+    await rm(draft);
+  });
+}
+
+interface Draft {
+  content: string | ((draft: FileHandle) => Promise<void>);
+  mode: number;
+}
+
+/** Writes a draft beside a file, which takes its place by one step of the file system. */
+async function throughDraft(
+  path: string,
+  { content, mode }: Draft,
+  place: (draft: string) => Promise<void>,
 ): Promise<void> {
   const draft = `${path}.${randomUUID()}.draft`;
   try {
@@ -50,30 +75,12 @@ export async function replaceFile(
       await (typeof content === 'string' ? file.writeFile(content) : content(file));
       await file.sync();
     });
-    await rename(draft, path);
+    await place(draft);
     await syncFolder(dirname(path));
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
   }
-}
-
-/**
- * Creates a file of its owner; rejects with `EEXIST` where it is there already. Whoever sees it sees all of it, also where
- * several create it at once. Durable once it resolves.
- */
-export async function createWhole(path: string, content: string): Promise<void> {
-  const draft = `${path}.${randomUUID()}.draft`;
-  try {
-    await withHandle(await open(draft, 'wx', 0o600), async (file) => {
-      await file.writeFile(content);
-      await file.sync();
-    });
-    await link(draft, path);
-  } finally {
-    await rm(draft, { force: true });
-  }
-  await syncFolder(dirname(path));
 }
 
 /** Creates a file with one line; rejects with `EEXIST` where it is there already. Durable once it resolves. */
