@@ -3,6 +3,7 @@ import type { Authenticator } from './auth/authenticator';
 import type { Oidc } from './auth/oidc';
 import type { FormatError } from './failure';
 import type { Hosts } from './address';
+import type { SentFiles } from './files';
 import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './decided-reader';
 import type { RefusalLog } from './refusal-log';
@@ -24,6 +25,8 @@ export interface AppDeps {
   refusals: RefusalLog;
   decided: DecidedReader;
   texts: TextStore;
+  /** The files that go with messages; undefined: there is no store for them. */
+  files: SentFiles | undefined;
   /** What workers and programs prove that they may stream; undefined: none may. */
   streamToken: string | undefined;
   /** Folder of the built page. */

@@ -30,6 +30,7 @@ import { createUsers } from './auth/users';
 import { conversationRoutes } from './conversations';
 import type { AppDeps } from './deps';
 import { createErrorFormatter } from './failure';
+import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './decided-reader';
 import { createFeed } from './inbox-feed';
 import { MOST_ROWS } from './inbox-page';
@@ -140,7 +141,7 @@ export async function startWeb({
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, streamToken, signer: options.signer },
+      ...{ feed, texts, streamToken, signer: options.signer, files: createSentFiles(client.files()) },
       stats: createStatsReader({ client, refusals }),
       refusals,
       decided: createDecidedReader(client),
@@ -197,7 +198,11 @@ export function createApp(deps: AppDeps): Hono<Env> {
     probeRoutes(() => deps.client.client.connection),
   );
   app.use(requireOwnOrigin(deps.hosts));
-  app.use('/api/*', noStore, limitBody);
+  app.use('/api/*', noStore);
+  // A file is larger than any other body, and nothing of it is read before its sender is known.
+  app.use('/api/files', requireSignedIn(deps.authenticator));
+  app.route('/api/files', fileRoutes(deps));
+  app.use('/api/*', limitBody);
   app.route('/api/session', signInRoutes(deps));
   app.route('/api/stream', streamRoutes(deps));
   // Every route below needs a signed-in user.
