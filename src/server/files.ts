@@ -8,7 +8,7 @@ import { sizeText } from '../contract/text/bytes';
 import type { SentFile } from './api';
 import { drawSecret, sameDigest } from './auth/secrets';
 import type { AppDeps } from './deps';
-import { type Env, requireConverse } from './session';
+import { type Env, requireConverse, requireSignedIn } from './session';
 
 /** The files that people send here for their messages. */
 export interface SentFiles {
@@ -49,8 +49,9 @@ export function createSentFiles(store: ReturnType<Countersign['files']>): SentFi
 const AT_ONCE = 4;
 
 /** Takes the files of messages, one a request. Nothing ever sends one out: the page shows names and sizes alone. */
-export function fileRoutes({ files }: Pick<AppDeps, 'files'>): Hono<Env> {
-  return new Hono<Env>().post('/', requireConverse, fewAtOnce(), async (c) => {
+export function fileRoutes({ files, authenticator }: Pick<AppDeps, 'files' | 'authenticator'>): Hono<Env> {
+  const guards = [requireSignedIn(authenticator), requireConverse, fewAtOnce()] as const;
+  return new Hono<Env>().post('/', ...guards, async (c) => {
     if (files === undefined) throw noStore();
     const name = nameIn(c);
     return c.json(await files.put(c.get('who').user, { name, bytes: await bytesIn(c) }), 201);

@@ -1,5 +1,4 @@
 import { Hono, type MiddlewareHandler } from 'hono';
-import { secureHeaders } from 'hono/secure-headers';
 import { z } from 'zod';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
@@ -35,7 +34,7 @@ import { createDecidedReader } from './decided-reader';
 import { createFeed } from './inbox-feed';
 import { MOST_ROWS } from './inbox-page';
 import { openMetrics, probeRoutes } from './monitoring';
-import { pageRoutes } from './page';
+import { pageRoutes, protectiveHeaders } from './page';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
 import { decidedRoutes, type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
@@ -200,7 +199,6 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.use(requireOwnOrigin(deps.hosts));
   app.use('/api/*', noStore);
   // A file is larger than any other body, and nothing of it is read before its sender is known.
-  app.use('/api/files', requireSignedIn(deps.authenticator));
   app.route('/api/files', fileRoutes(deps));
   app.use('/api/*', limitBody);
   app.route('/api/session', signInRoutes(deps));
@@ -226,33 +224,6 @@ export function createApp(deps: AppDeps): Hono<Env> {
     return c.json(body, status);
   });
   return app;
-}
-
-const SELF = ["'self'"];
-const NONE = ["'none'"];
-
-/** Headers that let a browser run, load and send only what belongs to this page. */
-function protectiveHeaders(): MiddlewareHandler {
-  return secureHeaders({
-    contentSecurityPolicy: {
-      defaultSrc: NONE,
-      scriptSrc: SELF,
-      styleSrc: SELF,
-      imgSrc: SELF,
-      manifestSrc: SELF,
-      connectSrc: SELF,
-      baseUri: NONE,
-      formAction: NONE,
-      frameAncestors: NONE,
-      requireTrustedTypesFor: ["'script'"],
-    },
-    xFrameOptions: 'DENY',
-    crossOriginOpenerPolicy: 'same-origin',
-    crossOriginResourcePolicy: 'same-origin',
-    referrerPolicy: 'no-referrer',
-    // Only the proxy knows whether its name is always served by https.
-    strictTransportSecurity: false,
-  });
 }
 
 /** Keeps browsers and proxies from storing answers of the API. */
