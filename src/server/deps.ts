@@ -1,15 +1,28 @@
 import type { Countersign } from '../client/types';
+import type { FileRef } from '../contract/session/files';
+import type { SentFile } from './api';
 import type { Authenticator } from './auth/authenticator';
 import type { Oidc } from './auth/oidc';
 import type { FormatError } from './failure';
 import type { Hosts } from './address';
-import type { SentFiles } from './files';
 import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './decided-reader';
 import type { RefusalLog } from './refusal-log';
 import type { InboxSigner } from './signer';
 import type { StatsReader } from './stats-reader';
 import type { TextStore } from './streamed-text';
+
+/** The files that people send here for their messages. */
+export interface SentFiles {
+  /** Keeps a file. @throws CountersignError `usage` for one that no message can have, `file_failed`. */
+  put(user: string, file: { name: string; bytes: Uint8Array }): Promise<SentFile>;
+  /**
+   * What stands for files that this user sent here. Whoever only knows the digest of a file could have a model read it to them.
+   *
+   * @throws CountersignError `usage` for any other file.
+   */
+  take(user: string, sent: readonly SentFile[]): FileRef[];
+}
 
 /** What the app works with. */
 export interface AppDeps {

@@ -5,22 +5,9 @@ import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
 import type { FileRef } from '../contract/session/files';
 import { sizeText } from '../contract/text/bytes';
-import type { SentFile } from './api';
 import { drawSecret, sameDigest } from './auth/secrets';
-import type { AppDeps } from './deps';
+import type { AppDeps, SentFiles } from './deps';
 import { type Env, requireConverse, requireSignedIn } from './session';
-
-/** The files that people send here for their messages. */
-export interface SentFiles {
-  /** Keeps a file. @throws CountersignError `usage` for one that no message can have, `file_failed`. */
-  put(user: string, file: { name: string; bytes: Uint8Array }): Promise<SentFile>;
-  /**
-   * What stands for files that this user sent here. Whoever only knows the digest of a file could have a model read it to them.
-   *
-   * @throws CountersignError `usage` for any other file.
-   */
-  take(user: string, sent: readonly SentFile[]): FileRef[];
-}
 
 /** Undefined where there is no store. Its proofs are of this process: files are sent again once it has started anew. */
 export function createSentFiles(store: ReturnType<Countersign['files']>): SentFiles | undefined {

@@ -12,6 +12,7 @@ const SCRIPTS = [
   'asks',
   'app',
   'bulk',
+  'composer',
   'conversation',
   'conversations',
   'decided',

@@ -20,7 +20,7 @@ import { createHosts } from '../../src/server/address';
 import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
-import type { SentFiles } from '../../src/server/files';
+import type { SentFiles } from '../../src/server/deps';
 import type { InboxSigner } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';
