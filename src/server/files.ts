@@ -90,10 +90,11 @@ async function bytesIn(c: Context): Promise<Uint8Array> {
     throw new CountersignError('usage', `a file has to be sent as ${TYPE}, and its name as file-name`);
   if (Number(c.req.header('content-length') ?? 0) > LIMITS.fileBytes) throw tooLarge();
   const chunks: Uint8Array[] = [];
+  const reader = c.req.raw.body?.getReader();
   let size = 0;
-  for await (const chunk of whole(c.req.raw.body)) {
+  // No `for await`: leaving that would close the connection before the answer is out.
+  for (let chunk = await next(reader); chunk !== undefined; chunk = await next(reader)) {
     size += chunk.byteLength;
-    // Leaving the loop ends the request.
     if (size > LIMITS.fileBytes) throw tooLarge();
     chunks.push(chunk);
   }
@@ -101,9 +102,9 @@ async function bytesIn(c: Context): Promise<Uint8Array> {
 }
 
 /** A connection that is cut is nobody's fault here. */
-async function* whole(body: Request['body']): AsyncGenerator<Uint8Array> {
+async function next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined) {
   try {
-    yield* body ?? [];
+    return (await reader?.read())?.value;
   } catch (cause) {
     throw new CountersignError('usage', 'the file did not come whole', { cause });
   }
