@@ -113,7 +113,7 @@ describe('at a terminal', () => {
       { ...env(), COUNTERSIGN_FILES: store },
     );
     await terminal.answer(/> $/, `/file ${notes}`);
-    await terminal.sees('with your next message: my notes.txt (19 B)');
+    await terminal.sees(`with your next message: ${notes} (19 B)`);
     await terminal.answer(/> $/, '/file');
     await terminal.sees('no file goes along');
     await terminal.answer(/> $/, '/file /no/such/file');
@@ -128,7 +128,7 @@ describe('at a terminal', () => {
     await terminal.sees('a message has at most 8 files');
     await terminal.answer(/> $/, '/file');
     await terminal.answer(/> $/, `/file ${notes}`);
-    await terminal.sees('with your next message: my notes.txt (19 B)');
+    await terminal.sees(`with your next message: ${notes} (19 B)`);
     await terminal.answer(/> $/, 'read it');
     await terminal.sees('written in the file');
     await terminal.answer(/> $/, 'and now?');
@@ -146,7 +146,7 @@ describe('at a terminal', () => {
     writeFileSync(notes, 'x');
     const terminal = chat(newId());
     await terminal.answer(/> $/, `/file ${notes}`);
-    await terminal.sees('with your next message: notes.txt');
+    await terminal.sees(`with your next message: ${notes} (1 B)`);
     await terminal.answer(/> $/, 'read it');
     await terminal.sees('there is no store for the files of a message');
     terminal.type('/exit\r');
