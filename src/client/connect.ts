@@ -200,6 +200,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
   return {
     client: context.client,
     namespace: context.namespace,
+    files: context.files,
     start: (request) => startTurn(context, request),
     fork: (request) => forkTurn(context, request),
     planReset: (turn, before) => planTurnReset(context, turn, before),

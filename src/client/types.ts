@@ -19,6 +19,7 @@ import type { TurnEvent } from '../history/events';
 import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
+import type { FileStore } from '../store';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
 import type { FollowOptions, StartRequest } from './requests';
 import type { Session, SessionOptions, SessionsQuery, SessionSummary } from './session/types';
@@ -361,6 +362,8 @@ export interface Schedules {
 export interface Countersign {
   readonly client: Client;
   readonly namespace: string;
+  /** Where the bytes of files are that go with messages; undefined: nowhere. @throws CountersignError `config_invalid`. */
+  files(): FileStore | undefined;
   /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
   /**

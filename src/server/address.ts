@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerOptions } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
 import { CountersignError } from '../contract/errors';
@@ -20,9 +20,11 @@ const PORT = 7243;
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 20_000,
+  /** A file on a slow line. */
+  fileTimeout: 180_000,
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 2_000,
-} satisfies ServerOptions;
+} satisfies ServerOptions & { fileTimeout: number };
 
 /** More than the browsers of one web inbox. */
 const MAX_CONNECTIONS = 1_000;
@@ -45,7 +47,9 @@ export interface Listening {
  * @throws CountersignError `usage` when it is taken.
  */
 export async function listen({ host, port, timeouts }: ListenOptions): Promise<Listening> {
-  const server = createServer({ ...TIMEOUTS, ...timeouts });
+  const { requestTimeout, fileTimeout, ...others } = { ...TIMEOUTS, ...timeouts };
+  // The longer one is Node's own for all requests.
+  const server = createServer({ ...others, requestTimeout: fileTimeout });
   server.maxConnections = MAX_CONNECTIONS;
   await openPort(server, host, port);
   const address = server.address();
@@ -54,10 +58,19 @@ export async function listen({ host, port, timeouts }: ListenOptions): Promise<L
     port: address.port,
     serve: (app) => {
       const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-      server.on('request', (request, response) => void answer(request, response));
+      server.on('request', (request, response) => {
+        if (!/^\/api\/files(\?|$)/.test(request.url ?? '')) cutAfter(requestTimeout, request);
+        void answer(request, response);
+      });
     },
     close: () => closeServer(server),
   };
+}
+
+/** Ends a request whose body has not come whole by then. */
+function cutAfter(ms: number, request: IncomingMessage): void {
+  const timer = setTimeout(() => void (request.complete || request.destroy()), ms).unref();
+  request.once('close', () => clearTimeout(timer));
 }
 
 async function openPort(server: Server, host: string, port: number | undefined): Promise<void> {

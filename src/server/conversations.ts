@@ -2,15 +2,16 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { FollowOptions } from '../client/requests';
 import type { Session, SessionsQuery, SessionTurnEvent } from '../client/session/types';
-import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
-import { CountersignError } from '../contract/errors';
+import { LIMITS } from '../contract/limits';
+import { areFiles, type FileRef } from '../contract/session/files';
 import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl } from '../contract/session';
 import type { SessionEvent } from '../history/session/events';
 import type { ConversationDetails, ConversationRow } from './api';
 import type { AppDeps } from './deps';
 import { checkInput, filterText, id, readBody } from './request-body';
-import { type Env, senderOf } from './session';
+import { noStore } from './files';
+import { checkConverse, type Env, senderOf } from './session';
 import { eventStream, type ServerEvent } from './sse';
 import type { TextStore } from './streamed-text';
 import { createShared } from './shared';
@@ -22,8 +23,14 @@ const listSchema = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 
+const fileSchema = z.strictObject({
+  file: z.custom<FileRef>((file) => areFiles([file]), 'does not stand for a file'),
+  proof: z.string().max(100),
+});
+
 const messageSchema = z.strictObject({
   text: z.string(),
+  files: z.array(fileSchema).max(LIMITS.filesPerMessage).optional(),
   messageId: z.string().regex(new RegExp(SESSION_MESSAGE.properties.messageId.pattern)),
   mode: z.enum(MODES).optional(),
   ...{ agent: id.optional(), taskQueue: id.optional() },
@@ -62,7 +69,7 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
         formatError,
       });
     })
-    .post('/:session/messages', async (c) => c.json(await sendMessage(client, c)))
+    .post('/:session/messages', async (c) => c.json(await sendMessage(deps, c)))
     .post('/:session/controls', async (c) => {
       await control(() => named(c), c);
       return c.body(null, 204);
@@ -84,12 +91,14 @@ async function listRows(
   );
 }
 
-async function sendMessage(client: Pick<Countersign, 'session'>, c: Context<Env>) {
-  const { agent, taskQueue, ...message } = await readBody(c, messageSchema);
-  requireConverse(c);
+async function sendMessage({ client, files: store }: Pick<AppDeps, 'client' | 'files'>, c: Context<Env>) {
+  const { agent, taskQueue, files: sent = [], ...message } = await readBody(c, messageSchema);
+  checkConverse(c);
   const { approver: sender } = senderOf(c);
   const options = defined({ agent, taskQueue, requester: agent && sender });
-  return client.session(c.req.param('session') ?? '', options).send({ ...defined(message), sender });
+  if (store === undefined && sent.length > 0) throw noStore();
+  const files = store?.take(sender, sent) ?? [];
+  return client.session(c.req.param('session') ?? '', options).send({ ...defined(message), files, sender });
 }
 
 /** What only stops something is for everybody who is signed in, as cancelling a turn is. */
@@ -97,7 +106,7 @@ const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'clo
 
 async function control(named: () => Session, c: Context<Env>): Promise<void> {
   const { action, cancel, reason } = await readBody(c, controlSchema);
-  if (!STOPS.includes(action)) requireConverse(c);
+  if (!STOPS.includes(action)) checkConverse(c);
   const session = named();
   const act = { sender: senderOf(c).approver, ...defined({ reason }) };
   switch (action) {
@@ -112,14 +121,6 @@ async function control(named: () => Session, c: Context<Env>): Promise<void> {
     case 'close':
       return session.close({ ...act, ...defined({ cancel }) });
   }
-}
-
-/** A message starts a turn, whose calls run. */
-function requireConverse(c: Context<Env>): void {
-  if (c.get('who').rights.includes('converse')) return;
-  throw new CountersignError('not_allowed', 'you may not start turns in conversations', {
-    hint: 'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
-  });
 }
 
 /** Where the events of a conversation come from. */

@@ -1,4 +1,6 @@
 import type { Countersign } from '../client/types';
+import type { FileRef } from '../contract/session/files';
+import type { SentFile } from './api';
 import type { Authenticator } from './auth/authenticator';
 import type { Oidc } from './auth/oidc';
 import type { FormatError } from './failure';
@@ -9,6 +11,18 @@ import type { RefusalLog } from './refusal-log';
 import type { InboxSigner } from './signer';
 import type { StatsReader } from './stats-reader';
 import type { TextStore } from './streamed-text';
+
+/** The files that people send here for their messages. */
+export interface SentFiles {
+  /** Keeps a file. @throws CountersignError `usage` for one that no message can have, `file_failed`. */
+  put(user: string, file: { name: string; bytes: Uint8Array }): Promise<SentFile>;
+  /**
+   * What stands for files that this user sent here. Whoever only knows the digest of a file could have a model read it to them.
+   *
+   * @throws CountersignError `usage` for any other file.
+   */
+  take(user: string, sent: readonly SentFile[]): FileRef[];
+}
 
 /** What the app works with. */
 export interface AppDeps {
@@ -24,6 +38,8 @@ export interface AppDeps {
   refusals: RefusalLog;
   decided: DecidedReader;
   texts: TextStore;
+  /** The files that go with messages; undefined: there is no store for them. */
+  files: SentFiles | undefined;
   /** What workers and programs prove that they may stream; undefined: none may. */
   streamToken: string | undefined;
   /** Folder of the built page. */

@@ -1,5 +1,4 @@
 import { Hono, type MiddlewareHandler } from 'hono';
-import { secureHeaders } from 'hono/secure-headers';
 import { z } from 'zod';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
@@ -30,11 +29,12 @@ import { createUsers } from './auth/users';
 import { conversationRoutes } from './conversations';
 import type { AppDeps } from './deps';
 import { createErrorFormatter } from './failure';
+import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './decided-reader';
 import { createFeed } from './inbox-feed';
 import { MOST_ROWS } from './inbox-page';
 import { openMetrics, probeRoutes } from './monitoring';
-import { pageRoutes } from './page';
+import { pageRoutes, protectiveHeaders } from './page';
 import { createRefusalLog } from './refusal-log';
 import { checkInput, filterText, limitBody } from './request-body';
 import { decidedRoutes, type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
@@ -140,7 +140,7 @@ export async function startWeb({
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, streamToken, signer: options.signer },
+      ...{ feed, texts, streamToken, signer: options.signer, files: createSentFiles(client.files()) },
       stats: createStatsReader({ client, refusals }),
       refusals,
       decided: createDecidedReader(client),
@@ -197,7 +197,10 @@ export function createApp(deps: AppDeps): Hono<Env> {
     probeRoutes(() => deps.client.client.connection),
   );
   app.use(requireOwnOrigin(deps.hosts));
-  app.use('/api/*', noStore, limitBody);
+  app.use('/api/*', noStore);
+  // A file is larger than any other body, and nothing of it is read before its sender is known.
+  app.route('/api/files', fileRoutes(deps));
+  app.use('/api/*', limitBody);
   app.route('/api/session', signInRoutes(deps));
   app.route('/api/stream', streamRoutes(deps));
   // Every route below needs a signed-in user.
@@ -221,33 +224,6 @@ export function createApp(deps: AppDeps): Hono<Env> {
     return c.json(body, status);
   });
   return app;
-}
-
-const SELF = ["'self'"];
-const NONE = ["'none'"];
-
-/** Headers that let a browser run, load and send only what belongs to this page. */
-function protectiveHeaders(): MiddlewareHandler {
-  return secureHeaders({
-    contentSecurityPolicy: {
-      defaultSrc: NONE,
-      scriptSrc: SELF,
-      styleSrc: SELF,
-      imgSrc: SELF,
-      manifestSrc: SELF,
-      connectSrc: SELF,
-      baseUri: NONE,
-      formAction: NONE,
-      frameAncestors: NONE,
-      requireTrustedTypesFor: ["'script'"],
-    },
-    xFrameOptions: 'DENY',
-    crossOriginOpenerPolicy: 'same-origin',
-    crossOriginResourcePolicy: 'same-origin',
-    referrerPolicy: 'no-referrer',
-    // Only the proxy knows whether its name is always served by https.
-    strictTransportSecurity: false,
-  });
 }
 
 /** Keeps browsers and proxies from storing answers of the API. */

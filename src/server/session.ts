@@ -6,6 +6,7 @@ import { defined } from '../contract/defined';
 import type { Authenticator, Credentials, SignedIn } from './auth/authenticator';
 import { isLoopback } from './address';
 import type { Session, SignIn } from './api';
+import { CountersignError } from '../contract/errors';
 import type { AppDeps } from './deps';
 import { readBody } from './request-body';
 
@@ -24,6 +25,20 @@ export function requireSignedIn(authenticator: Authenticator): MiddlewareHandler
     c.set('credentials', credentials);
     await next();
   };
+}
+
+/** Starting turns in conversations needs a right: their calls run. @throws CountersignError `not_allowed`. */
+export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
+  checkConverse(c);
+  await next();
+};
+
+/** @throws CountersignError `not_allowed` for who may not start turns in conversations. */
+export function checkConverse(c: Context<Env>): void {
+  if (c.get('who').rights.includes('converse')) return;
+  throw new CountersignError('not_allowed', 'you may not start turns in conversations', {
+    hint: 'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
+  });
 }
 
 /** The sender of a message, from the session and never from the body. */
@@ -132,8 +147,8 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-function sessionOf({ client, version, undoMs }: AppDeps, { user, rights }: SignedIn): Session {
-  return { user, rights, namespace: client.namespace, version, undoMs };
+function sessionOf({ client, version, undoMs, files }: AppDeps, { user, rights }: SignedIn): Session {
+  return { user, rights, namespace: client.namespace, version, undoMs, takesFiles: files !== undefined };
 }
 
 /** What the signed-in user decided, and how it ended. */

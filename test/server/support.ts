@@ -20,6 +20,7 @@ import { createHosts } from '../../src/server/address';
 import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
+import type { SentFiles } from '../../src/server/deps';
 import type { InboxSigner } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';
@@ -59,7 +60,7 @@ export interface AskOptions {
   cookie?: string;
   /** Sent as JSON. */
   json?: unknown;
-  body?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
   /** Headers that are left out. */
   without?: string[];
 }
@@ -69,6 +70,7 @@ export async function createTestApp(
   client: Countersign,
   signer?: InboxSigner,
   signIn?: SignInOptions,
+  files?: SentFiles,
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -107,6 +109,7 @@ export async function createTestApp(
       texts,
       streamToken: STREAM_TOKEN,
       signer,
+      files,
       client,
       authenticator,
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),
@@ -180,12 +183,15 @@ export function useOfflineApp(per?: 'file' | 'test'): AppInUse {
   return useApp(unreachable, per);
 }
 
+/** What needs no server. */
+const READY: Readonly<Record<string, unknown>> = { namespace: 'default', files: () => undefined };
+
 /** Whatever is asked of it fails. */
 export function unreachable(): Countersign {
   const refuse = (): never => {
     throw new Error('this test has no server');
   };
-  const handler = { get: (_: object, name: string) => (name === 'namespace' ? 'default' : refuse) };
+  const handler = { get: (_: object, name: string) => READY[name] ?? refuse };
   return new Proxy<Countersign>(Object.create(null), handler);
 }
 

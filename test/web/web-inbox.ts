@@ -33,13 +33,17 @@ export interface WebInbox {
 
 /**
  * Opens a web inbox, on the server of this test run unless another is named. A decision is sent at once unless a test
- * wants to undo it.
+ * wants to undo it. `files`: the store of files; empty: none.
  */
-export async function openWebInbox(address = testAddress(), undoMs = 0): Promise<WebInbox> {
+export async function openWebInbox(
+  address = testAddress(),
+  undoMs = 0,
+  files: string | undefined = undefined,
+): Promise<WebInbox> {
   ensureBuilt();
   const directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
   const usersFile = join(directory, 'users.json');
-  const client = await connect({ address });
+  const client = await connect({ address, files: files ?? join(directory, 'files') });
   const browser = await openBrowser();
   const complaints: string[] = [];
   const start = (port: number): Promise<RunningWeb> =>

@@ -19,6 +19,7 @@ describe('the link of the terminal', () => {
       namespace: 'default',
       version: '1.2.3',
       undoMs: 0,
+      takesFiles: false,
     });
     const set = response.headers.get('set-cookie') ?? '';
     expect(set).toMatch(/^countersign-7243=[\w-]{43}; /);
