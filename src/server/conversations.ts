@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { FollowOptions } from '../client/requests';
 import type { Session, SessionsQuery, SessionTurnEvent } from '../client/session/types';
-import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl } from '../contract/session';
@@ -10,10 +9,9 @@ import type { SessionEvent } from '../history/session/events';
 import type { ConversationDetails, ConversationRow } from './api';
 import type { AppDeps } from './deps';
 import { checkInput, filterText, id, readBody } from './request-body';
-import { type Env, senderOf } from './session';
+import { type Env, mayGoOn, senderOf } from './session';
 import { eventStream, type ServerEvent } from './sse';
 import type { TextStore } from './streamed-text';
-import { createShared } from './shared';
 import { aborted, untilFirstEnds } from './turns';
 
 const listSchema = z.object({
@@ -37,13 +35,12 @@ const controlSchema = z.strictObject({
 
 /** Lists conversations, reads one, says something in it, and stops, pauses or closes it. */
 export function conversationRoutes(deps: AppDeps): Hono<Env> {
-  const { client, texts, authenticator, closing, formatError } = deps;
-  const list = createShared((query: SessionsQuery) => listRows(deps, query));
-  const named = (c: Context<Env>): Session => client.session(c.req.param('session') ?? '');
+  const { texts, authenticator, closing, formatError } = deps;
+  const named = (c: Context<Env>): Session => c.get('reader').session(c.req.param('session') ?? '');
   return new Hono<Env>()
     .get('/', async (c) => {
       const { open, agent, limit } = checkInput(listSchema, c.req.query());
-      return c.json(await list({ limit, open: open !== undefined, ...defined({ agent }) }));
+      return c.json(await listRows(deps, c, { limit, open: open !== undefined, ...defined({ agent }) }));
     })
     .get('/:session', async (c) => {
       const session = named(c);
@@ -54,15 +51,14 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
       const session = named(c);
       // There has to be one: a stream cannot answer with a status.
       await session.state();
-      const credentials = c.get('credentials');
       return eventStream({
         events: (signal) => conversationEvents({ session, texts }, signal),
-        isAllowed: () => authenticator.isStillSignedIn(credentials),
+        isAllowed: mayGoOn(authenticator, c),
         closing,
         formatError,
       });
     })
-    .post('/:session/messages', async (c) => c.json(await sendMessage(client, c)))
+    .post('/:session/messages', async (c) => c.json(await sendMessage(c)))
     .post('/:session/controls', async (c) => {
       await control(() => named(c), c);
       return c.body(null, 204);
@@ -71,28 +67,32 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
 
 /** The newest conversations, each with how much of it waits for a person. */
 async function listRows(
-  { client, feed }: Pick<AppDeps, 'client' | 'feed'>,
+  { feed }: Pick<AppDeps, 'feed'>,
+  c: Context<Env>,
   query: SessionsQuery,
 ): Promise<ConversationRow[]> {
-  const found = await client.sessions(query);
+  const found = await c.get('reader').sessions(query);
   return Promise.all(
     found.map(async (one) => {
       if (one.endedAt !== null) return { ...one, asks: 0 };
-      const page = await feed.page({ session: one.session, limit: 1 });
+      const page = await feed.page({ session: one.session, limit: 1 }, c.get('permit'));
       return { ...one, asks: page?.matching ?? 0 };
     }),
   );
 }
 
-async function sendMessage(client: Pick<Countersign, 'session'>, c: Context<Env>) {
+async function sendMessage(c: Context<Env>) {
   const { agent, taskQueue, ...message } = await readBody(c, messageSchema);
   requireConverse(c);
   const { approver: sender } = senderOf(c);
   const options = defined({ agent, taskQueue, requester: agent && sender });
-  return client.session(c.req.param('session') ?? '', options).send({ ...defined(message), sender });
+  return c
+    .get('reader')
+    .session(c.req.param('session') ?? '', options)
+    .send({ ...defined(message), sender });
 }
 
-/** What only stops something is for everybody who is signed in, as cancelling a turn is. */
+/** What only stops something needs no right of its own, as cancelling a turn does not. */
 const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'close'];
 
 async function control(named: () => Session, c: Context<Env>): Promise<void> {

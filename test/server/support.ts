@@ -8,6 +8,7 @@ import { createOidc } from '../../src/server/auth/oidc';
 import { createDirectory } from '../../src/server/auth/people';
 import { SIGN_IN } from '../../src/server/sign-in-routes';
 import {
+  type AuthenticatorParts,
   type Codes,
   createAttempts,
   createAuthenticator,
@@ -20,6 +21,7 @@ import { createHosts } from '../../src/server/address';
 import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
+import { createReaders } from '../../src/server/scoped';
 import type { InboxSigner } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';
@@ -45,6 +47,8 @@ export interface TestApp {
   /** Where refused decisions are kept. */
   refusalsFile: string;
   texts: TextStore;
+  /** Every route, middleware included. */
+  routes: readonly { method: string; path: string }[];
   /** Ends every stream. */
   close(): void;
   /** Asks as our page would, with its cookie where there is one; `headers` are put over it. */
@@ -69,6 +73,7 @@ export async function createTestApp(
   client: Countersign,
   signer?: InboxSigner,
   signIn?: SignInOptions,
+  people?: AuthenticatorParts['people'],
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -88,7 +93,11 @@ export async function createTestApp(
     sessions: createSessions(now),
     attempts: createAttempts(now),
     now,
-    ...defined({ directory: signIn && createDirectory(signIn), signInAt: signIn?.oidc && SIGN_IN }),
+    ...defined({
+      directory: signIn && createDirectory(signIn),
+      people: people ?? signIn?.people,
+      signInAt: signIn?.oidc && SIGN_IN,
+    }),
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
   const feed = createFeed({
@@ -97,13 +106,15 @@ export async function createTestApp(
   });
   const refusalsFile = join(directory, 'refusals.jsonl');
   const refusals = createRefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
-  const stats = createStatsReader({ client, refusals });
+  const readerOf = createReaders(client);
+  const stats = createStatsReader({ readerOf, refusals });
   const texts = createTextStore('default');
   const app = createApp({
     ...{
       stats,
       refusals,
-      decided: createDecidedReader(client),
+      decided: createDecidedReader(readerOf),
+      readerOf,
       texts,
       streamToken: STREAM_TOKEN,
       signer,
@@ -145,6 +156,7 @@ export async function createTestApp(
       reported,
       refusalsFile,
       texts,
+      routes: app.routes,
       ask,
       close: () => closing.abort(),
     },

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { defined } from '../../contract/defined';
+import { EVERYTHING, type Permit } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
 import type { Right, SignIn } from '../api';
-import type { Directory, Identity } from './people';
+import type { Directory, Identity, People } from './people';
 import { RIGHTS, type User, type Users } from './users';
 import { digestSecret, drawSecret } from './secrets';
 
@@ -15,6 +16,8 @@ export interface AuthenticatorParts {
   local?: { codes: Codes; user: string; onStale(): void };
   /** Who somebody is that an issuer vouches for; absent where there is none. */
   directory?: Directory;
+  /** The file that says what people may do and see. Absent: everybody may do everything. */
+  people?: () => Promise<Pick<People, 'permitOf'>>;
   /** Where signing in at the issuer begins. */
   signInAt?: string;
   /** The clock, in milliseconds. @default Date.now */
@@ -51,8 +54,10 @@ export interface Authenticator {
    * @throws CountersignError as `signIn`.
    */
   identify(credentials: Credentials): Promise<SignedIn>;
-  /** Whether the sender of a request is still signed in; does not count as use of the session. */
-  isStillSignedIn(credentials: Credentials): Promise<boolean>;
+  /** The sender of a request where they are still signed in; does not count as use of the session. */
+  stillSignedIn(credentials: Credentials): Promise<SignedIn | undefined>;
+  /** What somebody who is signed in may do today, and what they see. */
+  permitOf(who: SignedIn): Promise<Permit>;
   signOut(secret: string): void;
 }
 
@@ -74,10 +79,15 @@ export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
       return { who, secret: parts.sessions.open(who) };
     },
     identify: (credentials) => identify(parts, credentials),
-    isStillSignedIn: async ({ bearer, session }) => {
-      if (bearer !== undefined) return (await byToken(parts, bearer)) !== undefined;
+    stillSignedIn: async ({ bearer, session }) => {
+      if (bearer !== undefined) return byToken(parts, bearer);
       const who = parts.sessions.peek(session ?? '');
-      return who !== undefined && (await withCurrentRights(parts, who)) !== undefined;
+      return who && withCurrentRights(parts, who);
+    },
+    permitOf: async (who) => {
+      // Whoever reads the terminal's link can do everything from the command line too.
+      const isLocal = who.tokenDigest === undefined && who.vouched === undefined;
+      return isLocal ? EVERYTHING : ((await parts.people?.())?.permitOf(who.user) ?? EVERYTHING);
     },
     signOut: (secret) => parts.sessions.close(secret),
   };
