@@ -1,6 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
-import { z } from 'zod';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
 import { EVERYTHING } from '../contract/authority/permits';
@@ -27,6 +26,7 @@ import {
 } from './auth/authenticator';
 import { createOidc, type OidcOptions } from './auth/oidc';
 import { type Access, createDirectory, type People } from './auth/people';
+import { createProxy, type ProxyOptions } from './auth/proxy';
 import { requireRole } from './auth/roles';
 import { createUsers } from './auth/users';
 import { conversationRoutes } from './conversations';
@@ -35,25 +35,23 @@ import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
 import { createDecidedReader } from './decided-reader';
 import { createFeed } from './inbox-feed';
-import { MOST_ROWS } from './inbox-page';
 import { openMetrics, probeRoutes } from './monitoring';
 import { pageRoutes } from './page';
 import { createRefusalLog } from './refusal-log';
-import { checkInput, filterText, limitBody, MOST_MS } from './request-body';
+import { limitBody } from './request-body';
 import {
   decidedRoutes,
   type Env,
-  mayGoOn,
   ownSessionRoutes,
   requireSignedIn,
   signInRoutes,
   refusalRoutes,
   statsRoutes,
+  inboxRoutes,
 } from './session';
 import { createReaders } from './scoped';
 import type { InboxSigner } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
-import { eventStream } from './sse';
 import { createStatsReader } from './stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
 import { forkRoutes, turnRoutes } from './turns';
@@ -97,6 +95,8 @@ export interface SignInOptions {
   people(): Promise<People>;
   access: Access;
   oidc?: OidcOptions;
+  /** A reverse proxy that says in a header who sends a request. */
+  proxy?: ProxyOptions;
 }
 
 /** A web inbox that is open. */
@@ -187,6 +187,7 @@ function authenticatorOf({
   return createAuthenticator({
     ...parts,
     ...defined({ local, directory, people, signInAt: signIn?.oidc && SIGN_IN }),
+    ...defined({ proxy: signIn?.proxy && createProxy(signIn.proxy) }),
   });
 }
 
@@ -217,7 +218,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
     '/',
     probeRoutes(() => deps.client.client.connection),
   );
-  app.use(requireOwnOrigin(deps.hosts));
+  app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
   app.use('/api/*', noStore, limitBody);
   app.route('/api/session', signInRoutes(deps));
   app.route('/api/stream', streamRoutes(deps));
@@ -276,30 +277,3 @@ const noStore: MiddlewareHandler = async (c, next) => {
   await next();
   c.header('Cache-Control', 'no-store');
 };
-
-const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
-
-const pageSchema = z.object({
-  ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
-  doubt: z.literal('1').optional(),
-  ...{ dueWithin: duration, olderThan: duration },
-  sort: z.enum(['deadline', 'newest']).optional(),
-  offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
-  limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
-});
-
-/** Everything that waits for a person. */
-function inboxRoutes({ feed, authenticator, closing, formatError }: AppDeps): Hono<Env> {
-  return new Hono<Env>()
-    .get('/', async (c) => {
-      const page = await feed.page(defined(checkInput(pageSchema, c.req.query())), c.get('permit'));
-      return page === undefined ? c.body(null, 204) : c.json(page);
-    })
-    .get('/events', (c) =>
-      eventStream({
-        events: (signal) => feed.listen(signal, c.get('permit')),
-        isAllowed: mayGoOn(authenticator, c),
-        ...{ closing, formatError },
-      }),
-    );
-}

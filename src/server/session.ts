@@ -9,6 +9,8 @@ import { rightsOf } from './auth/roles';
 import { isLoopback } from './address';
 import type { Session, SignIn } from './api';
 import type { AppDeps, Env } from './deps';
+import { MOST_ROWS } from './inbox-page';
+import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
 
 export type { Env } from './deps';
@@ -23,7 +25,7 @@ export function requireSignedIn({
   readerOf,
 }: Pick<AppDeps, 'authenticator' | 'readerOf'>): MiddlewareHandler<Env> {
   return async (c, next) => {
-    const credentials = credentialsOf(c);
+    const credentials = credentialsOf(c, authenticator.assertedIn);
     const who = await authenticator.identify(credentials);
     const permit = await authenticator.permitOf(who);
     c.set('who', who);
@@ -49,9 +51,10 @@ export function senderOf(c: Context<Env>): { approver: string; channel: string; 
 }
 
 /** The credentials of a request. A token in the URL is ignored. */
-function credentialsOf(c: Context): Credentials {
+function credentialsOf(c: Context, header: string | undefined): Credentials {
   const [, bearer] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
-  return { from: addressOf(c), ...defined({ bearer, session: getCookie(c, cookieName(c)) }) };
+  const asserted = header === undefined ? undefined : c.req.header(header);
+  return { from: addressOf(c), ...defined({ bearer, asserted, session: getCookie(c, cookieName(c)) }) };
 }
 
 /** Opens a session for somebody who has just signed in. */
@@ -128,7 +131,7 @@ const signInSchema: z.ZodType<SignIn> = z.union([
 export function signInRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/', async (c) => {
     const signIn = await readBody(c, signInSchema);
-    const opened = await deps.authenticator.signIn(signIn, credentialsOf(c).from);
+    const opened = await deps.authenticator.signIn(signIn, addressOf(c));
     openSession(c, opened);
     return c.json(sessionOf(deps, opened.who, await deps.authenticator.permitOf(opened.who)));
   });
@@ -199,4 +202,31 @@ export function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
     const { agents } = c.get('permit');
     return c.json(await refusals.list({ namespace: client.namespace, agents, ...defined({ since }) }));
   });
+}
+
+const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
+
+const pageSchema = z.object({
+  ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
+  doubt: z.literal('1').optional(),
+  ...{ dueWithin: duration, olderThan: duration },
+  sort: z.enum(['deadline', 'newest']).optional(),
+  offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
+  limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
+});
+
+/** Everything that waits for a person. */
+export function inboxRoutes({ feed, authenticator, closing, formatError }: AppDeps): Hono<Env> {
+  return new Hono<Env>()
+    .get('/', async (c) => {
+      const page = await feed.page(defined(checkInput(pageSchema, c.req.query())), c.get('permit'));
+      return page === undefined ? c.body(null, 204) : c.json(page);
+    })
+    .get('/events', (c) =>
+      eventStream({
+        events: (signal) => feed.listen(signal, c.get('permit')),
+        isAllowed: mayGoOn(authenticator, c),
+        ...{ closing, formatError },
+      }),
+    );
 }

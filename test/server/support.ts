@@ -5,6 +5,7 @@ import { connect, type Countersign } from '../../src/client';
 import { defined } from '../../src/contract/defined';
 import { createApp, type SignInOptions } from '../../src/server';
 import { createOidc } from '../../src/server/auth/oidc';
+import { createProxy } from '../../src/server/auth/proxy';
 import { createDirectory } from '../../src/server/auth/people';
 import { SIGN_IN } from '../../src/server/sign-in-routes';
 import {
@@ -97,6 +98,7 @@ export async function createTestApp(
       directory: signIn && createDirectory(signIn),
       people: people ?? signIn?.people,
       signInAt: signIn?.oidc && SIGN_IN,
+      proxy: signIn?.proxy && createProxy(signIn.proxy, now),
     }),
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });

@@ -4,6 +4,7 @@ import { EVERYTHING, type Permit } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
 import type { Right, SignIn } from '../api';
 import type { Directory, Identity, People } from './people';
+import type { Proxy } from './proxy';
 import { RIGHTS, type User, type Users } from './users';
 import { digestSecret, drawSecret } from './secrets';
 
@@ -18,6 +19,8 @@ export interface AuthenticatorParts {
   directory?: Directory;
   /** The file that says what people may do and see. Absent: everybody may do everything. */
   people?: () => Promise<Pick<People, 'permitOf'>>;
+  /** A reverse proxy that signs people in; absent where there is none. It needs a directory. */
+  proxy?: Proxy;
   /** Where signing in at the issuer begins. */
   signInAt?: string;
   /** The clock, in milliseconds. @default Date.now */
@@ -30,12 +33,16 @@ export interface Credentials {
   session?: string;
   /** The token of `Authorization: Bearer`. */
   bearer?: string;
+  /** The token that a reverse proxy put into its header. */
+  asserted?: string;
   /** The address it comes from. */
   from: string;
 }
 
 /** Finds out who sends a request. */
 export interface Authenticator {
+  /** The header of the reverse proxy's token; undefined: none is read. */
+  assertedIn: string | undefined;
   /**
    * Signs in; returns the user, and the secret for the cookie.
    *
@@ -64,6 +71,7 @@ export interface Authenticator {
 /** The authenticator of the web inbox. */
 export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
   return {
+    assertedIn: parts.proxy?.header,
     signIn: async (signIn, from) => {
       parts.attempts.check(from);
       const who = 'token' in signIn ? await byToken(parts, signIn.token) : byCode(parts, signIn.code);
@@ -79,8 +87,9 @@ export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
       return { who, secret: parts.sessions.open(who) };
     },
     identify: (credentials) => identify(parts, credentials),
-    stillSignedIn: async ({ bearer, session }) => {
+    stillSignedIn: async ({ bearer, session, asserted }) => {
       if (bearer !== undefined) return byToken(parts, bearer);
+      if (asserted !== undefined) return byProxy(parts, asserted).catch(unlessRefused);
       const who = parts.sessions.peek(session ?? '');
       return who && withCurrentRights(parts, who);
     },
@@ -95,7 +104,7 @@ export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
 
 async function identify(
   parts: AuthenticatorParts,
-  { bearer, session, from }: Credentials,
+  { bearer, session, asserted, from }: Credentials,
 ): Promise<SignedIn> {
   if (bearer !== undefined) {
     // A valid token is accepted, however many failures come from the same proxy.
@@ -103,6 +112,10 @@ async function identify(
     if (who !== undefined) return who;
     parts.attempts.check(from);
     parts.attempts.failed(from);
+  } else if (asserted !== undefined) {
+    // Where the proxy speaks, nothing else counts: a wrong token is not taken for none.
+    const who = await byProxy(parts, asserted);
+    if (who !== undefined) return who;
   } else if (session !== undefined) {
     const who = parts.sessions.use(session);
     const today = who && (await withCurrentRights(parts, who));
@@ -118,6 +131,16 @@ async function identify(
 async function byToken({ users }: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
   const user = await users.withToken(token);
   return user && signedInAs(user);
+}
+
+/** @throws CountersignError as `Proxy.identify` and `Directory.find`. */
+async function byProxy(parts: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
+  const identity = await parts.proxy?.identify(token);
+  return identity && personOf(parts, { identity, at: clockOf(parts) });
+}
+
+function unlessRefused(error: unknown): undefined {
+  if (!(error instanceof CountersignError)) throw error;
 }
 
 function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefined {
