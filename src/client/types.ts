@@ -165,6 +165,8 @@ export interface InboxItem extends OpenItem {
   lineage?: Ancestor[];
   /** The session that its turn is of; absent where it is of none. */
   session?: string;
+  /** As of `TurnSummary`. */
+  callers?: string[];
 }
 
 export interface InboxQuery {
@@ -214,6 +216,8 @@ export interface TurnSummary {
   schedule?: string;
   /** The session that it is of; absent where it is of none. */
   session?: string;
+  /** Agents of the turns that led to it, of a child turn or of a fork of one; '' stands for one that is not known. */
+  callers?: string[];
   /** Head of what was asked. */
   prompt: string;
   /** ISO 8601. */
@@ -225,6 +229,8 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
+  /** Only turns of these agents to which only turns of these agents led. */
+  agents?: readonly string[];
   /** Only turns that this schedule started, by its id. */
   schedule?: string;
   /** Only turns that were started with these facts, all of them. */
@@ -241,6 +247,8 @@ export interface ListQuery {
 export interface TurnsQuery {
   state?: TurnSummary['state'];
   agent?: string;
+  /** As of `ListQuery`. */
+  agents?: readonly string[];
   /** Only turns that started then or later; ISO 8601. */
   from?: string;
   /** Only turns that started before; ISO 8601. */
@@ -394,6 +402,12 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`, `ambiguous_id`.
    */
   find(prefix: string): Promise<string>;
+  /**
+   * The agent of a turn with exactly this id, and those of the turns that led to it: of a child turn, and of a fork of one.
+   *
+   * @throws CountersignError `turn_not_found`.
+   */
+  agentsOf(turn: string): Promise<Pick<TurnSummary, 'agent' | 'callers'>>;
   /**
    * The beginning of each id that no other turn has now, which `find` takes. An id without one, because too many turns begin
    * like it, is missing.

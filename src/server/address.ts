@@ -109,25 +109,28 @@ async function closeServer(server: Server): Promise<void> {
 const READS = ['GET', 'HEAD'];
 
 /**
- * Accepts only requests of our own page, of the address bar, and of programs that are not browsers.
+ * Accepts only requests of our own page, of the address bar, and of programs that are not browsers. `header`: a reverse proxy
+ * adds it to whatever a browser sends, as a cookie is.
  *
  * @throws CountersignError `forbidden`.
  */
-export function requireOwnOrigin(hosts: Hosts): MiddlewareHandler {
+export function requireOwnOrigin(hosts: Hosts, header?: string): MiddlewareHandler {
   return async (c, next) => {
-    const why = findStranger(c, hosts);
+    const why = findStranger(c, hosts, header);
     if (why !== undefined) throw forbidden(why);
     await next();
   };
 }
 
-function findStranger(c: Context, hosts: Hosts): string | undefined {
+function findStranger(c: Context, hosts: Hosts, header: string | undefined): string | undefined {
   const host = c.req.header('host') ?? '';
   if (!hosts.knows(host)) return `${JSON.stringify(host)} is not a name of this web inbox`;
   const origin = c.req.header('origin');
   if (origin !== undefined && !isOwn(origin, host)) return 'a page of another origin asks';
   if (isFromOtherSite(c)) return 'another site asks';
-  return origin === undefined && isBlindWrite(c) ? 'a change by cookie has to name its origin' : undefined;
+  return origin === undefined && isBlindWrite(c, header)
+    ? 'a change by cookie or through a proxy has to name its origin'
+    : undefined;
 }
 
 /** The proxy decides the scheme; name and port are those that the browser used. */
@@ -144,8 +147,9 @@ function isFromOtherSite(c: Context): boolean {
 }
 
 /** Browsers name the origin of every write; a request with a bearer token does not come from a browser. */
-function isBlindWrite(c: Context): boolean {
-  return !READS.includes(c.req.method) && c.req.header('cookie') !== undefined;
+function isBlindWrite(c: Context, header: string | undefined): boolean {
+  const isAsserted = header !== undefined && c.req.header(header) !== undefined;
+  return !READS.includes(c.req.method) && (isAsserted || c.req.header('cookie') !== undefined);
 }
 
 function forbidden(why: string): CountersignError {

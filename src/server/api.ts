@@ -4,6 +4,7 @@ import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import type { Refusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
+import type { Role } from '../contract/authority/permits';
 import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TurnEvent } from '../history/events';
@@ -69,6 +70,10 @@ export interface Session {
   user: string;
   /** What the user may do besides looking, deciding, stopping and forking without effects. */
   rights: readonly Right[];
+  /** What the approvers file lets the user do; `admin` for everybody where it does not say. */
+  role: Role;
+  /** The agents whose turns and conversations the user sees; absent: all. */
+  agents?: readonly string[];
   namespace: string;
   /** Version of the program, shown in the foot of the page. */
   version: string;

@@ -11,10 +11,9 @@ import type { ConversationDetails, ConversationRow } from './api';
 import type { AppDeps } from './deps';
 import { checkInput, filterText, id, readBody } from './request-body';
 import { noStore } from './files';
-import { checkConverse, type Env, senderOf } from './session';
+import { checkConverse, type Env, mayGoOn, senderOf } from './session';
 import { eventStream, type ServerEvent } from './sse';
 import type { TextStore } from './streamed-text';
-import { createShared } from './shared';
 import { aborted, untilFirstEnds } from './turns';
 
 const listSchema = z.object({
@@ -44,13 +43,12 @@ const controlSchema = z.strictObject({
 
 /** Lists conversations, reads one, says something in it, and stops, pauses or closes it. */
 export function conversationRoutes(deps: AppDeps): Hono<Env> {
-  const { client, texts, authenticator, closing, formatError } = deps;
-  const list = createShared((query: SessionsQuery) => listRows(deps, query));
-  const named = (c: Context<Env>): Session => client.session(c.req.param('session') ?? '');
+  const { texts, authenticator, closing, formatError } = deps;
+  const named = (c: Context<Env>): Session => c.get('reader').session(c.req.param('session') ?? '');
   return new Hono<Env>()
     .get('/', async (c) => {
       const { open, agent, limit } = checkInput(listSchema, c.req.query());
-      return c.json(await list({ limit, open: open !== undefined, ...defined({ agent }) }));
+      return c.json(await listRows(deps, c, { limit, open: open !== undefined, ...defined({ agent }) }));
     })
     .get('/:session', async (c) => {
       const session = named(c);
@@ -61,10 +59,9 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
       const session = named(c);
       // There has to be one: a stream cannot answer with a status.
       await session.state();
-      const credentials = c.get('credentials');
       return eventStream({
         events: (signal) => conversationEvents({ session, texts }, signal),
-        isAllowed: () => authenticator.isStillSignedIn(credentials),
+        isAllowed: mayGoOn(authenticator, c),
         closing,
         formatError,
       });
@@ -78,30 +75,32 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
 
 /** The newest conversations, each with how much of it waits for a person. */
 async function listRows(
-  { client, feed }: Pick<AppDeps, 'client' | 'feed'>,
+  { feed }: Pick<AppDeps, 'feed'>,
+  c: Context<Env>,
   query: SessionsQuery,
 ): Promise<ConversationRow[]> {
-  const found = await client.sessions(query);
+  const found = await c.get('reader').sessions(query);
   return Promise.all(
     found.map(async (one) => {
       if (one.endedAt !== null) return { ...one, asks: 0 };
-      const page = await feed.page({ session: one.session, limit: 1 });
+      const page = await feed.page({ session: one.session, limit: 1 }, c.get('permit'));
       return { ...one, asks: page?.matching ?? 0 };
     }),
   );
 }
 
-async function sendMessage({ client, files: store }: Pick<AppDeps, 'client' | 'files'>, c: Context<Env>) {
+async function sendMessage({ files: store }: Pick<AppDeps, 'files'>, c: Context<Env>) {
   const { agent, taskQueue, files: sent = [], ...message } = await readBody(c, messageSchema);
   checkConverse(c);
   const { approver: sender } = senderOf(c);
   const options = defined({ agent, taskQueue, requester: agent && sender });
   if (store === undefined && sent.length > 0) throw noStore();
   const files = store?.take(sender, sent) ?? [];
-  return client.session(c.req.param('session') ?? '', options).send({ ...defined(message), files, sender });
+  const session = c.get('reader').session(c.req.param('session') ?? '', options);
+  return session.send({ ...defined(message), files, sender });
 }
 
-/** What only stops something is for everybody who is signed in, as cancelling a turn is. */
+/** What only stops something needs no right of its own, as cancelling a turn does not. */
 const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'close'];
 
 async function control(named: () => Session, c: Context<Env>): Promise<void> {

@@ -1,13 +1,15 @@
 import type { Countersign } from '../client/types';
 import type { FileRef } from '../contract/session/files';
+import type { Permit } from '../contract/authority/permits';
 import type { SentFile } from './api';
-import type { Authenticator } from './auth/authenticator';
+import type { Authenticator, Credentials, SignedIn } from './auth/authenticator';
 import type { Oidc } from './auth/oidc';
 import type { FormatError } from './failure';
 import type { Hosts } from './address';
 import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './decided-reader';
 import type { RefusalLog } from './refusal-log';
+import type { Reader, ReaderOf } from './scoped';
 import type { InboxSigner } from './signer';
 import type { StatsReader } from './stats-reader';
 import type { TextStore } from './streamed-text';
@@ -26,7 +28,9 @@ export interface SentFiles {
 
 /** What the app works with. */
 export interface AppDeps {
-  client: Countersign;
+  /** Only for what is of nobody in particular; turns and conversations are read through `readerOf`. */
+  client: Pick<Countersign, 'client' | 'namespace'>;
+  readerOf: ReaderOf;
   authenticator: Authenticator;
   /** The issuer at which people may sign in; undefined: there is none. */
   oidc: Oidc | undefined;
@@ -51,3 +55,14 @@ export interface AppDeps {
   /** Ends every stream. */
   closing: AbortSignal;
 }
+
+/** What a signed-in request carries. */
+export type Env = {
+  Variables: {
+    who: SignedIn;
+    credentials: Credentials;
+    permit: Permit;
+    /** All that may be read and done of turns and conversations here: what the sender sees. */
+    reader: Reader;
+  };
+};

@@ -7,6 +7,7 @@ import type { FileRef } from '../contract/session/files';
 import { sizeText } from '../contract/text/bytes';
 import { drawSecret, sameDigest } from './auth/secrets';
 import type { AppDeps, SentFiles } from './deps';
+import { requireRole } from './auth/roles';
 import { type Env, requireConverse, requireSignedIn } from './session';
 
 /** Undefined where there is no store. Its proofs are of this process: files are sent again once it has started anew. */
@@ -36,8 +37,9 @@ export function createSentFiles(store: ReturnType<Countersign['files']>): SentFi
 const AT_ONCE = 4;
 
 /** Takes the files of messages, one a request. Nothing ever sends one out: the page shows names and sizes alone. */
-export function fileRoutes({ files, authenticator }: Pick<AppDeps, 'files' | 'authenticator'>): Hono<Env> {
-  const guards = [requireSignedIn(authenticator), requireConverse, fewAtOnce()] as const;
+export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'readerOf'>): Hono<Env> {
+  const { files } = deps;
+  const guards = [requireSignedIn(deps), requireRole, requireConverse, fewAtOnce()] as const;
   return new Hono<Env>().post('/', ...guards, async (c) => {
     if (files === undefined) throw noStore();
     const name = nameIn(c);

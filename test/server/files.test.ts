@@ -32,7 +32,7 @@ const client: Countersign = new Proxy<Countersign>(unreachable(), {
 let app: TestApp & { remove(): Promise<void> };
 let cookie: string;
 beforeAll(async () => {
-  app = await createTestApp(client, undefined, undefined, createSentFiles(store));
+  app = await createTestApp(client, { files: createSentFiles(store) });
   cookie = await app.signIn();
 });
 afterAll(async () => {
@@ -199,12 +199,7 @@ test('a file of exactly the limit is taken', async () => {
 });
 
 test('a store that cannot be written is said in words', async () => {
-  const broken = await createTestApp(
-    client,
-    undefined,
-    undefined,
-    createSentFiles(openFileStore('/dev/null/x')),
-  );
+  const broken = await createTestApp(client, { files: createSentFiles(openFileStore('/dev/null/x')) });
   try {
     const own = await broken.signIn();
     const response = await broken.ask('/api/files', {

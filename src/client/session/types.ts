@@ -75,6 +75,8 @@ export interface SessionSummary extends SessionNow {
 
 export interface SessionsQuery {
   agent?: string;
+  /** Only those of these agents. */
+  agents?: readonly string[];
   /** Only open ones. @default false */
   open?: boolean;
   /** @default 50 */

@@ -16,6 +16,7 @@ describe('the link of the terminal', () => {
     expect(await response.json()).toEqual({
       user: 'owner',
       rights: ['fork-live', 'converse'],
+      role: 'admin',
       namespace: 'default',
       version: '1.2.3',
       undoMs: 0,
