@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { connect, type Countersign } from '../../src/client';
+import { EVERYTHING, type Permit } from '../../src/contract/authority/permits';
 import type { SendText } from '../../src/contract/streamed-text';
 import type { Right } from '../../src/server/api';
 import { createUsers } from '../../src/server/auth/users';
@@ -11,6 +12,11 @@ import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
+
+/** Users of this name may only look. */
+export const VIEWER = 'viewer';
+
+const permitOf = (name: string): Permit => (name === VIEWER ? { role: 'viewer', agents: 'all' } : EVERYTHING);
 
 /** The true page on the true server, and a browser that shows it. */
 export interface WebInbox {
@@ -50,6 +56,7 @@ export async function openWebInbox(
     startWeb({
       ...{ client, usersFile, port, undoMs, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
       refusalsFile: join(directory, 'refusals.jsonl'),
+      people: async () => ({ permitOf }),
       onLink: () => undefined,
       report: (error) => void complaints.push(String(error)),
     });
