@@ -127,7 +127,10 @@ describe('decisions', () => {
     expect(response.status).toBe(409);
     expect(await response.json()).toEqual(REFUSED);
     const from = { approver: 'owner', channel: 'web', authenticated: true };
-    expect(sent).toEqual([['decide', 't-1', { ...BODY, decision: 'denied', reason: 'no', ...from }]]);
+    expect(sent).toEqual([
+      ['decide', 't-1', { ...BODY, decision: 'denied', reason: 'no', ...from }],
+      ['agentsOf', 't-1'],
+    ]);
     expect(JSON.parse(await readFile(app().refusalsFile, 'utf8'))).toMatchObject({
       ...{
         namespace: 'default',
