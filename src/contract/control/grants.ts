@@ -3,7 +3,7 @@ import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
 import { LIMITS } from '../limits';
 import { utf8Bytes } from '../text/bytes';
-import { type Narrowing, narrowingProblem } from './narrowing';
+import { type Narrowing, narrowingProblem, narrowingText } from './narrowing';
 
 /** What somebody allows ahead: calls of one tool by one agent, as long as nothing of this changes. What is signed is all of it. */
 export interface GrantTerms {
@@ -268,6 +268,13 @@ export function whyVoid(
 /** A grant without its uses. */
 function termsOf({ takenAt: _, uses: __, reason: ___, ...terms }: Grant): UseTaken['grant'] {
   return terms;
+}
+
+/** What a grant allows, as one sentence for who is about to give it. */
+export function grantSentence({ agent, tool, narrowing, times, until }: GrantTerms): string {
+  const calls = times === 1 ? 'one call' : `${times} calls`;
+  const many = times === LIMITS.grantTimes ? `every call (${times} at most)` : `up to ${calls}`;
+  return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${until}.`;
 }
 
 /** What workers read. */
