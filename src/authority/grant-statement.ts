@@ -2,11 +2,7 @@ import type { GrantAsked, GrantTerms } from '../contract/control/grants';
 import { canonicalJson } from '../contract/digest';
 import type { Approvers } from './approvers';
 import { CLOCK_TOLERANCE, VOTE_FAULTS, type VoteJudgement } from './assurance';
-import {
-  GRANT_NAMESPACE,
-  INBOX_GRANT_NAMESPACE,
-  verifySshSignature,
-} from './ssh-signature';
+import { GRANT_NAMESPACE, INBOX_GRANT_NAMESPACE, verifySshSignature } from './ssh-signature';
 
 /** Where a grant holds. */
 export interface GrantPlace {
@@ -22,7 +18,18 @@ export interface GrantPlace {
 export function grantText(terms: GrantTerms, { installation, namespace }: GrantPlace): string {
   const { id, agent, tool, toolDigest, ruleDigest, policyDigest, narrowing, times, until, at, by } = terms;
   return canonicalJson({
-    ...{ v: 1, kind: 'grant', installation, namespace, id, agent, tool, toolDigest, ruleDigest, policyDigest },
+    ...{
+      v: 1,
+      kind: 'grant',
+      installation,
+      namespace,
+      id,
+      agent,
+      tool,
+      toolDigest,
+      ruleDigest,
+      policyDigest,
+    },
     ...{ narrowing, times, until, at, by },
   });
 }

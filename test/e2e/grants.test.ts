@@ -40,7 +40,9 @@ beforeAll(async () => {
 /** A turn that asks for calls with these arguments, all at once. */
 async function start(agent: string, name: string, ...args: ScriptedArgs[]): Promise<TurnHandle> {
   const step: ScriptedStep = { text: 'I do it.', toolCalls: args.map((one) => ({ name, arguments: one })) };
-  return fixture.start(agent, book.add(step, { text: 'done' }));
+  const prompt = book.add(step, { text: 'done' });
+  const { turn } = await client.start({ agent, prompt, taskQueue: fixture.taskQueue });
+  return fixture.client.workflow.getHandle(turn);
 }
 
 type ScriptedArgs = { tag: string; amount?: number; to?: string };
@@ -179,10 +181,12 @@ it('keeps count when what holds the grants continues as new', async () => {
   expect(await first.result()).toMatchObject({ status: 'answered' });
   const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
   const { runId } = await control.describe();
-  for (let n = 0; n < LIMITS.pauseUpdates / 2; n++) {
-    await control.executeUpdate('pause', { args: [{ tool: `other_${n}`, reason: 'x', by: 'ann' }] });
-    await control.executeUpdate('resume', { args: [{ tool: `other_${n}`, by: 'ann' }] });
-  }
+  const others = Array.from({ length: 10 }, (_, n) => `other_${n}`);
+  for (let n = 0; n < LIMITS.pauseUpdates / 2; n += others.length)
+    for (const name of ['pause', 'resume'])
+      await Promise.all(
+        others.map((tool) => control.executeUpdate(name, { args: [{ tool, reason: 'x', by: 'ann' }] })),
+      );
   await until('the next run', async () => (await control.describe()).runId !== runId);
   const handle = await start('clerk', 'pay', args, args);
   await waiting(handle, 1);
