@@ -78,7 +78,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (spent !== undefined) return { output: spent };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
-  // What cannot tell of grants is no reason to hold a call: a person decides it.
+  // Where nobody knows of grants, a person decides the call; it is not held.
   const unknown = checked.granted && (await voidGrant(deps.grants, input));
   if (unknown !== undefined) return { output: unknown };
   // The last of all looks: whatever was asked before may have taken its time.

@@ -198,32 +198,6 @@ it('keeps count when what holds the grants continues as new', async () => {
   expect((await client.grants.list()).grants).toEqual([]);
 });
 
-it.each([
-  ['look', 'a call that may run again runs once more, and counts once', 'peek'],
-  ['pay', 'a call that may not is in doubt, and counts once', 'pay'],
-])('after its worker was killed between claim and handler: %s: %s', async (_case, _what, name) => {
-  const tag = `killed-${name}`;
-  const quiet = await fixture.addProcess();
-  const before = await fixture.startSteps(calls(`${name}:${tag}`));
-  await waitFor(before, '1.1');
-  const { terms } = await client.grants.plan(before.workflowId, '1.1', { by: 'ann', times: 2 });
-  const { id } = await client.grants.give(terms);
-  await decide(before, { callId: '1.1', decision: 'denied' });
-  await before.result();
-  await quiet.kill();
-  const trapped = await fixture.addProcess({ trap: { at: 'before', tag, signal: 'SIGKILL' } });
-  const handle = await fixture.startSteps(calls(`${name}:${tag}`));
-  expect(await trapped.gone).toBe('SIGKILL');
-  await fixture.addProcess(fixture.otherMachine());
-  await fixture.open(tag);
-  if (name === 'pay') await waitFor(handle, '1.1', 'in_doubt');
-  else expect(await handle.result()).toMatchObject({ status: 'answered', counts: { inDoubt: 0 } });
-  expect(await fixture.effects(tag)).toHaveLength(name === 'pay' ? 0 : 1);
-  const { grants } = await client.grants.list();
-  expect(grants).toContainEqual(expect.objectContaining({ id, used: 1 }));
-  if (name === 'pay') await handle.terminate();
-});
-
 it('asks where what holds the grants is gone', async () => {
   const args = { tag: 'gone', amount: 1 };
   await give(args, { forMs: 600_000 });
@@ -237,4 +211,33 @@ it('asks where what holds the grants is gone', async () => {
   await waitFor(held, '1.1');
   expect(await effects.lines('gone')).toEqual([]);
   await held.terminate();
+});
+
+it.each([
+  ['peek', 'a call that may run again runs once more, and counts once'],
+  ['pay', 'a call that may not is in doubt, and counts once'],
+])('after its worker was killed between claim and handler: %s: %s', async (name) => {
+  const tag = `killed-${name}`;
+  const place = await startFixture({});
+  const grants = (await connect({ client: place.client })).grants;
+  const quiet = await place.addProcess();
+  const before = await place.startSteps(calls(`${name}:${tag}`));
+  await waitFor(before, '1.1');
+  const { terms } = await grants.plan(before.workflowId, '1.1', { by: 'ann', times: 2 });
+  const { id } = await grants.give(terms);
+  await decide(before, { callId: '1.1', decision: 'denied' });
+  await before.result();
+  await quiet.kill();
+  const trapped = await place.addProcess({ trap: { at: 'before', tag, signal: 'SIGKILL' } });
+  const handle = await place.startSteps(calls(`${name}:${tag}`));
+  expect(await trapped.gone).toBe('SIGKILL');
+  await place.addProcess(place.otherMachine());
+  await place.open(tag);
+  if (name === 'pay') await waitFor(handle, '1.1', 'in_doubt');
+  else expect(await handle.result()).toMatchObject({ status: 'answered', counts: { inDoubt: 0 } });
+  expect(await place.effects(tag)).toHaveLength(name === 'pay' ? 0 : 1);
+  const all = await grants.list();
+  expect(all.grants).toContainEqual(expect.objectContaining({ id, used: 1 }));
+  if (name === 'pay') await handle.terminate();
+  await grants.revoke({ id, by: 'ann' });
 });

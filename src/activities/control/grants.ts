@@ -206,7 +206,7 @@ function whyNotAlone({ escalated: _, ...authority }: Authority, by: string): str
   return state === 'approved' ? undefined : `the rule '${authority.rule.name}' needs more than one person`;
 }
 
-/** The grant by which a call may start, as far as can be told before; undefined: a person decides. Never rejects. */
+/** The grant by which a call may start, as far as is known before; undefined: a person decides. Never rejects. */
 export async function findGrant(
   reader: GrantsReader | undefined,
   call: GrantedCall,
@@ -250,8 +250,8 @@ function askInstead({ grant, secret }: CallInput, why: string, authority?: Autho
 }
 
 /**
- * Claims a use of the grant that a call names, right before its handler, and looks at all of it once more: what the input
- * says of it counts for nothing. Whatever is not as it must be, a person is asked instead.
+ * Claims a use of the grant that a call names, right before its handler, and looks at the whole grant once more: the word of
+ * the input counts for nothing. Whatever is not as it must be, a person is asked instead.
  */
 export async function claimGrant(
   reader: GrantsReader | undefined,

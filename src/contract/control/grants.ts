@@ -5,7 +5,7 @@ import { LIMITS } from '../limits';
 import { utf8Bytes } from '../text/bytes';
 import { type Narrowing, narrowingProblem, narrowingText } from './narrowing';
 
-/** What somebody allows ahead: calls of one tool by one agent, as long as nothing of this changes. What is signed is all of it. */
+/** What somebody allows ahead: calls of one tool by one agent, as long as nothing here changes. A signature is over all fields. */
 export interface GrantTerms {
   /** Drawn by who gives it; one that was revoked never comes back. */
   id: string;

@@ -252,7 +252,7 @@ describe('what anybody may send', () => {
     ['a time of another zone', { ...asked(), until: '2026-11-25T12:00:00.000+01:00' }],
     ['a digest that is none', { ...asked(), toolDigest: 'abc' }],
     ['nobody', { ...asked(), by: '' }],
-  ])('is no grant: %s', (_case, value) => {
+  ])('is not a grant: %s', (_case, value) => {
     expect(isGrantAsked(value)).toBe(false);
   });
 
