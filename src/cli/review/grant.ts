@@ -1,7 +1,6 @@
 import { msToNumber } from '@temporalio/common/lib/time';
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
-import { coverageText, requireAssured } from '../../client/control/plan-grant';
 import type { Condition } from '../../contract/control/narrowing';
 import { defined } from '../../contract/defined';
 import type { TurnView } from '../../history/view';
@@ -60,6 +59,8 @@ export async function planned(
   if (Object.keys(given).length === 0) return undefined;
   if (time === undefined && times === undefined)
     throw usageError(`--${Object.keys(given)[0]} needs --for or --times`);
+  // Loaded here: it takes Temporal's client, for which no command waits before it is known.
+  const { coverageText, requireAssured } = await import('../../client/control/plan-grant.js');
   const plan = await client.grants.plan(view.turn, callId, {
     by: approver,
     narrowing: conditionsOf(options),
