@@ -14,7 +14,7 @@ import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
 import type { Observe } from './activities/observed';
 import { openRules } from './activities/authority';
-import { createPausesReader, lookAtControl } from './activities/pauses';
+import { createControlReaders } from './activities/control/grants';
 import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
@@ -198,11 +198,10 @@ export async function makeShared(
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
-  const pauses = createPausesReader({ look: lookAtControl });
   const traces = await openTraces({ hasContent: config.traces.content });
-  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics, pauses };
+  const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
   const lent = defined({ answerKeys, files, traces });
-  return { ...ofWorker, callLog, secrets, encryption, ...authority, ...lent };
+  return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
 }
 
 function ownQueue(): string {

@@ -38,6 +38,8 @@ const DEBUGGER = 'it waits for a debugger; the tests of replay attach one';
 const PAUSES =
   'it would hold the calls of every test on this server; the tests of pauses have one of their own';
 
+const GRANTS = 'it would need a call that waits; the tests of grants have their own';
+
 const DOCKER = 'needs Docker; compose.test.ts compares the file with the code';
 
 const KUBERNETES = 'needs a cluster; kubernetes.test.ts checks the manifests against schemas and code';
@@ -88,6 +90,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npx countersign pause --agent clerk --models --reason 'it writes nonsense'": PAUSES,
   "npx countersign pause --reason 'incident 42'": PAUSES,
   'npx countersign pause --list': PAUSES,
+  'npx countersign approve <turn>/<call> --times 3': GRANTS,
+  'npx countersign approve <turn>/<call> --for 30m --range cents=0..5000': GRANTS,
+  'npx countersign grants list': GRANTS,
+  'npx countersign grants show <grant>': GRANTS,
+  'npx countersign grants revoke <grant>': GRANTS,
+  'npx countersign grants revoke --all': GRANTS,
   'npx countersign resume --tool refund_order': PAUSES,
   "npx countersign resume --all --reason 'all is well'": PAUSES,
   'npm install countersign zod': 'it is not on npm yet',

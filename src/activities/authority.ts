@@ -18,9 +18,11 @@ import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
 import { assuranceText, isAssured, stricterAction } from '../contract/authority/votes';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
+import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import type { Safety } from '../contract/tool';
 import type { CallLog } from '../tools/call-log';
+import { contentDigest } from '../tools/content-digest';
 import { type Config, rulesAbout } from '../tools/define-config';
 import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tighten } from '../tools/policy';
 import type { Tool } from '../tools/types';
@@ -138,6 +140,7 @@ function recordOf(
   if (by === undefined && shadow.length === 0) return undefined;
   return defined({
     rule: by?.rule.name,
+    digest: by && digestJson(by.rule, contentDigest),
     then: by?.action,
     until: by?.rule.until,
     shadow: shadow.length === 0 ? undefined : shadow,

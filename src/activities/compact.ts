@@ -9,7 +9,7 @@ import { agentOf, inTime, withModel } from './ask-model';
 import { earlierWords } from './conversation';
 import type { ActivityDeps } from './deps';
 import { EmptyReply } from './model-tries';
-import { requireUnpaused } from './pauses';
+import { requireUnpaused } from './control/pauses';
 import { noteUsage } from './think';
 
 /** Has the agent's model write what is to stand for the beginning of a conversation. */

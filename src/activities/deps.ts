@@ -10,7 +10,8 @@ import type { Traces } from '../traces';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
-import type { PausesReader } from './pauses';
+import type { GrantsReader } from './control/grants';
+import type { PausesReader } from './control/pauses';
 import type { TextStreams } from './text-streams';
 
 /** What the activities of one worker need. */
@@ -39,6 +40,8 @@ export interface ActivityDeps {
   rules?: PolicyRules;
   /** Asked before each call with an effect, and before each model call. Absent: nothing can be paused here. */
   pauses?: PausesReader;
+  /** Asked where a person would have to decide. Absent: a grant allows nothing here. */
+  grants?: GrantsReader;
   /** By which secret answers are read. Absent: none can be asked for. */
   answerKeys?: AnswerKeys;
   journal: Journal;

@@ -2,7 +2,14 @@ import { defined } from '../contract/defined';
 import { Context } from '@temporalio/activity';
 import { WorkflowUpdateFailedError, WorkflowUpdateStage } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { AskedQuestion, CallInput, CallOutput, CallQuestion, CallReply } from '../contract/call';
+import type {
+  AskedQuestion,
+  CallInput,
+  CallOutput,
+  CallQuestion,
+  CallReply,
+  GrantUse,
+} from '../contract/call';
 import { withDecisionNote } from '../contract/call-messages';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
@@ -35,6 +42,8 @@ export interface Execution extends AskedExecution {
   value: unknown;
   /** Only where the tool shares state between its calls. */
   state?: HeldState;
+  /** The use of a grant in the place of a decision. */
+  grant?: GrantUse;
 }
 
 /** A final output. Its text stays with the worker, so that the next step need not be sent it. */
@@ -61,12 +70,12 @@ export function notRunResult(
 
 /** Runs the handler as long as the attempt is ours. */
 export async function execute(execution: Execution, guard: AttemptGuard): Promise<RunOutcome> {
-  const { deps, tool, input, value, key, state } = execution;
+  const { deps, tool, input, value, key, state, grant } = execution;
   const job: RunJob = {
     tool,
     value,
     call: { callId: input.callId, id: input.id, arguments: input.arguments },
-    approved: input.decision !== undefined,
+    approved: input.decision !== undefined || grant !== undefined,
     attempt: Context.current().info.attempt,
     idempotencyKey: key,
     signal: guard.signal,
@@ -76,7 +85,7 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     about: {
       ...aboutTurn(input),
       ...defined({
-        approval: approvalOf(input),
+        approval: approvalOf(input, grant),
         resumeFrom: earlierBeat()?.checkpoint,
         state: state?.given,
       }),
@@ -186,7 +195,8 @@ export function aboutTurn({ agent, origin }: Pick<CallInput, 'agent' | 'origin'>
   return { agent, metadata: { ...metadata }, ...defined({ turn, requester }) };
 }
 
-function approvalOf({ decision }: CallInput): Approval | undefined {
+function approvalOf({ decision }: CallInput, grant: GrantUse | undefined): Approval | undefined {
+  if (grant !== undefined) return { decision: 'approved', approver: grant.by };
   if (decision === undefined) return undefined;
   const { decision: word, approver, reason } = decision;
   return { decision: word, approver, ...defined({ reason }) };

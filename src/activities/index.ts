@@ -11,7 +11,7 @@ import type { ActivityDeps } from './deps';
 import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { waitForChild } from './child-turn';
 import { aboutTurn } from './execution';
-import { untilNotHeld } from './pauses';
+import { untilNotHeld } from './control/pauses';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './failures';
 import { handBackUnregistered, runTool } from './run-tool';

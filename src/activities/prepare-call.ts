@@ -12,6 +12,7 @@ import { secretFields } from '../contract/secret/sealed';
 import type { Registry } from '../tools/registry';
 import { NOTHING_RAN, policyRefusal } from '../tools/policy';
 import { askRules, type RuledVerdict } from './authority';
+import { findGrant, grantsOf } from './control/grants';
 import { requestersOf } from '../contract/authority/authority';
 import { prepare, type ReadyCall, type UnfitCall } from '../tools/prepare';
 import { describeFailure } from '../tools/format-result';
@@ -25,7 +26,7 @@ import type { ActivityDeps } from './deps';
 /** What preparing needs of a worker. */
 export interface PrepareDeps extends Pick<
   ActivityDeps,
-  'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules'
+  'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules' | 'grants'
 > {
   /** What previews learn of the turn. */
   about?: AboutTurn;
@@ -58,7 +59,8 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   const { approvers, rules } = deps;
   const owner = { agent: name, policy, log: deps.run.log, approvers, rules };
   const verdict = await askRules(owner, { tool, args, requesters: requestersOf(deps.origin) });
-  return applyPolicy(verdict, { ...prepared, deps, registry }, isAsAsked ? call : { ...call, proposed });
+  const ready = { ...prepared, agent: name, deps, registry };
+  return applyPolicy(verdict, ready, isAsAsked ? call : { ...call, proposed });
 }
 
 /** What the model wrote, as far as it can be read and belongs to a tool. */
@@ -113,6 +115,7 @@ function settingsOf(tool: Tool): CallSettings {
       taskQueue: tool.taskQueue,
       local: tool.local || undefined,
       noBatch: tool.noBatch || undefined,
+      grants: grantsOf(tool),
       askMs: tool.askMs,
       server: tool.server === 'local' ? undefined : tool.server,
       child: childSettings(tool),
@@ -127,7 +130,7 @@ function childSettings({ child, outputLimit }: Tool): CallSettings['child'] {
 }
 
 /** A call with what its preview needs. */
-type Ready = ReadyCall & { deps: PrepareDeps; registry: Registry };
+type Ready = ReadyCall & { agent: string; deps: PrepareDeps; registry: Registry };
 
 async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
   const { decision, reason, authority, ruling } = verdict;
@@ -136,7 +139,17 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
   const judged = { ...call, ...defined({ policyReason: reason, ruling }) };
   // Nothing of it runs, so there is nothing to decide: its answer is its result.
   if (ready.tool.asks !== undefined) return asked(judged, ready.tool.asks(ready.value), ready);
-  return decision === 'run' ? judged : withPreview(ready, { ...judged, ...defined({ authority }) });
+  if (decision === 'run') return judged;
+  const shown = await withPreview(ready, { ...judged, ...defined({ authority }) });
+  return shown.kind === 'ask' ? withGrant(shown, ready, verdict) : shown;
+}
+
+/** Names the grant by which nobody need be asked, where there is one. */
+async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): Promise<ValidCall> {
+  const { agent, tool, args, deps } = ready;
+  const { authority, file, ruling } = verdict;
+  const about = { agent, tool, args, policyDigest: ruling?.digest, authority, file };
+  return { ...call, ...defined({ grant: await findGrant(deps.grants, about) }) };
 }
 
 /** A question with secrets names tools that there are, and the key that screens encrypt them with. */
@@ -157,7 +170,7 @@ function asked(call: ValidCall, question: Question, { deps, registry }: Ready): 
 const NO_KEY =
   'No secret can be asked for: the worker has no key for secret answers. Whoever runs it sets COUNTERSIGN_ANSWER_KEY_FILE. Nobody was asked.';
 
-async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promise<PreparedCall> {
+async function withPreview({ tool, value, deps }: Ready, call: ValidCall): Promise<InvalidCall | ValidCall> {
   const { hide } = deps.run.secrets ?? {};
   try {
     const preview = await previewOf({ tool, value, callId: call.callId }, deps);

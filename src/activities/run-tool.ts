@@ -2,16 +2,17 @@ import { Context } from '@temporalio/activity';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { idempotencyKey } from '../contract/names';
-import type { AskAgain, CallInput, CallOutput, SpentDecision } from '../contract/call';
+import type { AskAgain, CallInput, CallOutput, GrantUse, SpentDecision } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
 import { outdatedDecision, signedStart } from './earlier-start';
 import { cachedOutput, execute, type Execution, notRunResult, withNote } from './execution';
 import { lackOf, notHere, retryFailure } from './failures';
+import { authorityFor, claimGrant, type GrantedCall, voidGrant } from './control/grants';
 import { lookForChild } from './child-turn';
 import { heldState, withHolder } from './held-state';
-import { pausedCall } from './pauses';
+import { pausedCall } from './control/pauses';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './attempt';
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson } from '../contract/digest';
@@ -22,7 +23,7 @@ import type { Agent } from '../tools/define-agent';
 import type { RunOutcome } from '../tools/outcome';
 import { NOTHING_RAN, policyRefusal } from '../tools/policy';
 import { askRules, checkVotes } from './authority';
-import { requestersOf } from '../contract/authority/authority';
+import { readAuthority, requestersOf } from '../contract/authority/authority';
 import type { PolicyRules } from '../authority/policy';
 import { placeHere } from './reset-history';
 import type { ApproversSource } from '../authority/source';
@@ -41,7 +42,12 @@ export async function runTool(deps: ActivityDeps, input: CallInput): Promise<Cal
   const { execution } = ready;
   if (execution.tool.child !== undefined) return lookForChild(execution, execution.tool.child);
   const run = execution.tool.effect === 'unsafe' ? runUnsafe : runRepeatable;
-  return withHolder(execution.state, await run(execution, since));
+  return withGrant(execution.grant, withHolder(execution.state, await run(execution, since)));
+}
+
+/** Says by which use of which grant a call started. */
+function withGrant(grant: GrantUse | undefined, output: CallOutput): CallOutput {
+  return grant !== undefined && ('result' in output || 'inDoubt' in output) ? { ...output, grant } : output;
 }
 
 /** A call that may start now, or what it came to without that. */
@@ -72,11 +78,19 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (spent !== undefined) return { output: spent };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
+  // Where nobody knows of grants, a person decides the call; it is not held.
+  const unknown = checked.granted && (await voidGrant(deps.grants, input));
+  if (unknown !== undefined) return { output: unknown };
   // The last of all looks: whatever was asked before may have taken its time.
   const paused = await pausedCall(deps, input, ranBefore(input));
   if (paused !== undefined) return { output: paused };
+  const grant = checked.granted && (await claimGrant(deps.grants, input, checked.granted));
+  if (grant !== undefined && 'askAgain' in grant) return { output: grant };
+  // Claiming it took its time.
+  const pausedSince = grant && (await pausedCall(deps, input, ranBefore(input)));
+  if (pausedSince !== undefined) return { output: pausedSince };
   const state = heldState(deps, tool, { input, idempotencyKey: key });
-  return { execution: { deps, tool, input, value: checked.value, key, ...defined({ state }) } };
+  return { execution: { deps, tool, input, value: checked.value, key, ...defined({ state, grant }) } };
 }
 
 /** What a call comes to whose signatures may have started it before; undefined: they have not. */
@@ -154,7 +168,7 @@ function knownResult(execution: Execution, { handler, result }: RunOutcome): Too
 
 /** Arguments as the handler wants them, or why this attempt must not run, or what this worker lacks to say so. */
 type Rechecked =
-  | { ok: true; value: unknown; isSigned: boolean }
+  | { ok: true; value: unknown; isSigned: boolean; granted?: GrantedCall }
   | { ok: false; failure: ToolFailure }
   | { lack: string }
   | AskAgain;
@@ -185,9 +199,19 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
   const requesters = requestersOf(input.origin, input.authority);
   const verdict = await askRules(owner, { tool, args: input.arguments, requesters });
   if (verdict.decision === 'refuse') return { ok: false, failure: policyRefusal(verdict) };
-  if (verdict.decision === 'ask' && input.decision === undefined)
+  const isGranted = input.decision === undefined && input.grant !== undefined;
+  if (verdict.decision === 'ask' && input.decision === undefined && !isGranted)
     return refused('it needs a decision and has none');
-  const { authority: own, file } = verdict;
+  const { authority: own, file, ruling } = verdict;
+  if (isGranted) {
+    const asked = input.authority === undefined ? undefined : readAuthority(input.authority);
+    if (input.authority !== undefined && asked === undefined)
+      return { askAgain: 'who decides it cannot be read', ...defined({ secret: input.secret }) };
+    const authority = authorityFor(own, asked);
+    const about = { agent: agent.name, tool, args: input.arguments, policyDigest: ruling?.digest };
+    const isSigned = authority !== undefined && authority.rule.assurance !== 'claimed';
+    return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file } };
+  }
   try {
     const votes = await checkVotes({ own, file, place: placeHere, now: Date.now() }, input);
     return 'askAgain' in votes ? votes : { ...votes, value: parsed.value };
@@ -207,8 +231,8 @@ function whatChanged(tool: Tool, input: CallInput): string | undefined {
     return 'the arguments are not those that were approved';
   if (input.decision !== undefined && !isWhatWasSeen(input, input.decision))
     return 'it is not what was shown to the approver';
-  const isOnlyRecorded =
-    input.dry === true && dryKindOf(tool.effect, input.decision !== undefined) !== undefined;
+  const isDecided = input.decision !== undefined || input.grant !== undefined;
+  const isOnlyRecorded = input.dry === true && dryKindOf(tool.effect, isDecided) !== undefined;
   return isOnlyRecorded ? 'its turn is a fork in a dry world' : undefined;
 }
 

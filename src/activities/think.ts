@@ -21,7 +21,7 @@ import { agentOf, type Asking, inTime, withModel } from './ask-model';
 import { aboutTurn } from './execution';
 import { toMessages } from './model-messages';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
-import { requireUnpaused } from './pauses';
+import { requireUnpaused } from './control/pauses';
 import { LIMITS } from '../contract/limits';
 import { type Asked, EmptyReply } from './model-tries';
 

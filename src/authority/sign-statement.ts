@@ -41,9 +41,17 @@ const TIMEOUT = 120_000;
  * @throws CountersignError `ssh_keygen_missing`, `signing_key` for a key that is not there or does not count, and
  *   `signing_failed` where agent, security key or person refuse, or let the time pass.
  */
-export async function signStatement(statement: Statement, options: SigningOptions): Promise<SignedStatement> {
-  const { keyFile, keys, onWait, timeoutMs = TIMEOUT } = options;
-  const message = Buffer.from(statementText(statement));
+export function signStatement(statement: Statement, options: SigningOptions): Promise<SignedStatement> {
+  return signText(statementText(statement), { ...options, namespace: SIGNATURE_NAMESPACE });
+}
+
+/** As `signStatement`, any text for any use. */
+export async function signText(
+  text: string,
+  options: SigningOptions & { namespace: string },
+): Promise<SignedStatement> {
+  const { keyFile, keys, onWait, namespace, timeoutMs = TIMEOUT } = options;
+  const message = Buffer.from(text);
   const listed = await publicKeyOf(keyFile);
   onWait?.(waitLine(listed, keyFile, timeoutMs));
   const ended = await runSshKeygen(message, options);
@@ -52,7 +60,7 @@ export async function signStatement(statement: Statement, options: SigningOption
     armored: ended.stdout,
     message,
     keys: keys ?? keysIn(ended.stdout),
-    namespace: SIGNATURE_NAMESPACE,
+    namespace,
     requireTouch: true,
     moments: [Date.now()],
   });
@@ -99,9 +107,12 @@ interface Ended {
 const MOST_OUTPUT = 64 * 1024;
 
 /** The statement goes through stdin, so that no file has to hold it. */
-async function runSshKeygen(message: Buffer, options: SigningOptions): Promise<Ended> {
-  const { keyFile, timeoutMs = TIMEOUT, signal, env, program = 'ssh-keygen' } = options;
-  const child = spawn(program, ['-Y', 'sign', '-n', SIGNATURE_NAMESPACE, '-f', keyFile], {
+async function runSshKeygen(
+  message: Buffer,
+  options: SigningOptions & { namespace: string },
+): Promise<Ended> {
+  const { namespace, keyFile, timeoutMs = TIMEOUT, signal, env, program = 'ssh-keygen' } = options;
+  const child = spawn(program, ['-Y', 'sign', '-n', namespace, '-f', keyFile], {
     stdio: ['pipe', 'pipe', 'pipe'],
     ...defined({ env }),
   });

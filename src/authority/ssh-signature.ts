@@ -6,6 +6,9 @@ import { readBase64, readWire, type WireReader, wireString } from './ssh-wire';
 export const SIGNATURE_NAMESPACE = 'countersign';
 /** What the web inbox's own signature is made for, so that it never passes for a person's. */
 export const INBOX_NAMESPACE = 'countersign-inbox';
+/** The same for grants: a signature on one call never passes for one on many, nor the other way around. */
+export const GRANT_NAMESPACE = 'countersign-grant';
+export const INBOX_GRANT_NAMESPACE = 'countersign-inbox-grant';
 
 /** Why a signature does not count, and what that means. */
 export const SSH_FAULTS = {

@@ -11,6 +11,7 @@ import { addDeploy, addDrain } from './commands/deploy';
 import { addDoctor, addSetup } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
+import { addGrants } from './commands/grants';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
 import { addKeys, addSecretKey } from './commands/keys';
@@ -64,6 +65,7 @@ const COMMANDS = [
   addSend,
   addClose,
   addInbox,
+  addGrants,
   addWatch,
   addNotify,
   addShow,

@@ -28,6 +28,7 @@ import {
 } from '../history/read';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
+import { makeGrants } from './control/grants';
 import { pause, readControl, resume } from './control/pauses';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
 import { countWaiting, readInbox } from './inbox';
@@ -242,6 +243,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     pause: (asked) => pause(context, asked),
     resume: (asked) => resume(context, asked),
     pauses: () => readControl(context),
+    grants: makeGrants(context),
     close,
   };
 }

@@ -61,6 +61,16 @@ import type { JsonObject } from '../contract/json';
 import type { SealedQuestion } from '../sealing/seal-answer';
 
 export type { SealedQuestion } from '../sealing/seal-answer';
+export type {
+  GrantAsked,
+  GrantSeen,
+  GrantsSeen,
+  GrantTerms,
+  RevokeAsked,
+  Revoked,
+} from '../contract/control/grants';
+export type { Condition, Narrowing } from '../contract/control/narrowing';
+export type { GrantCoverage, GrantOptions, GrantPlan, Grants } from './control/grant-types';
 export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';

@@ -2,6 +2,7 @@ import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
+import type { Grants } from './control/grant-types';
 import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 import type { TextDelta } from '../contract/streamed-text';
 import type {
@@ -523,6 +524,8 @@ export interface Countersign {
   resume(asked: ResumeAsked): Promise<Pause[]>;
   /** What is paused now. Needs no worker. */
   pauses(): Promise<Pauses>;
+  /** Calls that may run without being asked about. */
+  grants: Grants;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { Authority, Vote } from './authority/authority';
 import type { CallRuling } from './authority/policy';
+import type { Assurance } from './authority/votes';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';
@@ -65,6 +66,8 @@ export interface CallSettings {
   startWithinMs: number;
   /** Its requests are decided one by one only. Absent: no. */
   noBatch?: boolean;
+  /** `none`: no grant takes the place of a decision on it. `equal`: only one for the same arguments. Absent: any does. */
+  grants?: 'none' | 'equal';
   /** It may ask people while it runs, and wait for so many milliseconds in all beside its timeout. Absent: it may not. */
   askMs?: number;
   /** The MCP server that has the tool. Absent: it is our own. */
@@ -75,6 +78,25 @@ export interface CallSettings {
   gate?: { activity?: string };
   /** The call is a child turn. */
   child?: ChildSettings;
+}
+
+/** A grant by which a call starts without a decision of its own; its worker claims a use first, and looks at all of it. */
+export interface GrantMark {
+  id: string;
+  /** Who gave it. */
+  by: string;
+  /** ISO 8601. */
+  until: string;
+  /** For how many calls. */
+  times: number;
+}
+
+/** The use of a grant by which a call started, as its worker found it. */
+export interface GrantUse extends GrantMark {
+  /** The first is 1. */
+  use: number;
+  /** How sure it is that the grant is its giver's own. */
+  assurance: Assurance;
 }
 
 /** A call that cannot run: its result is ready and says why. */
@@ -113,6 +135,8 @@ export interface ValidCall extends CallHead {
   ruling?: CallRuling;
   /** Only where `kind` is `ask`: who decides. Absent: the worker has no approvers file, so anybody may. */
   authority?: Authority;
+  /** Only where `kind` is `ask`: nobody is asked, unless the grant turns out not to allow it. */
+  grant?: GrantMark;
   /** Only where `kind` is `ask`: it asks a person for an answer, which is its result. It never runs. */
   question?: Question;
   /** Only of a question that a call asks while it runs: the id of that call, which gets the answer. */
@@ -175,6 +199,8 @@ export interface CallInput extends CallHead {
   timeoutMs: number;
   /** The decision that is spent by this call; absent for calls that need none. */
   decision?: SpentDecision;
+  /** Only without a decision: the grant by which it may start. */
+  grant?: GrantMark;
   /** Who had to decide when it was asked about. The worker's own file can only add to it. */
   authority?: Authority;
   /** What the model asked for; only where a person changed it. */
@@ -225,8 +251,8 @@ export interface SpentDecision {
 
 /** Output of a tool's activity: the outcome (with the SHA-256 of its content), that nobody knows it, that its decision does not hold, or that it did not start. */
 export type CallOutput =
-  | ({ result: ToolResult; contentDigest: string } & UsedState)
-  | ({ inDoubt: InDoubt } & UsedState)
+  | ({ result: ToolResult; contentDigest: string; grant?: GrantUse } & UsedState)
+  | ({ inDoubt: InDoubt; grant?: GrantUse } & UsedState)
   | AskAgain
   | NotHere
   | Paused

@@ -87,6 +87,9 @@ export const ERROR_CODES = [
   'nothing_to_compact',
   'pauses_full',
   'pause_not_found',
+  'grant_refused',
+  'grants_full',
+  'grant_not_found',
   'control_unavailable',
   ...REFUSAL_CODES,
 ] as const;

@@ -1,4 +1,4 @@
-import type { Ancestor, PreparedCall, RemoteCall, ValidCall } from './call';
+import { type Ancestor, isValidCall, type PreparedCall, type RemoteCall, type ValidCall } from './call';
 import { previewDigests } from './plan';
 import type { ThinkOutput } from './think';
 import { type DryKind, makeSuccess, type ToolResult } from './result';
@@ -43,9 +43,11 @@ export function originOf(fork: ForkInput): ForkOrigin {
  */
 export function askFirst(asked: RemoteCall, prepared: PreparedCall): PreparedCall {
   const reason = asked.askFirst;
-  if (reason === undefined || prepared.kind !== 'run' || prepared.settings.effect === 'pure')
-    return noteOtherTool(asked, prepared);
-  return noteOtherTool(asked, { ...prepared, kind: 'ask', policyReason: reason });
+  const isFirst = reason !== undefined && isValidCall(prepared) && prepared.settings.effect !== 'pure';
+  if (!isFirst) return noteOtherTool(asked, prepared);
+  // No grant knows that it may have run.
+  const { grant: _, ...call } = prepared;
+  return noteOtherTool(asked, call.kind === 'ask' ? call : { ...call, kind: 'ask', policyReason: reason });
 }
 
 /**

@@ -128,6 +128,9 @@ export const LIMITS = {
   turnWords: 100,
   /** Why somebody paused calls: every worker reads it, and with the others it has to fit a memo. */
   pauseReasonBytes: 500,
+  /** Grants that hold at once, and calls that one of them may allow. With their uses they have to fit one payload. */
+  grants: 50,
+  grantTimes: 500,
   /** Updates after which the workflow that holds the pauses continues as new: a worker replays them all to answer one. */
   pauseUpdates: 200,
   /** Stack traces inside error details. */
@@ -171,6 +174,8 @@ export const TIMES = {
   busyAnswer: 60 * SECOND,
   /** How old what a worker knows of the pauses may be when it starts a call. */
   pausesKnown: SECOND,
+  /** How long a call waits for the use of a grant before it becomes a request. */
+  useAnswer: 3 * SECOND,
   /** How soon a call that is paused is tried again: at first, and at most; each time is twice the one before. */
   pausedRetry: 5 * SECOND,
   pausedRetryMost: 60 * SECOND,

@@ -25,7 +25,7 @@ export const WORKFLOWS = {
   control: 'countersignControl',
 } as const;
 
-/** The one workflow of a namespace that holds its pauses, and the queue that every worker of turns polls for it. */
+/** The one workflow of a namespace that holds its pauses and grants, and the queue that every worker of turns polls for it. */
 export const CONTROL = { workflowId: 'countersign-control', taskQueue: 'countersign-control' } as const;
 
 /** Activity types that are ours; a tool's activity is called by the tool's name. */
@@ -61,7 +61,8 @@ export const SIGNALS = {
  * Updates: answered by a live worker, refused without a trace in history. `move` asks a turn that only waits to go on in a
  * new run on the current build; it is refused with FAILURES.held. By `ask` a call that runs asks a person; it is answered
  * with a CallReply, or refused with FAILURES.ask. `pause` and `resume` go to the workflow of CONTROL; it answers with a
- * PauseTaken or the pauses that ended, or refuses with FAILURES.pause.
+ * PauseTaken or the pauses that ended, or refuses with FAILURES.pause. So do `grant`, `revoke` and `use`: answered with a
+ * GrantSeen, a Revoked and a UseTaken, or refused with FAILURES.grant.
  */
 export const UPDATES = {
   decide: 'decide',
@@ -73,13 +74,21 @@ export const UPDATES = {
   control: 'control',
   pause: 'pause',
   resume: 'resume',
+  grant: 'grant',
+  revoke: 'revoke',
+  use: 'use',
 } as const;
 
 /**
  * Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool, `record` what a session keeps of a turn.
- * A session answers `transcript` and `session`, a SessionView.
+ * A session answers `transcript` and `session`, a SessionView. The workflow of CONTROL answers `grants`, a GrantsSeen.
  */
-export const QUERIES = { transcript: 'transcript', tools: 'tools', record: 'record' } as const;
+export const QUERIES = {
+  transcript: 'transcript',
+  tools: 'tools',
+  record: 'record',
+  grants: 'grants',
+} as const;
 
 /**
  * Search attributes that make up the inbox. They are never encrypted: opaque ids, tool names, and what a turn was started
@@ -102,7 +111,7 @@ export const SCHEDULED_BY = 'TemporalScheduledById';
 export const ASKED = 'asked:';
 export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 
-/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]; `session`: of a turn the id of its session, of a session a SessionMemo; `pauses`: Pause[], only of the workflow of CONTROL. */
+/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]; `session`: of a turn the id of its session, of a session a SessionMemo; `pauses`: Pause[], and `grants`: a GrantsMemo, only of the workflow of CONTROL. */
 export const MEMO = {
   prompt: 'prompt',
   fork: 'fork',
@@ -112,6 +121,7 @@ export const MEMO = {
   verdicts: 'verdicts',
   session: 'session',
   pauses: 'pauses',
+  grants: 'grants',
 } as const;
 
 /** Memo key of one call that a user's workflow gates; it holds a ValidCall while the request is open. */
@@ -156,6 +166,8 @@ export const FAILURES = {
   paused: 'countersign.paused',
   /** What somebody wants of the pauses is refused; details hold a PauseRefused. */
   pause: 'countersign.pause',
+  /** What somebody wants of the grants is refused; details hold a GrantRefused. */
+  grant: 'countersign.grant',
 } as const;
 
 /**

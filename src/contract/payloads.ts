@@ -1,5 +1,5 @@
 import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
-import { RULING } from './authority/policy';
+import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
 import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS } from './limits';
@@ -88,6 +88,7 @@ const SETTINGS = object(
     taskQueue: NAME,
     local: { type: 'boolean' },
     noBatch: { type: 'boolean' },
+    grants: { enum: ['none', 'equal'] },
     askMs: MS,
     server: TEXT,
     state: object({ scope: { enum: STATES.filter((scope) => scope !== 'call') }, group: NAME }),
@@ -104,6 +105,7 @@ const VALID = object(
     policyReason: TEXT,
     ruling: RULING,
     authority: AUTHORITY,
+    grant: GRANT_MARK,
     question: object({ text: TEXT, form: OBJECT }),
   },
 );
@@ -145,7 +147,7 @@ const isThinkOutput = guard<ThinkOutput>(
   ),
 );
 const isPrepareOutput = guard<PrepareOutput>(object({ call: CALL }, { schema: OBJECT }));
-const USED = { holder: { anyOf: [HOLDER, { type: 'null' }] } };
+const USED = { grant: GRANT_USE, holder: { anyOf: [HOLDER, { type: 'null' }] } };
 const isCallOutput = guard<CallOutput>({
   type: 'object',
   anyOf: [

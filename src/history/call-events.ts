@@ -1,7 +1,7 @@
 import type { Authority } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import type { SealedValues } from '../contract/secret/sealed';
-import type { CallProgress } from '../contract/call';
+import type { CallProgress, GrantMark, GrantUse } from '../contract/call';
 import type {
   AnswerKind,
   DecisionKind,
@@ -76,6 +76,8 @@ export interface RequestOpened extends EventHeader {
   policyReason?: string;
   /** Set where the tool wants each of its requests decided on its own. */
   noBatch?: boolean;
+  /** `none`: no grant takes the place of a decision. `equal`: only one for the same arguments. Absent: any does. */
+  grants?: 'none' | 'equal';
   /** The MCP server that has the tool. Absent: it is our own. */
   server?: string;
   /** What changed arguments have to fit; absent where the record has none. */
@@ -143,6 +145,8 @@ export interface CallStarted extends EventHeader {
   arguments: JsonObject;
   effect: Effect;
   taskQueue: string;
+  /** Only without a decision: the grant of which its worker claims a use before the handler. */
+  grant?: GrantMark;
   /** The decision that it spends; absent for calls that need none. */
   decision?: { decision: DecisionKind | 'run-again'; approver: string; reason?: string };
 }
@@ -197,6 +201,8 @@ export interface CallEnded extends EventHeader {
    * `record`: a fork began with it; it happened in the turn that was forked, or was given as a what-if.
    */
   origin: 'handler' | 'failure' | 'turn' | 'record';
+  /** The use of a grant by which it ran. */
+  grant?: GrantUse;
   /** What the model reads before the result, which begins with it: what a person changed or said. Absent: nothing. */
   note?: string;
 }
@@ -211,6 +217,8 @@ export interface CallLost extends EventHeader {
   partial?: string;
   /** How far it was when it was last heard of. */
   progress?: CallProgress;
+  /** The use of a grant by which it ran. */
+  grant?: GrantUse;
 }
 
 /** The tool's own check is asked whether a lost call happened. */

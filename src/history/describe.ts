@@ -6,7 +6,7 @@ import type { JsonObject } from '../contract/json';
 import { outputOf, type ToolResult } from '../contract/result';
 import { span } from '../contract/text/times';
 import type { Attribution, Judgement, TurnEvent, TurnEventOf } from './events';
-import { counted, describeOutcome, describeState, howKnown, type Tone } from './labels';
+import { counted, describeOutcome, describeState, grantText, howKnown, type Tone, VERIFIED } from './labels';
 
 /**
  * An event in words, the same on a terminal and on the page. `text` holds what models, tools and people wrote: a screen
@@ -173,7 +173,10 @@ function describeDoubt(
 ): Described {
   switch (event.type) {
     case 'call_lost':
-      return { text: `its outcome is unknown: ${event.message}`, tone: 'ask' };
+      return {
+        text: `its outcome is unknown: ${event.message}${grantText('; it ran by ', event.grant)}`,
+        tone: 'ask',
+      };
     case 'verifying':
       return { text: 'the tool is asked whether it happened' };
     case 'verified':
@@ -189,12 +192,6 @@ function describeDoubt(
   }
 }
 
-const VERIFIED = {
-  happened: 'the tool says that it happened',
-  did_not: 'the tool says that it did not happen',
-  cannot_tell: 'the tool cannot tell',
-} as const;
-
 function requestText({ summary, callId }: TurnEventOf<'request_opened'>): string {
   return summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : summary;
 }
@@ -206,18 +203,22 @@ function signalText({ signal, approver = 'somebody' }: TurnEventOf<'signal_recor
 }
 
 /** What was approved as proposed was shown a moment ago. */
-function startText({ tool, generation, decision, arguments: args }: TurnEventOf<'call_started'>): string {
+function startText(event: TurnEventOf<'call_started'>): string {
+  const { tool, generation, decision, grant, arguments: args } = event;
   const shown = decision?.decision === 'approved' ? {} : args;
-  return `runs${generation > 0 ? ' once more' : ''}: ${callText({ tool, arguments: shown })}`;
+  const how = `${generation > 0 ? ' once more' : ''}${grantText(' by ', grant)}`;
+  return `runs${how}: ${callText({ tool, arguments: shown })}`;
 }
 
-function describeResult({ tool, result, durationMs, origin, note }: TurnEventOf<'call_ended'>): Described {
+function describeResult(event: TurnEventOf<'call_ended'>): Described {
+  const { tool, result, durationMs, origin, note, grant } = event;
   const { dry } = result.metadata;
   const ended = callText({ tool, arguments: result.arguments });
   if (dry !== undefined) return { text: `${describeOutcome(dry)[0]}: ${ended}`, tone: 'ask' };
   const source = origin === 'record' ? 'given: ' : '';
   const took = durationMs === null ? '' : ` (${span(durationMs)})`;
-  return { text: `${source}${outcomeText(result, note)}${took}`, tone: result.success ? 'good' : 'bad' };
+  const text = `${source}${outcomeText(result, note)}${took}${grantText(', by ', grant)}`;
+  return { text, tone: result.success ? 'good' : 'bad' };
 }
 
 /** The first line of a result. */

@@ -2,7 +2,7 @@ import { escalatedAuthority, someNames, standingUnder } from '../contract/author
 import { assuranceText, type CastVote, type Standing } from '../contract/authority/votes';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
-import type { CallProgress, Ancestor } from '../contract/call';
+import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
 import type { Usage } from '../contract/spending/usage';
 import type { Effect } from '../contract/tool';
 import { relative, span } from '../contract/text/times';
@@ -259,3 +259,18 @@ function missingText({ missing, missingGroups, mayVote, isStuck }: Standing, ver
   const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may ${verb}`;
   return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;
 }
+
+/** The grant by which a call runs, after some words: `, by use 2 of 3 of the grant 4f1c09aa of ann`. Empty: there is none. */
+export function grantText(words: string, grant: (GrantMark & Partial<GrantUse>) | undefined): string {
+  if (grant === undefined) return '';
+  const { id, by, times, use } = grant;
+  const which = `the grant ${id.slice(0, 8)} of ${by}`;
+  return words + (use === undefined ? which : `use ${use} of ${times} of ${which}`);
+}
+
+/** What the check of a tool said of a call in doubt. */
+export const VERIFIED = {
+  happened: 'the tool says that it happened',
+  did_not: 'the tool says that it did not happen',
+  cannot_tell: 'the tool cannot tell',
+} as const;

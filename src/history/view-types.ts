@@ -11,7 +11,7 @@ import type { Json } from '../contract/json';
 import type { Usage } from '../contract/spending/usage';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { TurnState } from '../contract/turn';
-import type { TurnOrigin, Ancestor } from '../contract/call';
+import type { TurnOrigin, Ancestor, GrantMark, GrantUse } from '../contract/call';
 import type {
   Answered,
   DecisionMade,
@@ -21,7 +21,8 @@ import type {
   RequestOpened,
   Resolved,
 } from './call-events';
-import type { TurnEvent, TurnEnd } from './events';
+import type { ProposedCall, TurnEvent, TurnEnd } from './events';
+import { defined } from '../contract/defined';
 
 /**
  * Where a call is. `proposed`: no request yet and not started; `approved`: decided, waits for its place;
@@ -59,6 +60,8 @@ export interface CallView {
   proposed?: JsonObject;
   /** What a person approved; absent where nobody did. */
   approved?: JsonObject;
+  /** The grant by which it ran, or tries to, in the place of a decision; with the use once its worker has claimed one. */
+  grant?: GrantMark & Partial<GrantUse>;
   /** What ran or is to run. */
   effective: JsonObject;
   generation: number;
@@ -240,4 +243,17 @@ export function isOpen({ phase }: CallView): boolean {
 export function statusOf(view: TurnView): TurnView['status'] {
   if (view.inDoubt.length > 0) return 'in_doubt';
   return view.requests.length + view.questions.length > 0 ? 'waiting' : 'running';
+}
+
+/** A call of which nothing but its proposal is known. */
+export function callView(call: ProposedCall, step: number): CallView {
+  const { callId, tool, arguments: args, proposed, ruling } = call;
+  const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };
+  const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
+  return { ...made, phase: 'proposed', ...defined({ proposed, ruling }) };
+}
+
+/** What an event says of the grant of its call. */
+export function grantOf({ grant }: Pick<CallView, 'grant'>): Pick<CallView, 'grant'> {
+  return grant === undefined ? {} : { grant };
 }

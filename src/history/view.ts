@@ -18,7 +18,9 @@ import {
 } from './events';
 import {
   type CallView,
+  callView,
   findOpen,
+  grantOf,
   isOpen,
   type LiveView,
   makeView,
@@ -165,7 +167,7 @@ function viewCall(view: TurnView, event: TurnEvent): void {
     case 'call_started':
       return withCall(view, event, (call) => callStarted(call, event));
     case 'call_lost':
-      return withCall(view, event, (call) => void (call.phase = 'lost'));
+      return withCall(view, event, (call) => void Object.assign(call, { phase: 'lost' }, grantOf(event)));
     case 'in_doubt':
       return withCall(view, event, (call) => doubted(call, event));
     case 'child_started':
@@ -191,13 +193,6 @@ function withCall(
   change(made);
 }
 
-function callView(call: ProposedCall, step: number): CallView {
-  const { callId, tool, arguments: args, proposed, ruling } = call;
-  const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };
-  const made = { callId, step, tool, arguments: args, effective: args, generation: 0, ...lists };
-  return { ...made, phase: 'proposed', ...defined({ proposed, ruling }) };
-}
-
 function prepared(view: TurnView, proposed: ProposedCall): void {
   withCall(view, proposed, (call) => {
     if (call.phase === 'proposed') call.arguments = proposed.arguments;
@@ -211,6 +206,7 @@ function callReopened(call: CallView, { struck }: DecisionVoid): void {
   call.votes = struck === undefined ? [] : call.votes.filter(({ voter }) => !struck.includes(voter));
   call.phase = 'replanning';
   delete call.approved;
+  delete call.grant;
   delete call.startedAt;
 }
 
@@ -231,6 +227,7 @@ function callStarted(call: CallView, event: CallStarted): void {
   call.effective = event.arguments;
   call.generation = event.generation;
   call.startedAt = event.at;
+  Object.assign(call, grantOf(event));
 }
 
 /** What a person made of a call, which says more than that it is done. */
@@ -241,6 +238,7 @@ function callEnded(call: CallView, event: CallEnded): void {
   call.result = event.result;
   if (event.origin === 'record') call.given = true;
   if (event.note !== undefined) call.note = event.note;
+  Object.assign(call, grantOf(event));
   call.attempts = event.attempts;
   if (event.durationMs !== null) call.durationMs = event.durationMs;
 }

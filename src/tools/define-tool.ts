@@ -185,6 +185,7 @@ function resolveSettings(options: ToolOptions): ToolSettings {
     requestExpiresMs: given.requestExpires === undefined ? TIMES.requestExpires : given.requestExpires,
     startWithinMs: given.startWithin ?? TIMES.startWithin,
     noBatch: given.noBatch ?? false,
+    noGrant: given.noGrant ?? false,
     outputLimit: given.outputLimit ?? LIMITS.outputBytes,
   };
   assertRules({ ...settings, isShared: given.shared ?? false, hasGroup: given.stateGroup !== undefined });
@@ -281,6 +282,7 @@ const optionsSchema = z.strictObject({
   requestExpires: z.union([z.literal('never').transform(() => null), duration()]).optional(),
   startWithin: duration().optional(),
   noBatch: z.boolean().optional(),
+  noGrant: z.boolean().optional(),
   outputLimit: z.int().min(LEAST_OUTPUT_BYTES).max(LIMITS.outputBytesMost).optional(),
   preview: callable.optional(),
   classify: callable.optional(),

@@ -160,6 +160,8 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   startWithin?: Duration;
   /** Its requests are decided one by one only, never with others by one answer. @default false */
   noBatch?: boolean;
+  /** Each of its calls is decided by itself: no grant allows any ahead. @default false */
+  noGrant?: boolean;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
   /** What the approver is shown beside the arguments. May throw: the call is then an error result for the model. */
@@ -202,6 +204,7 @@ export interface Tool {
   readonly requestExpiresMs: number | null;
   readonly startWithinMs: number;
   readonly noBatch: boolean;
+  readonly noGrant: boolean;
   readonly outputLimit: number;
   /** `local`, or the name of an MCP server. */
   readonly server: string;

@@ -52,7 +52,10 @@ export function runCall(
   const { tool, settings } = state.call;
   // A local call leaves one marker in history, at its end. That is too late to show whether its decision came before or after a
   // reset, so a call with a decision is never local. Nor is a call that a worker gave back: it would come to the same worker.
-  return settings.local === true && !state.needsDecision && state.absent === undefined
+  return settings.local === true &&
+    !state.needsDecision &&
+    state.grant === undefined &&
+    state.absent === undefined
     ? scheduleLocalActivity<RawValue>(tool, [input], localOptions(state), rawResult)
     : scheduleActivity<RawValue>(tool, [input], activityOptions(state), rawResult);
 }
@@ -122,6 +125,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
       child: askedChild(turn, state),
       ...{ origin: turn.origin, round: roundOf(state), secret: state.secret, decision },
       authority: authorityOf(state),
+      grant: decision === undefined ? state.grant : undefined,
       plan: state.plan,
       askMs: call.settings.askMs,
       sealed: turn.transcript.sealedIn(state.effective),

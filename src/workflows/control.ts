@@ -9,7 +9,18 @@ import {
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RawValue } from '@temporalio/common';
+import type { RawValue, UpdateDefinition } from '@temporalio/common';
+import { isGrantAsked, isRevokeAsked, isUseAsked, readGrants } from '../contract/control/grant-forms';
+import {
+  addGrant,
+  claimUse,
+  type GrantRefused,
+  type GrantsState,
+  memoOf,
+  noGrants,
+  revokeGrants,
+  seenOf,
+} from '../contract/control/grants';
 import {
   addPause,
   type ControlInput,
@@ -20,6 +31,7 @@ import {
   readPauses,
   RESUME,
 } from '../contract/control/pauses';
+import { defined } from '../contract/defined';
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { FAILURES, MEMO } from '../contract/names';
@@ -27,92 +39,189 @@ import { describeIssues } from '../contract/read-json';
 import { messageCheck, messageGuard } from '../contract/schema/message';
 import type { MessageOf, MessageSchema } from '../contract/schema/message';
 import { whyUnreadable } from '../contract/unreadable';
-import { type Bounds, pauseUpdate, readMessage, resumeUpdate } from './messages';
+import {
+  type Bounds,
+  grantsQuery,
+  grantUpdate,
+  pauseUpdate,
+  readMessage,
+  resumeUpdate,
+  revokeUpdate,
+  useUpdate,
+} from './messages';
 
 /** Twice what the texts of one may have, written as JSON. */
 const BYTES = 8 * 1024;
+/** A grant with its signature and what that is over, as JSON. */
+const GRANT_BYTES = 32 * 1024;
+
+/** What is held, and how often it was changed in this run. */
+interface Held {
+  pauses: Pause[];
+  grants: GrantsState;
+  updates: number;
+}
 
 /**
- * Holds the pauses of a namespace. Its memo has them, so that whoever starts something learns of them by one question to the
- * server, with no worker of this workflow up. It never ends by itself: once it was seen and is closed, nothing with an
- * effect starts.
+ * Holds the pauses and the grants of a namespace. Its memo has the pauses, and which grants are void, so that whoever starts
+ * something learns of them by one question to the server, with no worker of this workflow up. It never ends by itself: once
+ * it was seen and is closed, nothing with an effect starts.
  */
 export async function countersignControl(input?: ControlInput): Promise<void> {
-  let pauses = pausesIn(input);
-  let updates = 0;
+  const held = heldIn(input);
+  takePauses(held);
+  takeGrants(held);
+  const isLong = (): boolean =>
+    held.updates >= LIMITS.pauseUpdates || (held.updates > 0 && workflowInfo().continueAsNewSuggested);
+  // Whoever cancels it would hold everything. That takes ending it by force.
+  await CancellationScope.nonCancellable(() => condition(() => isLong() && allHandlersFinished()));
+  const { pauses, grants } = held;
+  const hasGrants = grants !== noGrants();
+  const memo = defined({
+    [MEMO.pauses]: pauses.length === 0 ? undefined : pauses,
+    [MEMO.grants]: hasGrants ? memoOf(grants) : undefined,
+  });
+  const next: ControlInput = { pauses, ...(hasGrants ? { grants } : {}) };
+  await makeContinueAsNewFunc<typeof countersignControl>({ memo })(next);
+}
+
+function takePauses(held: Held): void {
   const publish = (now: Pause[]): void => {
-    pauses = now;
-    updates += 1;
+    held.pauses = now;
     upsertMemo({ [MEMO.pauses]: now.length === 0 ? null : now });
   };
-  const pausing = (message: RawValue) =>
-    addPause(pauses, read(message, PAUSE, 'pause'), { id: uuid4(), at: new Date(Date.now()).toISOString() });
-  const resuming = (message: RawValue) => endPauses(pauses, read(message, RESUME, 'resume'));
+  const pausing = (message: RawValue, made: { id: string; at: string }) =>
+    addPause(held.pauses, read(message, PAUSE, 'pause'), made);
+  const resuming = (message: RawValue) => endPauses(held.pauses, read(message, RESUME, 'resume'));
   setHandler(
     pauseUpdate,
     (message) => {
-      const { pauses: now, taken } = takenOf(pausing(message));
+      held.updates += 1;
+      const { pauses: now, taken } = takenOf(pausing(message, { id: uuid4(), at: isoNow() }), FAILURES.pause);
       if (taken.already !== true) publish(now);
       return taken;
     },
     // An id is drawn only where the pause is taken: nothing is on record of what a validator draws.
-    { validator: (message) => void takenOf(addPause(pauses, read(message, PAUSE, 'pause'), UNNAMED)) },
+    { validator: (message) => void takenOf(pausing(message, UNNAMED), FAILURES.pause) },
   );
   setHandler(
     resumeUpdate,
     (message) => {
-      const { pauses: now, ended } = takenOf(resuming(message));
+      held.updates += 1;
+      const { pauses: now, ended } = takenOf(resuming(message), FAILURES.pause);
       publish(now);
       return ended;
     },
-    { validator: (message) => void takenOf(resuming(message)) },
+    { validator: (message) => void takenOf(resuming(message), FAILURES.pause) },
   );
-  const isLong = (): boolean =>
-    updates >= LIMITS.pauseUpdates || (updates > 0 && workflowInfo().continueAsNewSuggested);
-  // Whoever cancels it would hold everything. That takes ending it by force.
-  await CancellationScope.nonCancellable(() => condition(() => isLong() && allHandlersFinished()));
-  const memo = pauses.length === 0 ? {} : { memo: { [MEMO.pauses]: pauses } };
-  await makeContinueAsNewFunc<typeof countersignControl>(memo)({ pauses });
 }
 
 /** As long as an id and a time are. */
 const UNNAMED = { id: '0'.repeat(36), at: new Date(0).toISOString() };
 
+function isoNow(): string {
+  return new Date(Date.now()).toISOString();
+}
+
+function takeGrants(held: Held): void {
+  const publish = (now: GrantsState): void => {
+    held.grants = now;
+    upsertMemo({ [MEMO.grants]: memoOf(now) });
+  };
+  const giving = (message: RawValue) => addGrant(held.grants, readAs(message, GRANT), Date.now());
+  const revoking = (message: RawValue) => revokeGrants(held.grants, readAs(message, REVOCATION), Date.now());
+  const claiming = (message: RawValue) => claimUse(held.grants, readAs(message, USE), Date.now());
+  take(held, grantUpdate, giving, ({ state, grant }) => {
+    publish(state);
+    const { uses, ...terms } = grant;
+    return { ...terms, used: uses.length };
+  });
+  take(held, revokeUpdate, revoking, ({ state, revoked }) => {
+    publish(state);
+    return revoked;
+  });
+  // Claims are not in the memo: each would be one more event, and no worker reads them there.
+  take(held, useUpdate, claiming, ({ state, taken }) => {
+    held.grants = state;
+    return taken;
+  });
+  setHandler(grantsQuery, () => seenOf(held.grants));
+}
+
+/** Judges in the validator, so that what is refused leaves nothing in history, and again in the handler: another update of the same task may have come first. */
+function take<T extends object, R>(
+  held: Held,
+  update: UpdateDefinition<R, [RawValue]>,
+  judge: (message: RawValue) => T | GrantRefused,
+  apply: (taken: T) => R,
+): void {
+  setHandler(
+    update,
+    (message) => {
+      held.updates += 1;
+      return apply(takenOf(judge(message), FAILURES.grant));
+    },
+    { validator: (message) => void takenOf(judge(message), FAILURES.grant) },
+  );
+}
+
 /** What a worker without the key cannot read, another one can: the task waits for it. */
-function pausesIn(input: unknown): Pause[] {
+function heldIn(input: unknown): Held {
   const unreadable = whyUnreadable(input);
   if (unreadable !== undefined) throw new Error(`the input cannot be read: ${unreadable.why}`);
-  const pauses = readPauses(isObject(input) ? input['pauses'] : undefined);
-  if (pauses !== undefined) return pauses;
-  throw ApplicationFailure.nonRetryable('this is not the input of the workflow that holds pauses');
+  const given = isObject(input) ? input : {};
+  const pauses = readPauses(given['pauses']);
+  const grants = readGrants(given['grants']);
+  if (pauses !== undefined && grants !== undefined) return { pauses, grants, updates: 0 };
+  throw ApplicationFailure.nonRetryable('this is not the input of the workflow that holds pauses and grants');
 }
 
 function read<S extends MessageSchema>(message: RawValue, schema: S, what: string): MessageOf<S> {
   const bounds: Bounds = { what, bytes: BYTES, fields: Object.keys(schema.properties) };
   const found = readMessage(message, bounds);
-  if (!found.ok) throw refusal({ code: 'malformed', message: found.message });
+  if (!found.ok) throw refusal({ code: 'malformed', message: found.message }, FAILURES.pause);
   const { value } = found;
   if (messageGuard(schema)(value)) return value;
   const issues = describeIssues(messageCheck(schema)(value));
-  throw refusal({ code: 'malformed', message: `not a ${what}: ${issues}` });
+  throw refusal({ code: 'malformed', message: `not a ${what}: ${issues}` }, FAILURES.pause);
 }
 
-/** Checks again in the handler: another update of the same task may have come first. */
-function takenOf<T extends object>(answer: T | PauseRefused): T {
-  if (isRefused(answer)) throw refusal(answer);
+/** What a message about grants has to be. */
+interface Form<T> extends Bounds {
+  fits(value: unknown): value is T;
+}
+
+const CALL = ['id', 'agent', 'tool', 'toolDigest', 'ruleDigest', 'policyDigest'];
+const TERMS = [...CALL, 'narrowing', 'times', 'until', 'at', 'by'];
+const GRANT = {
+  what: 'grant',
+  bytes: GRANT_BYTES,
+  fields: [...TERMS, 'reason', 'signature'],
+  fits: isGrantAsked,
+};
+const REVOCATION = { what: 'revocation', bytes: BYTES, fields: ['id', 'by', 'reason'], fits: isRevokeAsked };
+const USE = { what: 'use of a grant', bytes: BYTES, fields: [...CALL, 'key'], fits: isUseAsked };
+
+function readAs<T>(message: RawValue, form: Form<T>): T {
+  const found = readMessage(message, form);
+  if (!found.ok) throw refusal({ code: 'malformed', message: found.message }, FAILURES.grant);
+  if (form.fits(found.value)) return found.value;
+  throw refusal({ code: 'malformed', message: `this is not a ${form.what}` }, FAILURES.grant);
+}
+
+type Refused = PauseRefused | GrantRefused;
+
+function takenOf<T extends object>(answer: T | Refused, type: string): T {
+  if (isRefused(answer)) throw refusal(answer, type);
   return answer;
 }
 
-function isRefused(answer: object): answer is PauseRefused {
+function isRefused(answer: object): answer is Refused {
   return 'code' in answer;
 }
 
 /** Thrown in the validator, it leaves nothing in history, and the sender gets the answer at once. */
-function refusal(refused: PauseRefused): ApplicationFailure {
-  return ApplicationFailure.create({
-    type: FAILURES.pause,
-    message: refused.message,
-    nonRetryable: true,
-    details: [refused],
-  });
+function refusal(refused: Refused, type: string): ApplicationFailure {
+  const { message } = refused;
+  return ApplicationFailure.create({ type, message, nonRetryable: true, details: [refused] });
 }

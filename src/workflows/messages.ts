@@ -2,6 +2,7 @@ import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo
 import { decode } from '@temporalio/common/lib/encoding';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CallReply } from '../contract/call';
+import type { GrantSeen, GrantsSeen, Revoked, UseTaken } from '../contract/control/grants';
 import type { Pause, PauseTaken } from '../contract/control/pauses';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
 import { originIssues } from '../contract/turn';
@@ -51,6 +52,10 @@ export const controlSignal = defineSignal<[RawValue]>(SIGNALS.control, raw);
 export const controlUpdate = defineUpdate<void, [RawValue]>(UPDATES.control, raw);
 export const pauseUpdate = defineUpdate<PauseTaken, [RawValue]>(UPDATES.pause, raw);
 export const resumeUpdate = defineUpdate<Pause[], [RawValue]>(UPDATES.resume, raw);
+export const grantUpdate = defineUpdate<GrantSeen, [RawValue]>(UPDATES.grant, raw);
+export const revokeUpdate = defineUpdate<Revoked, [RawValue]>(UPDATES.revoke, raw);
+export const useUpdate = defineUpdate<UseTaken, [RawValue]>(UPDATES.use, raw);
+export const grantsQuery = defineQuery<GrantsSeen>(QUERIES.grants);
 export const toolsQuery = defineQuery<ChangedTool[]>(QUERIES.tools);
 export const recordQuery = defineQuery<TurnRecord>(QUERIES.record);
 export const transcriptQuery = defineQuery<TranscriptPage, [RawValue]>(QUERIES.transcript, raw);

@@ -218,7 +218,8 @@ export function countCall(
   if (call.kind === 'recorded') return;
   counts.calls += 1;
   if (!result.success) counts.failed += 1;
-  if (call.kind === 'ask' && call.question === undefined) counts.requests += 1;
+  const { grant } = approvals.calls.get(call.callId) ?? {};
+  if (call.kind === 'ask' && call.question === undefined && grant === undefined) counts.requests += 1;
   if (result.error?.code === 'denied') counts.denied += 1;
   if (result.error?.code === 'expired') counts.expired += 1;
   if (approvals.calls.get(call.callId)?.edit !== undefined) counts.modified += 1;

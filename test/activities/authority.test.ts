@@ -177,7 +177,7 @@ describe('the policy rules beside safety, function and file', () => {
     );
     expect(decision).toBe('run');
     expect(ruling).toEqual({
-      ...{ rule: 'small', then: 'run', until: SOON },
+      ...{ rule: 'small', then: 'run', until: SOON, digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
       shadow: [
         { rule: 's1', would: 'refuse' },
         { rule: 's2', would: 'ask' },

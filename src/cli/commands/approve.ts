@@ -31,10 +31,11 @@ import { changeLines } from '../print/arguments';
 import { changedLines, proposalLines, type Story } from '../print/request';
 import { canAsk, confirm, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks } from '../review/acts';
+import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/grant';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 
-interface ApproveOptions extends BatchOptions, SignOptions {
+interface ApproveOptions extends BatchOptions, SignOptions, GrantFlags {
   args?: string;
   set?: string[];
   hunks?: string;
@@ -58,7 +59,7 @@ export function addApprove(program: Command, context: Context): void {
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
   const yes = 'do not ask: with --all, or for the new preview of changed arguments';
-  addBatchOptions(addSignOptions(command), yes).action(
+  addBatchOptions(addGrantOptions(addSignOptions(command)), yes).action(
     (target: string | undefined, options: ApproveOptions) =>
       options.all === true ? approveAll(target, options, context) : approve(target, options, context),
   );
@@ -70,7 +71,8 @@ async function approveAll(
   context: Context,
 ): Promise<void> {
   const { edit, patch, args, set, hunks, saw, sign } = options;
-  const [own] = Object.keys(defined({ edit, patch, args, set, hunks, saw, sign }));
+  const flags = { edit, patch, args, set, hunks, saw, sign, ...grantFlags(options) };
+  const [own] = Object.keys(defined(flags));
   if (own !== undefined) {
     const hint = 'Calls are approved together only as they are.';
     throw usageError(`--${own} and --all exclude each other`, hint);
@@ -91,7 +93,16 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
     const call = findCall(view, named.call);
     const at = { ...context, screen: json ? beside(screen) : screen };
     const as = options.as ?? osUser();
-    const { approver = as, sign } = (await signerOf(options, as, { client, context: at })) ?? {};
+    const signer = await signerOf(options, as, { client, context: at });
+    const { approver = as, sign } = signer ?? {};
+    const grant = await planned(options, {
+      client,
+      view,
+      callId: call.callId,
+      approver,
+      signer,
+      context: at,
+    });
     const said = { approver, ...defined({ reason: options.reason }) };
     const subject: Subject = {
       client,
@@ -106,11 +117,16 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
     const approval = { choice, edit, patch, yes, ...shown, ...defined({ saw }) };
     const { answer, what } = await approveCall(subject, approval, keyboard);
     reportAnswer(answer, { id: idOf(subject), json, what }, screen);
+    if (answer.status !== 'refused') await grant?.give(options.reason);
   });
 }
 
 /** The ways to change what runs; one at a time, but that `--set` goes on top of `--args`. */
-function checkWays({ edit, patch, args, set, hunks, yes, sign }: ApproveOptions): void {
+function checkWays(options: ApproveOptions): void {
+  const { edit, patch, args, set, hunks, yes, sign } = options;
+  const [flag] = Object.keys(defined(grantFlags(options)));
+  if (flag !== undefined && [edit, patch, args, set, hunks].some((one) => one !== undefined))
+    throw usageError(`--${flag} and a change exclude each other`, 'A grant is for the call as it is asked.');
   if (yes === true && edit !== true && args === undefined && set === undefined) {
     const hint = 'To approve a call as it is you must have seen it: name its digest with --saw.';
     throw usageError('--yes goes with --all or with changed arguments', hint);

@@ -30,6 +30,7 @@ import {
   describePhase,
   describeTokens,
   failingTaskText,
+  grantText,
 } from '../../history/labels';
 
 /** Where a turn is printed; the turn's id comes with it. */
@@ -190,6 +191,7 @@ function callFacts(call: CallView, place: WaitingPlace): Fact[] {
       'policy',
       escapeText(line),
     ]),
+    ['runs by', escapeText(grantText('', call.grant)) || undefined],
     ['error', error === undefined ? undefined : { text: escapeText(error.code), paint: bad }],
     ['child turn', call.child === undefined ? undefined : { text: escapeText(call.child), paint: strong }],
     ['took', durationMs === undefined ? undefined : `${span(durationMs)}${tries}`],

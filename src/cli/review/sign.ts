@@ -8,6 +8,7 @@ import type { Approvers } from '../../authority/approvers';
 import type { SignerKey } from '../../authority/ssh-key';
 import type { Statement } from '../../authority/statement';
 import type { SignedAt } from '../../authority/to-sign';
+import type { GrantTerms } from '../../contract/control/grants';
 import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
@@ -53,6 +54,7 @@ export type Sign = (about: {
 export interface Signer {
   approver: string;
   sign: Sign;
+  signGrant(terms: GrantTerms, namespace: string): Promise<VoteSignature>;
 }
 
 /**
@@ -75,7 +77,8 @@ export async function signerOf(
     throw noKey(`${file} names nobody '${approver}'`, 'Say who you are there with --as <name>.');
   if (approvers.keysOf(name).length === 0)
     throw noKey(`${file} has no key of ${name}`, 'Ask an administrator to add the line of your public key.');
-  return { approver: name, sign: signWith({ approvers, name, named: sign, ...at }) };
+  const by = { approvers, name, named: sign, ...at };
+  return { approver: name, sign: signWith(by), signGrant: grantSigner(by) };
 }
 
 function noKey(message: string, hint: string): CountersignError {
@@ -113,6 +116,24 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
       signStatement(statement, { keyFile, keys, onWait, env }),
     );
     return signatureOf('ssh', armored, { text: statementText(statement), ...times });
+  };
+}
+
+/** Signs a grant: another text, and for another use, than any decision. */
+function grantSigner({ approvers, name, named, context }: SignWith): Signer['signGrant'] {
+  return async (terms, namespace) => {
+    const { grantText } = await import('../../authority/grant-statement.js');
+    const { signText } = await import('../../authority/sign-statement.js');
+    const { GRANT_NAMESPACE } = await import('../../authority/ssh-signature.js');
+    const text = grantText(terms, { installation: approvers.installation, namespace });
+    const { screen, env } = context;
+    for (const line of ['what you sign:', ...indented([escapeText(text)])]) screen.note(line);
+    const keys = approvers.keysOf(name);
+    const onWait = (line: string): void => screen.note(escapeText(line));
+    const { armored } = await withKeyFile({ named, keys, env, name }, (keyFile) =>
+      signText(text, { keyFile, keys, onWait, env, namespace: GRANT_NAMESPACE }),
+    );
+    return { kind: 'ssh', armored, at: terms.at, notAfter: terms.until };
   };
 }
 

@@ -94,25 +94,21 @@ export function resume(context: ClientContext, asked: ResumeAsked): Promise<Paus
 
 const ANSWER_MS = TIMES.updateAnswer;
 
-async function update<R>(
-  { client }: ClientContext,
-  name: string,
-  asked: PauseAsked | ResumeAsked,
-): Promise<R> {
-  const handle = client.workflow.getHandle(CONTROL.workflowId);
-  const send = (): Promise<R> =>
-    client.withDeadline(Date.now() + ANSWER_MS, () =>
-      handle.executeUpdate<R, [typeof asked]>(name, { args: [asked] }),
-    );
+async function update<R>(context: ClientContext, name: string, asked: PauseAsked | ResumeAsked): Promise<R> {
   try {
-    // It continues as new now and then, and is busy for a moment.
-    return await retry(
-      { passes: (error) => isTransient(error) && !isSilence(error), forMs: ANSWER_MS },
-      send,
-    );
+    return await tellControl<R, typeof asked>(context, name, asked);
   } catch (error) {
     throw errorOf(error, name);
   }
+}
+
+/** Sends an update to the workflow that holds pauses and grants; throws what the SDK throws. */
+export function tellControl<R, A>({ client }: ClientContext, name: string, asked: A): Promise<R> {
+  const handle = client.workflow.getHandle(CONTROL.workflowId);
+  const send = (): Promise<R> =>
+    client.withDeadline(Date.now() + ANSWER_MS, () => handle.executeUpdate<R, [A]>(name, { args: [asked] }));
+  // It continues as new now and then, and is busy for a moment.
+  return retry({ passes: (error) => isTransient(error) && !isSilence(error), forMs: ANSWER_MS }, send);
 }
 
 function errorOf(error: unknown, name: string): CountersignError {
@@ -153,7 +149,8 @@ function refusal({ code, message }: PauseRefused): CountersignError {
   return new CountersignError(code === 'malformed' ? 'usage' : code, message, { hint: HINTS[code] });
 }
 
-function unavailable(message: string): CountersignError {
+/** What is said where nobody who holds pauses and grants answers. */
+export function unavailable(message: string): CountersignError {
   return new CountersignError('control_unavailable', message, {
     hint: 'Start a worker (countersign worker), and do it again.',
   });

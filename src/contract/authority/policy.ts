@@ -1,3 +1,4 @@
+import { ASSURANCES } from './votes';
 import type { JsonSchema } from '../tool';
 
 /** What a rule of the policy does with a call that it fits. */
@@ -29,6 +30,8 @@ export interface PolicyRule {
 export interface CallRuling {
   /** The rule that fitted; absent where only shadow rules did. */
   rule?: string;
+  /** SHA-256 (hex) of that rule. */
+  digest?: string;
   /** What that rule says. Safety, the function policy and the approvers file may be stricter. */
   then?: PolicyAction;
   /** The last day on which it lets a dangerous call run. */
@@ -48,6 +51,7 @@ export const RULING: JsonSchema = {
   type: 'object',
   properties: {
     rule: TEXT,
+    digest: TEXT,
     then: ACTION,
     until: TEXT,
     shadow: {
@@ -55,4 +59,15 @@ export const RULING: JsonSchema = {
       items: { type: 'object', properties: { rule: TEXT, would: ACTION }, required: ['rule', 'would'] },
     },
   },
+};
+
+const COUNT: JsonSchema = { type: 'integer', minimum: 1 };
+const MARK = { id: TEXT, by: TEXT, until: TEXT, times: COUNT } as const;
+
+/** What an activity returns as the grant of a call, and as the use of one that it claimed. */
+export const GRANT_MARK: JsonSchema = { type: 'object', properties: MARK, required: Object.keys(MARK) };
+export const GRANT_USE: JsonSchema = {
+  type: 'object',
+  properties: { ...MARK, use: COUNT, assurance: { enum: [...ASSURANCES] } },
+  required: [...Object.keys(MARK), 'use', 'assurance'],
 };

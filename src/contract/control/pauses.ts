@@ -4,6 +4,7 @@ import { defined } from '../defined';
 import { isObject } from '../json';
 import type { MessageOf, MessageSchema } from '../schema/message';
 import { utf8Bytes } from '../text/bytes';
+import type { GrantsState } from './grants';
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
 
@@ -84,6 +85,8 @@ export interface PauseRefused {
 /** What the workflow that holds the pauses takes along when it continues as new. */
 export interface ControlInput {
   pauses: Pause[];
+  /** Absent: there are none. */
+  grants?: GrantsState;
 }
 
 /** What one change of the pauses comes to. */

@@ -1,3 +1,6 @@
+import type { CallRuling } from '../../contract/authority/policy';
+import type { GrantUse } from '../../contract/call';
+import type { ToolResult } from '../../contract/result';
 import canonicalize from 'canonicalize';
 import type { FileRef } from '../../contract/session/files';
 import type { JsonObject } from '../../contract/json';
@@ -129,4 +132,33 @@ export function argsDigestOf(args: JsonObject): string | undefined {
     // A message of anyone may hold anything; the record then goes without.
     return undefined;
   }
+}
+
+/** What a call came to: never its text, which may be long and secret. */
+export function resultFacts({ success, content, error, metadata }: ToolResult) {
+  return {
+    success,
+    // Nothing ran: it is of a fork in a dry world.
+    dry: metadata.dry,
+    late: metadata.late,
+    code: error?.code,
+    resultDigest: sha256(content),
+    resultBytes: Buffer.byteLength(content),
+  };
+}
+
+/** What the policy rules said: the one that decided, and what each shadow rule would have done. */
+export function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {}) {
+  const would = shadow.map((one) => `${one.rule}: ${one.would}`);
+  return {
+    policyRule: rule,
+    policyThen: then,
+    policyUntil: until,
+    ...Object.fromEntries(would.map((text, at) => [`shadow${at + 1}`, text])),
+  };
+}
+
+/** Who gave it is sealed, as every name is. */
+export function grantFacts({ id, times, until, use, assurance }: Partial<GrantUse> = {}) {
+  return { grant: id, grantTimes: times, grantUntil: until, grantUse: use, grantAssurance: assurance };
 }

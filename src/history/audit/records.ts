@@ -13,12 +13,13 @@ import {
   type AuditRecord,
   type Facts,
   filesText,
+  grantFacts,
+  resultFacts,
+  rulingFacts,
   SEALED_FIELDS,
   type SealedField,
   sha256,
 } from './format';
-import type { CallRuling } from '../../contract/authority/policy';
-import type { ToolResult } from '../../contract/result';
 import { defined } from '../../contract/defined';
 import { createSignedContext, type SignedContext } from './signatures';
 
@@ -59,19 +60,6 @@ function draft(
 }
 
 const FACT_CHARS = 256;
-
-/** What a call came to: never its text, which may be long and secret. */
-function resultFacts({ success, content, error, metadata }: ToolResult) {
-  return {
-    success,
-    // Nothing ran: it is of a fork in a dry world.
-    dry: metadata.dry,
-    late: metadata.late,
-    code: error?.code,
-    resultDigest: sha256(content),
-    resultBytes: Buffer.byteLength(content),
-  };
-}
 
 /** What is known of a run when one more event comes. */
 interface Known {
@@ -133,11 +121,13 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   },
   call_prepared: ({ call }) => proposal(call),
   call_started: start,
-  call_ended: ({ callId: call, tool, origin, attempts, durationMs, result }) => {
-    const facts = { call, tool, ...resultFacts(result), origin, attempts, ms: durationMs ?? undefined };
+  call_ended: ({ callId: call, tool, origin, attempts, durationMs, result, grant }) => {
+    const took = { origin, attempts, ms: durationMs ?? undefined };
+    const facts = { call, tool, ...resultFacts(result), ...took, ...grantFacts(grant) };
     return draft('outcome', facts, { message: result.error?.message });
   },
-  call_lost: ({ callId: call, tool, message }) => draft('lost', { call, tool }, { message }),
+  call_lost: ({ callId: call, tool, message, grant }) =>
+    draft('lost', { call, tool, ...grantFacts(grant) }, { message }),
   verified: ({ callId: call, outcome, message }) => draft('verified', { call, outcome }, { message }),
   in_doubt: ({ callId: call, callKey, tool, message }) =>
     draft('in_doubt', { call, callKey, tool }, { message }),
@@ -173,22 +163,12 @@ function proposal({ callId: call, id, tool, kind, arguments: args, error, ruling
   return draft('proposal', facts, { arguments: JSON.stringify(args), message: error });
 }
 
-/** What the policy rules said: the one that decided, and what each shadow rule would have done. */
-function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {}) {
-  const would = shadow.map((one) => `${one.rule}: ${one.would}`);
-  return {
-    policyRule: rule,
-    policyThen: then,
-    policyUntil: until,
-    ...Object.fromEntries(would.map((text, at) => [`shadow${at + 1}`, text])),
-  };
-}
-
 function start(event: TurnEventOf<'call_started'>): Draft {
-  const { callId: call, tool, generation, effect, taskQueue, decision, arguments: args } = event;
+  const { callId: call, tool, generation, effect, taskQueue, decision, grant, arguments: args } = event;
   const argsDigest = argsDigestOf(args);
-  const facts = { call, tool, generation, effect, taskQueue, argsDigest, spends: decision?.decision };
-  return draft('start', facts, { approver: decision?.approver });
+  const spends = decision?.decision;
+  const facts = { call, tool, generation, effect, taskQueue, argsDigest, spends, ...grantFacts(grant) };
+  return draft('start', facts, { approver: decision?.approver ?? grant?.by });
 }
 
 function request(event: TurnEventOf<'request_opened'>, { shown }: Known): Draft {

@@ -20,6 +20,8 @@ import { is } from './guards';
 import {
   failureResult,
   gateActivity,
+  grantIn,
+  lose,
   lostActivity,
   returnedResult,
   settleFailure,
@@ -60,6 +62,8 @@ export function callScheduled(
   delete held.secret;
   delete held.reported;
   if (input !== undefined) held.callKey = input.callKey;
+  const grant = grantIn(input);
+  if (grant !== undefined) held.approved = true;
   delete held.remark;
   const remark = input && decisionNote(input);
   if (remark !== undefined) held.remark = remark;
@@ -94,7 +98,7 @@ function startedEvent(
     arguments: held.effective,
     effect: facts.input?.effect ?? effectOf(held),
     taskQueue: facts.taskQueue,
-    ...defined({ decision: spentBy(facts.input) }),
+    ...defined({ decision: spentBy(facts.input), grant: grantIn(facts.input) }),
   };
 }
 
@@ -119,7 +123,7 @@ export function callCompleted(
     return endCall(event, held, { result, ...factsOf(activity, event.at), origin: 'handler' });
   }
   const output = readCallOutput(event.result, { callId: held.call.callId, secret: held.secret });
-  if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt);
+  if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt, output.grant);
   if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output);
   if (output !== undefined && 'notHere' in output) return givenBack(event, held, output.notHere);
   if (output !== undefined && 'paused' in output) return pausedBy(event, held, output);
@@ -134,7 +138,9 @@ export function callCompleted(
   const result =
     (output !== undefined && 'result' in output ? output.result : undefined) ??
     failureResult(held, unreadable(), event.at);
-  return endCall(event, held, { result, ...factsOf(activity, event.at), origin: 'handler' });
+  const grant = output !== undefined && 'result' in output ? output.grant : undefined;
+  const facts = { ...factsOf(activity, event.at), ...defined({ grant }) };
+  return endCall(event, held, { result, ...facts, origin: 'handler' });
 }
 
 /** The worker that took it lacks its agent or tool; one event, however often that happens. */
@@ -225,18 +231,6 @@ function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEv
   held.note = message;
   const { callId, tool } = call;
   return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message, ...defined({ struck }) }];
-}
-
-function lose(head: EventHeader, held: CallFold, doubt: NonNullable<CallFold['doubt']>): TurnEvent[] {
-  held.phase = 'lost';
-  held.doubt = doubt;
-  held.asked = false;
-  delete held.proof;
-  if (held.reported !== undefined) held.proof = held.reported;
-  const { callId, tool } = held.call;
-  const { message, partial, progress } = doubt;
-  const known = defined({ message, partial, progress });
-  return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...known }];
 }
 
 function factsOf(activity: ActivityFold, at: string): { durationMs: number; attempts: number } {

@@ -3,6 +3,7 @@ import {
   type Beat,
   type CallInput,
   type CallOutput,
+  type GrantMark,
   type OutcomeReport,
   type ValidCall,
   type VerifyOutput,
@@ -38,6 +39,7 @@ const settings = z.object({
   effect: z.enum(EFFECTS),
   requestExpiresMs: z.number().nullable(),
   noBatch: z.boolean().optional(),
+  grants: z.enum(['none', 'equal']).optional(),
   server: z.string().optional(),
   timeoutMs: z.number().optional(),
   gate: z.object({ activity: z.string().optional() }).optional(),
@@ -187,6 +189,7 @@ export const is = {
     }),
   ),
   thinkOutput: guard<ThinkOutput>(thinkOutput),
+  grant: guard<GrantMark>(z.object({ id: z.string(), by: z.string(), until: z.string(), times: z.number() })),
   prepareOutput: guard<PrepareOutput>(z.object({ call, schema: object.optional() })),
   callInput: guard<CallInput>(
     head.extend({

@@ -97,11 +97,13 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   if (question !== undefined) return openQuestion(state, head, { held, open, question });
   if (call.kind !== 'ask') return [];
   const item = open.items.get(call.callId);
+  // It starts by a grant, unless its worker finds that it may not.
+  if (item === undefined && held.phase === 'proposed' && call.grant !== undefined) return [];
   const unnamed = open.cut && (held.phase === 'proposed' || held.planned === true);
   if (item === undefined && !unnamed) return [];
   held.phase = 'requested';
   held.callKey = callKey(open.key, call.callId);
-  const { requestExpiresMs, timeoutMs, safety, effect, noBatch, server, gate } = call.settings;
+  const { requestExpiresMs, timeoutMs, safety, effect, noBatch, grants, server, gate } = call.settings;
   const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
   held.deadline = deadlineIn(state, item, requestExpiresMs);
   const proposed = held.original ?? call.proposed;
@@ -122,6 +124,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
         policyReason,
         authority: readAuthority(call.authority),
         noBatch,
+        grants,
         server,
         schema: held.schema,
         timeoutMs: unowned === undefined ? timeoutMs : undefined,

@@ -1,5 +1,11 @@
 import { isRaise, raisedText } from '../../contract/spending/budget';
-import { type InDoubt, isValidCall } from '../../contract/call';
+import {
+  type CallInput,
+  type GrantMark,
+  type GrantUse,
+  type InDoubt,
+  isValidCall,
+} from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { contentOf, type FailureText, settleOwn } from '../../contract/own-activity';
@@ -19,8 +25,8 @@ import { rootOf } from '../decode/failure';
 import type { DecodedFailure } from '../decode/events';
 import { is } from './guards';
 import type { ResultRef } from '../../contract/think';
-import type { CallEnded, EventHeader } from '../events';
-import { type CallFold, endCall, type FoldState } from './state';
+import type { CallEnded, EventHeader, TurnEvent } from '../events';
+import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 
 /** A result that no handler made: the turn made it, or it follows from how the activity failed. */
 export function failureResult(held: CallFold, failure: ToolFailure, at: string): ToolResult {
@@ -159,4 +165,27 @@ function unknownClosing(ref: ResultRef): NonNullable<CallFold['closing']> {
   return ref.success
     ? { content: ref.text ?? '' }
     : { code: 'unknown', message: 'the record does not say why' };
+}
+
+/** By which grant a call starts; undefined where a decision lets it, or none is needed. */
+export function grantIn(input: CallInput | undefined): GrantMark | undefined {
+  return input?.decision === undefined && is.grant(input?.grant) ? input.grant : undefined;
+}
+
+/** A call was started, and nobody knows its outcome. */
+export function lose(
+  head: EventHeader,
+  held: CallFold,
+  doubt: NonNullable<CallFold['doubt']>,
+  grant?: GrantUse,
+): TurnEvent[] {
+  held.phase = 'lost';
+  held.doubt = doubt;
+  held.asked = false;
+  delete held.proof;
+  if (held.reported !== undefined) held.proof = held.reported;
+  const { callId, tool } = held.call;
+  const { message, partial, progress } = doubt;
+  const known = defined({ message, partial, progress, grant });
+  return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...known }];
 }

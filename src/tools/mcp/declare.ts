@@ -77,6 +77,7 @@ export type McpToolSettings = Pick<
   | 'requestExpires'
   | 'startWithin'
   | 'noBatch'
+  | 'noGrant'
   | 'outputLimit'
 >;
 
@@ -183,6 +184,7 @@ export const settingsSchema = z.record(
     requestExpires: z.union([z.number(), z.string()]).optional(),
     startWithin: z.union([z.number(), z.string()]).optional(),
     noBatch: z.boolean().optional(),
+    noGrant: z.boolean().optional(),
     outputLimit: z.number().optional(),
   }),
 );

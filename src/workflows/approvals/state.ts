@@ -1,5 +1,5 @@
 import type { Vote } from '../../contract/authority/authority';
-import type { AskAgain, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
+import type { AskAgain, GrantMark, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
 import type { KnownState, UsedState, JsonSchema } from '../../contract/tool';
 import type { Amounts } from '../../contract/spending/budget';
 import type { ClosingCause } from '../../contract/call-messages';
@@ -68,6 +68,8 @@ export interface CallState {
   editBefore?: { approver: string; reason?: string };
   plan?: FilePlan;
   held?: HeldDecision;
+  /** It starts by this grant, unless its worker finds that it may not; then it becomes a request. */
+  grant?: GrantMark;
   /** Set while workers that lack its agent or tool give it back: since when (workflow time in ms), and how often. */
   absent?: { since: number; rounds: number };
   /** Set once a pause has held it: how often, and whether one does now. */

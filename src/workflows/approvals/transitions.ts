@@ -1,6 +1,7 @@
 import { joinedAuthority } from '../../contract/authority/authority';
 import {
   type AskAgain,
+  type GrantMark,
   type PreparedCall,
   type SpentDecision,
   type ValidCall,
@@ -34,23 +35,31 @@ export function register(
   call: ValidCall,
   at: { callKey: string; now: number },
 ): CallState {
+  const grant = grantOf(call);
+  const isAsked = (call.kind === 'ask' && grant === undefined) || call.question !== undefined;
   const state: CallState = {
     call,
     callKey: at.callKey,
     generation: 0,
-    phase: call.question !== undefined ? 'question' : call.kind === 'ask' ? 'request' : 'ready',
+    phase: call.question !== undefined ? 'question' : isAsked ? 'request' : 'ready',
     // No answer is one: if a question could start by a mistake of ours, this would still hold it.
-    needsDecision: call.kind === 'ask' || call.question !== undefined,
+    needsDecision: isAsked,
     since: at.now,
-    deadline: call.kind === 'ask' || call.question !== undefined ? deadlineOf(call, at.now) : null,
+    deadline: isAsked ? deadlineOf(call, at.now) : null,
     scheduledAt: Number.NEGATIVE_INFINITY,
     effective: call.arguments,
     effectiveDigest: call.argsDigest,
     seenDigest: seenDigestOf(call),
-    ...defined({ plan: call.preview?.plan }),
+    ...defined({ plan: call.preview?.plan, grant }),
   };
   approvals.calls.set(call.callId, state);
   return state;
+}
+
+/** Its worker decides whether the grant counts. Nothing of that is known here, where a workflow runs the call itself. */
+function grantOf({ kind, question, settings, grant }: ValidCall): GrantMark | undefined {
+  const isOurs = kind === 'ask' && question === undefined && settings.gate === undefined;
+  return isOurs && settings.grants !== 'none' ? grant : undefined;
 }
 
 function deadlineOf(call: ValidCall, now: number): number | null {
@@ -155,6 +164,7 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
   strike(state, at);
   undoEdit(state);
   delete state.held;
+  delete state.grant;
   delete state.standing;
   state.note = at.askAgain;
   state.needsDecision = true;
@@ -251,7 +261,7 @@ export function factsOf(state: CallState, now: number): ResultFacts {
   return {
     timestamp: new Date(now).toISOString(),
     safety: state.call.settings.safety,
-    approved: state.held !== undefined,
+    approved: state.held !== undefined || state.grant !== undefined,
   };
 }
 

@@ -1,20 +1,29 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { CallInput, HeldInput, Paused } from '../contract/call';
-import { type AboutToStart, type Pause, pauseOf, pauseText, readPauses } from '../contract/control/pauses';
-import { defined } from '../contract/defined';
-import { errorMessage } from '../contract/errors';
-import { TIMES } from '../contract/limits';
-import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../contract/names';
+import type { CallInput, HeldInput, Paused } from '../../contract/call';
+import { readGrantsMemo } from '../../contract/control/grant-forms';
+import type { GrantsMemo } from '../../contract/control/grants';
+import { type AboutToStart, type Pause, pauseOf, pauseText, readPauses } from '../../contract/control/pauses';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import { TIMES } from '../../contract/limits';
+import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
 
-/** What the server says of the workflow that holds the pauses. `absent`: there is none. */
-export type ControlLook = { state: 'open'; pauses: readonly Pause[] } | { state: 'closed' | 'absent' };
+/** What the server says of the workflow that holds the pauses and the grants. `absent`: there is none. */
+export type ControlLook =
+  { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo } | { state: 'closed' | 'absent' };
 
 /** Tells whether something may start now. */
 export interface PausesReader {
   /** Why it may not, in words; undefined: no pause holds it, and that is known. Never rejects. */
   whyHeld(what: AboutToStart): Promise<string | undefined>;
+}
+
+/** Says what is known of grants without asking for them. */
+export interface ControlReader extends PausesReader {
+  /** Which of them are void, by the same reading as the pauses; or why that is not known, in words. Never rejects. */
+  grants(): Promise<GrantsMemo | { why: string }>;
 }
 
 /** Where a reader looks, and by which clock it knows how old that is. */
@@ -28,7 +37,7 @@ interface ReaderParts {
  * Reads the pauses for all calls of a process. What was read counts for a second from when the reading began, and those
  * who ask meanwhile share one reading. Once the workflow was seen, its absence holds everything; so does what cannot be read.
  */
-export function createPausesReader({ look, now = () => performance.now() }: ReaderParts): PausesReader {
+export function createPausesReader({ look, now = () => performance.now() }: ReaderParts): ControlReader {
   let wasSeen = false;
   let last: { at: number; read: Promise<ControlLook> } | undefined;
   const read = (): Promise<ControlLook> => {
@@ -47,6 +56,15 @@ export function createPausesReader({ look, now = () => performance.now() }: Read
         return whyHeld(found, what, wasSeen);
       } catch (error) {
         return `nobody can tell whether it is paused: ${errorMessage(error)}`;
+      }
+    },
+    grants: async () => {
+      try {
+        const found = await read();
+        wasSeen ||= found.state !== 'absent';
+        return found.state === 'open' ? found.grants : { why: `${CONTROL.workflowId} is ${found.state}` };
+      } catch (error) {
+        return { why: errorMessage(error) };
       }
     },
   };
@@ -82,7 +100,8 @@ async function describeControl(client: Client): Promise<ControlLook> {
   if (type !== WORKFLOWS.control) throw new Error(`${CONTROL.workflowId} is another workflow: ${type}`);
   if (status.name !== 'RUNNING') return { state: 'closed' };
   const pauses = readPauses(memo?.[MEMO.pauses]);
-  if (pauses !== undefined) return { state: 'open', pauses };
+  const grants = readGrantsMemo(memo?.[MEMO.grants]);
+  if (pauses !== undefined && grants !== undefined) return { state: 'open', pauses, grants };
   throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
 }
 

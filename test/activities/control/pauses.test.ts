@@ -5,10 +5,10 @@ import {
   pausedCall,
   requireUnpaused,
   untilNotHeld,
-} from '../../src/activities/pauses';
-import type { CallInput } from '../../src/contract/call';
-import type { Pause } from '../../src/contract/control/pauses';
-import { FAILURES } from '../../src/contract/names';
+} from '../../../src/activities/control/pauses';
+import type { CallInput } from '../../../src/contract/call';
+import type { Pause } from '../../../src/contract/control/pauses';
+import { FAILURES } from '../../../src/contract/names';
 
 const PAUSE: Pause = {
   id: 'p',
@@ -18,7 +18,11 @@ const PAUSE: Pause = {
   tool: 'pay',
 };
 const CALL = { agent: 'a', tool: 'pay' };
-const open = (...pauses: Pause[]): ControlLook => ({ state: 'open', pauses });
+const open = (...pauses: Pause[]): ControlLook => ({
+  state: 'open',
+  pauses,
+  grants: { revoked: [], open: 0 },
+});
 
 /** A reader with a clock of its own. Each look gives the next of these; an error is thrown. */
 const readerOf = (...looks: (ControlLook | Error)[]) => {

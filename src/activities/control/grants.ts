@@ -1,0 +1,277 @@
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import type { Approvers } from '../../authority/approvers';
+import {
+  type Authority,
+  standingUnder,
+  stricterAuthority,
+  votingOf,
+  WHY_NOT,
+} from '../../contract/authority/authority';
+import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
+import type { AskAgain, CallInput, CallSettings, GrantMark, GrantUse } from '../../contract/call';
+import { isGrantsSeen, isUseTaken } from '../../contract/control/grant-forms';
+import {
+  type GrantSeen,
+  type GrantsMemo,
+  type GrantTerms,
+  type UseAsked,
+  type UseTaken,
+  whyOther,
+  whyVoid,
+} from '../../contract/control/grants';
+import { covers, isExact } from '../../contract/control/narrowing';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import type { JsonObject } from '../../contract/json';
+import { TIMES } from '../../contract/limits';
+import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
+import { contentDigest } from '../../tools/content-digest';
+import type { Tool } from '../../tools/types';
+import { within } from '../../tools/within';
+import { createPausesReader, lookAtControl, type PausesReader } from './pauses';
+
+/** Asks about grants in the name of calls. Nothing of it rejects. */
+export interface GrantsReader {
+  /** Those that there are; none where nobody can tell, so that a person is asked. */
+  list(): Promise<readonly GrantSeen[]>;
+  /** Why a grant is void, by what is known of all; undefined: it is not. */
+  whyVoid(id: string, grant?: Pick<GrantTerms, 'at'>): Promise<string | undefined>;
+  claim(asked: UseAsked): Promise<UseTaken | { why: string }>;
+}
+
+/** Where a reader asks. */
+interface ReaderParts {
+  memo(): Promise<GrantsMemo | { why: string }>;
+  query?(): Promise<unknown>;
+  update?(asked: UseAsked): Promise<unknown>;
+  /** Milliseconds of a clock that nobody sets. @default performance.now */
+  now?(): number;
+}
+
+/** One reader for all calls of a process. A list counts for a second, and is asked for only where the memo says that there are grants. */
+export function createGrantsReader({
+  memo,
+  query = queryGrants,
+  update = claimByUpdate,
+  now = () => performance.now(),
+}: ReaderParts): GrantsReader {
+  let last: { at: number; list: Promise<readonly GrantSeen[]> } | undefined;
+  const read = async (): Promise<readonly GrantSeen[]> => {
+    try {
+      const found = await query();
+      return isGrantsSeen(found) ? found.grants : [];
+    } catch {
+      return [];
+    }
+  };
+  return {
+    list: async () => {
+      const known = await memo();
+      if ('why' in known || known.open === 0) return [];
+      if (last === undefined || now() - last.at >= TIMES.pausesKnown) last = { at: now(), list: read() };
+      const list = await last.list;
+      return list.filter((grant) => whyVoid(known, grant.id, grant) === undefined);
+    },
+    whyVoid: async (id, grant) => {
+      const known = await memo();
+      return 'why' in known ? known.why : whyVoid(known, id, grant);
+    },
+    claim: async (asked) => {
+      try {
+        const taken = await update(asked);
+        return isUseTaken(taken) ? taken : { why: 'the answer to its claim cannot be read' };
+      } catch (error) {
+        return { why: reasonOf(error) };
+      }
+    },
+  };
+}
+
+/** What the calls of a process ask of the workflow that holds pauses and grants. */
+export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader } {
+  const pauses = createPausesReader({ look: lookAtControl });
+  return { pauses, grants: createGrantsReader({ memo: pauses.grants }) };
+}
+
+/** A refusal in the words of the workflow that holds the grants; everything else as what it is. */
+function reasonOf(error: unknown): string {
+  const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
+  if (cause instanceof ApplicationFailure) return cause.message;
+  if (error instanceof WorkflowNotFoundError) return `${CONTROL.workflowId} does not run`;
+  return `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`;
+}
+
+function queryGrants(): Promise<unknown> {
+  const { client } = Context.current();
+  return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(QUERIES.grants));
+}
+
+function claimByUpdate(asked: UseAsked): Promise<unknown> {
+  const { client } = Context.current();
+  return inTime(() =>
+    client.workflow.getHandle(CONTROL.workflowId).executeUpdate<unknown, [UseAsked]>(UPDATES.use, {
+      args: [asked],
+    }),
+  );
+}
+
+async function inTime<T>(ask: () => Promise<T>): Promise<T> {
+  const { client } = Context.current();
+  const asked = client.withDeadline(Date.now() + TIMES.useAnswer, ask);
+  const { ended } = await within(asked, TIMES.useAnswer);
+  if (!ended) throw new Error('no worker answered');
+  return asked;
+}
+
+/** What grants may be given for a tool; undefined: any. Calls that ask people, or are turns of their own, are decided one by one. */
+export function grantsOf(
+  tool: Pick<Tool, 'noGrant' | 'asks' | 'askMs' | 'child' | 'categories'>,
+): CallSettings['grants'] {
+  const { noGrant, asks, askMs, child, categories } = tool;
+  if (noGrant || asks !== undefined || askMs !== undefined || child !== undefined) return 'none';
+  return categories.some((one) => RUNS.includes(one)) ? 'equal' : undefined;
+}
+
+/** Categories of tools that run what their arguments say: a beginning of it says nothing about its end. */
+const RUNS: readonly string[] = ['shell', 'execution'];
+
+/** A call that a grant may be for, as the worker knows it by itself. */
+export interface GrantedCall {
+  agent: string;
+  tool: Tool;
+  args: JsonObject;
+  /** Of the policy rule that fits it now. */
+  policyDigest: string | undefined;
+  /** Who would decide it. Absent: anybody. */
+  authority?: Authority | undefined;
+  /** By which signatures count. Absent: none does. */
+  file?: Approvers | undefined;
+}
+
+/** What a grant has to be for. */
+function aboutCall({ agent, tool, policyDigest = '', authority }: GrantedCall) {
+  const ruleDigest = authority?.ruleDigest ?? '';
+  return { agent, tool: tool.name, toolDigest: tool.digest, ruleDigest, policyDigest };
+}
+
+/** Whether a grant is as good as the decision whose place it takes, and how sure it is whose it is; or why it is not. */
+export async function judgeGrant(
+  grant: UseTaken['grant'],
+  call: GrantedCall,
+  place: { namespace: string; now: number },
+): Promise<{ assurance: Assurance } | { why: string }> {
+  const why = whyNot(grant, call, place.now);
+  if (why !== undefined) return { why };
+  const { file, authority } = call;
+  const judged = await assuranceOf(grant, file, place);
+  if (!('assurance' in judged) || authority === undefined) return judged;
+  const wanted = authority.rule.assurance;
+  if (isAssured(judged.assurance, wanted)) return judged;
+  return { why: `it is ${assuranceText(judged.assurance)}, and the rule wants it ${assuranceText(wanted)}` };
+}
+
+async function assuranceOf(
+  grant: UseTaken['grant'],
+  file: Approvers | undefined,
+  place: { namespace: string; now: number },
+): Promise<{ assurance: Assurance } | { why: string }> {
+  if (grant.signature === undefined) return { assurance: 'claimed' };
+  if (file === undefined) return { why: 'this worker has no approvers file to check its signature by' };
+  const { assuranceOfGrant, grantFault } = await import('../../authority/grant-statement.js');
+  const judged = assuranceOfGrant(grant, { ...place, installation: file.installation, approvers: file });
+  return judged.ok ? judged : { why: `its signature is refused: ${grantFault(judged)}` };
+}
+
+function whyNot(grant: UseTaken['grant'], call: GrantedCall, now: number): string | undefined {
+  const { tool, args, authority } = call;
+  const allowed = grantsOf(tool);
+  if (allowed === 'none') return 'calls of this tool are decided one by one';
+  if (allowed === 'equal' && !isExact(grant.narrowing))
+    return 'what a program runs is allowed by equality only';
+  if (!(Date.parse(grant.until) > now)) return `it ended at ${grant.until}`;
+  const other = whyOther(grant, aboutCall(call));
+  if (other !== undefined) return other;
+  if (!covers(grant.narrowing, args)) return 'it is for other arguments';
+  return authority && whyNotAlone(authority, grant.by);
+}
+
+/** A grant is given by one person. Whoever may decide only because nobody else did may not give one. */
+function whyNotAlone({ escalated: _, ...authority }: Authority, by: string): string | undefined {
+  const voting = votingOf(authority, by);
+  if (!voting.ok) return `${by} ${WHY_NOT[voting.why]}`;
+  const { voter } = voting;
+  const { state } = standingUnder(authority, [{ voter, decision: 'approved' }]);
+  return state === 'approved' ? undefined : `the rule '${authority.rule.name}' needs more than one person`;
+}
+
+/** The grant by which a call may start, as far as is known before; undefined: a person decides. Never rejects. */
+export async function findGrant(
+  reader: GrantsReader | undefined,
+  call: GrantedCall,
+): Promise<GrantMark | undefined> {
+  if (reader === undefined || grantsOf(call.tool) === 'none') return undefined;
+  const place = { namespace: Context.current().info.namespace, now: Date.now() };
+  for (const grant of await reader.list()) {
+    if (grant.used >= grant.times) continue;
+    if ('assurance' in (await judgeGrant(grant, call, place))) return markOf(grant);
+  }
+  return undefined;
+}
+
+function markOf({ id, by, until, times }: GrantTerms): GrantMark {
+  return { id, by, until, times };
+}
+
+/** Who decides a call that asks for no vote: by this worker's own file, and by what stood in the request. */
+export function authorityFor(
+  own: Authority | undefined,
+  asked: Authority | undefined,
+): Authority | undefined {
+  return own === undefined || asked === undefined ? (own ?? asked) : stricterAuthority(asked, own);
+}
+
+/** What a call comes to whose grant is void by what is known of all; undefined: it is not. */
+export async function voidGrant(
+  reader: GrantsReader | undefined,
+  input: CallInput,
+): Promise<AskAgain | undefined> {
+  if (reader === undefined) return askInstead(input, 'this worker can claim none');
+  // A decision to run it again names what ran before.
+  if (input.generation > 0) return askInstead(input, 'it takes a decision to run a call again');
+  const why = await reader.whyVoid(input.grant?.id ?? '');
+  return why === undefined ? undefined : askInstead(input, why);
+}
+
+function askInstead({ grant, secret }: CallInput, why: string, authority?: Authority): AskAgain {
+  const whose = grant === undefined ? '' : ` of ${grant.by}`;
+  return { askAgain: `the grant${whose} does not allow it: ${why}`, ...defined({ secret, authority }) };
+}
+
+/**
+ * Claims a use of the grant that a call names, right before its handler, and looks at the whole grant once more: the word of
+ * the input counts for nothing. Whatever is not as it must be, a person is asked instead.
+ */
+export async function claimGrant(
+  reader: GrantsReader | undefined,
+  input: CallInput,
+  call: GrantedCall,
+): Promise<GrantUse | AskAgain> {
+  const { grant: named } = input;
+  const no = (why: string): AskAgain => askInstead(input, why, call.authority);
+  if (named === undefined || reader === undefined) return no('this worker can claim none');
+  const { namespace, workflowExecution } = Context.current().info;
+  // Of this run: one that a reset made starts the call a second time, which counts as another.
+  const key = contentDigest(`${workflowExecution?.runId ?? ''}:${input.callKey}`).slice(0, 32);
+  const taken = await reader.claim({ id: named.id, key, ...aboutCall(call) });
+  if ('why' in taken) return no(taken.why);
+  const { grant, use, again } = taken;
+  if (grant.id !== named.id || use > grant.times) return no('the answer to its claim is about another one');
+  const judged = await judgeGrant(grant, call, { namespace, now: Date.now() });
+  if ('why' in judged) return no(judged.why);
+  if (again === true && call.tool.effect === 'unsafe')
+    return no('an earlier start of this call claimed its use');
+  const after = await reader.whyVoid(grant.id, grant);
+  return after === undefined ? { ...markOf(grant), use, assurance: judged.assurance } : no(after);
+}

@@ -1,0 +1,134 @@
+import { msToNumber } from '@temporalio/common/lib/time';
+import type { Command } from 'commander';
+import type { Countersign } from '../../client';
+import type { Condition } from '../../contract/control/narrowing';
+import { defined } from '../../contract/defined';
+import type { TurnView } from '../../history/view';
+import type { Context } from '../context';
+import { collect, usageError } from '../options';
+import { escapeText } from '../print/escape';
+import type { Signer } from './sign';
+import { givenUp } from './decision';
+import { canAsk, confirm, withTerminal } from './terminal';
+
+/** Options of `approve` that give a grant beside the decision. */
+export interface GrantFlags {
+  for?: string;
+  times?: string;
+  prefix?: string[];
+  range?: string[];
+  glob?: string[];
+}
+
+/** Adds these options to a command. */
+export function addGrantOptions(command: Command): Command {
+  return command
+    .option('--for <time>', 'and allow such calls for so long, such as 30m; at most 30 days')
+    .option('--times <count>', 'and allow so many such calls, within a day or the time of --for')
+    .option('--prefix <name=text>', 'such calls: this argument begins so; repeatable', collect)
+    .option('--range <name=from..to>', 'such calls: this number lies there; repeatable', collect)
+    .option('--glob <name=pattern>', 'such calls: this argument is like src/**; repeatable', collect);
+}
+
+/** The options that were given. */
+export function grantFlags({ for: time, times, prefix, range, glob }: GrantFlags): GrantFlags {
+  return defined({ for: time, times, prefix, range, glob });
+}
+
+/** Where a grant is given. */
+interface Place {
+  client: Countersign;
+  view: TurnView;
+  callId: string;
+  approver: string;
+  signer: Signer | undefined;
+  context: Context;
+}
+
+/**
+ * The grant that the options ask for, once it was shown and, where somebody can be asked, confirmed; undefined: none.
+ *
+ * @throws CountersignError `usage`, `grant_refused`, `given_up`.
+ */
+export async function planned(
+  options: GrantFlags,
+  { client, view, callId, approver, signer, context }: Place,
+): Promise<{ give(reason: string | undefined): Promise<void> } | undefined> {
+  const { for: time, times } = options;
+  const given = grantFlags(options);
+  if (Object.keys(given).length === 0) return undefined;
+  if (time === undefined && times === undefined)
+    throw usageError(`--${Object.keys(given)[0]} needs --for or --times`);
+  // Loaded here: it takes Temporal's client, for which no command waits before it is known.
+  const { coverageText, requireAssured } = await import('../../client/control/plan-grant.js');
+  const plan = await client.grants.plan(view.turn, callId, {
+    by: approver,
+    narrowing: conditionsOf(options),
+    ...defined({
+      forMs: time === undefined ? undefined : msOf(time),
+      times: times === undefined ? undefined : countOf(times),
+    }),
+  });
+  requireAssured(plan, signer === undefined ? 'claimed' : 'signed_ssh');
+  const { screen, keyboard } = context;
+  screen.note(escapeText(plan.sentence));
+  screen.note(escapeText(coverageText(await client.grants.coverage(plan.terms))));
+  if (canAsk(keyboard)) {
+    const isSure = await withTerminal(keyboard, 'Give it with --saw where nobody can be asked.', (terminal) =>
+      confirm(terminal, 'Allow this, if the call is approved?'),
+    );
+    if (!isSure) throw givenUp('you did not confirm the grant');
+  }
+  return {
+    give: async (reason) => {
+      const signature = await signer?.signGrant(plan.terms, client.namespace);
+      const { id } = await client.grants.give({ ...plan.terms, ...defined({ reason, signature }) });
+      screen.note(`Grant ${id} holds. Take it back: ${context.command(`grants revoke ${id.slice(0, 8)}`)}`);
+    },
+  };
+}
+
+function msOf(text: string): number {
+  const ms = /^\d+(?:\.\d+)? ?[a-z]+$/i.test(text) ? readMs(text) : Number.NaN;
+  if (Number.isFinite(ms)) return ms;
+  throw usageError(`--for ${text} is not a time`, 'Write 30m, 2h or 7 days.');
+}
+
+function readMs(text: Parameters<typeof msToNumber>[0]): number {
+  try {
+    return msToNumber(text);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function countOf(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw usageError(`--times ${text} is not a count`);
+}
+
+function conditionsOf({ prefix = [], range = [], glob = [] }: GrantFlags): Record<string, Condition> {
+  const all = [
+    ...prefix.map((text) => assigned(text, (value): Condition => ({ is: 'prefix', prefix: value }))),
+    ...range.map((text) => assigned(text, rangeOf)),
+    ...glob.map((text) => assigned(text, (value): Condition => ({ is: 'glob', glob: value }))),
+  ];
+  const names = all.map(([name]) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw usageError(`${twice} is narrowed twice`);
+  return Object.fromEntries(all);
+}
+
+function assigned(text: string, toCondition: (value: string) => Condition): [string, Condition] {
+  const at = text.indexOf('=');
+  if (at < 1) throw usageError(`${text} names no argument`, 'Write name=value.');
+  return [text.slice(0, at), toCondition(text.slice(at + 1))];
+}
+
+function rangeOf(text: string): Condition {
+  const [from = '', to = '', ...rest] = text.split('..');
+  const [min, max] = [from, to].map((one) => (one === '' ? undefined : Number(one)));
+  const isRange = text.includes('..') && rest.length === 0 && [min, max].every((one) => !Number.isNaN(one));
+  if (!isRange) throw usageError(`${text} is not a range`, 'Write 0..100, ..100 or 1..');
+  return { is: 'range', ...defined({ min, max }) };
+}

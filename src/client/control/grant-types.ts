@@ -1,0 +1,72 @@
+import type { Assurance } from '../../contract/authority/votes';
+import type {
+  GrantAsked,
+  GrantSeen,
+  GrantsSeen,
+  GrantTerms,
+  RevokeAsked,
+  Revoked,
+} from '../../contract/control/grants';
+import type { Narrowing } from '../../contract/control/narrowing';
+
+/** What somebody wants to allow beside one call. */
+export interface GrantOptions {
+  /** Who gives it. */
+  by: string;
+  /** For how long, in milliseconds. @default a day where `times` is given */
+  forMs?: number;
+  /** For how many calls. @default as many as a grant may allow, 500 */
+  times?: number;
+  /** Conditions that take the place of "equal to what this call has", by argument. */
+  narrowing?: Narrowing;
+}
+
+/** A grant before it is given. */
+export interface GrantPlan {
+  terms: GrantTerms;
+  /** What it allows, in words. */
+  sentence: string;
+  /** How sure it has to be who gives it. */
+  assurance: Assurance;
+}
+
+/** Past calls that a grant would have allowed, as far as they were looked at. */
+export interface GrantCoverage {
+  /** Calls that it would have allowed without asking. */
+  covered: number;
+  /** Of those, how many somebody denied. */
+  denied: number;
+  /** Calls of the tool that were looked at. */
+  calls: number;
+  /** Turns that were read, newest first. */
+  turns: number;
+}
+
+/** Grants of a namespace: calls that may run without being asked about. */
+export interface Grants {
+  /**
+   * The grant that somebody would give on a call that waits, or did: from then on, calls of this tool and agent that fit it
+   * run without a decision. Nothing is given yet.
+   *
+   * @throws CountersignError `grant_refused` where decisions on it cannot be replaced so, `usage` for conditions that are wrong,
+   * and those of `view`.
+   */
+  plan(turn: string, callId: string, options: GrantOptions): Promise<GrantPlan>;
+  /** How many past calls a grant would have allowed: of 50 turns at most, read for some 5 s at most. */
+  coverage(terms: Pick<GrantTerms, 'agent' | 'tool' | 'narrowing'>): Promise<GrantCoverage>;
+  /**
+   * Gives a grant, with a signature where the rule wants one; resolves once every worker finds it. Needs a worker.
+   *
+   * @throws CountersignError `usage`, `grant_refused`, `grants_full`, `control_unavailable`.
+   */
+  give(asked: GrantAsked): Promise<GrantSeen>;
+  /** All grants, with how many uses of each are claimed. Needs a worker. @throws CountersignError `control_unavailable`. */
+  list(): Promise<GrantsSeen>;
+  /**
+   * Takes back a grant, or all that were given so far. A call that has not claimed its use by then asks a person. Needs a
+   * worker.
+   *
+   * @throws CountersignError `grant_not_found`, `control_unavailable`.
+   */
+  revoke(asked: RevokeAsked): Promise<Revoked>;
+}

@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { isGrantsSeen } from '../../contract/control/grant-forms';
+import type {
+  GrantAsked,
+  GrantRefused,
+  GrantSeen,
+  GrantsSeen,
+  RevokeAsked,
+  Revoked,
+} from '../../contract/control/grants';
+import { CountersignError } from '../../contract/errors';
+import { isObject } from '../../contract/json';
+import { TIMES } from '../../contract/limits';
+import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
+import { ask, isSilence, STATUS, statusOf, toCountersignError } from '../../history/server-errors';
+import type { ClientContext } from '../context';
+import { readTimeline } from '../../history/read';
+import { viewOf } from '../../history/view';
+import { listTurnsPage } from '../list';
+import type { Countersign } from '../types';
+import type { Grants } from './grant-types';
+import { startControl, tellControl, unavailable } from './pauses';
+import { coverageOf, planGrant } from './plan-grant';
+
+/** The grants of a namespace. */
+export function makeGrants(context: ClientContext): Grants {
+  const timeline = (turn: string) => readTimeline(context.source, turn);
+  const turns: Countersign['turns'] = (query = {}) => listTurnsPage(context, query);
+  return {
+    plan: async (turn, callId, options) => planGrant(viewOf(await timeline(turn)), callId, options),
+    coverage: (terms) => coverageOf({ timeline, turns }, terms),
+    give: (asked) => giveGrant(context, asked),
+    list: () => listGrants(context),
+    revoke: (asked) => revokeGrants(context, asked),
+  };
+}
+
+/** Gives a grant, and resolves once every worker that looks for one finds it. */
+async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<GrantSeen> {
+  await ask(context, 'starting the workflow that holds grants', () =>
+    startControl(context.client, 'unless closed'),
+  );
+  const given = await update<GrantSeen, GrantAsked>(context, UPDATES.grant, asked);
+  // What workers knew before is too old then.
+  await delay(TIMES.pausesKnown);
+  return given;
+}
+
+/** Takes back a grant, or all. No call claims a use any more once this resolves. */
+function revokeGrants(context: ClientContext, asked: RevokeAsked): Promise<Revoked> {
+  return update<Revoked, RevokeAsked>(context, UPDATES.revoke, asked);
+}
+
+/** All grants; none where no worker has started what holds them. */
+async function listGrants(context: ClientContext): Promise<GrantsSeen> {
+  const { client } = context;
+  try {
+    const found = await client.withDeadline(Date.now() + TIMES.updateAnswer, () =>
+      client.workflow.getHandle(CONTROL.workflowId).query<unknown, []>(QUERIES.grants),
+    );
+    if (isGrantsSeen(found)) return found;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound) return { grants: [] };
+    if (isSilence(error)) throw unavailable('no worker answered, so it is not known which grants there are');
+    throw toCountersignError(error, 'asking for the grants');
+  }
+  throw new CountersignError('server_failed', 'the answer to which grants there are cannot be read', {
+    hint: 'are the workers of this version? countersign doctor shows it',
+  });
+}
+
+async function update<R, A>(context: ClientContext, name: string, asked: A): Promise<R> {
+  try {
+    return await tellControl<R, A>(context, name, asked);
+  } catch (error) {
+    throw errorOf(error, name);
+  }
+}
+
+function errorOf(error: unknown, name: string): CountersignError {
+  if (error instanceof WorkflowUpdateFailedError) {
+    const refused = refusedIn(error.cause);
+    if (refused !== undefined) return refusal(refused);
+  }
+  if (isSilence(error)) return unavailable('no worker answered, so nothing is in effect');
+  if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound)
+    return unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`);
+  return toCountersignError(error, name === UPDATES.grant ? 'giving a grant' : 'revoking a grant');
+}
+
+const CODES: readonly unknown[] = [
+  'malformed',
+  'grant_refused',
+  'grants_full',
+  'grant_not_found',
+  'grant_void',
+] satisfies GrantRefused['code'][];
+
+function refusedIn(cause: unknown): GrantRefused | undefined {
+  const [refused] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  return isRefused(refused) ? refused : undefined;
+}
+
+function isRefused(value: unknown): value is GrantRefused {
+  return isObject(value) && CODES.includes(value['code']) && typeof value['message'] === 'string';
+}
+
+function refusal({ code, message }: GrantRefused): CountersignError {
+  switch (code) {
+    case 'malformed':
+      return new CountersignError('usage', message, { hint: 'see countersign grants --help' });
+    case 'grants_full':
+      return new CountersignError(code, message, { hint: 'revoke those that are not needed' });
+    case 'grant_not_found':
+      return new CountersignError(code, message, { hint: 'countersign grants list shows what there is' });
+    default:
+      return new CountersignError('grant_refused', message, { hint: 'see docs/grants.md' });
+  }
+}

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { standingUnder, votingOf, WHY_NOT } from '../../contract/authority/authority';
+import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
+import { type GrantTerms, grantSentence, MOST_GRANT_MS } from '../../contract/control/grants';
+import {
+  type Condition,
+  covers,
+  exactly,
+  isExact,
+  type Narrowing,
+  narrowingProblem,
+} from '../../contract/control/narrowing';
+import { CountersignError } from '../../contract/errors';
+import { LIMITS } from '../../contract/limits';
+import type { RequestOpened } from '../../history/call-events';
+import { type CallView, type TurnView, viewOf } from '../../history/view';
+import { readTurns } from '../read-turns';
+import type { Countersign } from '../types';
+import type { GrantCoverage, GrantOptions, GrantPlan } from './grant-types';
+
+const DAY = 24 * 3600 * 1000;
+
+/**
+ * The grant that somebody would give on a call.
+ *
+ * @throws CountersignError `grant_refused` where no grant may take the place of decisions on it, or not by one person;
+ *   `usage` for conditions or times that are wrong.
+ */
+export function planGrant(view: TurnView, callId: string, options: GrantOptions): GrantPlan {
+  const call = view.calls.find((one) => one.callId === callId);
+  const { request } = call ?? {};
+  if (call === undefined || request === undefined)
+    throw refused(`nobody was asked about ${callId}, so there is no decision to replace`);
+  const { times = LIMITS.grantTimes, forMs = options.times === undefined ? undefined : DAY } = options;
+  if (forMs === undefined) throw usage('a grant says for how long, or for how many calls');
+  if (!Number.isInteger(times) || times < 1 || times > LIMITS.grantTimes)
+    throw usage(`a grant is for 1 to ${LIMITS.grantTimes} calls`);
+  if (!(forMs > 0) || forMs > MOST_GRANT_MS) throw usage('a grant holds for at most 30 days');
+  const narrowing = narrowed(request, options.narrowing ?? {});
+  const by = giverOf(call, request, options.by);
+  const now = Date.now();
+  const terms: GrantTerms = {
+    ...{ id: randomUUID(), agent: view.agent, tool: call.tool, toolDigest: request.toolDigest },
+    ruleDigest: request.authority?.ruleDigest ?? '',
+    policyDigest: call.ruling?.digest ?? '',
+    ...{ narrowing, times, by },
+    ...{ at: new Date(now).toISOString(), until: new Date(now + forMs).toISOString() },
+  };
+  const assurance = request.authority?.rule.assurance ?? 'claimed';
+  return { terms, sentence: grantSentence(terms), assurance };
+}
+
+function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narrowing): Narrowing {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(args, name));
+  if (unknown !== undefined) throw usage(`this call has no argument ${unknown}`);
+  const all: Record<string, Condition> = { ...exactly(args), ...given };
+  const problem = narrowingProblem(all);
+  if (problem !== undefined) throw usage(`the grant cannot be narrowed so: ${problem}`);
+  if (grants === 'equal' && !isExact(all))
+    throw refused(`${tool} runs what its arguments say: a grant for it is for the same arguments only`);
+  if (covers(all, args)) return all;
+  throw usage('these conditions do not let this call itself through');
+}
+
+function giverOf({ tool }: CallView, request: RequestOpened, by: string): string {
+  const { grants, unowned, byGate, authority } = request;
+  if (grants === 'none') throw refused(`calls of ${tool} are decided one by one`);
+  if (unowned === true || byGate === true)
+    throw refused('a workflow of its own asks, and it takes decisions only');
+  if (authority === undefined) return by;
+  const voting = votingOf(authority, by);
+  if (!voting.ok) throw refused(`${by} may not give it: ${by} ${WHY_NOT[voting.why]}`);
+  const { voter } = voting;
+  const { state } = standingUnder(authority, [{ voter, decision: 'approved' }]);
+  if (state === 'approved') return voter;
+  throw refused(
+    `the rule '${authority.rule.name}' needs more than one person, and a grant is given by one`,
+    'Decide these calls one by one.',
+  );
+}
+
+/**
+ * Says no to a giver who is not as sure as the rule wants it.
+ *
+ * @throws CountersignError `grant_refused`.
+ */
+export function requireAssured({ assurance: wanted }: Pick<GrantPlan, 'assurance'>, has: Assurance): void {
+  if (isAssured(has, wanted)) return;
+  throw refused(
+    `its rule wants decisions ${assuranceText(wanted)}, and so a grant; this one would be ${assuranceText(has)}`,
+    'Give it at a terminal, with --sign.',
+  );
+}
+
+function refused(message: string, hint = 'See docs/grants.md.'): CountersignError {
+  return new CountersignError('grant_refused', message, { hint });
+}
+
+function usage(message: string): CountersignError {
+  return new CountersignError('usage', message, { hint: 'see countersign approve --help' });
+}
+
+/** How many turns are read, and for how long. */
+const MOST_TURNS = 50;
+const MOST_MS = 5_000;
+
+/** What a grant would have allowed: looks at the newest turns in which its tool asked somebody, and not for longer than some seconds. */
+export async function coverageOf(
+  client: Pick<Countersign, 'timeline' | 'turns'>,
+  terms: Pick<GrantTerms, 'agent' | 'tool' | 'narrowing'>,
+): Promise<GrantCoverage> {
+  const { agent, tool, narrowing } = terms;
+  const until = Date.now() + MOST_MS;
+  const { turns } = await client.turns({ agent, tool, limit: MOST_TURNS });
+  const found: GrantCoverage = { covered: 0, denied: 0, calls: 0, turns: 0 };
+  for await (const events of readTurns(client, turns, () => undefined)) {
+    found.turns += 1;
+    for (const call of viewOf(events).calls) {
+      if (call.tool !== tool || call.request === undefined) continue;
+      found.calls += 1;
+      if (!covers(narrowing, call.arguments)) continue;
+      found.covered += 1;
+      if (call.phase === 'denied') found.denied += 1;
+    }
+    if (Date.now() > until) break;
+  }
+  return found;
+}
+
+/** What was found, in words. */
+export function coverageText({ covered, denied, calls, turns }: GrantCoverage): string {
+  const looked = `${calls} calls of the last ${turns} turns in which somebody was asked`;
+  const not = denied === 0 ? '' : `, ${denied} of which somebody denied`;
+  return `Of ${looked} it would have allowed ${covered}${not}.`;
+}

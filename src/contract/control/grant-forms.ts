@@ -1,0 +1,135 @@
+import { LIMITS } from '../limits';
+import { soundCheck } from '../schema/message';
+import type { JsonSchema } from '../tool';
+import {
+  type GrantAsked,
+  type GrantsMemo,
+  type GrantsSeen,
+  type GrantsState,
+  noGrants,
+  type RevokeAsked,
+  type UseAsked,
+  type UseTaken,
+} from './grants';
+
+const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
+const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 200 };
+const ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' };
+const DIGEST: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+const DIGEST_OR_NONE: JsonSchema = { type: 'string', pattern: '^([0-9a-f]{64})?$' };
+/** Exactly one text for each moment: a signature is over the text. */
+const MOMENT: JsonSchema = {
+  type: 'string',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
+};
+const form = (
+  properties: Record<string, JsonSchema>,
+  optional: Record<string, JsonSchema> = {},
+): JsonSchema => ({
+  type: 'object',
+  properties: { ...properties, ...optional },
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+const CONDITION: JsonSchema = {
+  anyOf: [
+    form({ is: { const: 'equal' }, value: {} }),
+    form({ is: { const: 'equal' }, digest: DIGEST }),
+    form({ is: { const: 'prefix' }, prefix: TEXT }),
+    form({ is: { const: 'range' } }, { min: { type: 'number' }, max: { type: 'number' } }),
+    form({ is: { const: 'glob' }, glob: TEXT }),
+  ],
+};
+const SIGNATURE = form(
+  {
+    kind: { enum: ['ssh', 'inbox'] },
+    armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
+    at: MOMENT,
+    notAfter: MOMENT,
+  },
+  { statement: { type: 'string', maxLength: LIMITS.statementCharacters } },
+);
+const TERMS: Record<string, JsonSchema> = {
+  ...{ id: ID, agent: NAME, tool: NAME, toolDigest: DIGEST },
+  ...{ ruleDigest: DIGEST_OR_NONE, policyDigest: DIGEST_OR_NONE },
+  narrowing: { type: 'object', additionalProperties: CONDITION },
+  times: { type: 'integer', minimum: 1, maximum: LIMITS.grantTimes },
+  ...{ until: MOMENT, at: MOMENT, by: NAME },
+};
+const KEY: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{32}$' };
+const ASKED = form(TERMS, { reason: TEXT, signature: SIGNATURE });
+const HELD = form(
+  { ...TERMS, takenAt: MOMENT, uses: { type: 'array', items: KEY, maxItems: LIMITS.grantTimes } },
+  { reason: TEXT, signature: SIGNATURE },
+);
+const LISTED = form(
+  { ...TERMS, takenAt: MOMENT, used: { type: 'integer', minimum: 0, maximum: LIMITS.grantTimes } },
+  { reason: TEXT, signature: SIGNATURE },
+);
+const SEEN = form({ grants: { type: 'array', items: LISTED, maxItems: LIMITS.grants } }, { floor: MOMENT });
+const USE = form({
+  ...{ id: ID, agent: NAME, tool: NAME, toolDigest: DIGEST, key: KEY },
+  ...{ ruleDigest: DIGEST_OR_NONE, policyDigest: DIGEST_OR_NONE },
+});
+const REVOKE = form({ by: NAME }, { id: ID, reason: TEXT });
+const STATE = form(
+  {
+    grants: { type: 'array', items: HELD, maxItems: LIMITS.grants },
+    revoked: { type: 'array', items: form({ id: ID, at: MOMENT, until: MOMENT }) },
+  },
+  { floor: MOMENT },
+);
+const MEMO = form(
+  { revoked: { type: 'array', items: ID }, open: { type: 'integer', minimum: 0, maximum: LIMITS.grants } },
+  { floor: MOMENT },
+);
+const TAKEN = form(
+  {
+    grant: form(TERMS, { signature: SIGNATURE }),
+    use: { type: 'integer', minimum: 1, maximum: LIMITS.grantTimes },
+  },
+  { again: { const: true } },
+);
+
+/** What anybody may have sent, by its schema. */
+function reader<T>(schema: JsonSchema): (value: unknown) => value is T {
+  const issuesOf = soundCheck(schema);
+  return (value): value is T => issuesOf(value).length === 0 && areMoments(value);
+}
+
+/** The 31st of February fits the pattern. */
+function areMoments(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(areMoments);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, one]) => {
+    if (name === 'narrowing') return true;
+    return MOMENTS.includes(name) && typeof one === 'string' ? isMoment(one) : areMoments(one);
+  });
+}
+
+const MOMENTS: readonly string[] = ['at', 'until', 'takenAt', 'floor', 'notAfter'];
+
+function isMoment(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toISOString() === text;
+}
+
+export const isGrantAsked = /* @__PURE__ */ reader<GrantAsked>(ASKED);
+export const isUseAsked = /* @__PURE__ */ reader<UseAsked>(USE);
+export const isRevokeAsked = /* @__PURE__ */ reader<RevokeAsked>(REVOKE);
+export const isGrantsSeen = /* @__PURE__ */ reader<GrantsSeen>(SEEN);
+export const isUseTaken = /* @__PURE__ */ reader<UseTaken>(TAKEN);
+const isState = /* @__PURE__ */ reader<GrantsState>(STATE);
+const isMemo = /* @__PURE__ */ reader<GrantsMemo>(MEMO);
+
+/** What a run took along, or answers; undefined: it cannot be read. */
+export function readGrants(value: unknown): GrantsState | undefined {
+  if (value === undefined || value === null) return noGrants();
+  return isState(value) ? value : undefined;
+}
+
+/** The grants in a memo; undefined: they cannot be read. */
+export function readGrantsMemo(value: unknown): GrantsMemo | undefined {
+  if (value === undefined || value === null) return { revoked: [], open: 0 };
+  return isMemo(value) ? value : undefined;
+}

@@ -1,0 +1,291 @@
+import { reasonProblem } from '../call-messages';
+import type { VoteSignature } from '../decision';
+import { defined } from '../defined';
+import { LIMITS } from '../limits';
+import { utf8Bytes } from '../text/bytes';
+import { type Narrowing, narrowingProblem, narrowingText } from './narrowing';
+
+/** What somebody allows ahead: calls of one tool by one agent, as long as nothing here changes. A signature is over all fields. */
+export interface GrantTerms {
+  /** Drawn by who gives it; one that was revoked never comes back. */
+  id: string;
+  agent: string;
+  tool: string;
+  toolDigest: string;
+  /** Of the rule of the approvers file under which it was given. Empty: there was no file. */
+  ruleDigest: string;
+  /** Of the policy rule that fitted. Empty: none did. */
+  policyDigest: string;
+  narrowing: Narrowing;
+  /** How many calls at most. */
+  times: number;
+  /** ISO 8601: from then on it allows nothing. */
+  until: string;
+  /** When it was given, by its giver's clock; ISO 8601. */
+  at: string;
+  /** Who gives it, by their name in the approvers file where there is one. */
+  by: string;
+}
+
+/** A grant as it comes in. */
+export interface GrantAsked extends GrantTerms {
+  reason?: string;
+  /** Only the worker can say whether it counts. */
+  signature?: VoteSignature;
+}
+
+/** A grant that is held. */
+export interface Grant extends GrantAsked {
+  /** Workflow time, ISO 8601. */
+  takenAt: string;
+  /** Keys of the calls that have claimed a use, in order. */
+  uses: readonly string[];
+}
+
+/** All that is known of grants. */
+export interface GrantsState {
+  /** ISO 8601: every grant given before is void. Absent: the floor was never raised. */
+  floor?: string;
+  grants: readonly Grant[];
+  /** Ids of those that were revoked, and until when they would have held. */
+  revoked: readonly RevokedGrant[];
+}
+
+export type RevokedGrant = Pick<GrantTerms, 'id' | 'at' | 'until'>;
+
+/** A grant as it is listed. */
+export interface GrantSeen extends GrantAsked {
+  /** Workflow time, ISO 8601. */
+  takenAt: string;
+  /** How many uses are claimed. */
+  used: number;
+}
+
+/** All grants, for people and for workers that look for one. */
+export interface GrantsSeen {
+  floor?: string;
+  grants: GrantSeen[];
+}
+
+/** What every worker reads before a call starts by a grant. */
+export interface GrantsMemo {
+  floor?: string;
+  revoked: string[];
+  /** How many grants there are; 0: nobody need ask for them. */
+  open: number;
+}
+
+/** What a worker asks before a call starts. All of it is of the call, as the worker knows it. */
+export interface UseAsked extends Pick<
+  GrantTerms,
+  'id' | 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'
+> {
+  /** Names the call: its run as the server says, and its key. */
+  key: string;
+}
+
+/** One use that was claimed. */
+export interface UseTaken {
+  grant: GrantTerms & Pick<GrantAsked, 'signature'>;
+  /** The first is 1. */
+  use: number;
+  /** The same call had claimed it before. */
+  again?: true;
+}
+
+/** Takes back one grant, or all that were given so far. */
+export interface RevokeAsked {
+  /** Absent: all, by raising the floor. */
+  id?: string;
+  by: string;
+  reason?: string;
+}
+
+export interface Revoked {
+  /** Those that end by this. */
+  ended: GrantTerms[];
+  /** Set where all ended. */
+  floor?: string;
+}
+
+/** Why nothing changed. */
+export interface GrantRefused {
+  code: 'malformed' | 'grant_refused' | 'grants_full' | 'grant_not_found' | 'grant_void';
+  message: string;
+}
+
+const EMPTY: GrantsState = { grants: [], revoked: [] };
+
+/** Before the first one. */
+export const noGrants = (): GrantsState => EMPTY;
+
+const DAY = 24 * 3600 * 1000;
+/** No grant holds for longer. */
+export const MOST_GRANT_MS = 30 * DAY;
+/** How far the clock of who gives may be ahead of the server's. */
+const SKEW_MS = 10 * 60 * 1000;
+
+/** Forgets what is over. One that is used up stays, so that it cannot be given again. */
+export function withoutPast(state: GrantsState, now: number): GrantsState {
+  const isLeft = ({ until }: { until: string }): boolean => Date.parse(until) + SKEW_MS > now;
+  const [grants, revoked] = [state.grants.filter(isLeft), state.revoked.filter(isLeft)];
+  const isSame = grants.length === state.grants.length && revoked.length === state.revoked.length;
+  return isSame ? state : { ...state, grants, revoked };
+}
+
+/** Takes a grant; the same one a second time changes nothing. */
+export function addGrant(
+  before: GrantsState,
+  asked: GrantAsked,
+  now: number,
+): { state: GrantsState; grant: Grant } | GrantRefused {
+  const state = withoutPast(before, now);
+  const known = state.grants.find(({ id }) => id === asked.id);
+  const why = known === undefined ? whyNotTaken(state, asked, now) : undefined;
+  if (why !== undefined) return why;
+  const grant: Grant = { ...asked, takenAt: new Date(now).toISOString(), uses: [] };
+  if (known === undefined) return { state: { ...state, grants: [...state.grants, grant] }, grant };
+  const { takenAt, uses } = known;
+  if (JSON.stringify({ ...grant, takenAt, uses }) === JSON.stringify(known)) return { state, grant: known };
+  return refuse('grant_refused', 'there is another grant of this id');
+}
+
+function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantRefused | undefined {
+  const { id, at, until, times, reason = '', narrowing } = asked;
+  const [given, ends] = [Date.parse(at), Date.parse(until)];
+  const wrong = narrowingProblem(narrowing) ?? reasonIssue(reason);
+  if (wrong !== undefined) return refuse('malformed', wrong);
+  if (times > LIMITS.grantTimes)
+    return refuse('malformed', `a grant is for at most ${LIMITS.grantTimes} calls`);
+  if (given > now + SKEW_MS)
+    return refuse('grant_refused', 'it is dated in the future: the clock of who gives it is wrong');
+  if (ends <= now || ends <= given) return refuse('grant_refused', 'it would be over already');
+  if (ends - given > MOST_GRANT_MS || ends - now > MOST_GRANT_MS + SKEW_MS)
+    return refuse('grant_refused', 'a grant holds for at most 30 days');
+  if (state.revoked.some((one) => one.id === id)) return refuse('grant_refused', 'it was revoked');
+  if (isBelowFloor(state, at))
+    return refuse('grant_refused', `all grants given before ${state.floor} are void`);
+  if (state.grants.length < LIMITS.grants) return undefined;
+  return refuse('grants_full', `there are ${LIMITS.grants} grants already, which is the most`);
+}
+
+function reasonIssue(reason: string): string | undefined {
+  if (utf8Bytes(reason) > LIMITS.pauseReasonBytes)
+    return `the reason has over ${LIMITS.pauseReasonBytes} bytes`;
+  const problem = reasonProblem(reason);
+  return problem && `the reason cannot be taken: ${problem}`;
+}
+
+function isBelowFloor({ floor }: { floor?: string }, at: string): boolean {
+  return floor !== undefined && Date.parse(at) < Date.parse(floor);
+}
+
+function refuse(code: GrantRefused['code'], message: string): GrantRefused {
+  return { code, message };
+}
+
+/** Takes back one grant, or all. Where the memo has no room for one more, all given so far end. */
+export function revokeGrants(
+  before: GrantsState,
+  { id }: Pick<RevokeAsked, 'id'>,
+  now: number,
+): { state: GrantsState; revoked: Revoked } | GrantRefused {
+  const state = withoutPast(before, now);
+  if (id === undefined) return raiseFloor(state, now);
+  const grant = state.grants.find((one) => one.id === id);
+  if (grant === undefined) return refuse('grant_not_found', `there is no grant ${id}`);
+  const { at, until } = grant;
+  const next: GrantsState = {
+    ...state,
+    grants: state.grants.filter((one) => one !== grant),
+    revoked: [...state.revoked, { id, at, until }],
+  };
+  if (utf8Bytes(JSON.stringify(memoOf(next))) > LIMITS.memoBytes) return raiseFloor(state, now);
+  return { state: next, revoked: { ended: [termsOf(grant)] } };
+}
+
+/** Above every grant that is known: the clock of who gave one may be ahead. */
+function raiseFloor(state: GrantsState, now: number): { state: GrantsState; revoked: Revoked } {
+  const given = [...state.grants, ...state.revoked].map(({ at }) => Date.parse(at) + 1);
+  const before = state.floor === undefined ? [] : [Date.parse(state.floor)];
+  const floor = new Date(Math.max(now, ...given, ...before)).toISOString();
+  const ended = state.grants.map(termsOf);
+  return { state: { floor, grants: [], revoked: [] }, revoked: { ended, floor } };
+}
+
+/** Claims one use for a call. The same call gets the same one again, and it counts once. */
+export function claimUse(
+  before: GrantsState,
+  asked: UseAsked,
+  now: number,
+): { state: GrantsState; taken: UseTaken } | GrantRefused {
+  const state = withoutPast(before, now);
+  const grant = state.grants.find(({ id }) => id === asked.id);
+  const why = whyVoid(memoOf(state), asked.id, grant) ?? whyNotClaimed(grant, asked, now);
+  if (why !== undefined || grant === undefined) return refuse('grant_void', why ?? NOT_THERE);
+  const at = grant.uses.indexOf(asked.key);
+  if (at >= 0) return { state, taken: { grant: termsOf(grant), use: at + 1, again: true } };
+  if (grant.uses.length >= grant.times)
+    return refuse(
+      'grant_void',
+      grant.times === 1 ? 'its one use is claimed' : `its ${grant.times} uses are claimed`,
+    );
+  const used = { ...grant, uses: [...grant.uses, asked.key] };
+  const grants = state.grants.map((one) => (one === grant ? used : one));
+  return { state: { ...state, grants }, taken: { grant: termsOf(grant), use: used.uses.length } };
+}
+
+const NOT_THERE = 'it is not there';
+
+function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): string | undefined {
+  if (grant === undefined) return NOT_THERE;
+  if (Date.parse(grant.until) <= now) return `it ended at ${grant.until}`;
+  return whyOther(grant, asked);
+}
+
+/** Why a grant is not for this call, whatever its arguments; undefined: it is. */
+export function whyOther(
+  grant: GrantTerms,
+  call: Pick<GrantTerms, 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'>,
+): string | undefined {
+  if (grant.tool !== call.tool || grant.agent !== call.agent) return 'it is for another tool or agent';
+  if (grant.toolDigest !== call.toolDigest) return 'the tool changed since it was given';
+  const isRule = grant.ruleDigest === call.ruleDigest && grant.policyDigest === call.policyDigest;
+  return isRule ? undefined : 'the rule changed since it was given, or another one fits';
+}
+
+/** Why the memo voids a grant; undefined: it does not. */
+export function whyVoid(
+  memo: Pick<GrantsMemo, 'floor' | 'revoked'>,
+  id: string,
+  grant: Pick<GrantTerms, 'at'> | undefined,
+): string | undefined {
+  if (memo.revoked.includes(id)) return 'it was revoked';
+  if (grant === undefined || !isBelowFloor(memo, grant.at)) return undefined;
+  return `all grants given before ${memo.floor} were revoked`;
+}
+
+/** A grant without its uses. */
+function termsOf({ takenAt: _, uses: __, reason: ___, ...terms }: Grant): UseTaken['grant'] {
+  return terms;
+}
+
+/** What a grant allows, as one sentence for who is about to give it. */
+export function grantSentence({ agent, tool, narrowing, times, until }: GrantTerms): string {
+  const calls = times === 1 ? 'one call' : `${times} calls`;
+  const many = times === LIMITS.grantTimes ? `every call (${times} at most)` : `up to ${calls}`;
+  return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${until}.`;
+}
+
+/** What workers read. */
+export function memoOf({ floor, revoked, grants }: GrantsState): GrantsMemo {
+  return { ...defined({ floor }), revoked: revoked.map(({ id }) => id), open: grants.length };
+}
+
+/** What is listed. */
+export function seenOf({ floor, grants }: GrantsState): GrantsSeen {
+  return {
+    ...defined({ floor }),
+    grants: grants.map(({ uses, ...grant }) => ({ ...grant, used: uses.length })),
+  };
+}

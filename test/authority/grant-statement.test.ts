@@ -1,0 +1,85 @@
+import { parseApprovers } from '../../src/authority/approvers';
+import { assuranceOf } from '../../src/authority/assurance';
+import { assuranceOfGrant, grantText } from '../../src/authority/grant-statement';
+import { GRANT_NAMESPACE, SIGNATURE_NAMESPACE } from '../../src/authority/ssh-signature';
+import { readStatement, statementOf, statementText } from '../../src/authority/statement';
+import type { GrantAsked } from '../../src/contract/control/grants';
+import { newSigner } from '../support/ssh';
+import { AT, FACTS, VOTE } from './signed';
+
+const anna = newSigner('ssh-ed25519');
+const bob = newSigner('ssh-ed25519');
+const narrow = newSigner('ssh-ed25519');
+const approvers = parseApprovers(
+  `installation: '${FACTS.installation}'
+people:
+  anna: { keys: ${JSON.stringify([anna.line, `namespaces="countersign" ${narrow.line}`])} }
+  bob: { keys: ${JSON.stringify([bob.line])} }
+rules: [{ name: default, then: by_safety }]
+`,
+  'approvers.yaml',
+);
+const iso = (ms: number): string => new Date(ms).toISOString();
+const PLACE = { installation: FACTS.installation, namespace: 'default' };
+const JUDGE = { ...PLACE, approvers, now: AT + 1000 };
+const TERMS: GrantAsked = {
+  ...{ id: '00000000-0000-4000-8000-000000000001', agent: 'clerk', tool: 'pay', toolDigest: 'a'.repeat(64) },
+  ...{ ruleDigest: 'b'.repeat(64), policyDigest: '', narrowing: { cents: { is: 'equal', value: 5 } } },
+  ...{ times: 3, at: iso(AT), until: iso(AT + 1_800_000), by: 'anna' },
+};
+
+interface Case {
+  /** What the grant says, in place of what was signed. */
+  said?: Partial<GrantAsked>;
+  signer?: typeof anna;
+  namespace?: string;
+  now?: number;
+  text?: string;
+}
+
+function judged({ said, signer = anna, namespace = GRANT_NAMESPACE, now = JUDGE.now, text }: Case) {
+  const armored = signer.sign(text ?? grantText(TERMS, PLACE), { namespace });
+  const signature = { kind: 'ssh' as const, armored, at: TERMS.at, notAfter: TERMS.until };
+  return assuranceOfGrant({ ...TERMS, signature, ...said }, { ...JUDGE, now });
+}
+
+it('counts the signature of its giver, and nothing more without one', () => {
+  expect(judged({})).toMatchObject({ ok: true, assurance: 'signed_ssh', voter: 'anna' });
+  expect(assuranceOfGrant(TERMS, JUDGE)).toEqual({ ok: true, assurance: 'claimed' });
+});
+
+const call = statementOf(FACTS, VOTE);
+if (call === undefined) throw new Error('not a statement');
+
+it.each<[string, Case, string]>([
+  ['more uses', { said: { times: 4 } }, 'does_not_match'],
+  ['another end', { said: { until: iso(AT + 3_600_000) } }, 'vote_changed'],
+  ['other arguments', { said: { narrowing: { cents: { is: 'range', max: 5 } } } }, 'does_not_match'],
+  ['another agent', { said: { agent: 'boss' } }, 'does_not_match'],
+  ['another version of the tool', { said: { toolDigest: 'c'.repeat(64) } }, 'does_not_match'],
+  ['another rule', { said: { ruleDigest: '' } }, 'does_not_match'],
+  ['another id', { said: { id: '00000000-0000-4000-8000-000000000002' } }, 'does_not_match'],
+  ['another giver', { said: { by: 'bob' } }, 'key_removed'],
+  ['a stranger', { said: { by: 'eve' } }, 'unknown_person'],
+  ['the key of somebody else', { signer: bob }, 'key_removed'],
+  ['a key for decisions alone', { signer: narrow }, 'key_for_other_use'],
+  ['the namespace of decisions', { namespace: SIGNATURE_NAMESPACE }, 'wrong_namespace'],
+  ['the text of a decision', { text: statementText(call) }, 'does_not_match'],
+  ['another cluster', { text: grantText(TERMS, { ...PLACE, namespace: 'other' }) }, 'does_not_match'],
+  ['a grant that is over', { now: AT + 1_800_000 }, 'expired'],
+  ['a date far ahead', { now: AT - 11 * 60_000 }, 'in_future'],
+])('refuses a signature for %s', (_case, one, why) => {
+  expect(judged(one)).toEqual({ ok: false, why });
+});
+
+it('never serves as a decision', () => {
+  const text = grantText(TERMS, PLACE);
+  expect(readStatement(text)).toBeUndefined();
+  const { decision, reason, approver, at, notAfter, seenDigest } = call;
+  for (const namespace of [GRANT_NAMESPACE, SIGNATURE_NAMESPACE]) {
+    const signature = { kind: 'ssh', armored: anna.sign(text, { namespace }) };
+    const vote = { decision, reason, approver: 'anna', at, notAfter, seenDigest, signature };
+    expect(approver).toBeDefined();
+    expect(assuranceOf(vote, { facts: FACTS, approvers, now: AT })).toMatchObject({ ok: false });
+  }
+});

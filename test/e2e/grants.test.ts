@@ -1,0 +1,243 @@
+import { connect, type Countersign, type GrantOptions } from '../../src/client';
+import { startControl } from '../../src/client/control/pauses';
+import { LIMITS } from '../../src/contract/limits';
+import { CONTROL, UPDATES } from '../../src/contract/names';
+import { defineAgent } from '../../src/tools/define-agent';
+import type { ScriptedStep } from '../../src/models/scripted';
+import { recordTool, useEffects } from '../support/effects';
+import { calls, type Fixture, startFixture, type TurnHandle } from '../support/fixture';
+import { scriptBook } from '../support/script-book';
+import { decide, openOf, seenOf, waitFor } from '../support/turns';
+import { until } from '../support/until';
+
+const effects = useEffects();
+const book = scriptBook();
+let fixture: Fixture;
+let client: Countersign;
+
+const DANGEROUS = { safety: 'dangerous' } as const;
+const makeTools = (description?: string) => [
+  recordTool(effects, {
+    name: 'pay',
+    ...DANGEROUS,
+    effect: 'unsafe',
+    ...(description ? { description } : {}),
+  }),
+  recordTool(effects, { name: 'look', ...DANGEROUS, effect: 'pure' }),
+  recordTool(effects, { name: 'once', ...DANGEROUS, noGrant: true }),
+];
+
+/** What is held is of a namespace, so these have a server of their own. */
+beforeAll(async () => {
+  fixture = await startFixture({ ownServer: {} });
+  const agents = ['clerk', 'boss'].map((name) =>
+    defineAgent({ name, instructions: 'do', model: book.model, tools: makeTools(), order: 'parallel' }),
+  );
+  await fixture.addWorker({}, { agents });
+  client = await connect({ client: fixture.client });
+});
+
+/** A turn that asks for calls with these arguments, all at once. */
+async function start(agent: string, name: string, ...args: ScriptedArgs[]): Promise<TurnHandle> {
+  const step: ScriptedStep = { text: 'I do it.', toolCalls: args.map((one) => ({ name, arguments: one })) };
+  const prompt = book.add(step, { text: 'done' });
+  const { turn } = await client.start({ agent, prompt, taskQueue: fixture.taskQueue });
+  return fixture.client.workflow.getHandle(turn);
+}
+
+type ScriptedArgs = { tag: string; amount?: number; to?: string };
+
+/** Gives a grant on a call that somebody denies; until then nothing is allowed. */
+async function give(args: ScriptedArgs, options: Partial<GrantOptions>, name = 'pay'): Promise<string> {
+  const handle = await start('clerk', name, args);
+  await waitFor(handle, '1.1');
+  const { terms } = await client.grants.plan(handle.workflowId, '1.1', { by: 'ann', ...options });
+  const { id } = await client.grants.give(terms);
+  await decide(handle, { callId: '1.1', decision: 'denied' });
+  await handle.result();
+  return id;
+}
+
+const waiting = (handle: TurnHandle, count: number): Promise<unknown> =>
+  until(`${count} requests`, async () => (await openOf(handle))?.items.length === count);
+
+const story = async ({ workflowId }: TurnHandle): Promise<string[]> =>
+  (await client.timeline(workflowId)).map(({ type }) => type);
+
+it('lets three of five parallel calls run, and asks about the others', async () => {
+  const args = { tag: 'three', amount: 5 };
+  const id = await give(args, { times: 3 });
+  const handle = await start('clerk', 'pay', args, args, args, args, args);
+  await waiting(handle, 2);
+  expect(await effects.lines('three')).toHaveLength(3);
+  const { grants } = await client.grants.list();
+  expect(grants).toContainEqual(expect.objectContaining({ id, times: 3, used: 3, by: 'ann' }));
+  const view = await client.view(handle.workflowId);
+  const ran = view.calls.filter(({ phase }) => phase === 'done');
+  expect(ran.map(({ grant }) => grant?.use).sort()).toEqual([1, 2, 3]);
+  expect(ran).toEqual(
+    ran.map(() => expect.objectContaining({ grant: expect.objectContaining({ id, by: 'ann', times: 3 }) })),
+  );
+  expect(view.requests.map(({ note }) => note)).toEqual([
+    expect.stringMatching(/^the grant of ann does not allow it: its 3 uses are claimed$/),
+    expect.stringMatching(/^the grant of ann does not allow it: its 3 uses are claimed$/),
+  ]);
+  for (const { callId } of view.requests)
+    await decide(handle, { callId, decision: 'approved', ...(await seenOf(handle, callId)) });
+  expect(await handle.result()).toMatchObject({ status: 'answered', counts: { requests: 2, inDoubt: 0 } });
+  expect(await effects.lines('three')).toHaveLength(5);
+  await client.grants.revoke({ id, by: 'ann' });
+});
+
+it.each<[string, string, string, ScriptedArgs]>([
+  ['other arguments', 'clerk', 'pay', { tag: 'exact', amount: 6 }],
+  ['one more argument', 'clerk', 'pay', { tag: 'exact', amount: 5, to: 'eve' }],
+  ['another agent', 'boss', 'pay', { tag: 'exact', amount: 5 }],
+  ['another tool', 'clerk', 'look', { tag: 'exact', amount: 5 }],
+])('asks about a call with %s', async (_case, agent, name, args) => {
+  const { grants } = await client.grants.list();
+  const isThere = grants.some(({ narrowing }) => JSON.stringify(narrowing).includes('"exact"'));
+  if (!isThere) await give({ tag: 'exact', amount: 5 }, { forMs: 600_000 });
+  const handle = await start(agent, name, args);
+  await waitFor(handle, '1.1');
+  expect(await story(handle)).not.toContain('call_started');
+  await handle.terminate();
+});
+
+it('takes what a range and a glob let through, also for a call that its worker retries', async () => {
+  const narrowing = { tag: { is: 'glob', glob: 'wide-*' }, amount: { is: 'range', max: 10 } } as const;
+  const id = await give({ tag: 'wide-0', amount: 1 }, { forMs: 600_000, narrowing }, 'look');
+  const handle = await start('clerk', 'look', { tag: 'wide-1', amount: 10 }, { tag: 'wide-2', amount: 11 });
+  await waitFor(handle, '1.2');
+  await until('the other one', async () => (await effects.lines('wide-1')).length === 1);
+  expect(await effects.lines('wide-2')).toEqual([]);
+  const [ran] = (await client.view(handle.workflowId)).calls;
+  expect(ran).toMatchObject({ grant: { id, use: 1, assurance: 'claimed' } });
+  const plan = await client.grants.plan(handle.workflowId, '1.2', { by: 'ann', times: 2 });
+  expect(plan.sentence).toMatch(
+    /^Allows clerk to run look with exactly these arguments .*: up to 2 calls, until /,
+  );
+  expect(await client.grants.coverage({ ...plan.terms, narrowing })).toMatchObject({ covered: 1, denied: 1 });
+  await handle.terminate();
+});
+
+it('asks once a grant is revoked, also about a call that a pause held', async () => {
+  const args = { tag: 'held', amount: 1 };
+  const id = await give(args, { forMs: 600_000 });
+  await client.pause({ tool: 'pay', reason: 'an incident', by: 'ann' });
+  const handle = await start('clerk', 'pay', args);
+  await until('it to be held', async () => (await story(handle)).includes('call_held'));
+  const { ended } = await client.grants.revoke({ id, by: 'ann' });
+  expect(ended).toMatchObject([{ id }]);
+  await client.resume({ tool: 'pay', by: 'ann' });
+  await waitFor(handle, '1.1');
+  expect(await effects.lines('held')).toEqual([]);
+  const [request] = (await client.view(handle.workflowId)).requests;
+  expect(request?.note).toBe('the grant of ann does not allow it: it was revoked');
+  await handle.terminate();
+});
+
+it('says no to a grant where its tool wants none, and to one that is over', async () => {
+  const handle = await start('clerk', 'once', { tag: 'never' });
+  await waitFor(handle, '1.1');
+  const plan = client.grants.plan(handle.workflowId, '1.1', { by: 'ann', times: 1 });
+  await expect(plan).rejects.toMatchObject({ code: 'grant_refused' });
+  await handle.terminate();
+  const other = await start('clerk', 'pay', { tag: 'never' });
+  await waitFor(other, '1.1');
+  const { terms } = await client.grants.plan(other.workflowId, '1.1', { by: 'ann', times: 1 });
+  const past = { ...terms, until: new Date(Date.now() - 1).toISOString() };
+  await expect(client.grants.give(past)).rejects.toMatchObject({ code: 'grant_refused' });
+  await expect(client.grants.revoke({ id: terms.id, by: 'ann' })).rejects.toMatchObject({
+    code: 'grant_not_found',
+  });
+  await other.terminate();
+});
+
+it('is not fooled by who forges a grant for another tool, version or rule, or names one that is not there', async () => {
+  const handle = await start('clerk', 'pay', { tag: 'forged' });
+  await waitFor(handle, '1.1');
+  const { terms } = await client.grants.plan(handle.workflowId, '1.1', { by: 'ann', times: 1 });
+  await handle.terminate();
+  const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
+  const forged = [
+    { ...terms, toolDigest: 'b'.repeat(64) },
+    { ...terms, id: '00000000-0000-4000-8000-000000000001', ruleDigest: 'c'.repeat(64) },
+  ];
+  for (const one of forged) await control.executeUpdate(UPDATES.grant, { args: [one] });
+  const again = await start('clerk', 'pay', { tag: 'forged' });
+  await waitFor(again, '1.1');
+  expect(await story(again)).not.toContain('call_started');
+  expect(await effects.lines('forged')).toEqual([]);
+  await again.terminate();
+  for (const wrong of [{}, { ...terms, times: 0 }, { ...terms, all: true }])
+    await expect(control.executeUpdate(UPDATES.grant, { args: [wrong] })).rejects.toThrow();
+});
+
+it('keeps count when what holds the grants continues as new', async () => {
+  const args = { tag: 'moved', amount: 1 };
+  await give(args, { times: 2 });
+  const first = await start('clerk', 'pay', args);
+  expect(await first.result()).toMatchObject({ status: 'answered' });
+  const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
+  const { runId } = await control.describe();
+  const others = Array.from({ length: 10 }, (_, n) => `other_${n}`);
+  for (let n = 0; n < LIMITS.pauseUpdates / 2; n += others.length)
+    for (const name of ['pause', 'resume'])
+      await Promise.all(
+        others.map((tool) => control.executeUpdate(name, { args: [{ tool, reason: 'x', by: 'ann' }] })),
+      );
+  await until('the next run', async () => (await control.describe()).runId !== runId);
+  const handle = await start('clerk', 'pay', args, args);
+  await waiting(handle, 1);
+  expect(await effects.lines('moved')).toHaveLength(2);
+  await handle.terminate();
+  const { ended, floor } = await client.grants.revoke({ by: 'ann' });
+  expect(ended.length).toBeGreaterThan(1);
+  expect(floor).toBeDefined();
+  expect((await client.grants.list()).grants).toEqual([]);
+});
+
+it('asks where what holds the grants is gone', async () => {
+  const args = { tag: 'gone', amount: 1 };
+  await give(args, { forMs: 600_000 });
+  const control = fixture.client.workflow.getHandle(CONTROL.workflowId);
+  // A pause of another tool: its call has found the grant, and waits behind it.
+  await client.pause({ tool: 'pay', reason: 'an incident', by: 'ann' });
+  const held = await start('clerk', 'pay', args);
+  await until('it to be held', async () => (await story(held)).includes('call_held'));
+  await control.terminate();
+  await startControl(fixture.client, 'closed too');
+  await waitFor(held, '1.1');
+  expect(await effects.lines('gone')).toEqual([]);
+  await held.terminate();
+});
+
+it.each([
+  ['peek', 'a call that may run again runs once more, and counts once'],
+  ['pay', 'a call that may not is in doubt, and counts once'],
+])('after its worker was killed between claim and handler: %s: %s', async (name) => {
+  const tag = `killed-${name}`;
+  const place = await startFixture({});
+  const grants = (await connect({ client: place.client })).grants;
+  const quiet = await place.addProcess();
+  const before = await place.startSteps(calls(`${name}:${tag}`));
+  await waitFor(before, '1.1');
+  const { terms } = await grants.plan(before.workflowId, '1.1', { by: 'ann', times: 2 });
+  const { id } = await grants.give(terms);
+  await decide(before, { callId: '1.1', decision: 'denied' });
+  await before.result();
+  await quiet.kill();
+  const trapped = await place.addProcess({ trap: { at: 'before', tag, signal: 'SIGKILL' } });
+  const handle = await place.startSteps(calls(`${name}:${tag}`));
+  expect(await trapped.gone).toBe('SIGKILL');
+  await place.addProcess(place.otherMachine());
+  await place.open(tag);
+  if (name === 'pay') await waitFor(handle, '1.1', 'in_doubt');
+  else expect(await handle.result()).toMatchObject({ status: 'answered', counts: { inDoubt: 0 } });
+  expect(await place.effects(tag)).toHaveLength(name === 'pay' ? 0 : 1);
+  const all = await grants.list();
+  expect(all.grants).toContainEqual(expect.objectContaining({ id, used: 1 }));
+  if (name === 'pay') await handle.terminate();
+  await grants.revoke({ id, by: 'ann' });
+});
