@@ -12,6 +12,8 @@ export interface VoterSources {
   client: Pick<Countersign, 'view'>;
   /** Who gets a test; a person of the file. */
   tester?: string;
+  /** What of a person they are reached by. @default 'mail' */
+  by?: 'mail' | 'slack';
 }
 
 /**
@@ -21,7 +23,7 @@ export interface VoterSources {
  */
 export async function votersOn(
   notice: Notice,
-  { approvers, client, tester }: VoterSources,
+  { approvers, client, tester, by = 'mail' }: VoterSources,
 ): Promise<readonly string[]> {
   const { turn, callId } = notice.data;
   const file = await approvers();
@@ -29,13 +31,15 @@ export async function votersOn(
   const call =
     notice.type === 'test' ? undefined : (await client.view(turn)).calls.find((one) => one.callId === callId);
   const names = notice.type === 'test' ? testers(file, tester) : votersOf(call, all);
-  const addresses = file.people.flatMap(({ name, mail }) =>
-    names.includes(name) && mail !== undefined ? [mail] : [],
-  );
+  const addresses = file.people.flatMap(({ name, mail }) => {
+    const address = by === 'slack' ? file.slackOf(name) : mail;
+    return names.includes(name) && address !== undefined ? [address] : [];
+  });
   if (addresses.length > 0) return [...new Set(addresses)];
   const who = notice.type === 'test' ? (tester ?? '') : 'nobody who may decide this';
   const has = notice.type === 'test' ? 'has no' : 'has a';
-  throw new CountersignError('notify_failed', `${who} ${has} mail address in ${file.file}`);
+  const what = by === 'slack' ? 'Slack id' : 'mail address';
+  throw new CountersignError('notify_failed', `${who} ${has} ${what} in ${file.file}`);
 }
 
 /** Who may vote on a call, by name. A rule that is not frozen with it, or that lists nobody, lets everybody. */
