@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ModalView } from '@slack/types';
 import type { WebClient, WebClientOptions } from '@slack/web-api';
 import { z } from 'zod';
-import { CountersignError, errorMessage } from '../../contract/errors';
+import { CountersignError } from '../../contract/errors';
 import { installedVersion } from '../../models/providers';
-import { untilStopped } from '../stop-signals';
+import { attempt, failure, SECOND } from './slack-errors';
 import type { Place } from './slack-posts';
+import type { Socket } from './slack-socket';
 import type { SlackText } from './slack-text';
 
 /** How Slack is reached. */
@@ -46,18 +46,11 @@ export interface SlackApi {
   openView(trigger: string, view: ModalView): Promise<void>;
   /** Whether a socket could be opened. */
   checkSocket(): Promise<void>;
-  /** Gives each payload once it is acknowledged, until the signal aborts. A connection that is lost is made again. */
-  listen(take: (body: unknown) => void, note: (line: string) => void, signal: AbortSignal): Promise<void>;
+  /** A connection over which clicks come; none is made yet. */
+  openSocket(): Socket;
 }
 
 const CALL_MS = 15_000;
-const HELLO_MS = 30_000;
-const FIRST_MS = 1000;
-const MOST_MS = 60_000;
-const SECOND = 1000;
-/** A token that is refused over and over is noticed. */
-const REFUSED_TOKEN_MS = 15 * 60 * SECOND;
-const REFUSED_MS = 60 * 60 * SECOND;
 const PAGES = 5;
 /** How far our clock and Slack's may differ. */
 const CLOCK_MS = 10 * 60 * SECOND;
@@ -94,6 +87,7 @@ const SILENT = {
 export async function openSlack(access: SlackAccess): Promise<SlackApi> {
   requirePackages();
   const { WebClient, LogLevel } = await import('@slack/web-api');
+  const { SocketModeClient } = await import('@slack/socket-mode');
   const logger = { ...SILENT, getLevel: () => LogLevel.ERROR };
   const options: WebClientOptions = {
     slackApiUrl: access.api.replace(/\/*$/, '/'),
@@ -119,17 +113,14 @@ export async function openSlack(access: SlackAccess): Promise<SlackApi> {
         const app = new WebClient(access.appToken, { ...options, logger });
         await app.apps.connections.open({});
       }),
-    listen: async (take, note, signal) => {
-      const { SocketModeClient } = await import('@slack/socket-mode');
+    openSocket: () => {
       const { appToken = '' } = access;
-      const open = (): Socket =>
-        new SocketModeClient({
-          appToken,
-          autoReconnectEnabled: false,
-          logger,
-          clientOptions: { ...options },
-        });
-      await keepListening({ open, take, note, signal });
+      return new SocketModeClient({
+        appToken,
+        autoReconnectEnabled: false,
+        logger,
+        clientOptions: { ...options },
+      });
     },
   };
 }
@@ -237,138 +228,4 @@ function read<T>(schema: z.ZodType<T>, answer: unknown): T {
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
   throw failure('Slack answered something that cannot be read');
-}
-
-async function attempt<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    throw error instanceof CountersignError ? error : inWords(error);
-  }
-}
-
-const errorSchema = z.object({
-  code: z.string(),
-  retryAfter: z.number().optional(),
-  data: z.object({ error: z.string(), needed: z.string().optional() }).optional(),
-  statusCode: z.number().optional(),
-});
-
-const BAD_TOKEN = [
-  ...['invalid_auth', 'not_authed', 'account_inactive', 'token_revoked', 'token_expired', 'no_permission'],
-  ...[
-    'missing_scope',
-    'not_allowed_token_type',
-    'access_denied',
-    'org_login_required',
-    'team_access_not_granted',
-  ],
-];
-const LATER = [
-  'internal_error',
-  'fatal_error',
-  'service_unavailable',
-  'request_timeout',
-  'team_added_to_org',
-];
-
-/** What went wrong. `isRefused`: Slack said that it did nothing. */
-function inWords(error: unknown): CountersignError {
-  const { code, retryAfter, data, statusCode } = errorSchema.safeParse(error).data ?? { code: '' };
-  if (code === 'slack_webapi_rate_limited_error' || data?.error === 'ratelimited')
-    return failure('Slack wants fewer messages', {
-      ...{ retryInMs: (retryAfter ?? 30) * SECOND, holdsAll: true, isRefused: true },
-    });
-  if (data !== undefined) {
-    const why = data.needed === undefined ? data.error : `${data.error} (${data.needed})`;
-    if (LATER.includes(data.error)) return failure(`Slack failed: ${why}`);
-    const lacksScope = data.error === 'missing_scope';
-    if (BAD_TOKEN.includes(data.error))
-      return failure(`Slack refused the token: ${why}`, {
-        ...{ retryInMs: REFUSED_TOKEN_MS, holdsAll: true, isRefused: true, lacksScope },
-      });
-    return failure(`Slack refused it: ${why}`, { retryInMs: REFUSED_MS, isRefused: true });
-  }
-  if (statusCode !== undefined) return failure(`Slack answered ${statusCode}`);
-  return failure(`Slack could not be reached: ${errorMessage(error)}`);
-}
-
-function failure(message: string, data: Record<string, unknown> = {}): CountersignError {
-  return new CountersignError('notify_failed', message, { data });
-}
-
-/** As much of a socket as is used. */
-interface Socket {
-  start(): Promise<unknown>;
-  disconnect(): Promise<void>;
-  once(event: 'disconnected', act: () => void): unknown;
-  on(event: 'interactive', take: (given: { ack: () => Promise<void>; body: unknown }) => void): unknown;
-}
-
-interface Listening {
-  open(): Socket;
-  take(body: unknown): void;
-  note(line: string): void;
-  signal: AbortSignal;
-}
-
-/** Slack closes each connection after some hours, so one that is lost is only worth a line where no other can be made. */
-async function keepListening({ open, note, signal, ...rest }: Listening): Promise<void> {
-  let failures = 0;
-  const began = (): void => {
-    if (failures > 0) note('Slack is listened to again');
-    failures = 0;
-  };
-  while (!signal.aborted) {
-    let wait = FIRST_MS;
-    try {
-      await listenOnce(open(), { ...rest, note, signal, began });
-    } catch (error) {
-      if (signal.aborted) return;
-      const wish = inWordsOfSocket(error);
-      wait = Math.max(Math.min(MOST_MS, FIRST_MS * 2 ** failures++), wish.retryInMs);
-      note(`nobody listens to Slack: ${wish.message}; again in ${Math.ceil(wait / SECOND)} s`);
-    }
-    await delay(wait, undefined, { signal }).catch(nothing);
-  }
-}
-
-function inWordsOfSocket(error: unknown): { message: string; retryInMs: number } {
-  const why = error ?? new Error('it closed the connection');
-  const { message, data } = why instanceof CountersignError ? why : inWords(why);
-  const { retryInMs } = data;
-  return { message, retryInMs: typeof retryInMs === 'number' ? retryInMs : 0 };
-}
-
-async function listenOnce(
-  socket: Socket,
-  { take, note, signal, began }: Omit<Listening, 'open'> & { began(): void },
-): Promise<void> {
-  const closed = new Promise<void>((resolve) => void socket.once('disconnected', resolve));
-  socket.on('interactive', ({ ack, body }) => {
-    // What Slack does not hear of in three seconds, it shows as failed: nothing is done then.
-    ack().then(
-      () => take(body),
-      () => note('a click in Slack could not be acknowledged, so nothing was done'),
-    );
-  });
-  const started = socket.start();
-  // It also fails after nobody waits for it any more.
-  started.catch(() => undefined);
-  const late = new AbortController();
-  try {
-    const tooLate = delay(HELLO_MS, undefined, { signal: late.signal }).then(() => {
-      throw failure('it does not say hello');
-    });
-    tooLate.catch(() => undefined);
-    await untilStopped(signal, Promise.race([started, tooLate]));
-    began();
-    await untilStopped(signal, closed);
-  } finally {
-    late.abort();
-    // Asked twice, it does not wait for the other side.
-    const left = socket.disconnect();
-    await Promise.race([left, delay(SECOND, undefined, { ref: false })]);
-    socket.disconnect().catch(() => undefined);
-  }
 }

@@ -8,7 +8,8 @@ import type { Kept } from './sent';
 import { openSlack, type SlackAccess, type SlackApi } from './slack-api';
 import { createClicks } from './slack-clicks';
 import { openPosts, type Post, postKey } from './slack-posts';
-import { askedAt, messageOf, outcomeOf, overMessage } from './slack-text';
+import { keepListening } from './slack-socket';
+import { askedAt, type ButtonRules, messageOf, outcomeOf, overMessage } from './slack-text';
 
 /** How messages go to Slack, and who answers them. */
 export interface SlackSettings extends SlackAccess {
@@ -43,8 +44,8 @@ export async function createSlack(settings: SlackSettings): Promise<Receiver> {
   return {
     name: 'Slack',
     targetsOf,
-    deliver: (notice, signal, target = '') => untilStopped(signal, board.deliver(notice, target)),
-    outdated: (open, now) => board.outdated(open, now),
+    deliver: (notice, signal, target = '') => untilStopped(signal, deliver(board, notice, target)),
+    outdated: (open, now) => outdated(board, open, now),
     check: async (signal) => {
       const { name, teamName } = await untilStopped(signal, api.identify());
       if (appToken === undefined) return `${name} posts in ${teamName}, without buttons`;
@@ -57,90 +58,93 @@ export async function createSlack(settings: SlackSettings): Promise<Receiver> {
           listen: async (signal) => {
             const posts = await board.posts();
             const { signer } = answers;
-            const clicks = createClicks({ ...answers, api, posts, signer, refresh: board.refresh, note });
-            await api.listen((body) => void clicks(body), note, signal);
+            const say = (call: { turn: string; callId: string }): Promise<void> => refresh(board, call);
+            const clicks = createClicks({ ...answers, api, posts, signer, refresh: say, note });
+            const take = (body: unknown): void => void clicks(body);
+            await keepListening({ open: () => api.openSocket(), take, note, signal });
           },
         }),
   };
 }
 
 /** What was posted, and what is said there by now. */
-interface Board {
+interface Board extends Pick<SlackSettings, 'client' | 'page'> {
+  api: SlackApi;
+  rules: ButtonRules;
+  /** Read late: until then another process may hold them. */
   posts(): Promise<Kept<Post>>;
-  deliver(notice: Notice, target: string): Promise<void>;
-  outdated(open: readonly Notice[], now: number): Promise<readonly Correction[]>;
-  refresh(call: { turn: string; callId: string }): Promise<void>;
+  /** When a call was looked at that still waited, by the key of its post. */
+  lookedAt: Map<string, number>;
 }
 
-function createBoard(settings: SlackSettings, api: SlackApi): Board {
-  const { client, page, postsFile, appToken, answers } = settings;
-  const rules = {
-    isHeard: appToken !== undefined && answers !== undefined,
-    isSigned: answers?.signer !== undefined,
-  };
-  // Read late: until then another process may hold it.
+function createBoard({ client, page, postsFile, appToken, answers }: SlackSettings, api: SlackApi): Board {
+  const isSigned = answers?.signer !== undefined;
+  const rules = { isHeard: appToken !== undefined && answers !== undefined, isSigned };
   let opened: Promise<Kept<Post>> | undefined;
   const posts = (): Promise<Kept<Post>> => (opened ??= openPosts(postsFile));
-  const lookedAt = new Map<string, number>();
+  return { client, page, api, rules, posts, lookedAt: new Map() };
+}
 
-  const correct = async (key: string, isVoted = false): Promise<void> => {
-    const kept = await posts();
-    const post = kept.get(key);
-    if (post?.place === undefined || post.over !== undefined) return;
-    const view = await viewOf(client, post.notice.data.turn);
-    const over = view === undefined ? 'the turn is not there any more' : outcomeOf(view, post);
-    lookedAt.set(key, Date.now());
-    if (over !== undefined) {
-      await api.update(post.place, overMessage({ ...post, over }, page));
-      return kept.set(key, { ...post, over }, Date.now());
-    }
-    const call = view?.calls.find(({ callId }) => callId === post.notice.data.callId);
-    if (!isVoted || view === undefined || call === undefined) return;
-    await api.update(post.place, messageOf(post.notice, { page, target: post.target, view, call }, rules));
-  };
+async function deliver(board: Board, notice: Notice, target: string): Promise<void> {
+  const { client, page, api, rules } = board;
+  if (notice.type === 'test') {
+    await api.post(target, messageOf(notice, { page, target }, rules), notice.id);
+    return;
+  }
+  const delivery = { notice, target, kept: await board.posts(), api };
+  if (await isPosted(delivery)) return;
+  const view = await client.view(notice.data.turn);
+  const call = view.calls.find(({ callId }) => callId === notice.data.callId);
+  const asked = call === undefined ? undefined : askedAt(call);
+  // It was decided in the meantime.
+  if (call === undefined || asked === undefined) return;
+  const { hasButtons, ...message } = messageOf(notice, { page, target, view, call }, rules);
+  const { seenDigest: digest = '', callKey = '' } = call.request ?? {};
+  await postOnce(delivery, { message, asked, ...(hasButtons ? { seen: { digest, callKey } } : {}) });
+}
 
-  return {
-    posts,
-    deliver: async (notice, target) => {
-      const kept = await posts();
-      const delivery = { notice, target, kept, api };
-      if (notice.type === 'test') return postTest(notice, target, { api, page, rules });
-      if (await isPosted(delivery)) return;
-      const view = await client.view(notice.data.turn);
-      const call = view.calls.find(({ callId }) => callId === notice.data.callId);
-      const asked = call === undefined ? undefined : askedAt(call);
-      // It was decided in the meantime.
-      if (call === undefined || asked === undefined) return;
-      const { hasButtons, ...message } = messageOf(notice, { page, target, view, call }, rules);
-      const { seenDigest: digest = '', callKey = '' } = call.request ?? {};
-      await postOnce(delivery, { message, asked, ...(hasButtons ? { seen: { digest, callKey } } : {}) });
+async function outdated(board: Board, open: readonly Notice[], now: number): Promise<readonly Correction[]> {
+  const ids = new Set(open.map(({ id }) => id));
+  const posts = (await board.posts()).entries().filter(([key, { notice, over, place }]) => {
+    const isShown = place !== undefined && over === undefined;
+    return isShown && !ids.has(notice.id) && now - (board.lookedAt.get(key) ?? -LOOK_MS) >= LOOK_MS;
+  });
+  return posts.map(([key, { notice }]) => ({
+    key: `change ${key}`,
+    about: `change of ${notice.data.turn}/${notice.data.callId}`,
+    act: async (signal: AbortSignal) => {
+      if (!(await untilStopped(signal, correct(board, key)))) board.lookedAt.set(key, now);
     },
-    outdated: async (open, now) => {
-      const ids = new Set(open.map(({ id }) => id));
-      return (await posts())
-        .entries()
-        .filter(
-          ([, { notice, over, place }]) => place !== undefined && over === undefined && !ids.has(notice.id),
-        )
-        .filter(([key]) => now - (lookedAt.get(key) ?? -LOOK_MS) >= LOOK_MS)
-        .map(([key, { notice }]) => ({
-          key: `change ${key}`,
-          about: `change of ${notice.data.turn}/${notice.data.callId}`,
-          act: (signal: AbortSignal) => untilStopped(signal, correct(key)),
-        }));
-    },
-    refresh: async ({ turn, callId }) => {
-      const about = (await posts()).entries().filter(
-        ([
-          ,
-          {
-            notice: { data },
-          },
-        ]) => data.turn === turn && data.callId === callId,
-      );
-      for (const [key] of about) await correct(key, true);
-    },
-  };
+  }));
+}
+
+/** Says on a message what became of its call; where that waits, how votes stand. False: it waits. */
+async function correct(
+  { posts, client, api, page, rules }: Board,
+  key: string,
+  isVoted = false,
+): Promise<boolean> {
+  const kept = await posts();
+  const post = kept.get(key);
+  if (post?.place === undefined || post.over !== undefined) return true;
+  const { place, notice, target } = post;
+  const view = await viewOf(client, notice.data.turn);
+  const over = view === undefined ? 'the turn is not there any more' : outcomeOf(view, post);
+  if (over !== undefined) {
+    await api.update(place, overMessage({ notice, over }, page));
+    await kept.set(key, { ...post, over }, Date.now());
+    return true;
+  }
+  const call = view?.calls.find(({ callId }) => callId === notice.data.callId);
+  if (isVoted && view !== undefined && call !== undefined)
+    await api.update(place, messageOf(notice, { page, target, view, call }, rules));
+  return false;
+}
+
+/** Shows on all messages about a call how it stands. */
+async function refresh(board: Board, { turn, callId }: { turn: string; callId: string }): Promise<void> {
+  for (const [key, { notice }] of (await board.posts()).entries())
+    if (notice.data.turn === turn && notice.data.callId === callId) await correct(board, key, true);
 }
 
 async function viewOf(client: SlackSettings['client'], turn: string) {
@@ -188,12 +192,4 @@ async function postOnce(
       await kept.set(key, undefined, at);
     throw error;
   }
-}
-
-async function postTest(
-  notice: Notice,
-  target: string,
-  { api, page, rules }: { api: SlackApi; page: string; rules: Parameters<typeof messageOf>[2] },
-): Promise<void> {
-  await api.post(target, messageOf(notice, { page, target }, rules), notice.id);
 }
