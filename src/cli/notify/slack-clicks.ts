@@ -3,7 +3,7 @@ import type { Approvers } from '../../authority/approvers';
 import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
-import { errorMessage } from '../../contract/errors';
+import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { type InboxSigner, signVote } from '../../server/signer';
 import type { Kept } from './sent';
@@ -19,7 +19,7 @@ export interface ClickParts {
   client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
   /** Absent: what is clicked is a claim. */
   signer: InboxSigner | undefined;
-  /** Shows on the messages about a call what became of it. */
+  /** Shows on the messages about a call how it stands. */
   refresh(call: { turn: string; callId: string }): Promise<void>;
   note(line: string): void;
 }
@@ -143,18 +143,20 @@ async function take(click: Click, parts: ClickParts): Promise<void> {
   const { team } = await api.identify();
   const foreign = whyForeign(click, team, post);
   if (foreign !== undefined || post?.place === undefined)
-    return note(`a click in Slack was refused: ${foreign ?? ''}`);
+    return note(`a click in Slack by ${click.user} was refused: ${foreign ?? ''}`);
   const { channel } = post.place;
   const answer = await answerTo(click, post, parts).catch((error: unknown) => {
-    note(`a click in Slack was not taken: ${errorMessage(error)}`);
-    return `It was not passed on: ${errorMessage(error)}`;
+    if (error instanceof CountersignError && error.code === 'signature_needed')
+      return `Refused: ${error.message}`;
+    note(`a click in Slack by ${click.user} may not have counted: ${errorMessage(error)}`);
+    return `It is not known whether that counted: ${errorMessage(error)}. Look at it in the web inbox.`;
   });
   if (answer !== undefined) await api.whisper({ channel, user: click.user }, whisperOf(answer));
 }
 
 /** Does what was clicked. What the person is to read; undefined: the message says it. */
 async function answerTo(click: Click, post: Post, parts: ClickParts): Promise<string | undefined> {
-  const { api, approvers, refresh } = parts;
+  const { api, approvers } = parts;
   if (post.over !== undefined) return `This is already decided: ${post.over}`;
   const file = await approvers();
   const person = file.personOfSlack(click.user);
@@ -165,8 +167,17 @@ async function answerTo(click: Click, post: Post, parts: ClickParts): Promise<st
     return undefined;
   }
   const answer = await decide(click, post, { ...parts, person });
-  await refresh(post.notice.data);
+  void show(post, parts);
   return answer;
+}
+
+/** What the message does not say now, the next look at the inbox makes it say. */
+async function show({ notice: { data } }: Post, { refresh, note }: ClickParts): Promise<void> {
+  try {
+    await refresh(data);
+  } catch (error) {
+    note(`a message in Slack about ${data.turn}/${data.callId} was not changed: ${errorMessage(error)}`);
+  }
 }
 
 async function decide(

@@ -28,7 +28,7 @@ const post = z.strictObject({
   seen: z.strictObject({ digest: z.string(), callKey: z.string() }).optional(),
   /** Absent: it was about to be posted, and nobody knows whether it was. */
   place: place.optional(),
-  /** What became of it, as the message says. Absent: it waits. */
+  /** How it ended, as the message says. Absent: it waits. */
   over: z.string().optional(),
 });
 

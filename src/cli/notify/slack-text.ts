@@ -45,7 +45,7 @@ export const REASON = 'countersign_reason';
 
 const ELSEWHERE: Readonly<Record<Exclude<NoticeType, 'request.opened'>, string>> = {
   'question.opened': 'Answer it in the web inbox.',
-  'call.in_doubt': 'Say in the web inbox what became of it.',
+  'call.in_doubt': 'Resolve it in the web inbox.',
   'deadline.near': 'Decide it in the web inbox.',
   test: 'This is a test: nothing can be decided here.',
 };

@@ -56,9 +56,9 @@ export interface SlackMessage {
 
 /**
  * An answer to the next call of a method. `error`: Slack's word for it; `limited`: seconds to wait; `lost`: it is done, and
- * nobody hears of it; `down`: nothing is done.
+ * nobody hears of it; `hang`: the same, without an end; `down`: nothing is done.
  */
-export type Scripted = { error: string } | { limited: number } | 'lost' | 'down';
+export type Scripted = { error: string } | { limited: number } | 'lost' | 'hang' | 'down';
 
 /** A server on this machine that speaks as much of Slack as we use, with real packages against it. */
 export interface SlackServer {
@@ -156,6 +156,7 @@ export async function startSlackServer(): Promise<SlackServer> {
     if (token !== wanted) return void response.end(JSON.stringify({ ok: false, error: 'invalid_auth' }));
     const done = methods[method]?.(body) ?? { ok: false, error: 'unknown_method' };
     if (scripted === 'lost') return void request.socket.destroy();
+    if (scripted === 'hang') return;
     response.end(JSON.stringify({ ok: true, ...done }));
   };
 

@@ -10,7 +10,7 @@ const FILE = parseApprovers(
   `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
 people:
-  ann: { groups: [money], mail: ann@example.org }
+  ann: { groups: [money], mail: ann@example.org, slack: U0ANN }
   bob: { groups: [money] }
   cid: { groups: [leads], mail: cid@example.org }
   dan: { mail: dan@example.org }
@@ -51,6 +51,13 @@ it('are reached at the addresses of the file', async () => {
   expect(await on(asked(['dan']))).toEqual(['ann@example.org']);
   expect(await on(undefined)).toEqual(['ann@example.org', 'cid@example.org', 'dan@example.org']);
   await expect(on(asked(['ann']))).rejects.toThrow(/nobody who may decide this has a mail address/);
+});
+
+it('are reached by their ids at Slack', async () => {
+  const about = { approvers: () => Promise.resolve(FILE), by: 'slack' } as const;
+  const client = { view: () => Promise.resolve({ ...makeView(), calls: [asked(['dan'])] }) };
+  expect(await votersOn(notice('a'), { ...about, client })).toEqual(['U0ANN']);
+  await expect(votersOn(testNotice(NOW), { ...about, client, tester: 'bob' })).rejects.toThrow(/no Slack id/);
 });
 
 it('is one person for a test', async () => {
