@@ -133,7 +133,7 @@ it('runs a call that was approved by a click, signed as signed in, and says so o
 });
 
 it('counts two votes, denies with a reason, and only links where a signature is wanted', async () => {
-  watch();
+  const first = watch();
   const [wired, sent, paid] = [
     await asked('wire', 'two'),
     await asked('send', 'no'),
@@ -145,9 +145,23 @@ it('counts two votes, denies with a reason, and only links where a signature is 
     ['Open'],
     expect.stringContaining('wants decisions signed'),
   ]);
-  server.send(server.press(two, 'Approve', 'UANN'));
+  const vote = server.press(two, 'Approve', 'UANN');
+  server.send(vote);
   await until('the vote', () => shownIn(two).includes('ann approved'));
   expect(labelsOf(two)).toEqual(['Approve', 'Deny', 'Open']);
+  first.signal('SIGKILL');
+  await first.ended;
+  await until('no socket', () => server.sockets() === 0);
+  watch();
+  await heard();
+  // Nobody remembers that click, but the turn does.
+  const changes = two.changes;
+  server.send(vote);
+  await until('the answer', () => two.changes > changes);
+  expect((await client.view(wired)).calls[0]).toMatchObject({
+    phase: 'requested',
+    votes: [{ voter: 'ann' }],
+  });
   server.send(server.press(two, 'Approve', 'UBOB'));
   server.send(server.press(no, 'Deny', 'UBOB'));
   const view = await until('the window', () => server.views[0]);

@@ -41,8 +41,6 @@ export async function keepSending(watch: NoticeWatch): Promise<void> {
   // A channel that hangs holds up no other one.
   const lanes = outboxes.map(createLane);
   const listening = Promise.all(outboxes.map((outbox) => outbox.listen?.()));
-  // Looked at in the end: a promise that nobody awaits yet must not end the process.
-  listening.catch(() => undefined);
   let isAway = false;
   for await (const look of watchInbox(client, filter, signal)) {
     if ('away' in look) {
