@@ -33,7 +33,9 @@ const NOTIFY_HINT = 'Write --notify https://example.org/hook, or --notify "comma
 export function addWatch(program: Command, context: Context): void {
   const command = program
     .command('watch')
-    .description('send what waits for a person, and what expires soon, to a webhook, a command, by mail or to Slack')
+    .description(
+      'send what waits for a person, and what expires soon, to a webhook, a command, by mail or to Slack',
+    )
     .option('--notify <url|command>', 'where to post, or what to run with each notice on stdin')
     .option('--channels <file>', `a file of channels, instead of --notify (default: ${CHANNELS_FILE})`)
     .option('--before <time>', 'send a notice this long before a deadline', '1h')
