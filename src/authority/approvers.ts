@@ -7,11 +7,13 @@ import {
   type RuleSnapshot,
   type Voter,
 } from '../contract/authority/votes';
+import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
 import { checkFile, type Known } from './check-file';
 import type { Condition } from './condition';
+import { permitsOf } from './permits';
 import { type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { SignerKey } from './ssh-key';
@@ -53,6 +55,8 @@ export interface Approvers {
   hasSubject(person: string): boolean;
   /** The groups of a person, by the name in the file. */
   groupsOf(person: string): readonly string[];
+  /** What somebody may do in the web inbox, and what they see, by a name or a mail address; also of those who are not in the file. */
+  permitOf(name: string): Permit;
   /** The keys of a person, by the name in the file. */
   keysOf(person: string): readonly SignerKey[];
   /** Whose key this is, by its fingerprint. */
@@ -99,6 +103,7 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     [...keys.people].flatMap(([name, all]) => all.map(({ fingerprint }) => [fingerprint, name] as const)),
   );
   const personOf = (name: string): string | undefined => persons.get(name.toLowerCase());
+  const permits = permitsOf(read.file.content);
   return Object.freeze<Approvers>({
     file,
     installation,
@@ -110,6 +115,7 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     personOf,
     ...subjectsOf(people),
     ...slackIdsOf(people),
+    permitOf: (name) => permits(personOf(name)),
     keysOf: (person) => keys.people.get(person) ?? [],
     ownerOf: (fingerprint) => owners.get(fingerprint),
     inboxKeys: keys.inbox,

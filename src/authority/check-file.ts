@@ -2,6 +2,7 @@ import { GROUP } from '../contract/authority/votes';
 import { isObject } from '../contract/json';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
+import { checkPermits } from './permits';
 import { checkPeople, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
 import { readKeyLine, type SignerKey } from './ssh-key';
 import { SIGNATURE_NAMESPACE } from './ssh-signature';
@@ -45,6 +46,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   const { people, rules, groups } = file.content;
   const named = new Set([...Object.keys(groups), ...Object.values(people).flatMap((one) => one.groups)]);
   checkPeople(file, named, complain);
+  checkPermits(file, named, complain);
   const keys = checkKeys(file, complain);
   const conditions = new Map<number, Condition>();
   for (const [at, rule] of rules.entries()) {

@@ -7,6 +7,7 @@ export type ReadFile = ReadYaml<FileContent>;
 
 const MOST_PEOPLE = 5_000;
 const MOST_RULES = 1_000;
+const MOST_AGENTS = 200;
 /** People who may vote on one request: their names are frozen in it. */
 export const MOST_VOTERS = 200;
 
@@ -69,6 +70,20 @@ const rule = z.strictObject({
   escalate: z.strictObject({ after: time, to: roster }).optional(),
 });
 
+/** Who may do what in the web inbox, and whose turns each person sees there. */
+const roles = z.strictObject({
+  admins: z.array(entry).min(1, 'must not be empty: nobody could stop what runs'),
+  viewers: z.array(entry).min(1, 'must not be empty').optional(),
+});
+const visibility = z
+  .record(
+    entry,
+    z.union([z.literal('all'), names.max(MOST_AGENTS)], {
+      error: 'must be `all`, or a list of agents that is not empty',
+    }),
+  )
+  .refine((lists) => Object.keys(lists).length > 0, 'must not be empty: nobody would see anything');
+
 const fileSchema = z.strictObject({
   installation: z
     .string()
@@ -80,6 +95,8 @@ const fileSchema = z.strictObject({
   people: z
     .record(name, person)
     .refine((people) => Object.keys(people).length <= MOST_PEOPLE, `must name at most ${MOST_PEOPLE} people`),
+  roles: roles.optional(),
+  visibility: visibility.optional(),
   rules: z.array(rule).min(1, 'must not be empty').max(MOST_RULES, `must be at most ${MOST_RULES}`),
 });
 

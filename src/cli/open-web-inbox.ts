@@ -4,7 +4,7 @@ import type { Countersign } from '../client';
 import { defined } from '../contract/defined';
 import type { SendText } from '../contract/streamed-text';
 import type { CountersignError } from '../contract/errors';
-import type { RunningWeb, SignInOptions } from '../server';
+import type { RunningWeb, SignInOptions, WebOptions } from '../server';
 import type { InboxSigner } from '../server/signer';
 import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
@@ -89,7 +89,7 @@ async function openPeople(
     signIn,
   }: { approvers: string; inboxKey: string | undefined; signIn: string | undefined },
   context: Context,
-): Promise<{ signer: InboxSigner; signIn?: SignInOptions }> {
+): Promise<{ signer: InboxSigner; people: NonNullable<WebOptions['people']>; signIn?: SignInOptions }> {
   const { screen, env } = context;
   const { openApprovers } = await import('../authority/source.js');
   const { inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
@@ -102,9 +102,10 @@ async function openPeople(
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
   const signer = inboxSigner({ key, approvers });
-  if (signIn === undefined) return { signer };
+  const people = () => approvers.current();
+  if (signIn === undefined) return { signer, people };
   const { readSignInFile } = await import('./sign-in-file.js');
-  return { signer, signIn: { ...(await readSignInFile(signIn, env)), people: () => approvers.current() } };
+  return { signer, people, signIn: { ...(await readSignInFile(signIn, env)), people } };
 }
 
 /** Who may sign in with a token, unless `--users` names another file. */

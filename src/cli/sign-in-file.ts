@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readYaml } from '../authority/yaml';
 import { defined } from '../contract/defined';
+import { parseJson } from '../contract/json';
 import { CountersignError } from '../contract/errors';
 import { type PrivateFault, readPrivateFile } from '../files';
 import { isLoopback } from '../server/address';
@@ -23,22 +24,47 @@ const entries = z
   .array(z.string().regex(/^(group:)?\S{1,200}$/, 'must be a person or group:<name>'))
   .default([]);
 
-const fileSchema = z.strictObject({
-  publicUrl: address,
-  oidc: z.strictObject({
-    issuer: address,
-    clientId: z.string().min(1).max(200),
-    secretFile: z.string().min(1).optional(),
-    scopes: z
-      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope'))
-      .refine((scopes) => scopes.includes('openid'), 'must have openid')
+/** Headers that browsers send by themselves, or that mean something else here. */
+const OWN_HEADERS = /^(authorization|cookie|host|origin|referer|content-.*|sec-.*|accept.*|user-agent)$/i;
+
+const fileSchema = z
+  .strictObject({
+    publicUrl: address,
+    oidc: z
+      .strictObject({
+        issuer: address,
+        clientId: z.string().min(1).max(200),
+        secretFile: z.string().min(1).optional(),
+        scopes: z
+          .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope'))
+          .refine((scopes) => scopes.includes('openid'), 'must have openid')
+          .optional(),
+        groupsClaim: z.string().min(1).optional(),
+      })
       .optional(),
-    groupsClaim: z.string().min(1).optional(),
-  }),
-  access: z
-    .strictObject({ mayFork: entries, mayConverse: entries })
-    .default({ mayFork: [], mayConverse: [] }),
-});
+    proxy: z
+      .strictObject({
+        header: z
+          .string()
+          .regex(/^[a-z0-9-]{1,100}$/i, 'must be the name of a header')
+          .refine((name) => !OWN_HEADERS.test(name), 'must be a header of the proxy alone')
+          .transform((name) => name.toLowerCase()),
+        issuer: z.string().min(1).max(1000),
+        audience: z.string().min(1).max(1000),
+        jwks: address.optional(),
+        keyFile: z.string().min(1).optional(),
+        groupsClaim: z.string().min(1).optional(),
+      })
+      .refine(
+        ({ jwks, keyFile }) => (jwks === undefined) !== (keyFile === undefined),
+        'must have one of `jwks` and `keyFile`',
+      )
+      .optional(),
+    access: z
+      .strictObject({ mayFork: entries, mayConverse: entries })
+      .default({ mayFork: [], mayConverse: [] }),
+  })
+  .refine(({ oidc, proxy }) => oidc !== undefined || proxy !== undefined, 'must have `oidc` or `proxy`');
 
 /** The variable that holds the client's secret where no file does. */
 const SECRET_VARIABLE = 'COUNTERSIGN_OIDC_SECRET';
@@ -55,13 +81,49 @@ export async function readSignInFile(file: string, env: NodeJS.ProcessEnv): Prom
     const lines = read.mistakes.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`);
     throw invalid(`the sign-in file has mistakes:\n${lines.join('\n')}`, file);
   }
-  const { publicUrl, access, oidc } = read.file.content;
-  const { secretFile, issuer, clientId, scopes, groupsClaim } = oidc;
+  const { publicUrl, access, oidc, proxy } = read.file.content;
+  return {
+    ...{ publicUrl, access },
+    ...defined({
+      oidc: oidc && oidcOf(oidc, file, env),
+      proxy: proxy && (await proxyOf(proxy, file)),
+    }),
+  };
+}
+
+type FileContent = z.output<typeof fileSchema>;
+
+function oidcOf(
+  { secretFile, issuer, clientId, scopes, groupsClaim }: NonNullable<FileContent['oidc']>,
+  file: string,
+  env: NodeJS.ProcessEnv,
+): NonNullable<SignInFile['oidc']> {
   const clientSecret =
     secretFile === undefined
       ? env[SECRET_VARIABLE] || undefined
       : readSecret(resolve(dirname(file), secretFile));
-  return { publicUrl, access, oidc: { issuer, clientId, ...defined({ scopes, groupsClaim, clientSecret }) } };
+  return { issuer, clientId, ...defined({ scopes, groupsClaim, clientSecret }) };
+}
+
+/** Public keys alone: a key file that holds a secret is a mistake, too. */
+const keySet = z.object({
+  keys: z
+    .array(
+      z.looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) }).refine((key) => !('d' in key), 'must be public'),
+    )
+    .min(1),
+});
+
+async function proxyOf(
+  { header, issuer, audience, jwks, keyFile = '', groupsClaim }: NonNullable<FileContent['proxy']>,
+  file: string,
+): Promise<NonNullable<SignInFile['proxy']>> {
+  const head = { header, issuer, audience, ...defined({ groupsClaim }) };
+  if (jwks !== undefined) return { ...head, keys: { url: jwks } };
+  const path = resolve(dirname(file), keyFile);
+  const read = keySet.safeParse(parseJson(await readTextFile(path)));
+  if (!read.success) throw invalid(`${path} is not a JSON Web Key Set of public keys`, file);
+  return { ...head, keys: { set: read.data } };
 }
 
 const FAULTS: Readonly<Record<PrivateFault, string>> = {

@@ -34,7 +34,7 @@ import { countWaiting, readInbox } from './inbox';
 import { WaitingReader } from './inbox-reader';
 import { answerQuestion, decideCall, resolveCall } from './decide';
 import { drainBuild } from './drain';
-import { findTurn, shortIds } from './find-turn';
+import { agentsOf, findTurn, shortIds } from './find-turn';
 import { forkTurn, startTurn } from './start-turn';
 import { openSession } from './session';
 import { listSessions } from './session/reader';
@@ -200,11 +200,13 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
   return {
     client: context.client,
     namespace: context.namespace,
+    files: context.files,
     start: (request) => startTurn(context, request),
     fork: (request) => forkTurn(context, request),
     planReset: (turn, before) => planTurnReset(context, turn, before),
     reset: (plan, reason = {}) => resetTurn(context, plan, reason),
     find: (prefix) => findTurn(context, prefix),
+    agentsOf: (turn) => agentsOf(context, turn),
     shortIds: (turns) => shortIds(context, turns),
     decide: (turn, decision) => decideCall(context, turn, decision),
     decideOrThrow: async (turn, decision) => takenOrThrow(await decideCall(context, turn, decision)),

@@ -1,10 +1,14 @@
 import { describeTurn } from '../history/read';
-import { LIST_PAGE, quoted } from './list';
+import { callersIn, LIST_PAGE, quoted } from './list';
 import { checkTurnId, mayBeId } from './start-turn';
+import { UNKNOWN_AGENT } from '../contract/authority/permits';
+import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
+import { Payloads } from '../history/decode/payloads';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { ask, turnNotFound } from '../history/server-errors';
 import type { ClientContext } from './context';
+import type { TurnSummary } from './types';
 
 /** How many candidates the error for an ambiguous prefix names. */
 const CANDIDATES = 10;
@@ -20,6 +24,23 @@ export async function findTurn(context: ClientContext, prefix: string): Promise<
   if (found === undefined) throw turnNotFound(prefix);
   if (others.length > 0) throw ambiguous(prefix, [found, ...others]);
   return found;
+}
+
+/** The agent of a turn, and those of the turns that led to it. */
+export async function agentsOf(
+  context: ClientContext,
+  turn: string,
+): Promise<Pick<TurnSummary, 'agent' | 'callers'>> {
+  if (!mayBeId(turn)) throw turnNotFound(JSON.stringify(turn));
+  const info = (await describeTurn(context, turn))?.workflowExecutionInfo;
+  const { loadedDataConverter } = context.client.options;
+  const owner = { type: 'workflow', namespace: context.namespace, workflowId: turn } as const;
+  const payloads = new Payloads(loadedDataConverter, owner);
+  const agent = payloads.core(info?.searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent]);
+  const isTurn = info?.type?.name === WORKFLOWS.turn;
+  if (!isTurn && typeof agent !== 'string') throw turnNotFound(turn);
+  const callers = callersIn(await payloads.map(info?.memo?.fields), isTurn);
+  return { agent: typeof agent === 'string' ? agent : UNKNOWN_AGENT, ...defined({ callers }) };
 }
 
 /** Whether there is a turn of exactly this id, open or closed, or another workflow that gates calls. */

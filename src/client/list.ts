@@ -2,13 +2,15 @@ import { mayBeId } from './start-turn';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
-import { parseJson } from '../contract/json';
+import { isObject, parseJson } from '../contract/json';
+import { isSeenBy, UNKNOWN_AGENT } from '../contract/authority/permits';
 import { askedBy, MEMO, SCHEDULED_BY, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { factsIn, TURN_STATES } from '../contract/turn';
 import type { ClientContext } from './context';
 
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
 import { defined } from '../contract/defined';
+import { is } from '../history/fold/guards';
 import { toCountersignError, ask } from '../history/server-errors';
 
 const LIMIT = 50;
@@ -19,14 +21,13 @@ const MOST_SEARCHED = 2_000;
 
 /** Turns, newest first; of a turn with more than one run the newest one. Works with every worker down. */
 export async function listTurns(context: ClientContext, query: ListQuery): Promise<TurnSummary[]> {
-  const { limit = LIMIT, search } = query;
+  const { limit = LIMIT, search, agents } = query;
   const all = turnQuery(query);
-  if (search === undefined) return (await collectTurns(context, all, { limit })).turns;
+  const wish = defined({ limit, agents });
+  if (search === undefined) return (await collectTurns(context, all, wish)).turns;
   const startsSo = `WorkflowId STARTS_WITH ${quoted(search)}`;
-  const byId = mayBeId(search)
-    ? (await collectTurns(context, `${all} AND ${startsSo}`, { limit })).turns
-    : [];
-  const byPrompt = await collectTurns(context, all, { limit, text: search });
+  const byId = mayBeId(search) ? (await collectTurns(context, `${all} AND ${startsSo}`, wish)).turns : [];
+  const byPrompt = await collectTurns(context, all, { ...wish, text: search });
   const found = new Map([...byId, ...byPrompt.turns].map((turn) => [turn.turn, turn]));
   return [...found.values()].sort(newestFirst).slice(0, limit);
 }
@@ -37,10 +38,10 @@ function newestFirst(a: TurnSummary, b: TurnSummary): number {
 
 /** A part of the turns that match: the open ones first, then those that ended last. Works with every worker down. */
 export async function listTurnsPage(context: ClientContext, query: TurnsQuery): Promise<TurnsPage> {
-  const { limit = TURNS_LIMIT, text, older } = query;
+  const { limit = TURNS_LIMIT, text, older, agents } = query;
   const after = older === undefined ? undefined : readEdge(older);
   const all = [turnQuery(query), ...(after === undefined ? [] : [afterEdge(after)])].join(' AND ');
-  const wish = defined({ limit, text, without: after?.turns });
+  const wish = defined({ limit, text, agents, without: after?.turns });
   const { turns, looked, edge } = await collectTurns(context, all, wish);
   const searched = text === undefined ? undefined : { turns: looked, isAll: edge === undefined };
   return { turns, older: edge === undefined ? null : writeEdge(edge), ...defined({ searched }) };
@@ -53,6 +54,8 @@ interface CollectWish {
   text?: string;
   /** Turns that are listed already. */
   without?: readonly string[];
+  /** Turns that others led to, or whose memo cannot be read, are taken only where all of them are of these. */
+  agents?: readonly string[];
 }
 
 interface Collected {
@@ -64,7 +67,8 @@ interface Collected {
 }
 
 async function collectTurns(context: ClientContext, query: string, wish: CollectWish): Promise<Collected> {
-  const { limit, text, without = [] } = wish;
+  const { limit, text, without = [], agents } = wish;
+  if (agents?.length === 0) return { turns: [], looked: 0, edge: undefined };
   const most = text === undefined ? limit + without.length + 1 : LIST_PAGE;
   const collect = (pageSize: number): Promise<Collected> =>
     ask(context, 'listing turns', () => collectFrom(listPages(context.lister, query, pageSize), wish));
@@ -79,7 +83,7 @@ async function collectTurns(context: ClientContext, query: string, wish: Collect
 
 async function collectFrom(
   pages: AsyncIterable<WorkflowExecutionInfo[]>,
-  { limit, text = '', without = [] }: CollectWish,
+  { limit, text = '', without = [], agents }: CollectWish,
 ): Promise<Collected> {
   const words = text.toLowerCase();
   const found = new Map<string, TurnSummary>();
@@ -87,7 +91,7 @@ async function collectFrom(
   let edge: Edge | undefined;
   for await (const page of pages) {
     for (const turn of page.map(summaryOf)) {
-      if (without.includes(turn.turn)) continue;
+      if (without.includes(turn.turn) || !isSeenBy({ agents: agents ?? 'all' }, turn)) continue;
       if (found.size >= limit || (words !== '' && looked >= MOST_SEARCHED))
         return { turns: [...found.values()], looked, edge };
       looked += 1;
@@ -138,11 +142,12 @@ function readEdge(text: string): Edge {
 }
 
 function turnQuery(query: ListQuery & TurnsQuery): string {
-  const { state, agent, schedule, metadata, since, from, to, id, tool } = query;
+  const { state, agent, agents, schedule, metadata, since, from, to, id, tool } = query;
   const filters = defined({
     state: state && stateFilter(state),
     schedule: schedule && `${SCHEDULED_BY} = ${quoted(schedule)}`,
     agent: agent && `${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`,
+    agents: agents && `${SEARCH_ATTRIBUTES.agent} IN (${agents.map(quoted).join(', ')})`,
     since: since && activeSince(since),
     from: from && `StartTime >= '${from}'`,
     to: to && `StartTime < '${to}'`,
@@ -194,11 +199,32 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
       forkOf: forkMemo.safeParse(info.memo?.[MEMO.fork]).data?.of,
       schedule: schedule === undefined ? undefined : String(schedule),
       session: z.string().safeParse(info.memo?.[MEMO.session]).data,
+      callers: callersIn(info.memo),
     }),
   };
 }
 
-const forkMemo = z.object({ of: z.string() });
+const forkMemo = z.object({ of: z.string(), lineage: z.unknown().optional() });
+
+/**
+ * Agents of the turns that led to one, by its memo: of a child turn, and of a fork of one. Undefined: none did. A memo that
+ * cannot be read says nothing of them, so they are not known. `isTurn`: it has to have a prompt, as every turn of ours.
+ */
+export function callersIn(memo: Record<string, unknown> = {}, isTurn = true): string[] | undefined {
+  const fork = memo[MEMO.fork];
+  const led = [memo[MEMO.lineage], forkMemo.safeParse(fork).data?.lineage].filter((one) => one !== undefined);
+  const isRead = (!isTurn || typeof memo[MEMO.prompt] === 'string') && (fork === undefined || isObject(fork));
+  if (!isRead || !led.every(is.lineage)) return [UNKNOWN_AGENT];
+  const callers = [
+    ...new Set(
+      led
+        .filter(is.lineage)
+        .flat()
+        .map(({ agent }) => agent),
+    ),
+  ];
+  return callers.length === 0 ? undefined : callers;
+}
 
 function stateOf(info: WorkflowExecutionInfo): TurnSummary['state'] {
   switch (info.status.name) {

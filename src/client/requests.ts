@@ -1,3 +1,4 @@
+import type { Priority } from '@temporalio/common';
 import type { FileRef } from '../contract/session/files';
 import type { NewFile } from '../store';
 import type { Budget } from '../contract/spending/budget';
@@ -25,6 +26,12 @@ export interface StartRequest {
    * never larger. @default that of the agent
    */
   budget?: Omit<Budget, 'currency'>;
+  /**
+   * What comes first where a task queue has a backlog, as in Temporal: `priorityKey` from 1 (first) to 5 by default, and a
+   * `fairnessKey`, such as a tenant, of at most 64 bytes, with a `fairnessWeight` from 0.001 to 1000. Child turns inherit
+   * it. A call that a person decided always has key 1. Fairness needs a server that has it on. @default the server's, key 3
+   */
+  priority?: Priority;
 }
 
 /** How a turn or a session is followed. */

@@ -22,7 +22,7 @@ import { toIso } from '../history/decode/proto';
 import { ask, STATUS, statusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { startOf } from '../contract/turn';
-import { attach, checkTurnId, inputOf } from './start-turn';
+import { attach, checkTurnId, inputOf, priorityGiven } from './start-turn';
 import type { OverlapPolicy, ScheduledTurn, ScheduledTurns, ScheduleSummary } from './schedule-types';
 import type { ScheduleRequest, Schedules } from './types';
 
@@ -89,6 +89,8 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
       taskQueue,
       args: [input],
       ...shown,
+      // The SDK sends it, though its types do not name it here.
+      ...defined({ priority: priorityGiven(request) }),
     },
     policies: { overlap: OVERLAPS[overlap], catchupWindow: catchUpMs },
     memo: { [MEMO.prompt]: shown.memo[MEMO.prompt] },

@@ -1,4 +1,4 @@
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { type Priority, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomInt, randomUUID } from 'node:crypto';
 import type { History } from '../history/decode/decode';
 import { CountersignError } from '../contract/errors';
@@ -33,8 +33,35 @@ export async function startTurn(context: ClientContext, request: StartRequest): 
   const turn = request.id === undefined ? drawTurnId() : checkTurnId(request.id);
   const { prompt, taskQueue = TASK_QUEUE } = request;
   const input = await inTrace(inputOf(request));
+  const priority = priorityGiven(request);
   const files = await attach(context, request.files);
-  return startWorkflow(context, { turn, taskQueue, prompt, input: { ...input, ...withFiles(files) } });
+  return startWorkflow(context, {
+    ...{ turn, taskQueue, prompt, input: { ...input, ...withFiles(files) } },
+    ...defined({ priority }),
+  });
+}
+
+const FAIRNESS_KEY_BYTES = 64;
+
+/**
+ * What comes first where a task queue has a backlog.
+ *
+ * @throws CountersignError `usage` for what the server would refuse, or take for another number.
+ */
+export function priorityGiven({ priority }: Pick<StartRequest, 'priority'>): Priority | undefined {
+  if (priority === undefined) return undefined;
+  const { priorityKey, fairnessKey, fairnessWeight } = priority;
+  const hint = 'give a key from 1 (first), a fairness key of at most 64 bytes, a weight from 0.001 to 1000';
+  const refuse = (what: string): never => {
+    throw new CountersignError('usage', `${what} cannot be used`, { hint });
+  };
+  if (priorityKey !== undefined && !(Number.isInteger(priorityKey) && priorityKey >= 1 && priorityKey <= 100))
+    refuse(`the priority key ${priorityKey}`);
+  if (fairnessKey !== undefined && utf8Bytes(fairnessKey) > FAIRNESS_KEY_BYTES)
+    refuse(`a fairness key of ${utf8Bytes(fairnessKey)} bytes`);
+  if (fairnessWeight !== undefined && !(fairnessWeight >= 0.001 && fairnessWeight <= 1000))
+    refuse(`the fairness weight ${fairnessWeight}`);
+  return defined({ priorityKey, fairnessKey, fairnessWeight });
 }
 
 /**
@@ -111,6 +138,7 @@ export interface ReadyTurn {
   /** What was asked, for lists. */
   prompt: string;
   input: TurnInput;
+  priority?: Priority;
 }
 
 /** Starts a turn whose input is complete. @throws CountersignError as `startTurn`. */
@@ -139,7 +167,7 @@ function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>): void {
 
 async function startOnce(
   context: ClientContext,
-  { turn, taskQueue, prompt, input }: ReadyTurn,
+  { turn, taskQueue, prompt, input, priority }: ReadyTurn,
 ): Promise<string> {
   const start = () =>
     context.client.workflow.start(WORKFLOWS.turn, {
@@ -147,6 +175,7 @@ async function startOnce(
       workflowId: turn,
       taskQueue,
       ...startOf(input, prompt),
+      ...defined({ priority }),
       // A turn's id names its record: it is never used for a second one.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',

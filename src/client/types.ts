@@ -19,6 +19,7 @@ import type { TurnEvent } from '../history/events';
 import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
+import type { FileStore } from '../store';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
 import type { FollowOptions, StartRequest } from './requests';
 import type { Session, SessionOptions, SessionsQuery, SessionSummary } from './session/types';
@@ -164,6 +165,8 @@ export interface InboxItem extends OpenItem {
   lineage?: Ancestor[];
   /** The session that its turn is of; absent where it is of none. */
   session?: string;
+  /** As of `TurnSummary`. */
+  callers?: string[];
 }
 
 export interface InboxQuery {
@@ -213,6 +216,8 @@ export interface TurnSummary {
   schedule?: string;
   /** The session that it is of; absent where it is of none. */
   session?: string;
+  /** Agents of the turns that led to it, of a child turn or of a fork of one; '' stands for one that is not known. */
+  callers?: string[];
   /** Head of what was asked. */
   prompt: string;
   /** ISO 8601. */
@@ -224,6 +229,8 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
+  /** Only turns of these agents to which only turns of these agents led. */
+  agents?: readonly string[];
   /** Only turns that this schedule started, by its id. */
   schedule?: string;
   /** Only turns that were started with these facts, all of them. */
@@ -240,6 +247,8 @@ export interface ListQuery {
 export interface TurnsQuery {
   state?: TurnSummary['state'];
   agent?: string;
+  /** As of `ListQuery`. */
+  agents?: readonly string[];
   /** Only turns that started then or later; ISO 8601. */
   from?: string;
   /** Only turns that started before; ISO 8601. */
@@ -361,6 +370,8 @@ export interface Schedules {
 export interface Countersign {
   readonly client: Client;
   readonly namespace: string;
+  /** Where the bytes of files are that go with messages; undefined: nowhere. @throws CountersignError `config_invalid`. */
+  files(): FileStore | undefined;
   /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
   /**
@@ -391,6 +402,12 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`, `ambiguous_id`.
    */
   find(prefix: string): Promise<string>;
+  /**
+   * The agent of a turn with exactly this id, and those of the turns that led to it: of a child turn, and of a fork of one.
+   *
+   * @throws CountersignError `turn_not_found`.
+   */
+  agentsOf(turn: string): Promise<Pick<TurnSummary, 'agent' | 'callers'>>;
   /**
    * The beginning of each id that no other turn has now, which `find` takes. An id without one, because too many turns begin
    * like it, is missing.

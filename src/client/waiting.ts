@@ -1,12 +1,13 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { CountersignError } from '../contract/errors';
+import { defined } from '../contract/defined';
 import { callKey, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
 import type { OpenItem, OpenMemo } from '../contract/turn';
 import { is } from '../history/fold/guards';
 import { readTimeline } from '../history/read';
 import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
-import { quoted } from './list';
+import { callersIn, quoted } from './list';
 import type { InboxItem, InboxQuery } from './types';
 
 /** What chooses items of the inbox. */
@@ -57,6 +58,7 @@ export async function itemsOf(context: ClientContext, turn: ListedTurn): Promise
     ...{ turn: turn.id, agent: turn.agent, prompt: typeof prompt === 'string' ? prompt : '' },
     ...(is.lineage(lineage) ? { lineage } : {}),
     ...(typeof session === 'string' ? { session } : {}),
+    ...defined({ callers: callersIn(turn.memo, false) }),
   };
   const items = isCut(turn) ? await allOpen(context, turn.id, open) : open.items;
   return items.map((item) => ({ ...item, ...head, callKey: callKey(open.key, item.callId) }));

@@ -1,4 +1,4 @@
-import type { PreparedCall, RemoteCall, ValidCall } from './call';
+import type { Ancestor, PreparedCall, RemoteCall, ValidCall } from './call';
 import { previewDigests } from './plan';
 import type { ThinkOutput } from './think';
 import { type DryKind, makeSuccess, type ToolResult } from './result';
@@ -21,6 +21,8 @@ export interface ForkOrigin {
   model?: string;
   /** What its model knows before the conversation, from the record, where the fork begins with the first reply. */
   context?: string;
+  /** Only of a fork of a child turn: the calls that led to that, whose words it goes on from. */
+  lineage?: Ancestor[];
 }
 
 /** What a forked turn is started with. */

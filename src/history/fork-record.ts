@@ -8,7 +8,7 @@ import type { MovedStep, ResultRef, ThinkOutput } from '../contract/think';
 import { defined } from '../contract/defined';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { CarriedTurn } from '../contract/turn';
-import type { TurnOrigin } from '../contract/call';
+import type { Ancestor, TurnOrigin } from '../contract/call';
 import type { DecodedEvent, EventOf } from './decode/events';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
@@ -42,6 +42,8 @@ export interface TurnRecord {
   /** What went with the prompt. */
   files?: FileRef[];
   origin?: TurnOrigin;
+  /** Of a child turn, or of a fork of one: the calls that led to it. */
+  lineage?: Ancestor[];
   taskQueue: string;
   steps: ReadonlyMap<number, RecordedStep>;
   /** By call. */
@@ -70,12 +72,13 @@ export function recordOf(runs: Runs): TurnRecord {
   const { events, steps } = reading;
   const started = events.find((event) => event.type === 'turn_started');
   if (started === undefined) throw badHistory('it has no events');
-  const { turn, agent, prompt, files, origin, taskQueue } = started;
+  const { turn, agent, prompt, files, origin, lineage, taskQueue } = started;
+  const forked = events.find((event) => event.type === 'forked');
   return {
     turn,
     agent,
     prompt,
-    ...defined({ files, origin }),
+    ...defined({ files, origin, lineage: lineage ?? forked?.lineage }),
     taskQueue,
     steps,
     results: resultsIn(events),

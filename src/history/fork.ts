@@ -50,8 +50,11 @@ export function planFork(record: TurnRecord, request: ForkRequest, now: NewFork)
   return fitInput(input);
 }
 
-function forkOriginOf({ turn }: TurnRecord, { at, world = 'dry', change, model }: ForkRequest): ForkOrigin {
-  return { of: turn, from: at, world, ...defined({ changed: change?.what, model }) };
+function forkOriginOf(
+  { turn, lineage }: TurnRecord,
+  { at, world = 'dry', change, model }: ForkRequest,
+): ForkOrigin {
+  return { of: turn, from: at, world, ...defined({ changed: change?.what, model, lineage }) };
 }
 
 type Carried = NonNullable<TurnInput['carried']>;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerOptions } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
 import { CountersignError } from '../contract/errors';
@@ -20,9 +20,11 @@ const PORT = 7243;
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 20_000,
+  /** A file on a slow line. */
+  fileTimeout: 180_000,
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 2_000,
-} satisfies ServerOptions;
+} satisfies ServerOptions & { fileTimeout: number };
 
 /** More than the browsers of one web inbox. */
 const MAX_CONNECTIONS = 1_000;
@@ -45,7 +47,9 @@ export interface Listening {
  * @throws CountersignError `usage` when it is taken.
  */
 export async function listen({ host, port, timeouts }: ListenOptions): Promise<Listening> {
-  const server = createServer({ ...TIMEOUTS, ...timeouts });
+  const { requestTimeout, fileTimeout, ...others } = { ...TIMEOUTS, ...timeouts };
+  // The longer one is Node's own for all requests.
+  const server = createServer({ ...others, requestTimeout: fileTimeout });
   server.maxConnections = MAX_CONNECTIONS;
   await openPort(server, host, port);
   const address = server.address();
@@ -54,10 +58,19 @@ export async function listen({ host, port, timeouts }: ListenOptions): Promise<L
     port: address.port,
     serve: (app) => {
       const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-      server.on('request', (request, response) => void answer(request, response));
+      server.on('request', (request, response) => {
+        if (!/^\/api\/files(\?|$)/.test(request.url ?? '')) cutAfter(requestTimeout, request);
+        void answer(request, response);
+      });
     },
     close: () => closeServer(server),
   };
+}
+
+/** Ends a request whose body has not come whole by then. */
+function cutAfter(ms: number, request: IncomingMessage): void {
+  const timer = setTimeout(() => void (request.complete || request.destroy()), ms).unref();
+  request.once('close', () => clearTimeout(timer));
 }
 
 async function openPort(server: Server, host: string, port: number | undefined): Promise<void> {
@@ -96,25 +109,28 @@ async function closeServer(server: Server): Promise<void> {
 const READS = ['GET', 'HEAD'];
 
 /**
- * Accepts only requests of our own page, of the address bar, and of programs that are not browsers.
+ * Accepts only requests of our own page, of the address bar, and of programs that are not browsers. `header`: a reverse proxy
+ * adds it to whatever a browser sends, as a cookie is.
  *
  * @throws CountersignError `forbidden`.
  */
-export function requireOwnOrigin(hosts: Hosts): MiddlewareHandler {
+export function requireOwnOrigin(hosts: Hosts, header?: string): MiddlewareHandler {
   return async (c, next) => {
-    const why = findStranger(c, hosts);
+    const why = findStranger(c, hosts, header);
     if (why !== undefined) throw forbidden(why);
     await next();
   };
 }
 
-function findStranger(c: Context, hosts: Hosts): string | undefined {
+function findStranger(c: Context, hosts: Hosts, header: string | undefined): string | undefined {
   const host = c.req.header('host') ?? '';
   if (!hosts.knows(host)) return `${JSON.stringify(host)} is not a name of this web inbox`;
   const origin = c.req.header('origin');
   if (origin !== undefined && !isOwn(origin, host)) return 'a page of another origin asks';
   if (isFromOtherSite(c)) return 'another site asks';
-  return origin === undefined && isBlindWrite(c) ? 'a change by cookie has to name its origin' : undefined;
+  return origin === undefined && isBlindWrite(c, header)
+    ? 'a change by cookie or through a proxy has to name its origin'
+    : undefined;
 }
 
 /** The proxy decides the scheme; name and port are those that the browser used. */
@@ -131,8 +147,9 @@ function isFromOtherSite(c: Context): boolean {
 }
 
 /** Browsers name the origin of every write; a request with a bearer token does not come from a browser. */
-function isBlindWrite(c: Context): boolean {
-  return !READS.includes(c.req.method) && c.req.header('cookie') !== undefined;
+function isBlindWrite(c: Context, header: string | undefined): boolean {
+  const isAsserted = header !== undefined && c.req.header(header) !== undefined;
+  return !READS.includes(c.req.method) && (isAsserted || c.req.header('cookie') !== undefined);
 }
 
 function forbidden(why: string): CountersignError {

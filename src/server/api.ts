@@ -4,11 +4,13 @@ import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import type { Refusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
+import type { Role } from '../contract/authority/permits';
 import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TurnEvent } from '../history/events';
 import type { TurnView } from '../history/view-types';
 import type { MessageMode, SessionControl } from '../contract/session';
+import type { FileRef } from '../contract/session/files';
 import type { SessionEvent } from '../history/session/events';
 import type { SessionView } from '../history/session/view';
 import type {
@@ -43,6 +45,7 @@ import type {
  * | `GET /api/conversations/:session/events` | server-sent events: `start`, with which every connection begins; `session` with a `SessionEvent`; `turn` with a `SessionTurnEvent` of the turn that runs; `text` with what its model writes; `live` once all so far was sent; `trouble` with an `ApiError`; `end` with `{}` |
  * | `POST /api/conversations/:session/messages` `MessageBody` | `SentMessage`; only with the right `converse` |
  * | `POST /api/conversations/:session/controls` `ControlBody` | 204; `resume` and `compact` only with the right `converse` |
+ * | `POST /api/files` one file of at most 10 MiB as `application/octet-stream`, its name percent-encoded in `file-name` | 201 `SentFile`; only with the right `converse` |
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
  * | `GET /api/decided` | `DecidedAnswer`: what the signed-in user decided, and how it ended |
  * | `GET /api/refusals?since=` | `Refusal[]`, the last one first; `since` in milliseconds ago |
@@ -67,11 +70,17 @@ export interface Session {
   user: string;
   /** What the user may do besides looking, deciding, stopping and forking without effects. */
   rights: readonly Right[];
+  /** What the approvers file lets the user do; `admin` for everybody where it does not say. */
+  role: Role;
+  /** The agents whose turns and conversations the user sees; absent: all. */
+  agents?: readonly string[];
   namespace: string;
   /** Version of the program, shown in the foot of the page. */
   version: string;
   /** How long the page waits before it sends a decision, so that it can be undone; 0: not at all. Milliseconds. */
   undoMs: number;
+  /** There is a store, so that messages can have files. */
+  takesFiles: boolean;
 }
 
 /** `fork-live`: start forks whose calls run. `converse`: start turns in conversations, whose calls run. */
@@ -209,10 +218,19 @@ export interface ConversationDetails {
 
 /** Says something in a conversation; with `agent` it starts where it does not exist. The session says who says it. */
 export interface MessageBody extends Required<Pick<SendRequest, 'text' | 'messageId'>> {
+  /** At most 8. */
+  files?: readonly SentFile[];
   mode?: MessageMode;
   agent?: string;
   /** Of the workers that run a conversation which this starts. */
   taskQueue?: string;
+}
+
+/** A file that was sent to the store, for a message of whoever sent it. */
+export interface SentFile {
+  file: FileRef;
+  /** That this user sent it here. */
+  proof: string;
 }
 
 /** Stops, pauses or closes a conversation. */

@@ -2,18 +2,18 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { FollowOptions } from '../client/requests';
 import type { Session, SessionsQuery, SessionTurnEvent } from '../client/session/types';
-import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
-import { CountersignError } from '../contract/errors';
+import { LIMITS } from '../contract/limits';
+import { areFiles, type FileRef } from '../contract/session/files';
 import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl } from '../contract/session';
 import type { SessionEvent } from '../history/session/events';
 import type { ConversationDetails, ConversationRow } from './api';
 import type { AppDeps } from './deps';
 import { checkInput, filterText, id, readBody } from './request-body';
-import { type Env, senderOf } from './session';
+import { noStore } from './files';
+import { checkConverse, type Env, mayGoOn, senderOf } from './session';
 import { eventStream, type ServerEvent } from './sse';
 import type { TextStore } from './streamed-text';
-import { createShared } from './shared';
 import { aborted, untilFirstEnds } from './turns';
 
 const listSchema = z.object({
@@ -22,8 +22,14 @@ const listSchema = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 
+const fileSchema = z.strictObject({
+  file: z.custom<FileRef>((file) => areFiles([file]), 'does not stand for a file'),
+  proof: z.string().max(100),
+});
+
 const messageSchema = z.strictObject({
   text: z.string(),
+  files: z.array(fileSchema).max(LIMITS.filesPerMessage).optional(),
   messageId: z.string().regex(new RegExp(SESSION_MESSAGE.properties.messageId.pattern)),
   mode: z.enum(MODES).optional(),
   ...{ agent: id.optional(), taskQueue: id.optional() },
@@ -37,13 +43,12 @@ const controlSchema = z.strictObject({
 
 /** Lists conversations, reads one, says something in it, and stops, pauses or closes it. */
 export function conversationRoutes(deps: AppDeps): Hono<Env> {
-  const { client, texts, authenticator, closing, formatError } = deps;
-  const list = createShared((query: SessionsQuery) => listRows(deps, query));
-  const named = (c: Context<Env>): Session => client.session(c.req.param('session') ?? '');
+  const { texts, authenticator, closing, formatError } = deps;
+  const named = (c: Context<Env>): Session => c.get('reader').session(c.req.param('session') ?? '');
   return new Hono<Env>()
     .get('/', async (c) => {
       const { open, agent, limit } = checkInput(listSchema, c.req.query());
-      return c.json(await list({ limit, open: open !== undefined, ...defined({ agent }) }));
+      return c.json(await listRows(deps, c, { limit, open: open !== undefined, ...defined({ agent }) }));
     })
     .get('/:session', async (c) => {
       const session = named(c);
@@ -54,15 +59,14 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
       const session = named(c);
       // There has to be one: a stream cannot answer with a status.
       await session.state();
-      const credentials = c.get('credentials');
       return eventStream({
         events: (signal) => conversationEvents({ session, texts }, signal),
-        isAllowed: () => authenticator.isStillSignedIn(credentials),
+        isAllowed: mayGoOn(authenticator, c),
         closing,
         formatError,
       });
     })
-    .post('/:session/messages', async (c) => c.json(await sendMessage(client, c)))
+    .post('/:session/messages', async (c) => c.json(await sendMessage(deps, c)))
     .post('/:session/controls', async (c) => {
       await control(() => named(c), c);
       return c.body(null, 204);
@@ -71,33 +75,37 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
 
 /** The newest conversations, each with how much of it waits for a person. */
 async function listRows(
-  { client, feed }: Pick<AppDeps, 'client' | 'feed'>,
+  { feed }: Pick<AppDeps, 'feed'>,
+  c: Context<Env>,
   query: SessionsQuery,
 ): Promise<ConversationRow[]> {
-  const found = await client.sessions(query);
+  const found = await c.get('reader').sessions(query);
   return Promise.all(
     found.map(async (one) => {
       if (one.endedAt !== null) return { ...one, asks: 0 };
-      const page = await feed.page({ session: one.session, limit: 1 });
+      const page = await feed.page({ session: one.session, limit: 1 }, c.get('permit'));
       return { ...one, asks: page?.matching ?? 0 };
     }),
   );
 }
 
-async function sendMessage(client: Pick<Countersign, 'session'>, c: Context<Env>) {
-  const { agent, taskQueue, ...message } = await readBody(c, messageSchema);
-  requireConverse(c);
+async function sendMessage({ files: store }: Pick<AppDeps, 'files'>, c: Context<Env>) {
+  const { agent, taskQueue, files: sent = [], ...message } = await readBody(c, messageSchema);
+  checkConverse(c);
   const { approver: sender } = senderOf(c);
   const options = defined({ agent, taskQueue, requester: agent && sender });
-  return client.session(c.req.param('session') ?? '', options).send({ ...defined(message), sender });
+  if (store === undefined && sent.length > 0) throw noStore();
+  const files = store?.take(sender, sent) ?? [];
+  const session = c.get('reader').session(c.req.param('session') ?? '', options);
+  return session.send({ ...defined(message), files, sender });
 }
 
-/** What only stops something is for everybody who is signed in, as cancelling a turn is. */
+/** What only stops something needs no right of its own, as cancelling a turn does not. */
 const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'close'];
 
 async function control(named: () => Session, c: Context<Env>): Promise<void> {
   const { action, cancel, reason } = await readBody(c, controlSchema);
-  if (!STOPS.includes(action)) requireConverse(c);
+  if (!STOPS.includes(action)) checkConverse(c);
   const session = named();
   const act = { sender: senderOf(c).approver, ...defined({ reason }) };
   switch (action) {
@@ -112,14 +120,6 @@ async function control(named: () => Session, c: Context<Env>): Promise<void> {
     case 'close':
       return session.close({ ...act, ...defined({ cancel }) });
   }
-}
-
-/** A message starts a turn, whose calls run. */
-function requireConverse(c: Context<Env>): void {
-  if (c.get('who').rights.includes('converse')) return;
-  throw new CountersignError('not_allowed', 'you may not start turns in conversations', {
-    hint: 'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
-  });
 }
 
 /** Where the events of a conversation come from. */

@@ -1,15 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import { type DecidedAnswer, type DecidedCall, readDecided } from '../client/decided';
 import type { Countersign } from '../client/types';
+import type { Permit } from '../contract/authority/permits';
 
 /** Reads what people decided, and how it ended. */
 export interface DecidedReader {
   /**
-   * What a user decided in the newest turns, and in those that they decided in here. The answer is at most 3 seconds old.
+   * What a user decided in the newest turns that they see, and in those that they decided in here. The answer is at most 3
+   * seconds old.
    *
    * @throws CountersignError as `Countersign.list` and `timeline`.
    */
-  read(user: string): Promise<DecidedAnswer>;
+  read(user: string, permit: Pick<Permit, 'agents'>): Promise<DecidedAnswer>;
   /** A user decided in a turn: it is looked at however old it is. */
   note(user: string, turn: string): void;
 }
@@ -24,17 +26,23 @@ const ENDED_MS = 5 * 60_000;
 const ENDED_TURNS = 2_000;
 
 /** A reader that reads a turn that has ended once, and the others anew. */
-export function createDecidedReader(client: Pick<Countersign, 'list' | 'timeline'>): DecidedReader {
+export function createDecidedReader(
+  readerOf: (permit: Pick<Permit, 'agents'>) => Pick<Countersign, 'list' | 'timeline'>,
+): DecidedReader {
   const known = new LRUCache<string, readonly DecidedCall[]>({ max: ENDED_TURNS, ttl: ENDED_MS });
   const own = new LRUCache<string, LRUCache<string, true>>({ max: USERS });
-  const answers = new LRUCache<string, Promise<DecidedAnswer>>({ max: USERS, ttl: FRESH_MS });
+  const answers = new LRUCache<string, { of: string; answer: Promise<DecidedAnswer> }>({
+    max: USERS,
+    ttl: FRESH_MS,
+  });
   return {
-    read: (user) => {
+    read: (user, permit) => {
+      const of = JSON.stringify(permit.agents);
       const fresh = answers.get(user);
-      if (fresh !== undefined) return fresh;
+      if (fresh?.of === of) return fresh.answer;
       const also = [...(own.get(user)?.keys() ?? [])];
-      const answer = readDecided(client, { approver: user, also }, known);
-      answers.set(user, answer);
+      const answer = readDecided(readerOf(permit), { approver: user, also }, known);
+      answers.set(user, { of, answer });
       // The next look tries again.
       answer.catch(() => answers.delete(user));
       return answer;

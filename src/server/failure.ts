@@ -31,6 +31,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   sign_in_stale: 401,
   person_unknown: 403,
   server_failed: 502,
+  file_failed: 502,
   answer_too_large: 502,
   no_server: 503,
   server_busy: 503,

@@ -1,24 +1,30 @@
-import { randomUUID } from 'node:crypto';
 import type { Countersign, InboxReader, Waiting } from '../client/types';
-import { CONTROL_STATES, controlTrouble, type Pauses, pauseText } from '../contract/control/pauses';
+import { EVERYTHING, isSeenBy, type Permit } from '../contract/authority/permits';
+import {
+  CONTROL_STATES,
+  controlTrouble,
+  type Pause,
+  type Pauses,
+  pauseText,
+} from '../contract/control/pauses';
 import { CountersignError } from '../contract/errors';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
 import type { FormatError } from './failure';
-import { InboxPages } from './inbox-page';
+import { InboxShares } from './inbox-page';
 import type { ServerEvent } from './sse';
 
-/** The inbox, read once for everybody who looks at it. */
+/** The inbox, read once for everybody who looks at it. Each sees what their permit lets them see. */
 export interface InboxFeed {
   /** That the inbox changed, at the start and after each change, until the signal aborts. A slow listener gets only the newest. */
-  listen(signal: AbortSignal): AsyncGenerator<ServerEvent>;
+  listen(signal: AbortSignal, permit: Permit): AsyncGenerator<ServerEvent>;
   /**
    * A part of the inbox as it was read last; where nothing was read yet, as soon as something is. Undefined where it is the
    * part that was seen.
    *
    * @throws CountersignError as `InboxReader.next`, where nothing could be read yet.
    */
-  page(query: InboxPageQuery): Promise<InboxPage | undefined>;
+  page(query: InboxPageQuery, permit: Permit): Promise<InboxPage | undefined>;
   /**
    * Everything as it was read last, as soon as all of it was read; after `ms` as much as there is, undefined for nothing.
    *
@@ -66,15 +72,14 @@ export function createFeed(parts: FeedParts): InboxFeed {
 class Feed implements InboxFeed {
   private readonly news = createAsyncEvent();
   private readonly wake = createAsyncEvent();
-  private readonly pages = new InboxPages();
-  private readonly name = randomUUID();
+  private shares = new InboxShares();
   private listeners = 0;
   private leftAt = 0;
   private isReading = false;
   private reader: InboxReader | undefined;
   private read: Read | undefined;
   private newest: Update | undefined;
-  private paused: { at: number; now: string[] } | undefined;
+  private paused: { at: number; now: Pauses } | undefined;
 
   constructor(private readonly parts: FeedParts) {
     parts.closing.addEventListener('abort', this.wake.fire, { once: true });
@@ -85,11 +90,11 @@ class Feed implements InboxFeed {
     this.wake.fire();
   }
 
-  async page({ seen, ...query }: InboxPageQuery): Promise<InboxPage | undefined> {
+  async page({ seen, ...query }: InboxPageQuery, permit: Permit): Promise<InboxPage | undefined> {
     this.join();
     try {
       const { waiting, at } = await this.firstRead();
-      const page = this.pages.choose(waiting, query);
+      const page = this.shares.of(permit).choose(waiting, query);
       return page.key === seen ? undefined : { ...page, at };
     } finally {
       this.leave();
@@ -111,14 +116,20 @@ class Feed implements InboxFeed {
     }
   }
 
-  async *listen(signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  async *listen(signal: AbortSignal, permit: Permit): AsyncGenerator<ServerEvent> {
     this.join();
     signal.addEventListener('abort', this.news.fire);
     try {
-      for (let last: Update | undefined; !signal.aborted;) {
+      for (let [last, lastKey]: [Update?, string?] = []; !signal.aborted;) {
         const { newest } = this;
-        if (newest === undefined || newest === last) await this.news.wait();
-        else yield (last = newest).event;
+        if (newest === undefined || newest === last) {
+          await this.news.wait();
+          continue;
+        }
+        const { key, event } = newest.seenBy(permit);
+        // What the listener does not see may change as it likes.
+        if (key !== lastKey) yield event;
+        [last, lastKey] = [newest, key];
       }
     } finally {
       signal.removeEventListener('abort', this.news.fire);
@@ -157,6 +168,8 @@ class Feed implements InboxFeed {
     // What was read is too old for whoever comes next.
     this.isReading = false;
     this.reader = this.read = this.newest = this.paused = undefined;
+    // The next reader counts its versions anew.
+    this.shares = new InboxShares();
   }
 
   private async readOnce(): Promise<Update> {
@@ -173,7 +186,7 @@ class Feed implements InboxFeed {
   private async readPauses(): Promise<void> {
     if (this.paused !== undefined && Date.now() - this.paused.at < PAUSES_MS) return;
     const now = await this.parts.client.pauses();
-    this.paused = { at: Date.now(), now: heldBy(now) };
+    this.paused = { at: Date.now(), now };
   }
 
   /** The result of a read; trouble is published before it ends where that takes long. */
@@ -193,18 +206,21 @@ class Feed implements InboxFeed {
     this.news.fire();
   }
 
-  private pulse({ waiting, at }: Read): Update {
-    const { waiting: count, doubts } = this.pages.totalsOf(waiting);
-    // A web inbox that was started anew counts from the start.
-    const version = `${this.name}.${waiting.version}`;
-    const paused = this.paused?.now ?? [];
-    const isComplete = waiting.isComplete;
-    const data: InboxPulse = {
-      ...{ version, waiting: count, doubts, complete: isComplete, at },
-      ...(paused.length > 0 ? { paused } : {}),
+  private pulse(read: Read): Update {
+    const { paused } = this;
+    const seenBy = (permit: Permit): Pulse => {
+      const { waiting, at } = read;
+      const share = this.shares.of(permit);
+      const { waiting: count, doubts } = share.totalsOf(waiting);
+      const version = share.versionOf(waiting);
+      const held = paused === undefined ? [] : heldBy(paused.now, permit);
+      const data: InboxPulse = {
+        ...{ version, waiting: count, doubts, complete: waiting.isComplete, at },
+        ...(held.length > 0 ? { paused: held } : {}),
+      };
+      return { key: version + JSON.stringify(held), event: { event: 'waiting', data } };
     };
-    const key = version + JSON.stringify(paused);
-    return { key, event: { event: 'waiting', data }, isPart: !isComplete };
+    return { key: seenBy(EVERYTHING).key, seenBy, isPart: !read.waiting.isComplete };
   }
 
   private async firstRead(): Promise<Read> {
@@ -216,9 +232,12 @@ class Feed implements InboxFeed {
   }
 }
 
-function heldBy(found: Pauses): string[] {
+/** What holds calls that somebody sees. */
+function heldBy(found: Pauses, permit: Permit): string[] {
   const trouble = controlTrouble(found);
-  return trouble === undefined ? found.pauses.map(pauseText) : [CONTROL_STATES[trouble]];
+  if (trouble !== undefined) return [CONTROL_STATES[trouble]];
+  const isSeen = ({ agent }: Pause): boolean => agent === undefined || isSeenBy(permit, { agent });
+  return found.pauses.filter(isSeen).map(pauseText);
 }
 
 /** What was read, and when. */
@@ -227,10 +246,16 @@ export interface Read {
   at: string;
 }
 
+/** What somebody hears of a read, and a key that changes with its content. */
+interface Pulse {
+  key: string;
+  event: ServerEvent;
+}
+
 /** The result of a read, and a key that changes with its content. */
 interface Update {
   key: string;
-  event: ServerEvent;
+  seenBy(permit: Permit): Pulse;
   /** Of trouble. */
   error?: unknown;
   /** More is still to be read. */
@@ -238,7 +263,7 @@ interface Update {
 }
 
 function isTrouble(news: Update | undefined): boolean {
-  return news?.event.event === 'trouble';
+  return news?.error !== undefined;
 }
 
 /** A failed read took long because we waited, so the pause after it does not grow with its length. */
@@ -254,7 +279,8 @@ function pauseAfter(update: Update, tookMs: number, { intervalMs = INTERVAL_MS }
 
 function troubleUpdate(error: unknown, { formatError }: FeedParts): Update {
   const { body } = formatError(error);
-  return { key: JSON.stringify(body), event: { event: 'trouble', data: body }, error };
+  const pulse = { key: JSON.stringify(body), event: { event: 'trouble', data: body } };
+  return { key: pulse.key, seenBy: () => pulse, error };
 }
 
 function noAnswerYet(): CountersignError {

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { isSeenBy, type Permit } from '../contract/authority/permits';
 import { isTurnIn } from '../contract/session';
 import type { InboxItem, Waiting } from '../client/types';
 import type { InboxPage, InboxPageQuery, NamedCount } from './api';
@@ -13,15 +14,70 @@ const MOST_PAGES = 50;
 /** What a page shows of the inbox, without when it was read. */
 export type PageContent = Omit<InboxPage, 'at'>;
 
+/** How many different permits are remembered. */
+const MOST_SHARES = 200;
+
+/** What each permit shows of the inbox. People who see the same share it. */
+export class InboxShares {
+  private readonly shares = new LRUCache<string, InboxShare>({ max: MOST_SHARES });
+
+  of({ agents }: Pick<Permit, 'agents'>): InboxShare {
+    const name = JSON.stringify(agents);
+    const share = this.shares.get(name) ?? new InboxShare({ agents });
+    this.shares.set(name, share);
+    return share;
+  }
+}
+
+/** The inbox as some people see it. Nothing of it changes by what they do not see. */
+class InboxShare {
+  // One that was made anew counts from the start.
+  private readonly name = randomUUID();
+  private readonly pages = new InboxPages();
+  private of: Waiting | undefined;
+  private seen: Waiting = { items: [], isComplete: false, version: 0 };
+
+  constructor(private readonly permit: Pick<Permit, 'agents'>) {}
+
+  /** Changes whenever what is seen does. */
+  versionOf(waiting: Waiting): string {
+    return `${this.name}.${this.part(waiting).version}`;
+  }
+
+  totalsOf(waiting: Waiting): Totals {
+    return this.pages.totalsOf(this.part(waiting));
+  }
+
+  choose(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>): PageContent {
+    return this.pages.choose(this.part(waiting), query);
+  }
+
+  private part(waiting: Waiting): Waiting {
+    if (this.of?.version === waiting.version && this.of.isComplete === waiting.isComplete) return this.seen;
+    this.of = waiting;
+    const { isComplete } = waiting;
+    const items = waiting.items.filter((item) => isSeenBy(this.permit, item));
+    const { items: before, version, isComplete: wasComplete } = this.seen;
+    const isSame =
+      isComplete === wasComplete &&
+      items.length === before.length &&
+      items.every((one, at) => one === before[at]);
+    if (!isSame) this.seen = { items, isComplete, version: version + 1 };
+    return this.seen;
+  }
+}
+
+type Totals = Pick<InboxPage, 'waiting' | 'doubts' | 'tools' | 'agents'>;
+
 /** Chooses parts of the inbox as it was read. A part that was asked for is kept until the inbox changes. */
 export class InboxPages {
   private version: number | undefined;
-  private totals: Pick<InboxPage, 'waiting' | 'doubts' | 'tools' | 'agents'> = NOTHING;
+  private totals: Totals = NOTHING;
   private newest: readonly InboxItem[] | undefined;
   private readonly kept = new LRUCache<string, PageContent>({ max: MOST_PAGES });
 
   /** What waits in all. */
-  totalsOf(waiting: Waiting): Pick<InboxPage, 'waiting' | 'doubts' | 'tools' | 'agents'> {
+  totalsOf(waiting: Waiting): Totals {
     this.take(waiting);
     return this.totals;
   }

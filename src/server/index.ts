@@ -1,8 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono';
-import { secureHeaders } from 'hono/secure-headers';
-import { z } from 'zod';
 import { requireStreamToken } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
+import { EVERYTHING } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendText } from '../contract/streamed-text';
@@ -26,24 +25,36 @@ import {
 } from './auth/authenticator';
 import { createOidc, type OidcOptions } from './auth/oidc';
 import { type Access, createDirectory, type People } from './auth/people';
+import { createProxy, type ProxyOptions } from './auth/proxy';
+import { requireRole } from './auth/roles';
 import { createUsers } from './auth/users';
 import { conversationRoutes } from './conversations';
 import type { AppDeps } from './deps';
+import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
+import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './decided-reader';
 import { createFeed } from './inbox-feed';
-import { MOST_ROWS } from './inbox-page';
 import { openMetrics, probeRoutes } from './monitoring';
-import { pageRoutes } from './page';
+import { pageRoutes, protectiveHeaders } from './page';
 import { createRefusalLog } from './refusal-log';
-import { checkInput, filterText, limitBody } from './request-body';
-import { decidedRoutes, type Env, ownSessionRoutes, requireSignedIn, signInRoutes } from './session';
+import { limitBody } from './request-body';
+import {
+  decidedRoutes,
+  type Env,
+  ownSessionRoutes,
+  requireSignedIn,
+  signInRoutes,
+  refusalRoutes,
+  statsRoutes,
+  inboxRoutes,
+} from './session';
+import { createReaders } from './scoped';
 import type { InboxSigner } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
-import { eventStream } from './sse';
 import { createStatsReader } from './stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
-import { decisionRoutes, forkRoutes, turnRoutes } from './turns';
+import { forkRoutes, turnRoutes } from './turns';
 
 /** How the web inbox is served. */
 export interface WebOptions extends Partial<ListenOptions> {
@@ -67,6 +78,8 @@ export interface WebOptions extends Partial<ListenOptions> {
   metrics?: string;
   /** By what it signs that an approver was signed in. @default it signs nothing */
   signer?: InboxSigner;
+  /** The file that says what people may do here, and what they see. @default everybody may do and see everything */
+  people?: AuthenticatorParts['people'];
   /** How people sign in who are in an approvers file. @default by token and link only */
   signIn?: SignInOptions;
   /** Gets a new link when a used one is opened. */
@@ -82,6 +95,8 @@ export interface SignInOptions {
   people(): Promise<People>;
   access: Access;
   oidc?: OidcOptions;
+  /** A reverse proxy that says in a header who sends a request. */
+  proxy?: ProxyOptions;
 }
 
 /** A web inbox that is open. */
@@ -129,21 +144,22 @@ export async function startWeb({
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
   const feed = createFeed({ client, formatError, closing: closing.signal });
   const texts = createTextStore(client.namespace);
+  const readerOf = createReaders(client);
   const scraped = await openMetrics(options.metrics, feed).catch((error: unknown) =>
     closeAfter(error, listening),
   );
   // Whoever opens the link finds the inbox read.
-  void feed.page({}).catch(() => undefined);
+  void feed.page({}, EVERYTHING).catch(() => undefined);
   listening.serve(
     createApp({
       ...{ client, pageDir, version, undoMs, formatError, closing: closing.signal },
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
-      authenticator: authenticatorOf({ users, local, ...defined({ signIn }) }),
+      authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, streamToken, signer: options.signer },
-      stats: createStatsReader({ client, refusals }),
-      refusals,
-      decided: createDecidedReader(client),
+      ...{ feed, texts, streamToken, signer: options.signer, files: createSentFiles(client.files()) },
+      stats: createStatsReader({ readerOf, refusals }),
+      ...{ refusals, readerOf },
+      decided: createDecidedReader(readerOf),
     }),
   );
   return {
@@ -160,12 +176,18 @@ export async function startWeb({
 /** How people sign in here. */
 type Ways = Pick<AuthenticatorParts, 'users'> & Record<'local', AuthenticatorParts['local'] | undefined>;
 
-function authenticatorOf({ signIn, users, local }: Ways & Pick<WebOptions, 'signIn'>): Authenticator {
+function authenticatorOf({
+  signIn,
+  people,
+  users,
+  local,
+}: Ways & Pick<WebOptions, 'signIn' | 'people'>): Authenticator {
   const directory = signIn && createDirectory(signIn);
   const parts = { users, sessions: createSessions(), attempts: createAttempts() };
   return createAuthenticator({
     ...parts,
-    ...defined({ local, directory, signInAt: signIn?.oidc && SIGN_IN }),
+    ...defined({ local, directory, people, signInAt: signIn?.oidc && SIGN_IN }),
+    ...defined({ proxy: signIn?.proxy && createProxy(signIn.proxy) }),
   });
 }
 
@@ -196,12 +218,15 @@ export function createApp(deps: AppDeps): Hono<Env> {
     '/',
     probeRoutes(() => deps.client.client.connection),
   );
-  app.use(requireOwnOrigin(deps.hosts));
-  app.use('/api/*', noStore, limitBody);
+  app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
+  app.use('/api/*', noStore);
+  // A file is larger than any other body, and nothing of it is read before its sender is known.
+  app.route('/api/files', fileRoutes(deps));
+  app.use('/api/*', limitBody);
   app.route('/api/session', signInRoutes(deps));
   app.route('/api/stream', streamRoutes(deps));
   // Every route below needs a signed-in user.
-  app.use('/api/*', requireSignedIn(deps.authenticator));
+  app.use('/api/*', requireSignedIn(deps), requireRole);
   app.route('/api/session', ownSessionRoutes(deps));
   app.route('/api/inbox', inboxRoutes(deps));
   app.route('/api/turns', turnRoutes(deps));
@@ -223,89 +248,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   return app;
 }
 
-const SELF = ["'self'"];
-const NONE = ["'none'"];
-
-/** Headers that let a browser run, load and send only what belongs to this page. */
-function protectiveHeaders(): MiddlewareHandler {
-  return secureHeaders({
-    contentSecurityPolicy: {
-      defaultSrc: NONE,
-      scriptSrc: SELF,
-      styleSrc: SELF,
-      imgSrc: SELF,
-      manifestSrc: SELF,
-      connectSrc: SELF,
-      baseUri: NONE,
-      formAction: NONE,
-      frameAncestors: NONE,
-      requireTrustedTypesFor: ["'script'"],
-    },
-    xFrameOptions: 'DENY',
-    crossOriginOpenerPolicy: 'same-origin',
-    crossOriginResourcePolicy: 'same-origin',
-    referrerPolicy: 'no-referrer',
-    // Only the proxy knows whether its name is always served by https.
-    strictTransportSecurity: false,
-  });
-}
-
 /** Keeps browsers and proxies from storing answers of the API. */
 const noStore: MiddlewareHandler = async (c, next) => {
   await next();
   c.header('Cache-Control', 'no-store');
 };
-
-/** A hundred years; far longer ago there are no valid dates. */
-const MOST_MS = 100 * 365 * 24 * 3_600_000;
-const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
-
-const pageSchema = z.object({
-  ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
-  doubt: z.literal('1').optional(),
-  ...{ dueWithin: duration, olderThan: duration },
-  sort: z.enum(['deadline', 'newest']).optional(),
-  offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
-  limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
-});
-
-/** Everything that waits for a person. */
-function inboxRoutes({ feed, authenticator, closing, formatError }: AppDeps): Hono<Env> {
-  return new Hono<Env>()
-    .get('/', async (c) => {
-      const page = await feed.page(defined(checkInput(pageSchema, c.req.query())));
-      return page === undefined ? c.body(null, 204) : c.json(page);
-    })
-    .get('/events', (c) => {
-      const credentials = c.get('credentials');
-      const isAllowed = () => authenticator.isStillSignedIn(credentials);
-      return eventStream({ events: (signal) => feed.listen(signal), isAllowed, closing, formatError });
-    });
-}
-
-const statsSchema = z.object({
-  // A duration, so that requests at different moments share one answer.
-  since: z.coerce.number().int().min(1).max(MOST_MS).optional(),
-  agent: filterText,
-  tool: filterText,
-  limit: z.coerce.number().int().min(1).max(500).default(200),
-});
-
-/** Stats of past turns. */
-function statsRoutes({ stats }: AppDeps): Hono<Env> {
-  return new Hono<Env>().get('/', async (c) => {
-    const { since: sinceMs, limit, ...filter } = checkInput(statsSchema, c.req.query());
-    return c.json(await stats.read({ limit, ...defined({ sinceMs, ...filter }) }));
-  });
-}
-
-const refusalsSchema = statsSchema.pick({ since: true });
-
-/** Decisions and resolutions that were refused here, the last one first. */
-function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
-  return new Hono<Env>().get('/', async (c) => {
-    const { since: sinceMs } = checkInput(refusalsSchema, c.req.query());
-    const since = sinceMs === undefined ? undefined : new Date(Date.now() - sinceMs).toISOString();
-    return c.json(await refusals.list({ namespace: client.namespace, ...defined({ since }) }));
-  });
-}

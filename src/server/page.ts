@@ -1,6 +1,7 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
+import { secureHeaders } from 'hono/secure-headers';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unlessMissing } from '../files';
@@ -11,6 +12,7 @@ const SCRIPTS = [
   'asks',
   'app',
   'bulk',
+  'composer',
   'conversation',
   'conversations',
   'decided',
@@ -56,4 +58,31 @@ export function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
 
 function notBuilt(c: Context): Response {
   return c.text('The page is not built. In a clone run `npm run build`, then reload.\n', 503);
+}
+
+const SELF = ["'self'"];
+const NONE = ["'none'"];
+
+/** Headers that let a browser run, load and send only what belongs to this page. */
+export function protectiveHeaders(): MiddlewareHandler {
+  return secureHeaders({
+    contentSecurityPolicy: {
+      defaultSrc: NONE,
+      scriptSrc: SELF,
+      styleSrc: SELF,
+      imgSrc: SELF,
+      manifestSrc: SELF,
+      connectSrc: SELF,
+      baseUri: NONE,
+      formAction: NONE,
+      frameAncestors: NONE,
+      requireTrustedTypesFor: ["'script'"],
+    },
+    xFrameOptions: 'DENY',
+    crossOriginOpenerPolicy: 'same-origin',
+    crossOriginResourcePolicy: 'same-origin',
+    referrerPolicy: 'no-referrer',
+    // Only the proxy knows whether its name is always served by https.
+    strictTransportSecurity: false,
+  });
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { isSeenBy, type Permit, UNKNOWN_AGENT } from '../contract/authority/permits';
 import { REFUSAL_CODES, type RefusalCode } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
@@ -14,6 +15,9 @@ export interface Refusal {
   namespace: string;
   /** The signed-in user who sent it. */
   user: string;
+  /** Of the turn, and of those that led to it. Absent: not known. */
+  agent?: string;
+  callers?: string[];
   turn: string;
   callId: string;
   what: 'decision' | 'resolution' | 'answer';
@@ -35,8 +39,10 @@ export interface RefusalLog {
   list(query: RefusalQuery): Promise<Refusal[]>;
 }
 
-/** Of a namespace, since a moment (ISO 8601), where given. */
+/** Which of them. Of a namespace, since a moment (ISO 8601), where given. */
 export interface RefusalQuery {
+  /** Only those whose turn may be seen. @default all */
+  agents?: Permit['agents'];
   namespace?: string;
   since?: string;
 }
@@ -77,11 +83,15 @@ export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: Refusal
 /** The refusals of a log, the last one first, also where another process writes it. Rejects when it cannot be read. */
 export async function readRefusals(
   file: string,
-  { namespace, since = '' }: RefusalQuery,
+  { namespace, since = '', agents = 'all' }: RefusalQuery,
 ): Promise<Refusal[]> {
   const lines = [...(await linesOf(`${file}.1`)), ...(await linesOf(file))];
   const all = lines.flatMap(parseLine);
-  return all.filter((one) => one.namespace === (namespace ?? one.namespace) && one.at >= since).reverse();
+  const isWanted = (one: Refusal): boolean =>
+    one.namespace === (namespace ?? one.namespace) &&
+    one.at >= since &&
+    isSeenBy({ agents }, { ...one, agent: one.agent ?? UNKNOWN_AGENT });
+  return all.filter(isWanted).reverse();
 }
 
 async function append(file: string, refusal: Refusal, rotateAt: number): Promise<void> {
@@ -101,6 +111,8 @@ const refusalSchema = z.object({
   at: z.string(),
   namespace: z.string(),
   user: z.string(),
+  agent: z.string().optional(),
+  callers: z.array(z.string()).optional(),
   turn: z.string(),
   callId: z.string(),
   what: z.enum(['decision', 'resolution', 'answer']),

@@ -64,6 +64,9 @@ export const id = z
   .max(200)
   .refine((text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text), 'characters that do not show are not allowed');
 
+/** A hundred years; far longer ago there are no valid dates. */
+export const MOST_MS = 100 * 365 * 24 * 3_600_000;
+
 /** A value of a filter in the URL. */
 export const filterText = z.string().min(1).max(200).optional();
 

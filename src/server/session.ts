@@ -3,26 +3,60 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { defined } from '../contract/defined';
+import type { Permit } from '../contract/authority/permits';
 import type { Authenticator, Credentials, SignedIn } from './auth/authenticator';
+import { rightsOf } from './auth/roles';
 import { isLoopback } from './address';
 import type { Session, SignIn } from './api';
-import type { AppDeps } from './deps';
-import { readBody } from './request-body';
+import { CountersignError } from '../contract/errors';
+import type { AppDeps, Env } from './deps';
+import { MOST_ROWS } from './inbox-page';
+import { eventStream } from './sse';
+import { checkInput, filterText, MOST_MS, readBody } from './request-body';
 
-/** What a signed-in request carries. */
-export type Env = { Variables: { who: SignedIn; credentials: Credentials } };
+export type { Env } from './deps';
 
 /**
  * Accepts only signed-in users.
  *
  * @throws CountersignError `signed_out`, `too_many_attempts`.
  */
-export function requireSignedIn(authenticator: Authenticator): MiddlewareHandler<Env> {
+export function requireSignedIn({
+  authenticator,
+  readerOf,
+}: Pick<AppDeps, 'authenticator' | 'readerOf'>): MiddlewareHandler<Env> {
   return async (c, next) => {
-    const credentials = credentialsOf(c);
-    c.set('who', await authenticator.identify(credentials));
+    const credentials = credentialsOf(c, authenticator.assertedIn);
+    const who = await authenticator.identify(credentials);
+    const permit = await authenticator.permitOf(who);
+    c.set('who', who);
     c.set('credentials', credentials);
+    c.set('permit', permit);
+    c.set('reader', readerOf(permit));
     await next();
+  };
+}
+
+/** Starting turns in conversations needs a right: their calls run. @throws CountersignError `not_allowed`. */
+export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
+  checkConverse(c);
+  await next();
+};
+
+/** @throws CountersignError `not_allowed` for who may not start turns in conversations. */
+export function checkConverse(c: Context<Env>): void {
+  if (c.get('who').rights.includes('converse')) return;
+  throw new CountersignError('not_allowed', 'you may not start turns in conversations', {
+    hint: 'ask whoever runs the web inbox for the right: countersign web user add <name> --may-converse',
+  });
+}
+
+/** Says whether an open stream may go on: its reader is signed in, and sees what they saw when it began. */
+export function mayGoOn(authenticator: Authenticator, c: Context<Env>): () => Promise<boolean> {
+  const [credentials, before] = [c.get('credentials'), JSON.stringify(c.get('permit'))];
+  return async () => {
+    const who = await authenticator.stillSignedIn(credentials);
+    return who !== undefined && JSON.stringify(await authenticator.permitOf(who)) === before;
   };
 }
 
@@ -32,9 +66,10 @@ export function senderOf(c: Context<Env>): { approver: string; channel: string; 
 }
 
 /** The credentials of a request. A token in the URL is ignored. */
-function credentialsOf(c: Context): Credentials {
+function credentialsOf(c: Context, header: string | undefined): Credentials {
   const [, bearer] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
-  return { from: addressOf(c), ...defined({ bearer, session: getCookie(c, cookieName(c)) }) };
+  const asserted = header === undefined ? undefined : c.req.header(header);
+  return { from: addressOf(c), ...defined({ bearer, asserted, session: getCookie(c, cookieName(c)) }) };
 }
 
 /** Opens a session for somebody who has just signed in. */
@@ -111,16 +146,16 @@ const signInSchema: z.ZodType<SignIn> = z.union([
 export function signInRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/', async (c) => {
     const signIn = await readBody(c, signInSchema);
-    const opened = await deps.authenticator.signIn(signIn, credentialsOf(c).from);
+    const opened = await deps.authenticator.signIn(signIn, addressOf(c));
     openSession(c, opened);
-    return c.json(sessionOf(deps, opened.who));
+    return c.json(sessionOf(deps, opened.who, await deps.authenticator.permitOf(opened.who)));
   });
 }
 
 /** The session of the sender. */
 export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>()
-    .get('/', (c) => c.json(sessionOf(deps, c.get('who'))))
+    .get('/', (c) => c.json(sessionOf(deps, c.get('who'), c.get('permit'))))
     .delete('/', (c) => {
       deps.authenticator.signOut(c.get('credentials').session ?? '');
       clearSession(c);
@@ -132,11 +167,82 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-function sessionOf({ client, version, undoMs }: AppDeps, { user, rights }: SignedIn): Session {
-  return { user, rights, namespace: client.namespace, version, undoMs };
+function sessionOf(
+  { client, version, undoMs, files }: AppDeps,
+  { user, rights }: SignedIn,
+  { role, agents }: Permit,
+): Session {
+  const seen = agents === 'all' ? {} : { agents };
+  return {
+    user,
+    rights: rightsOf(role, rights),
+    role,
+    ...seen,
+    namespace: client.namespace,
+    version,
+    undoMs,
+    takesFiles: files !== undefined,
+  };
 }
 
 /** What the signed-in user decided, and how it ended. */
 export function decidedRoutes({ decided }: Pick<AppDeps, 'decided'>): Hono<Env> {
-  return new Hono<Env>().get('/', async (c) => c.json(await decided.read(senderOf(c).approver)));
+  return new Hono<Env>().get('/', async (c) =>
+    c.json(await decided.read(senderOf(c).approver, c.get('permit'))),
+  );
+}
+
+const statsSchema = z.object({
+  // A duration, so that requests at different moments share one answer.
+  since: z.coerce.number().int().min(1).max(MOST_MS).optional(),
+  agent: filterText,
+  tool: filterText,
+  limit: z.coerce.number().int().min(1).max(500).default(200),
+});
+
+/** Stats of past turns. */
+export function statsRoutes({ stats }: AppDeps): Hono<Env> {
+  return new Hono<Env>().get('/', async (c) => {
+    const { since: sinceMs, limit, ...filter } = checkInput(statsSchema, c.req.query());
+    return c.json(await stats.read({ limit, ...defined({ sinceMs, ...filter }) }, c.get('permit')));
+  });
+}
+
+const refusalsSchema = statsSchema.pick({ since: true });
+
+/** Decisions and resolutions that were refused here, the last one first. */
+export function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
+  return new Hono<Env>().get('/', async (c) => {
+    const { since: sinceMs } = checkInput(refusalsSchema, c.req.query());
+    const since = sinceMs === undefined ? undefined : new Date(Date.now() - sinceMs).toISOString();
+    const { agents } = c.get('permit');
+    return c.json(await refusals.list({ namespace: client.namespace, agents, ...defined({ since }) }));
+  });
+}
+
+const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
+
+const pageSchema = z.object({
+  ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
+  doubt: z.literal('1').optional(),
+  ...{ dueWithin: duration, olderThan: duration },
+  sort: z.enum(['deadline', 'newest']).optional(),
+  offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
+  limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
+});
+
+/** Everything that waits for a person. */
+export function inboxRoutes({ feed, authenticator, closing, formatError }: AppDeps): Hono<Env> {
+  return new Hono<Env>()
+    .get('/', async (c) => {
+      const page = await feed.page(defined(checkInput(pageSchema, c.req.query())), c.get('permit'));
+      return page === undefined ? c.body(null, 204) : c.json(page);
+    })
+    .get('/events', (c) =>
+      eventStream({
+        events: (signal) => feed.listen(signal, c.get('permit')),
+        isAllowed: mayGoOn(authenticator, c),
+        ...{ closing, formatError },
+      }),
+    );
 }

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Countersign, ListQuery } from '../client/types';
 import { readTurns } from '../client/read-turns';
 import { createStats } from '../history/stats';
+import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import type { StatsAnswer } from './api';
 import type { RefusalLog } from './refusal-log';
@@ -16,19 +17,19 @@ export interface StatsQuery {
   limit: number;
 }
 
-/** Reads stats, once for everybody who asks the same. */
+/** Reads stats, once for everybody who asks the same and sees the same. */
 export interface StatsReader {
   /**
    * Stats of the turns that match. The same query within 30 seconds gets the same answer.
    *
    * @throws CountersignError as `Countersign.list` and `timeline`.
    */
-  read(query: StatsQuery): Promise<StatsAnswer>;
+  read(query: StatsQuery, permit: Pick<Permit, 'agents'>): Promise<StatsAnswer>;
 }
 
 /** What a reader works with. */
 export interface StatsReaderParts {
-  client: Pick<Countersign, 'list' | 'timeline' | 'namespace'>;
+  readerOf(permit: Pick<Permit, 'agents'>): Pick<Countersign, 'list' | 'timeline' | 'namespace'>;
   refusals: Pick<RefusalLog, 'counts'>;
   /** Milliseconds since 1970. @default the machine's */
   now?(): number;
@@ -40,21 +41,23 @@ const FRESH_MS = 30_000;
 const MAX_ANSWERS = 20;
 
 /** Answers one query at a time, because each reads hundreds of histories. */
-export function createStatsReader({ client, refusals, now = Date.now }: StatsReaderParts): StatsReader {
+export function createStatsReader({ readerOf, refusals, now = Date.now }: StatsReaderParts): StatsReader {
   const answers = new LRUCache<string, { answer: Promise<StatsAnswer>; until: number }>({ max: MAX_ANSWERS });
   let last: Promise<unknown> = Promise.resolve();
-  const begin = (query: StatsQuery): Promise<StatsAnswer> => {
-    const answer = last.then(() => readStats({ client, refusals }, query, now()));
+  const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> => {
+    const reader = readerOf({ agents });
+    const answer = last.then(() => readStats({ client: reader, refusals, agents }, query, now()));
     last = answer.catch(() => undefined);
     return answer;
   };
   return {
-    read: (query) => {
-      const key = JSON.stringify([query.sinceMs, query.agent, query.tool, query.limit]);
+    read: (query, permit) => {
+      const { sinceMs, agent, tool, limit } = query;
+      const key = JSON.stringify([sinceMs, agent, tool, limit, permit.agents]);
       const known = answers.get(key);
       if (known !== undefined && now() < known.until) return known.answer;
       // An answer that is still being read does not expire.
-      const entry = { answer: begin(query), until: Infinity };
+      const entry = { answer: begin(query, permit), until: Infinity };
       answers.set(key, entry);
       entry.answer.then(
         () => (entry.until = now() + FRESH_MS),
@@ -66,8 +69,12 @@ export function createStatsReader({ client, refusals, now = Date.now }: StatsRea
   };
 }
 
+interface StatsSources extends Pick<StatsReaderParts, 'refusals'>, Pick<Permit, 'agents'> {
+  client: ReturnType<StatsReaderParts['readerOf']>;
+}
+
 async function readStats(
-  { client, refusals }: Omit<StatsReaderParts, 'now'>,
+  { client, refusals, agents }: StatsSources,
   { sinceMs, agent, tool, limit }: StatsQuery,
   now: number,
 ): Promise<StatsAnswer> {
@@ -80,7 +87,7 @@ async function readStats(
   return {
     stats: fold.stats(),
     unread,
-    refusals: await refusals.counts({ namespace: client.namespace, ...defined({ since }) }),
+    refusals: await refusals.counts({ namespace: client.namespace, agents, ...defined({ since }) }),
     isCut: turns.length === limit,
     at: new Date(now).toISOString(),
   };

@@ -3,7 +3,6 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FollowOptions } from '../client/requests';
-import type { Answer, Countersign, TurnsQuery } from '../client/types';
 import { CountersignError } from '../contract/errors';
 import { TURN_STATES } from '../contract/turn';
 import { defined } from '../contract/defined';
@@ -13,12 +12,9 @@ import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import type { AppDeps } from './deps';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
-import { args, callId, checkInput, filterText, id, messageBody, readBody, reason } from './request-body';
-import { createShared } from './shared';
-import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
-import { type SignedInVote, signVote } from './signer';
-import { type Env, senderOf } from './session';
-import type { Refusal } from './refusal-log';
+import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
+import { type Env, mayGoOn, senderOf } from './session';
+import type { Reader } from './scoped';
 import type { ForkChange } from '../history/fork';
 
 const moment = z.iso.datetime({ offset: true }).optional();
@@ -31,26 +27,27 @@ const listSchema = z.object({
 });
 
 /** Reads turns, one turn, and one call. */
-export function turnRoutes({ client, texts, authenticator, closing, formatError }: AppDeps): Hono<Env> {
-  const list = createShared((query: TurnsQuery) => client.turns(query));
+export function turnRoutes({ texts, authenticator, closing, formatError }: AppDeps): Hono<Env> {
   return new Hono<Env>()
-    .get('/', async (c) => c.json(await list(defined(checkInput(listSchema, c.req.query())))))
+    .get('/', async (c) =>
+      c.json(await c.get('reader').turns(defined(checkInput(listSchema, c.req.query())))),
+    )
     .get('/:turn', async (c) =>
-      c.json(await turnDetails(client, await findExactly(client, c.req.param('turn')))),
+      c.json(await turnDetails(c.get('reader'), await findExactly(c, c.req.param('turn')))),
     )
     .get('/:turn/events', async (c) => {
-      const turn = await findExactly(client, c.req.param('turn'));
-      const credentials = c.get('credentials');
+      const client = c.get('reader');
+      const turn = await findExactly(c, c.req.param('turn'));
       return eventStream({
         events: (signal) => turnEvents({ client, texts }, turn, signal),
-        isAllowed: () => authenticator.isStillSignedIn(credentials),
+        isAllowed: mayGoOn(authenticator, c),
         closing,
         formatError,
       });
     })
     .get('/:turn/calls/:callId', async (c) => {
-      const turn = await findExactly(client, c.req.param('turn'));
-      return c.json(await callDetails(client, turn, c.req.param('callId')));
+      const turn = await findExactly(c, c.req.param('turn'));
+      return c.json(await callDetails(c.get('reader'), turn, c.req.param('callId')));
     });
 }
 
@@ -59,12 +56,12 @@ export function turnRoutes({ client, texts, authenticator, closing, formatError 
  *
  * @throws CountersignError `turn_not_found`.
  */
-async function findExactly(client: Pick<Countersign, 'find'>, id: string): Promise<string> {
-  if ((await client.find(id)) !== id) throw turnNotFound(id);
+export async function findExactly(c: Context<Env>, id: string): Promise<string> {
+  if ((await c.get('reader').find(id)) !== id) throw turnNotFound(id);
   return id;
 }
 
-async function turnDetails(client: Countersign, turn: string): Promise<TurnDetails> {
+async function turnDetails(client: Reader, turn: string): Promise<TurnDetails> {
   const events = await client.timeline(turn);
   const view = viewOf(events);
   const pending =
@@ -72,7 +69,7 @@ async function turnDetails(client: Countersign, turn: string): Promise<TurnDetai
   return { view, events, pending };
 }
 
-async function callDetails(client: Countersign, turn: string, callId: string): Promise<CallDetails> {
+async function callDetails(client: Reader, turn: string, callId: string): Promise<CallDetails> {
   const view = await client.view(turn);
   const call = view.calls.find((one) => one.callId === callId);
   if (call === undefined) throw new CountersignError('call_not_found', `${turn} has no call ${callId}`);
@@ -82,7 +79,7 @@ async function callDetails(client: Countersign, turn: string, callId: string): P
   return { view, callId, ...defined({ schema, timeoutMs, changed, voting: describeVoting(call) }) };
 }
 
-type TurnReader = Pick<Countersign, 'follow' | 'pendingActivities'>;
+type TurnReader = Pick<Reader, 'follow' | 'pendingActivities'>;
 
 /** Milliseconds between two reads of the running activities, which history shows only afterwards. */
 const POLL_MS = 1_000;
@@ -172,72 +169,7 @@ export async function* untilFirstEnds<T>(
   }
 }
 
-/** The session says who decides. A body that says it is refused. */
-const decisionSchema = messageBody(DECISION, ['seenDigest', 'callKey']);
-const resolutionSchema = messageBody(RESOLUTION, ['callKey']);
-const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
-const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
-
-/** Decisions, resolutions, answers, and cancelling a turn. */
-export function decisionRoutes({ client, feed, refusals, decided, signer }: AppDeps): Hono<Env> {
-  type Attempt = Pick<Refusal, 'turn' | 'callId' | 'what'>;
-  const respond = async (c: Context<Env>, answer: Answer, attempt: Attempt): Promise<Response> => {
-    feed.refresh(attempt.turn);
-    const user = senderOf(c).approver;
-    if (answer.status !== 'refused') {
-      decided.note(user, attempt.turn);
-      return c.json(answer);
-    }
-    const at = new Date().toISOString();
-    const { code, standing } = answer.verdict;
-    await refusals.add({ at, namespace: client.namespace, user, ...attempt, code, ...defined({ standing }) });
-    return c.json(answer, 409);
-  };
-  const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'>) =>
-    signVote({ client, signer }, { ...vote, approver: senderOf(c).approver });
-  return new Hono<Env>()
-    .post('/:turn/decisions', async (c) => {
-      const body = await readBody(c, decisionSchema);
-      const turn = await findExactly(client, c.req.param('turn'));
-      const decision = votedIn(body);
-      const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision });
-      const answer = await client.decide(turn, { ...body, ...senderOf(c), ...signed });
-      return respond(c, answer, { turn, callId: body.callId, what: 'decision' });
-    })
-    .post('/:turn/resolutions', async (c) => {
-      const body = await readBody(c, resolutionSchema);
-      const turn = await findExactly(client, c.req.param('turn'));
-      const { callId, resolution, reason } = body;
-      const decision = 'run-again' as const;
-      const signed = resolution === decision ? await sign(c, { turn, callId, reason, decision }) : {};
-      const answer = await client.resolve(turn, { ...body, ...senderOf(c), ...signed });
-      return respond(c, answer, { turn, callId: body.callId, what: 'resolution' });
-    })
-    .post('/:turn/answers', async (c) => {
-      const body = await readBody(c, answerSchema);
-      const turn = await findExactly(client, c.req.param('turn'));
-      const answer = await client.answer(turn, { ...body, ...senderOf(c) });
-      return respond(c, answer, { turn, callId: body.callId, what: 'answer' });
-    })
-    .post('/:turn/cancel', async (c) => {
-      const { reason, abandon = false } = await readBody(c, cancelSchema);
-      const turn = await findExactly(client, c.req.param('turn'));
-      const { approver } = senderOf(c);
-      if (abandon) await client.abandon(turn, { approver, ...defined({ reason }) });
-      // Temporal records its caller, which is the web inbox, so the reason names the person who asked.
-      else await client.cancel(turn, reason === undefined ? `by ${approver}` : `by ${approver}: ${reason}`);
-      feed.refresh(turn);
-      return c.body(null, 204);
-    });
-}
-
-/** What a decision says as a vote. An edit is none: it makes a new request. */
-function votedIn(decision: Pick<Decision, 'decision' | 'hunks'>): 'approved' | 'denied' | undefined {
-  if (isDenial(decision)) return 'denied';
-  return decision.decision === 'approved' ? 'approved' : undefined;
-}
-
-/** Without the approver, as above. */
+/** Without the approver: the session says who it is. */
 const changeSchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('arguments'), arguments: args }),
   z.strictObject({ what: z.literal('decision'), decision: z.enum(['approved', 'denied']), reason }),
@@ -258,14 +190,14 @@ const forkSchema = z.strictObject({
 });
 
 /** Forks a turn at a call. This starts a new turn and leaves the forked one unchanged. */
-export function forkRoutes({ client, feed }: AppDeps): Hono<Env> {
+export function forkRoutes({ feed }: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/:turn/forks', async (c) => {
     const { at, change, model, live } = await readBody(c, forkSchema);
     if (live && !c.get('who').rights.includes('fork-live')) throw notAllowed();
-    const of = await findExactly(client, c.req.param('turn'));
+    const of = await findExactly(c, c.req.param('turn'));
     const { approver } = senderOf(c);
     const asked = defined({ model, change: change && changeOf(change, approver) });
-    const { turn } = await client.fork({ turn: of, at, world: live ? 'live' : 'dry', ...asked });
+    const { turn } = await c.get('reader').fork({ turn: of, at, world: live ? 'live' : 'dry', ...asked });
     feed.refresh();
     return c.json({ turn, of } satisfies StartedForkAnswer, 201);
   });

@@ -55,7 +55,7 @@ export function App(): JSX.Element {
     <>
       {!isOpen && <SignInScreen problem={problem} enter={enter} />}
       {session !== undefined && (
-        <div class="app" hidden={!isOpen} key={session.user}>
+        <div class={`app ${session.role}`} hidden={!isOpen} key={session.user}>
           <Page session={session} isOpen={isOpen} signedOut={leave} signOut={out} />
         </div>
       )}
@@ -169,6 +169,9 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
       <Header {...{ session, route, inbox, help }} signOut={() => signOut(leave())} />
       <Paused of={inbox.pulse?.paused} />
       <News of={news} clear={clear} />
+      {session.role === 'viewer' && (
+        <p class="banner">You may only look: the approvers file makes you a viewer.</p>
+      )}
       <main id="main" tabIndex={-1} class={`main at-${route.at}`}>
         <Screen route={route} />
       </main>

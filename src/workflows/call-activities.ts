@@ -145,6 +145,8 @@ function activityOptions(state: CallState): ActivityOptions {
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
     ...(state.absent === undefined ? {} : { allowEagerDispatch: false }),
+    // What a person just decided overtakes what waits in the queue.
+    ...(state.needsDecision ? { priority: { priorityKey: 1 } } : {}),
     ...defined({ taskQueue: holder?.queue ?? settings.taskQueue }),
   };
 }

@@ -66,3 +66,51 @@ it('says that there is no file', async () => {
     expect.objectContaining({ code: 'file_failed' }),
   );
 });
+
+const PROXY = 'header: X-Proxy-JWT, issuer: https://proxy.example.com, audience: inbox';
+const proxied = (more: string, head = PROXY): string =>
+  `publicUrl: https://inbox.example.com\nproxy: { ${head}, ${more} }\n`;
+
+it('reads a reverse proxy, with the address of its keys or a file of them', async () => {
+  const head = { header: 'x-proxy-jwt', issuer: 'https://proxy.example.com', audience: 'inbox' };
+  const url = 'https://proxy.example.com/jwks';
+  expect(await read(proxied(`jwks: '${url}'`))).toEqual({
+    publicUrl: 'https://inbox.example.com',
+    proxy: { ...head, keys: { url } },
+    access: { mayFork: [], mayConverse: [] },
+  });
+  const set = { keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }] };
+  await writeFile(join(directory, 'keys.json'), JSON.stringify(set));
+  expect(await read(proxied('keyFile: keys.json'))).toMatchObject({ proxy: { ...head, keys: { set } } });
+});
+
+it.each([
+  ['a secret key', { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] }],
+  ['a private key', { keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', d: 'd' }] }],
+  ['no key', { keys: [] }],
+  ['something else', 'key'],
+])('refuses %s as a key of the proxy', async (_case, set) => {
+  await writeFile(join(directory, 'keys.json'), JSON.stringify(set));
+  await expect(read(proxied('keyFile: keys.json'))).rejects.toThrow(
+    'is not a JSON Web Key Set of public keys',
+  );
+});
+
+it.each([
+  ['neither issuer nor proxy', 'publicUrl: https://inbox.example.com\n', 'must have `oidc` or `proxy`'],
+  ['no keys', `publicUrl: https://inbox.example.com\nproxy: { ${PROXY} }\n`, 'one of `jwks` and `keyFile`'],
+  ['keys twice', proxied('jwks: https://a.example.com, keyFile: k'), 'one of `jwks` and `keyFile`'],
+  ['keys over plain http', proxied('jwks: http://proxy.example.com/jwks'), 'must be https'],
+  [
+    'a header of browsers',
+    proxied('keyFile: k', PROXY.replace('X-Proxy-JWT', 'Cookie')),
+    'of the proxy alone',
+  ],
+  [
+    'no audience',
+    proxied('keyFile: k', PROXY.replace(', audience: inbox', '')),
+    '`proxy.audience` is missing',
+  ],
+])('refuses a file with %s', async (_case, text, message) => {
+  await expect(read(text)).rejects.toThrow(message);
+});

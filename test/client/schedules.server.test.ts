@@ -116,6 +116,7 @@ it('says what it is, pauses, resumes, runs now and is removed', async () => {
     jitterMs: 60_000,
     catchUpMs: 3_600_000,
     overlap: 'buffer-one',
+    priority: { priorityKey: 5, fairnessKey: 'acme' },
   });
   const added = await schedules.add({ ...request, requester: 'ann', paused: true });
   expect(added).toMatchObject({
@@ -128,6 +129,8 @@ it('says what it is, pauses, resumes, runs now and is removed', async () => {
   expect(first).toMatch(new RegExp(`^${request.id}-\\d{4}`));
   expect((await schedules.get(request.id)).recent.map(({ turn }) => turn)).toContain(first);
   expect(second).not.toBe(first);
+  const { priority } = await fixture.client.workflow.getHandle(first ?? '').describe();
+  expect(priority).toMatchObject({ priorityKey: 5, fairnessKey: 'acme' });
   for (const turn of [first, second]) await client.cancel(turn ?? '');
   await schedules.resume(request.id);
   expect(await schedules.get(request.id)).toMatchObject({ paused: false });

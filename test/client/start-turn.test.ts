@@ -25,6 +25,15 @@ test.each([
   ['no prompt', { agent: 'a', prompt: ' \n' }],
   ['a prompt over 1 MiB', { agent: 'a', prompt: 'ä'.repeat(600_000) }],
   ['an id with a slash', { agent: 'a', prompt: 'x', id: 'a/b' }],
+  ['a priority of 0', { agent: 'a', prompt: 'x', priority: { priorityKey: 0 } }],
+  ['half a priority', { agent: 'a', prompt: 'x', priority: { priorityKey: 1.5 } }],
+  ['a priority that is not a number', { agent: 'a', prompt: 'x', priority: { priorityKey: NaN } }],
+  [
+    'a fairness key of 65 bytes',
+    { agent: 'a', prompt: 'x', priority: { fairnessKey: `${'ä'.repeat(32)}x` } },
+  ],
+  ['a weight of 0', { agent: 'a', prompt: 'x', priority: { fairnessWeight: 0 } }],
+  ['a weight over 1000', { agent: 'a', prompt: 'x', priority: { fairnessWeight: 1001 } }],
 ])('%s is refused before anything is asked', async (_, request) => {
   const { context, attempts } = refusing([new Error('not asked')]);
   await expect(startTurn(context, request)).rejects.toMatchObject({ code: 'usage' });

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import { type Countersign, turnEventsOfJson } from '../../src/client';
 import type { RunningServer } from '../../src/engine/server-launch';
-import { ModelError } from '../../src/models/model';
+import { type Model, ModelError } from '../../src/models/model';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { runCli } from '../cli/process';
@@ -43,24 +44,35 @@ const tools = [
   ),
 ];
 const payer = defineAgent({ name: 'sealed-payer', instructions: 'do', model: book.model, tools });
+/** Answers with the last words that it reads, and the files in them. */
+const reader: Model = {
+  id: 'reader',
+  generate: async ({ messages }) => ({
+    text: messages.at(-1)?.content ?? '',
+    ...{ toolCalls: [], finishReason: 'stop' },
+  }),
+};
 const agents = [
   payer,
+  defineAgent({ name: 'sealed-reader', instructions: 'do', model: reader, tools: [] }),
   defineAgent({ name: 'sealed-boss', instructions: 'do', model: book.model, tools: [agentTool(payer)] }),
 ];
+const store = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const newFixture = (workers = 1): Promise<Fixture> =>
-  startFixture({ agents, workers, worker: { encryption } });
+  startFixture({ agents, workers, worker: { encryption }, files: store });
 
 // A server of its own: without keys nobody could list the turns of this file, nor those beside them.
 beforeAll(async () => {
   server = await startOwnServer();
   process.env['COUNTERSIGN_TEST_ADDRESS'] = server.address;
   fixture = await newFixture();
-  client = await clientWith(encryption);
+  client = await clientWith(encryption, store);
 });
 
 afterAll(async () => {
   await client.close();
   await server.stop();
+  await rm(store, { recursive: true, force: true });
 });
 
 const call = (name: string, tag: string) => ({ toolCalls: [{ name, arguments: { tag } }] });
@@ -245,6 +257,25 @@ test('why a task fails may be sealed with a key that who looks does not have eit
     reason: expect.stringMatching(/^the reason cannot be read: .*second/),
   });
   await handleOf(client, turn).terminate();
+});
+
+test('a model reads a file that is encrypted in the store, and its name is in no history', async () => {
+  const bytes = Buffer.from(`the bytes of ${CANARY}`);
+  const session = client.session(`s-${randomUUID()}`, {
+    ...{ agent: 'sealed-reader', taskQueue: fixture.taskQueue },
+  });
+  await session.send({ text: 'look', files: [{ name: `${CANARY}.txt`, bytes }] });
+  const { turns, messages } = await until('the answer', async () => {
+    const view = await session.history();
+    return view.turns[0]?.status === 'answered' && view;
+  });
+  expect(turns[0]?.answer).toContain(`the bytes of ${CANARY}`);
+  const digest = messages[0]?.files?.[0]?.digest ?? '';
+  const stored = await readFile(join(store, digest.slice(0, 2), digest));
+  expect(stored.includes(CANARY)).toBe(false);
+  for (const id of [session.id, `${session.id}.t1`])
+    expect((await rawBytes(fixture, id)).includes(CANARY)).toBe(false);
+  await session.close();
 });
 
 test('a turn that was started in plaintext does not run where encryption is required', async () => {

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Countersign, type Session } from '../../src/client';
@@ -27,13 +27,20 @@ const seenIn = ({ messages }: ModelRequest) =>
     return [{ content, files: files.map(({ name, bytes }) => `${name} ${sha256(bytes)}`) }];
   });
 
+/** What the models were asked to summarize. */
+const summarized: string[] = [];
+
 /** Answers with what it saw. Where it is to wait it calls a tool first. */
 const model: Model = {
   id: 'viewer',
   takes: ['image/*'],
   async generate(request) {
     const last = request.messages.at(-1);
-    if (last?.role === 'user' && last.content === 'wait') {
+    if (request.instructions.startsWith('You keep the memory')) {
+      summarized.push(String(last?.content));
+      return { text: 'A PICTURE', toolCalls: [], finishReason: 'stop' };
+    }
+    if (last?.role === 'user' && last.content.startsWith('wait')) {
       await opened;
       return {
         text: '',
@@ -68,10 +75,11 @@ const answerOf = async (turn: string): Promise<unknown> => {
   return JSON.parse(answer);
 };
 
-const start = async (files: NonNullable<Parameters<Countersign['start']>[0]['files']>): Promise<string> => {
-  const { turn } = await client.start({
-    ...{ agent: 'viewer', prompt: 'look', taskQueue: fixture.taskQueue, files },
-  });
+const start = async (
+  files: NonNullable<Parameters<Countersign['start']>[0]['files']>,
+  prompt = 'look',
+): Promise<string> => {
+  const { turn } = await client.start({ agent: 'viewer', prompt, taskQueue: fixture.taskQueue, files });
   return turn;
 };
 
@@ -116,6 +124,53 @@ test('a file that is gone is said to the model in words', async () => {
   const why = 'it is not in the store of files';
   const content = `look\n\n[File that you cannot read: a.png (image/png, ${bytes.byteLength} B): ${why}]`;
   expect(await answerOf(turn)).toEqual([{ content, files: [] }]);
+});
+
+test('a turn that is reset sees the same file again', async () => {
+  const bytes = picture();
+  const turn = await start([{ name: 'a.png', bytes }], 'wait');
+  const seen = [{ content: `wait\n\n${shown('a.png', bytes)}`, files: [`a.png ${sha256(bytes)}`] }];
+  expect(await answerOf(turn)).toEqual(seen);
+  const { runId } = await client.reset(await client.planReset(turn, '1.1'));
+  const { answer } = await fixture.client.workflow.getHandle(turn, runId).result();
+  expect(JSON.parse(answer)).toEqual(seen);
+  expect(await client.view(turn)).toMatchObject({ files: [{ name: 'a.png' }] });
+});
+
+test('a summary names a file, and the turns after it no longer have its bytes', async () => {
+  const session = open();
+  const [old, fresh] = [picture(), picture()];
+  await session.send({ text: `${session.id} first`, files: [{ name: 'old.png', bytes: old }] });
+  await ended(session, 1);
+  await session.send({ text: 'second', files: [{ name: 'fresh.png', bytes: fresh }] });
+  await ended(session, 2);
+  await session.compact();
+  await until('the summary', async () => (await session.history()).summary !== undefined);
+  const material = summarized.find((one) => one.includes(session.id)) ?? '';
+  expect(material).toContain('old.png');
+  expect(material).not.toContain(old.subarray(8).toString());
+  await session.send('third');
+  const { turns, messages } = await ended(session, 3);
+  const seen = JSON.parse(turns[2]?.answer ?? '');
+  expect(seen[0].content).toContain('A PICTURE');
+  const second = { content: `second\n\n${shown('fresh.png', fresh)}`, files: [`fresh.png ${sha256(fresh)}`] };
+  expect(seen.slice(1)).toEqual([second, { content: 'third', files: [] }]);
+  expect(messages[0]).toMatchObject({ files: [{ name: 'old.png' }] });
+  await session.close();
+});
+
+test('a file that is taken out of the store before a later turn asks is said in words, and the turn answers', async () => {
+  const bytes = picture();
+  const ref = await client.files()?.put({ name: 'a.png', bytes });
+  if (ref === undefined) throw new Error('no store');
+  rmSync(join(store, ref.digest.slice(0, 2), ref.digest));
+  const session = open();
+  await session.send({ text: 'look', files: [ref] });
+  const { turns } = await ended(session, 1);
+  expect(turns[0]?.status).toBe('answered');
+  expect(turns[0]?.answer).toContain('it is not in the store of files');
+  expect(readdirSync(join(store, ref.digest.slice(0, 2)))).not.toContain(ref.digest);
+  await session.close();
 });
 
 test('the turns of a session see the files of the messages before them', async () => {

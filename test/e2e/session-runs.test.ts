@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connect, type Countersign, type Session } from '../../src/client';
+import type { Model } from '../../src/models/model';
 import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
@@ -20,21 +24,37 @@ const helper = defineAgent({
   tools: [recordTool(effects, { name: 'look' })],
 });
 
+const store = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+
+/** Answers with all that it reads of people. */
+const reader: Model = {
+  id: 'reader',
+  generate: async ({ messages }) => ({
+    text: messages.flatMap(({ role, content }) => (role === 'user' ? [content] : [])).join(' | '),
+    ...{ toolCalls: [], finishReason: 'stop' },
+  }),
+};
+
 beforeAll(async () => {
   fixture = await startFixture({
+    files: store,
     ownServer: { dynamicConfig: [SUGGEST] },
     agents: [
       defineAgent({ name: 'talker', instructions: 'do', model: book.model, tools: [] }),
       defineAgent({ name: 'boss', instructions: 'do', model: book.model, tools: [agentTool(helper)] }),
       helper,
+      defineAgent({ name: 'reader', instructions: 'read', model: reader, tools: [] }),
     ],
   });
-  client = await connect({ address: fixture.address });
+  client = await connect({ address: fixture.address, files: store });
 });
-afterAll(() => client.close());
+afterAll(async () => {
+  await client.close();
+  rmSync(store, { recursive: true, force: true });
+});
 
-const open = (): Session =>
-  client.session(`s-${randomUUID()}`, { agent: 'talker', taskQueue: fixture.taskQueue });
+const open = (agent = 'talker'): Session =>
+  client.session(`s-${randomUUID()}`, { agent, taskQueue: fixture.taskQueue });
 
 const answers = (session: Session, count: number) =>
   until(`${count} answers`, async () => {
@@ -60,6 +80,24 @@ test('it continues as new under load; each message of two senders is answered on
     status: 'taken',
     repeated: true,
   });
+});
+
+test('what waits keeps its file when the session continues as new, and later turns read the earlier file', async () => {
+  const session = open('reader');
+  const file = (text: string) => ({
+    files: [{ name: `${text}.txt`, bytes: Buffer.from(`bytes of ${text}`) }],
+  });
+  await session.send({ text: 'one', ...file('one') });
+  await session.pause();
+  for (const text of ['two', 'three']) await session.send({ text, ...file(text) });
+  const runs = async (): Promise<number> =>
+    (await fixture.client.workflow.count(`WorkflowId = '${session.id}'`)).count;
+  await session.resume();
+  const found = await answers(session, 3);
+  expect(await runs()).toBeGreaterThan(1);
+  for (const text of ['one', 'two', 'three']) expect(found[2]).toContain(`bytes of ${text}`);
+  const { messages } = await session.history();
+  expect(messages.map(({ files }) => files?.[0]?.name)).toEqual(['one.txt', 'two.txt', 'three.txt']);
 });
 
 test('the next turn knows what was said in turns that are deleted', async () => {

@@ -6,7 +6,7 @@ import {
   type SessionEvent,
   type SessionTurnEvent,
 } from '../../src/client';
-import type { ModelMessage } from '../../src/models/model';
+import { ModelError, type ModelMessage } from '../../src/models/model';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture } from '../support/fixture';
@@ -25,7 +25,13 @@ beforeAll(async () => {
     recordTool(effects, { name: 'pay', safety: 'dangerous' }),
   ];
   fixture = await startFixture({
-    agents: [defineAgent({ name: 'talker', instructions: 'do', model: book.model, tools })],
+    agents: [
+      defineAgent({ name: 'talker', instructions: 'do', model: book.model, tools }),
+      defineAgent({
+        ...{ name: 'short', instructions: 'do', model: book.model, tools },
+        limits: { steps: 10, repeats: 2 },
+      }),
+    ],
   });
   client = await connect({ address: testAddress() });
 });
@@ -218,6 +224,61 @@ test('the same id counts once; with other text it is refused; so is what has no 
     code: 'session_not_found',
   });
   expect((await session.history()).turns).toHaveLength(1);
+});
+
+test('a message while it closes is refused, and the running turn ends as it would', async () => {
+  const session = open();
+  const hold = gate();
+  await session.send(book.add(async () => (await hold.wait(), { text: 'the last one' })));
+  await hold.arrived();
+  await session.close();
+  for (const mode of ['queue', 'steer', 'interrupt'] as const)
+    await expect(session.send({ text: 'more', mode })).rejects.toMatchObject({ code: 'session_closing' });
+  hold.release();
+  await until('the end', async () => (await session.state()).state === 'closed');
+  const { turns, messages } = await session.history();
+  expect(turns).toMatchObject([{ status: 'answered', answer: 'the last one' }]);
+  expect(messages).toHaveLength(1);
+});
+
+test('the same id from two people at once with other words: one counts, the other is refused', async () => {
+  const session = open();
+  await session.send(book.add({ text: 'first' }));
+  await ended(session, 1);
+  const send = (sender: string) =>
+    session.send({ text: book.add({ text: `to ${sender}` }), messageId: 'same', sender });
+  const sent = await Promise.allSettled([send('ann'), send('bob')]);
+  expect(sent.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const refused = sent.find(({ status }) => status === 'rejected');
+  expect(refused).toMatchObject({ reason: { code: 'message_changed' } });
+  const taken = sent[0]?.status === 'fulfilled' ? 'ann' : 'bob';
+  const { turns } = await ended(session, 2);
+  expect(turns.map(({ answer }) => answer)).toEqual(['first', `to ${taken}`]);
+});
+
+const wrongKey = () => Promise.reject(new ModelError('auth', 'no such key', { retryable: false }));
+
+test.each<[string, Parameters<typeof book.add>, object]>([
+  ['whose key is wrong', [wrongKey], { status: 'failed', error: expect.stringContaining('no such key') }],
+  [
+    'that calls tools for ever',
+    Array.from({ length: 12 }, (_, n) => call('look', `endless ${n}`)),
+    { status: 'step_limit' },
+  ],
+  [
+    'that repeats one call for ever',
+    Array.from({ length: 20 }, () => call('look', 'same')),
+    { status: 'loop' },
+  ],
+])('a model %s ends its turn alone: the next message is answered', async (_what, steps, end) => {
+  const session = client.session(`s-${randomUUID()}`, { agent: 'short', taskQueue: fixture.taskQueue });
+  await session.send(book.add(...steps));
+  await ended(session, 1);
+  await session.send(book.add({ text: 'here again' }));
+  const { turns, state } = await ended(session, 2);
+  expect(turns).toMatchObject([end, { status: 'answered', answer: 'here again' }]);
+  expect(state).toBe('open');
+  await session.close();
 });
 
 test('paused it starts no turn; resumed it does', async () => {

@@ -5,7 +5,7 @@ import { digestText } from '../../src/contract/digest';
 import { LIMITS } from '../../src/contract/limits';
 import { DROPPED_OUTPUT } from '../../src/contract/transcript';
 import { utf8Bytes } from '../../src/contract/text/bytes';
-import type { TurnInput } from '../../src/contract/turn';
+import { startOf, type TurnInput } from '../../src/contract/turn';
 import { makeDecode } from '../../src/history/decode/decode';
 import type { DecodedEvent } from '../../src/history/decode/events';
 import { type ForkRequest, planFork } from '../../src/history/fork';
@@ -82,6 +82,25 @@ test('state that the session had before the turn is lost', () => {
     .task()
     .think(1, [run('1.1')]);
   expect(plan(script, { at: '1.1' }).carried?.states).toEqual([[key, { lost: true }]]);
+});
+
+test('a fork of a child turn says what led to that, in its memo too, and so does a fork of the fork', () => {
+  const lineage = [{ turn: 'parent', callId: '1.1', agent: 'boss' }];
+  const forkOf = (input: object): TurnInput =>
+    plan(
+      new Script()
+        .started('go', input)
+        .task()
+        .think(1, [run('1.1')]),
+      { at: '1.1' },
+    );
+  const fork = forkOf({ lineage });
+  expect(fork.lineage).toBeUndefined();
+  expect(fork.fork?.lineage).toEqual(lineage);
+  expect(startOf(fork, 'go').memo).toMatchObject({ fork: { lineage } });
+  const again = forkOf({ fork: { of: 'child', from: '1.1', world: 'dry', lineage } });
+  expect(again.fork?.lineage).toEqual(lineage);
+  expect(forkOf({}).fork).not.toHaveProperty('lineage');
 });
 
 test('a denial is taken with the words the model read', () => {

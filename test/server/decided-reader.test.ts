@@ -1,3 +1,4 @@
+import { EVERYTHING } from '../../src/contract/authority/permits';
 import { createDecidedReader } from '../../src/server/decided-reader';
 
 it('asks once for a user who asks again at once, anew after a decision, and again after a failure', async () => {
@@ -14,15 +15,27 @@ it('asks once for a user who asks again at once, anew after a decision, and agai
       return [];
     },
   };
-  const reader = createDecidedReader(client);
-  await Promise.all([reader.read('ann'), reader.read('ann')]);
+  const reader = createDecidedReader(() => client);
+  await Promise.all([reader.read('ann', EVERYTHING), reader.read('ann', EVERYTHING)]);
   expect(looks).toEqual(['list']);
   reader.note('ann', 't-1');
-  expect(await reader.read('ann')).toMatchObject({ looked: 1 });
+  expect(await reader.read('ann', EVERYTHING)).toMatchObject({ looked: 1 });
   expect(looks).toEqual(['list', 'list', 't-1']);
-  expect(await reader.read('bob')).toMatchObject({ looked: 0 });
+  expect(await reader.read('bob', EVERYTHING)).toMatchObject({ looked: 0 });
   fails = true;
-  await expect(reader.read('cyd')).rejects.toThrow('gone');
+  await expect(reader.read('cyd', EVERYTHING)).rejects.toThrow('gone');
   fails = false;
-  expect(await reader.read('cyd')).toMatchObject({ calls: [] });
+  expect(await reader.read('cyd', EVERYTHING)).toMatchObject({ calls: [] });
+});
+
+it('reads anew once a user sees other agents', async () => {
+  const seen: unknown[] = [];
+  const reader = createDecidedReader(({ agents }) => ({
+    list: async () => (seen.push(agents), []),
+    timeline: async () => [],
+  }));
+  await reader.read('ann', EVERYTHING);
+  await reader.read('ann', { agents: ['a'] });
+  await reader.read('ann', { agents: ['a'] });
+  expect(seen).toEqual(['all', ['a']]);
 });

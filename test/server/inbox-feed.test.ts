@@ -1,3 +1,4 @@
+import { EVERYTHING } from '../../src/contract/authority/permits';
 import type { Pauses } from '../../src/contract/control/pauses';
 import { CountersignError } from '../../src/contract/errors';
 import type { InboxItem, InboxReader, Waiting } from '../../src/client/types';
@@ -81,7 +82,7 @@ const listen = (feed: InboxFeed) => {
   const stop = new AbortController();
   const received: ServerEvent[] = [];
   const ended = (async () => {
-    for await (const event of feed.listen(stop.signal)) received.push(event);
+    for await (const event of feed.listen(stop.signal, EVERYTHING)) received.push(event);
   })();
   return {
     received,
@@ -262,7 +263,7 @@ it('gives who reads slowly the newest, and not all that was', async () => {
   const { inbox, reader } = countedInbox();
   const feed = feedOf(reader);
   const stop = new AbortController();
-  const slow = feed.listen(stop.signal);
+  const slow = feed.listen(stop.signal, EVERYTHING);
   await slow.next();
   for (let total = 1; total <= 5; total++) {
     const { reads } = inbox;
@@ -284,26 +285,26 @@ it('goes on reading for a while after the last one left, and has it all for who 
   await until('further readings', () => inbox.reads > reads + 3);
   inbox.failing = new CountersignError('no_server', 'gone');
   await until('a failure', () => inbox.reads > reads + 6);
-  expect(await feed.page({})).toMatchObject({ waiting: 0, complete: true });
+  expect(await feed.page({}, EVERYTHING)).toMatchObject({ waiting: 0, complete: true });
 });
 
 it('answers with a part as soon as something is read, and with nothing where it was seen', async () => {
   const { inbox, reader } = countedInbox();
   inbox.total = 3;
   const feed = feedOf(reader, { lingerMs: 60_000 });
-  const page = await feed.page({ limit: 2 });
+  const page = await feed.page({ limit: 2 }, EVERYTHING);
   expect(page).toMatchObject({ matching: 3, waiting: 3, rows: [{ turn: 't0' }, { turn: 't1' }] });
   const seen = page?.key ?? '';
-  expect(await feed.page({ limit: 2, seen })).toBeUndefined();
-  expect(await feed.page({ limit: 1, seen })).toMatchObject({ rows: [{ turn: 't0' }] });
+  expect(await feed.page({ limit: 2, seen }, EVERYTHING)).toBeUndefined();
+  expect(await feed.page({ limit: 1, seen }, EVERYTHING)).toMatchObject({ rows: [{ turn: 't0' }] });
   inbox.total = 4;
-  await until('the change', async () => (await feed.page({ limit: 2, seen })) !== undefined);
+  await until('the change', async () => (await feed.page({ limit: 2, seen }, EVERYTHING)) !== undefined);
 });
 
 it('says why, where nothing could be read yet', async () => {
   const { inbox, reader } = countedInbox();
   inbox.failing = new CountersignError('no_server', 'gone');
-  await expect(feedOf(reader).page({})).rejects.toBe(inbox.failing);
+  await expect(feedOf(reader).page({}, EVERYTHING)).rejects.toBe(inbox.failing);
 });
 
 it('waits as long as the server is to rest, and says how long', async () => {

@@ -207,7 +207,9 @@ it('ends open streams when it is stopped', async () => {
   const inboxReader = () => ({ next, look: () => undefined });
   const token = await createUsers(usersFile()).add('ann');
   const pauses = async () => ({ control: 'open' as const, pauses: [] });
-  const client = { ...unreachable(), namespace: 'default', inboxReader, pauses };
+  const client = {
+    ...{ ...unreachable(), namespace: 'default', files: () => undefined, inboxReader, pauses },
+  };
   const web = await start({ client });
   const headers = { authorization: `Bearer ${token}` };
   const stream = eventsIn(await fetch(`${web.url}/api/inbox/events`, { headers }));

@@ -17,11 +17,13 @@ beforeAll(async () => {
 afterAll(() => provider.stop());
 beforeEach(async () => {
   people = file(PEOPLE);
-  app = await createTestApp(unreachable(), undefined, {
-    publicUrl: ORIGIN,
-    people: () => Promise.resolve(people),
-    access: { mayConverse: ['group:support'], mayFork: ['group:leads'] },
-    oidc: { issuer: provider.issuer, ...CLIENT },
+  app = await createTestApp(unreachable(), {
+    signIn: {
+      publicUrl: ORIGIN,
+      people: () => Promise.resolve(people),
+      access: { mayConverse: ['group:support'], mayFork: ['group:leads'] },
+      oidc: { issuer: provider.issuer, ...CLIENT },
+    },
   });
 });
 afterEach(async () => {

@@ -1,4 +1,5 @@
 import type { ListQuery, TurnSummary } from '../../src/client';
+import { EVERYTHING } from '../../src/contract/authority/permits';
 import { CountersignError } from '../../src/contract/errors';
 import type { TurnEvent } from '../../src/history/events';
 import type { StatsAnswer } from '../../src/server/api';
@@ -23,9 +24,9 @@ const fakeClient = (turns: string[]) => {
   const clock = { now: NOW };
   const reader = createStatsReader({
     now: () => clock.now,
-    client: {
+    readerOf: () => ({
       namespace: 'default',
-      list: async (query = {}) => {
+      list: async (query: ListQuery = {}) => {
         asked.push(query);
         running.most = Math.max(running.most, ++running.now);
         await new Promise((resolve) => setImmediate(resolve));
@@ -33,11 +34,11 @@ const fakeClient = (turns: string[]) => {
         running.now--;
         return turns.slice(0, query.limit).map(summary);
       },
-      timeline: (turn) =>
+      timeline: (turn: string) =>
         turn === 'gone' || turn === 'sealed'
           ? Promise.reject(new CountersignError(turn === 'gone' ? 'turn_not_found' : 'key_missing', turn))
           : Promise.resolve(events),
-    },
+    }),
     refusals: {
       counts: ({ since }) => Promise.resolve(since === undefined ? { expired: 2 } : { expired: 1 }),
     },
@@ -47,7 +48,7 @@ const fakeClient = (turns: string[]) => {
 
 it('counts the newest turns, and the refusals of the same time', async () => {
   const { reader, asked } = fakeClient(['t-1', 't-2', 't-3']);
-  const answer = await reader.read({ limit: 10, agent: 'a', sinceMs: 3_600_000 });
+  const answer = await reader.read({ limit: 10, agent: 'a', sinceMs: 3_600_000 }, EVERYTHING);
   expect(asked).toEqual([{ limit: 10, agent: 'a', since: '2026-01-31T23:00:00.000Z' }]);
   expect(answer).toMatchObject({
     ...{ isCut: false, unread: 0, at: '2026-02-01T00:00:00.000Z', refusals: { expired: 1 } },
@@ -56,29 +57,29 @@ it('counts the newest turns, and the refusals of the same time', async () => {
 });
 
 it('says when there may be more than were counted', async () => {
-  const answer = await fakeClient(['t-1', 't-2', 't-3']).reader.read({ limit: 2 });
+  const answer = await fakeClient(['t-1', 't-2', 't-3']).reader.read({ limit: 2 }, EVERYTHING);
   expect(answer).toMatchObject({ isCut: true, stats: { turns: { count: 2 } }, refusals: { expired: 2 } });
 });
 
 it('counts a turn that cannot be decrypted as unread', async () => {
-  const answer = await fakeClient(['t-1', 'sealed']).reader.read({ limit: 9 });
+  const answer = await fakeClient(['t-1', 'sealed']).reader.read({ limit: 9 }, EVERYTHING);
   expect(answer).toMatchObject({ unread: 1, stats: { turns: { count: 1 } } });
 });
 
 it('leaves out a turn that is gone by now', async () => {
-  expect((await fakeClient(['t-1', 'gone']).reader.read({ limit: 9 })).stats.turns.count).toBe(1);
+  expect((await fakeClient(['t-1', 'gone']).reader.read({ limit: 9 }, EVERYTHING)).stats.turns.count).toBe(1);
 });
 
 it('counts only the calls of a tool', async () => {
   const { reader } = fakeClient(['t-1']);
-  expect((await reader.read({ limit: 9, tool: 'nothing' })).stats).toMatchObject({
+  expect((await reader.read({ limit: 9, tool: 'nothing' }, EVERYTHING)).stats).toMatchObject({
     ...{ turns: { count: 1 }, all: { calls: 0 } },
   });
 });
 
 it('reads once for all who ask the same, and again after half a minute', async () => {
   const { reader, asked, clock } = fakeClient(['t-1']);
-  const read = (): Promise<StatsAnswer> => reader.read({ limit: 5 });
+  const read = (): Promise<StatsAnswer> => reader.read({ limit: 5 }, EVERYTHING);
   await Promise.all([read(), read(), read()]);
   clock.now += 29_000;
   await read();
@@ -90,7 +91,7 @@ it('reads once for all who ask the same, and again after half a minute', async (
 
 it('reads one thing at a time', async () => {
   const { reader, asked, running } = fakeClient(['t-1']);
-  await Promise.all(['a', 'b', 'c', 'd'].map((tool) => reader.read({ limit: 5, tool })));
+  await Promise.all(['a', 'b', 'c', 'd'].map((tool) => reader.read({ limit: 5, tool }, EVERYTHING)));
   expect(asked).toHaveLength(4);
   expect(running.most).toBe(1);
 });
@@ -98,16 +99,25 @@ it('reads one thing at a time', async () => {
 it('keeps no failure', async () => {
   const { reader, fail } = fakeClient(['t-1']);
   fail(new Error('away'));
-  await expect(reader.read({ limit: 5 })).rejects.toThrow('away');
+  await expect(reader.read({ limit: 5 }, EVERYTHING)).rejects.toThrow('away');
   fail(undefined);
-  await expect(reader.read({ limit: 5 })).resolves.toMatchObject({ stats: { turns: { count: 1 } } });
+  await expect(reader.read({ limit: 5 }, EVERYTHING)).resolves.toMatchObject({
+    stats: { turns: { count: 1 } },
+  });
 });
 
 it('remembers only the last questions', async () => {
   const { reader, asked } = fakeClient([]);
-  for (let limit = 1; limit <= 21; limit++) await reader.read({ limit });
-  await reader.read({ limit: 21 });
+  for (let limit = 1; limit <= 21; limit++) await reader.read({ limit }, EVERYTHING);
+  await reader.read({ limit: 21 }, EVERYTHING);
   expect(asked).toHaveLength(21);
-  await reader.read({ limit: 1 });
+  await reader.read({ limit: 1 }, EVERYTHING);
   expect(asked).toHaveLength(22);
+});
+
+it('reads anew for people who see other agents, and shares it among those who see the same', async () => {
+  const { reader, asked } = fakeClient(['t-1']);
+  const some = { agents: ['a'] };
+  await Promise.all([EVERYTHING, some, { agents: ['a'] }].map((permit) => reader.read({ limit: 5 }, permit)));
+  expect(asked).toHaveLength(2);
 });

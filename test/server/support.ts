@@ -5,9 +5,11 @@ import { connect, type Countersign } from '../../src/client';
 import { defined } from '../../src/contract/defined';
 import { createApp, type SignInOptions } from '../../src/server';
 import { createOidc } from '../../src/server/auth/oidc';
+import { createProxy } from '../../src/server/auth/proxy';
 import { createDirectory } from '../../src/server/auth/people';
 import { SIGN_IN } from '../../src/server/sign-in-routes';
 import {
+  type AuthenticatorParts,
   type Codes,
   createAttempts,
   createAuthenticator,
@@ -20,6 +22,8 @@ import { createHosts } from '../../src/server/address';
 import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
+import type { SentFiles } from '../../src/server/deps';
+import { createReaders } from '../../src/server/scoped';
 import type { InboxSigner } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';
@@ -45,6 +49,8 @@ export interface TestApp {
   /** Where refused decisions are kept. */
   refusalsFile: string;
   texts: TextStore;
+  /** Every route, middleware included. */
+  routes: readonly { method: string; path: string }[];
   /** Ends every stream. */
   close(): void;
   /** Asks as our page would, with its cookie where there is one; `headers` are put over it. */
@@ -59,16 +65,22 @@ export interface AskOptions {
   cookie?: string;
   /** Sent as JSON. */
   json?: unknown;
-  body?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
   /** Headers that are left out. */
   without?: string[];
+}
+
+interface TestAppOptions {
+  signer?: InboxSigner;
+  signIn?: SignInOptions;
+  files?: SentFiles | undefined;
+  people?: AuthenticatorParts['people'];
 }
 
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  signer?: InboxSigner,
-  signIn?: SignInOptions,
+  { signer, signIn, files, people }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -88,7 +100,12 @@ export async function createTestApp(
     sessions: createSessions(now),
     attempts: createAttempts(now),
     now,
-    ...defined({ directory: signIn && createDirectory(signIn), signInAt: signIn?.oidc && SIGN_IN }),
+    ...defined({
+      directory: signIn && createDirectory(signIn),
+      people: people ?? signIn?.people,
+      signInAt: signIn?.oidc && SIGN_IN,
+      proxy: signIn?.proxy && createProxy(signIn.proxy, now),
+    }),
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
   const feed = createFeed({
@@ -97,16 +114,19 @@ export async function createTestApp(
   });
   const refusalsFile = join(directory, 'refusals.jsonl');
   const refusals = createRefusalLog({ file: refusalsFile, report: (error) => void reported.push(error) });
-  const stats = createStatsReader({ client, refusals });
+  const readerOf = createReaders(client);
+  const stats = createStatsReader({ readerOf, refusals });
   const texts = createTextStore('default');
   const app = createApp({
     ...{
       stats,
       refusals,
-      decided: createDecidedReader(client),
+      decided: createDecidedReader(readerOf),
+      readerOf,
       texts,
       streamToken: STREAM_TOKEN,
       signer,
+      files,
       client,
       authenticator,
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),
@@ -145,6 +165,7 @@ export async function createTestApp(
       reported,
       refusalsFile,
       texts,
+      routes: app.routes,
       ask,
       close: () => closing.abort(),
     },
@@ -180,12 +201,15 @@ export function useOfflineApp(per?: 'file' | 'test'): AppInUse {
   return useApp(unreachable, per);
 }
 
+/** What needs no server. */
+const READY: Readonly<Record<string, unknown>> = { namespace: 'default', files: () => undefined };
+
 /** Whatever is asked of it fails. */
 export function unreachable(): Countersign {
   const refuse = (): never => {
     throw new Error('this test has no server');
   };
-  const handler = { get: (_: object, name: string) => (name === 'namespace' ? 'default' : refuse) };
+  const handler = { get: (_: object, name: string) => READY[name] ?? refuse };
   return new Proxy<Countersign>(Object.create(null), handler);
 }
 

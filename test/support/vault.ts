@@ -7,9 +7,9 @@ import type { Fixture, TurnHandle } from './fixture';
 
 type History = temporal.api.history.v1.IHistory;
 
-/** A client with these keys and no others. */
-export const clientWith = (encryption: EncryptionOptions): Promise<Countersign> =>
-  connect({ address: testAddress(), encryption: { required: false, ...encryption } });
+/** A client with these keys and no others, and with a store of files where one is named. */
+export const clientWith = (encryption: EncryptionOptions, files = ''): Promise<Countersign> =>
+  connect({ address: testAddress(), encryption: { required: false, ...encryption }, files });
 
 /** The handle of a turn by a client that has keys. */
 export const handleOf = (client: Countersign, turn: string): TurnHandle =>

@@ -175,6 +175,23 @@ const SCREENS: Record<string, Screen> = {
   },
   'conversation-over': { at: 'over', act: visible('text=takes no more messages') },
   'conversation-new': { at: 'begun', act: visible('#say') },
+  'conversation-files': {
+    at: 'begun',
+    act: async (page) => {
+      await page.locator('#say').fill('Look at these.');
+      await page.locator('input[type=file]').setInputFiles(
+        ['a.png', 'раypal \u202e txt.exe', `${'a long name '.repeat(12)}.csv`].map((name) => ({
+          ...{ name, mimeType: 'text/plain', buffer: Buffer.from(`the bytes of ${name}`) },
+        })),
+      );
+      await page.locator('.attached li').nth(2).waitFor();
+      await until('the files', async () => (await page.locator('.attached progress').count()) === 0);
+      await page.locator('input[type=file]').setInputFiles({
+        ...{ name: 'nothing.txt', mimeType: 'text/plain', buffer: Buffer.alloc(0) },
+      });
+      await page.getByText('nothing.txt is empty, or a folder.').waitFor();
+    },
+  },
   'conversation-none': { at: 'no talk', act: visible('h1.pane-title') },
   nowhere: { at: 'nowhere', act: visible('h1') },
   gone: { at: 'gone', act: visible('h1') },

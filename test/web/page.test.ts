@@ -7,6 +7,7 @@ const FIRST = ['app.js', 'syntax.js'];
 const LATE = [
   'asks.js',
   'bulk.js',
+  'composer.js',
   'conversation.js',
   'conversations.js',
   'decided.js',
@@ -31,6 +32,7 @@ it('is a few files, and the server has each', () => {
     'app.js',
     'asks.js',
     'bulk.js',
+    'composer.js',
     'conversation.js',
     'conversations.js',
     'decided.js',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { connect, type Countersign } from '../../src/client';
+import { EVERYTHING, type Permit } from '../../src/contract/authority/permits';
 import type { SendText } from '../../src/contract/streamed-text';
 import type { Right } from '../../src/server/api';
 import { createUsers } from '../../src/server/auth/users';
@@ -11,6 +12,11 @@ import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
+
+/** Users of this name may only look. */
+export const VIEWER = 'viewer';
+
+const permitOf = (name: string): Permit => (name === VIEWER ? { role: 'viewer', agents: 'all' } : EVERYTHING);
 
 /** The true page on the true server, and a browser that shows it. */
 export interface WebInbox {
@@ -33,19 +39,24 @@ export interface WebInbox {
 
 /**
  * Opens a web inbox, on the server of this test run unless another is named. A decision is sent at once unless a test
- * wants to undo it.
+ * wants to undo it. `files`: the store of files; empty: none.
  */
-export async function openWebInbox(address = testAddress(), undoMs = 0): Promise<WebInbox> {
+export async function openWebInbox(
+  address = testAddress(),
+  undoMs = 0,
+  files: string | undefined = undefined,
+): Promise<WebInbox> {
   ensureBuilt();
   const directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
   const usersFile = join(directory, 'users.json');
-  const client = await connect({ address });
+  const client = await connect({ address, files: files ?? join(directory, 'files') });
   const browser = await openBrowser();
   const complaints: string[] = [];
   const start = (port: number): Promise<RunningWeb> =>
     startWeb({
       ...{ client, usersFile, port, undoMs, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
       refusalsFile: join(directory, 'refusals.jsonl'),
+      people: async () => ({ permitOf }),
       onLink: () => undefined,
       report: (error) => void complaints.push(String(error)),
     });

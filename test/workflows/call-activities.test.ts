@@ -59,6 +59,15 @@ it.each<['unsafe' | 'idempotent', number]>([
   expect(command?.scheduleActivity?.retryPolicy?.maximumAttempts).toBe(attempts);
 });
 
+it.each<[string, CallShape, number | undefined]>([
+  ['a call that a person decided comes first', {}, 1],
+  ['a call that nobody was asked about has the priority of its turn', { kind: 'run' }, undefined],
+])('%s', async (_, shape, key) => {
+  const { turn, state } = turnWith(shape);
+  const [command] = await commandsOf(() => runCall(turn, state, undefined));
+  expect(command?.scheduleActivity?.priority?.priorityKey ?? undefined).toBe(key);
+});
+
 describe('a call that shares state', () => {
   const HOLDER = { queue: 'countersign-worker:1', begunBy: 'k', runId: 'r' };
 

@@ -1,3 +1,4 @@
+import type { Priority } from '@temporalio/common';
 import type { Command } from 'commander';
 import { type Budget, BUDGET_KINDS } from '../../contract/spending/budget';
 import type { Session } from '../../client';
@@ -32,6 +33,9 @@ interface RunOptions {
   meta?: readonly string[];
   file?: readonly string[];
   budget?: readonly string[];
+  priorityKey?: string;
+  fairnessKey?: string;
+  fairnessWeight?: string;
   json?: boolean;
 }
 
@@ -57,6 +61,9 @@ export function addRun(program: Command, context: Context): void {
       'what it may spend: tokens=50000, money=2, steps=10 or time=5m; repeatable',
       collect,
     )
+    .option('--priority-key <n>', 'what comes first in a backlog: 1 is first, 5 last (default: 3)')
+    .option('--fairness-key <key>', 'such as a tenant: each key gets its share of a backlog')
+    .option('--fairness-weight <n>', 'how large the share of the key is (default: 1)')
     .option(
       '--wait <time>',
       'exit with 6 if the turn still waits for a person or a worker after this time, such as 10m',
@@ -83,7 +90,7 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
         ...{ agent, prompt, requester: options.as ?? osUser() },
         ...(files.length === 0 ? {} : { files }),
         ...defined({ id, taskQueue: queue, metadata: options.meta && readFacts(options.meta) }),
-        ...defined({ budget: options.budget && readBudget(options.budget) }),
+        ...defined({ budget: options.budget && readBudget(options.budget), priority: readPriority(options) }),
       });
       if (detach !== true)
         return watchTurn(client, { turn: started.turn, json, ...defined({ waitMs }) }, context);
@@ -92,6 +99,15 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
     },
     defined({ readyMs: waitMs === undefined ? undefined : Math.max(waitMs, READY_LEAST_MS) }),
   );
+}
+
+/** Words that are no numbers become NaN, which the client refuses. */
+function readPriority({ priorityKey, fairnessKey, fairnessWeight }: RunOptions): Priority | undefined {
+  const [key, weight] = [priorityKey, fairnessWeight].map((text) =>
+    text === undefined ? undefined : Number(text || NaN),
+  );
+  const given = defined({ priorityKey: key, fairnessKey, fairnessWeight: weight });
+  return Object.keys(given).length === 0 ? undefined : given;
 }
 
 interface SendOptions {

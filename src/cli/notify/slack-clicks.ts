@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
 import type { Answer, Countersign } from '../../client';
+import { isAtLeast } from '../../contract/authority/permits';
 import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
@@ -10,6 +11,7 @@ import type { Kept } from './sent';
 import type { SlackApi } from './slack-api';
 import type { Post } from './slack-posts';
 import { APPROVE, askedAt, DENY, REASON, reasonView, whisperOf } from './slack-text';
+import { sees } from './voters';
 
 /** What clicks need. */
 export interface ClickParts {
@@ -162,6 +164,9 @@ async function answerTo(click: Click, post: Post, parts: ClickParts): Promise<st
   const person = file.personOfSlack(click.user);
   if (person === undefined)
     return `You are not in ${file.file}, so you decide nothing here. Your id at Slack is ${click.user}.`;
+  const view = await parts.client.view(post.notice.data.turn);
+  if (!isAtLeast(file.permitOf(person).role, 'approver') || !sees(file, person, view))
+    return `Refused: ${file.file} does not let you decide this.`;
   if (click.does === 'ask') {
     await api.openView(click.trigger, reasonView(click.key, post.notice));
     return undefined;

@@ -1,8 +1,9 @@
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { escalatedAuthority, votingOf } from '../../contract/authority/authority';
+import { isSeenBy } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
-import type { CallView } from '../../history/view';
+import type { CallView, TurnView } from '../../history/view';
 import type { Notice } from './notices';
 
 /** Where the addresses are looked for. */
@@ -18,6 +19,7 @@ export interface VoterSources {
 
 /**
  * The addresses of those who may decide what a notice is about, by today's file: everybody of it where no rule says who.
+ * Nobody is sent what the file does not let them see.
  *
  * @throws CountersignError `notify_failed` where nobody of them has an address.
  */
@@ -30,7 +32,10 @@ export async function votersOn(
   const all = file.people.map(({ name }) => name);
   const call =
     notice.type === 'test' ? undefined : (await client.view(turn)).calls.find((one) => one.callId === callId);
-  const names = notice.type === 'test' ? testers(file, tester) : votersOf(call, all);
+  const names =
+    notice.type === 'test'
+      ? testers(file, tester)
+      : votersOf(call, all).filter((name) => sees(file, name, notice.data));
   const addresses = file.people.flatMap(({ name, mail }) => {
     const address = by === 'slack' ? file.slackOf(name) : mail;
     return names.includes(name) && address !== undefined ? [address] : [];
@@ -40,6 +45,15 @@ export async function votersOn(
   const has = notice.type === 'test' ? 'has no' : 'has a';
   const what = by === 'slack' ? 'Slack id' : 'mail address';
   throw new CountersignError('notify_failed', `${who} ${has} ${what} in ${file.file}`);
+}
+
+/** Whether the file lets a person see what is of a turn. */
+export function sees(
+  file: Approvers,
+  person: string,
+  { agent, lineage = [] }: Pick<TurnView, 'agent' | 'lineage'>,
+): boolean {
+  return isSeenBy(file.permitOf(person), { agent, callers: lineage.map((one) => one.agent) });
 }
 
 /** Who may vote on a call, by name. A rule that is not frozen with it, or that lists nobody, lets everybody. */

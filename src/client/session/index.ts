@@ -35,7 +35,7 @@ import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';
 import { isServed } from '../pending';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
-import { attach, budgetGiven, checkTurnId, drawTurnId, originGiven } from '../start-turn';
+import { attach, budgetGiven, checkTurnId, drawTurnId, originGiven, priorityGiven } from '../start-turn';
 import type { FollowOptions } from '../requests';
 import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
 
@@ -209,6 +209,7 @@ function startOptions(session: string, options: SessionOptions, agent: string) {
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     memo: { [MEMO.session]: memo },
     staticSummary: `session with ${agent}`,
+    ...defined({ priority: priorityGiven(options) }),
   } as const;
 }
 

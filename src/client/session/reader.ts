@@ -61,7 +61,7 @@ function memoIn(memo: Record<string, unknown> = {}): SessionMemo {
 /** Sessions, newest first. Works with every worker down. */
 export async function listSessions(
   { lister, ...context }: ClientContext,
-  { limit = 50, agent, open }: SessionsQuery,
+  { limit = 50, agent, agents, open }: SessionsQuery,
 ): Promise<SessionSummary[]> {
   const parts = [`WorkflowType = '${WORKFLOWS.session}'`, `ExecutionStatus != 'ContinuedAsNew'`];
   if (open === true) parts.push(`ExecutionStatus = 'Running'`);
@@ -71,6 +71,7 @@ export async function listSessions(
       const memo = memoIn(info.memo);
       const isOpen = info.status.name === 'RUNNING';
       if (agent !== undefined && memo.agent !== agent) continue;
+      if (agents?.includes(memo.agent) === false) continue;
       found.push({
         session: info.workflowId,
         runId: info.runId,

@@ -7,7 +7,10 @@ import type { SessionView } from '../../history/session/view';
 import type { FollowOptions, StartRequest } from '../requests';
 
 /** How a session is reached. With `agent` the first message starts it where it does not exist. */
-export interface SessionOptions extends Pick<StartRequest, 'taskQueue' | 'requester' | 'metadata'> {
+export interface SessionOptions extends Pick<
+  StartRequest,
+  'taskQueue' | 'requester' | 'metadata' | 'priority'
+> {
   /** A session that exists has to be of this agent. @default the session has to exist */
   agent?: string;
   /**
@@ -72,6 +75,8 @@ export interface SessionSummary extends SessionNow {
 
 export interface SessionsQuery {
   agent?: string;
+  /** Only those of these agents. */
+  agents?: readonly string[];
   /** Only open ones. @default false */
   open?: boolean;
   /** @default 50 */

@@ -182,6 +182,7 @@ export const is = {
       from: z.string(),
       world: z.enum(WORLDS),
       context: z.string().optional(),
+      lineage: lineage.optional(),
       given: thinkOutput.optional(),
     }),
   ),

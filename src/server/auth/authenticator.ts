@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { defined } from '../../contract/defined';
+import { EVERYTHING, type Permit } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
 import type { Right, SignIn } from '../api';
-import type { Directory, Identity } from './people';
+import type { Directory, Identity, People } from './people';
+import type { Proxy } from './proxy';
 import { RIGHTS, type User, type Users } from './users';
 import { digestSecret, drawSecret } from './secrets';
 
@@ -15,6 +17,10 @@ export interface AuthenticatorParts {
   local?: { codes: Codes; user: string; onStale(): void };
   /** Who somebody is that an issuer vouches for; absent where there is none. */
   directory?: Directory;
+  /** The file that says what people may do and see. Absent: everybody may do everything. */
+  people?: () => Promise<Pick<People, 'permitOf'>>;
+  /** A reverse proxy that signs people in; absent where there is none. It needs a directory. */
+  proxy?: Proxy;
   /** Where signing in at the issuer begins. */
   signInAt?: string;
   /** The clock, in milliseconds. @default Date.now */
@@ -27,12 +33,16 @@ export interface Credentials {
   session?: string;
   /** The token of `Authorization: Bearer`. */
   bearer?: string;
+  /** The token that a reverse proxy put into its header. */
+  asserted?: string;
   /** The address it comes from. */
   from: string;
 }
 
 /** Finds out who sends a request. */
 export interface Authenticator {
+  /** The header of the reverse proxy's token; undefined: none is read. */
+  assertedIn: string | undefined;
   /**
    * Signs in; returns the user, and the secret for the cookie.
    *
@@ -51,14 +61,17 @@ export interface Authenticator {
    * @throws CountersignError as `signIn`.
    */
   identify(credentials: Credentials): Promise<SignedIn>;
-  /** Whether the sender of a request is still signed in; does not count as use of the session. */
-  isStillSignedIn(credentials: Credentials): Promise<boolean>;
+  /** The sender of a request where they are still signed in; does not count as use of the session. */
+  stillSignedIn(credentials: Credentials): Promise<SignedIn | undefined>;
+  /** What somebody who is signed in may do today, and what they see. */
+  permitOf(who: SignedIn): Promise<Permit>;
   signOut(secret: string): void;
 }
 
 /** The authenticator of the web inbox. */
 export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
   return {
+    assertedIn: parts.proxy?.header,
     signIn: async (signIn, from) => {
       parts.attempts.check(from);
       const who = 'token' in signIn ? await byToken(parts, signIn.token) : byCode(parts, signIn.code);
@@ -74,10 +87,16 @@ export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
       return { who, secret: parts.sessions.open(who) };
     },
     identify: (credentials) => identify(parts, credentials),
-    isStillSignedIn: async ({ bearer, session }) => {
-      if (bearer !== undefined) return (await byToken(parts, bearer)) !== undefined;
+    stillSignedIn: async ({ bearer, session, asserted }) => {
+      if (bearer !== undefined) return byToken(parts, bearer);
+      if (asserted !== undefined) return byProxy(parts, asserted).catch(unlessRefused);
       const who = parts.sessions.peek(session ?? '');
-      return who !== undefined && (await withCurrentRights(parts, who)) !== undefined;
+      return who && withCurrentRights(parts, who);
+    },
+    permitOf: async (who) => {
+      // Whoever reads the terminal's link can do everything from the command line too.
+      const isLocal = who.tokenDigest === undefined && who.vouched === undefined;
+      return isLocal ? EVERYTHING : ((await parts.people?.())?.permitOf(who.user) ?? EVERYTHING);
     },
     signOut: (secret) => parts.sessions.close(secret),
   };
@@ -85,7 +104,7 @@ export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
 
 async function identify(
   parts: AuthenticatorParts,
-  { bearer, session, from }: Credentials,
+  { bearer, session, asserted, from }: Credentials,
 ): Promise<SignedIn> {
   if (bearer !== undefined) {
     // A valid token is accepted, however many failures come from the same proxy.
@@ -93,6 +112,10 @@ async function identify(
     if (who !== undefined) return who;
     parts.attempts.check(from);
     parts.attempts.failed(from);
+  } else if (asserted !== undefined) {
+    // Where the proxy speaks, nothing else counts: a wrong token is not taken for none.
+    const who = await byProxy(parts, asserted);
+    if (who !== undefined) return who;
   } else if (session !== undefined) {
     const who = parts.sessions.use(session);
     const today = who && (await withCurrentRights(parts, who));
@@ -108,6 +131,16 @@ async function identify(
 async function byToken({ users }: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
   const user = await users.withToken(token);
   return user && signedInAs(user);
+}
+
+/** @throws CountersignError as `Proxy.identify` and `Directory.find`. */
+async function byProxy(parts: AuthenticatorParts, token: string): Promise<SignedIn | undefined> {
+  const identity = await parts.proxy?.identify(token);
+  return identity && personOf(parts, { identity, at: clockOf(parts) });
+}
+
+function unlessRefused(error: unknown): undefined {
+  if (!(error instanceof CountersignError)) throw error;
 }
 
 function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefined {

@@ -1,4 +1,5 @@
 import { CountersignError } from '../../contract/errors';
+import type { Permit } from '../../contract/authority/permits';
 import { defined } from '../../contract/defined';
 import type { Right } from '../api';
 import { RIGHTS } from './users';
@@ -23,6 +24,8 @@ export interface People {
   hasSubject(person: string): boolean;
   /** Groups of the file. */
   groupsOf(person: string): readonly string[];
+  /** What somebody may do here and what they see, by a name or a mail address; also of those who are not in the file. */
+  permitOf(name: string): Permit;
 }
 
 /** Who may do what, by name of a person or as `group:<name>`. */

@@ -4,7 +4,7 @@ import { isObject } from '../../contract/json';
 import { jsonBytes } from '../../contract/text/bytes';
 import { counted, type Label } from '../../history/labels';
 import type { SessionEvent } from '../../history/session/events';
-import type { SessionView } from '../../server/api';
+import type { SentFile, SessionView } from '../../server/api';
 
 /** One message, as far as it is known. */
 export type ShownMessage = Pick<HeldMessage, 'messageId' | 'text'> & Partial<HeldMessage>;
@@ -73,19 +73,33 @@ export function compactedText(event: Compacted): string {
 /** A message that is not sent yet. */
 export interface MessageDraft {
   text: string;
+  /** What goes with it. */
+  files: readonly SentFile[];
   mode: MessageMode;
   /** Drawn when it is sent first, so that it counts once however often it is sent. Empty until then. */
   messageId: string;
 }
 
-export const EMPTY_MESSAGE: MessageDraft = { text: '', mode: 'queue', messageId: '' };
+export const EMPTY_MESSAGE: MessageDraft = {
+  ...{ text: '', files: [], mode: 'queue', messageId: '' },
+};
 
 /** Reads back what the tab kept. */
 export function readMessageDraft(value: unknown): MessageDraft | undefined {
   if (!isObject(value)) return undefined;
-  const { text, mode, messageId } = value;
+  const { text, files = [], mode, messageId } = value;
   if (typeof text !== 'string' || typeof messageId !== 'string') return undefined;
-  return { text, messageId, mode: mode === 'steer' || mode === 'interrupt' ? mode : 'queue' };
+  return {
+    ...{ text, messageId, mode: mode === 'steer' || mode === 'interrupt' ? mode : 'queue' },
+    files: Array.isArray(files) ? files.filter(isSentFile) : [],
+  };
+}
+
+/** As far as the page shows it; the server checks all of it. */
+function isSentFile(value: unknown): value is SentFile {
+  if (!isObject(value) || !isObject(value['file']) || typeof value['proof'] !== 'string') return false;
+  const { name, mediaType, size, digest } = value['file'];
+  return [name, mediaType, digest].every((one) => typeof one === 'string') && typeof size === 'number';
 }
 
 /** The server takes no request over 1 MiB, and a request has a little more than the text. */

@@ -1,21 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { MessageMode } from '../../contract/session';
-import { defined } from '../../contract/defined';
-import type { SentMessage } from '../../server/api';
-import { newDecisionId, sendMessage } from '../http';
-import {
-  compactedText,
-  EMPTY_MESSAGE,
-  type MessageDraft,
-  readMessageDraft,
-  textProblem,
-} from '../model/conversation';
+import { compactedText } from '../model/conversation';
 import { errorText } from '../model/labels';
 import { hrefOf, parametersOf } from '../model/route';
-import { useAppContext, useKept, useLate } from '../ui/app';
+import { useAppContext, useLate } from '../ui/app';
 import { Text } from '../ui/text';
-import { Key, Select } from '../ui/widgets';
 import { type LiveConversation, useConversation } from './conversation-live';
 import { Head, Spoken } from './conversation-view';
 
@@ -26,6 +15,7 @@ interface ScreenProps {
 }
 
 const loadAsks = () => import('./asks');
+const loadComposer = () => import('./composer');
 
 /** A conversation: what people said, what the agent did, and where to say more. */
 export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.Element {
@@ -37,6 +27,7 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
   const isOver = view !== undefined && !['open', 'paused'].includes(view.state);
   const { end, isAtEnd } = useEnd(live);
   const asks = useLate(loadAsks, view !== undefined);
+  const composer = useLate(loadComposer, mayWrite);
   useCompacted(live);
   if (view === undefined && !isNew) return <Unread live={live} />;
   return (
@@ -54,8 +45,8 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
       {!isOver && !mayWrite && (
         <p class="quiet">You may read this conversation. To write in it you need the right to.</p>
       )}
-      {mayWrite && (
-        <Composer
+      {composer && (
+        <composer.Composer
           {...{ session, start, isOver }}
           isRunning={view?.turns.at(-1)?.status === 'running'}
           sent={() => isNew && setAttempt(attempt + 1)}
@@ -129,124 +120,4 @@ function useCompacted({ compacted }: LiveConversation): void {
     const tone = compacted.type === 'compacted' ? 'good' : 'bad';
     notify({ text: compactedText(compacted), tone });
   }, [compacted]);
-}
-
-const WAYS: readonly (readonly [MessageMode, string])[] = [
-  ['queue', 'after this turn'],
-  ['steer', 'into this turn'],
-  ['interrupt', 'stop this turn first'],
-];
-
-interface ComposerProps {
-  session: string;
-  /** The agent and the queue of a conversation that the first message starts, as in the address. */
-  start: string;
-  /** A turn runs, so that a message can go into it. */
-  isRunning: boolean;
-  /** It takes no more messages. What was typed for it is shown all the same. */
-  isOver: boolean;
-  sent: () => void;
-}
-
-/** Where a person writes. What is typed stays in the tab until it is sent. */
-export function Composer(props: ComposerProps): JSX.Element | null {
-  const { value, change, problem, isSending, send } = useMessage(props);
-  const { isOver } = props;
-  if (isOver && value.text === '') return null;
-  return (
-    <form
-      class="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
-      <textarea
-        id="say"
-        rows={3}
-        dir="auto"
-        placeholder="Write a message"
-        aria-label={isOver ? 'Message that was not sent' : 'Message'}
-        aria-keyshortcuts="Control+Enter"
-        aria-describedby="say-problem"
-        aria-invalid={problem !== undefined}
-        value={value.text}
-        readOnly={isSending || isOver}
-        onInput={({ currentTarget }) => change({ text: currentTarget.value, messageId: '' })}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-          event.preventDefault();
-          void send();
-        }}
-      />
-      <div class="buttons">
-        {props.isRunning && !isOver && <Way value={value.mode} choose={(mode) => change({ mode })} />}
-        {!isOver && (
-          <button class="button primary" type="submit" aria-disabled={isSending}>
-            {isSending ? 'Sending …' : 'Send'} <Key of="Ctrl+Enter" />
-          </button>
-        )}
-        <span class="problem" id="say-problem" role="alert">
-          {problem !== undefined && <Text of={problem} />}
-        </span>
-      </div>
-    </form>
-  );
-}
-
-function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode) => void }): JSX.Element {
-  return (
-    <Select
-      id="mode"
-      label="When the agent reads it"
-      value={value}
-      options={WAYS}
-      choose={(mode) => choose(WAYS.find(([key]) => key === mode)?.[0] ?? 'queue')}
-    />
-  );
-}
-
-/** What is typed, and sending it. */
-function useMessage({ session, start, isRunning, sent }: ComposerProps) {
-  const { notify, fail } = useAppContext();
-  const { value, change, forget } = useKept(`say/${session}`, EMPTY_MESSAGE, readMessageDraft);
-  const [problem, setProblem] = useState<string>();
-  const [isSending, setSending] = useState(false);
-  const send = async (): Promise<void> => {
-    const why = textProblem(value.text);
-    setProblem(why);
-    if (why !== undefined || isSending) return;
-    // The same text again is the same message.
-    const messageId = value.messageId || newDecisionId();
-    change({ messageId });
-    setSending(true);
-    const { agent, queue } = parametersOf(start, ['agent', 'queue']);
-    const options = defined({ agent: agent || undefined, taskQueue: queue || undefined });
-    const mode = isRunning ? value.mode : 'queue';
-    const reply = await sendMessage(session, { text: value.text, messageId, mode, ...options });
-    setSending(false);
-    if (!reply.ok && reply.status === 401) return fail(reply.status, reply.error);
-    if (!reply.ok) return setProblem(errorText(reply.error));
-    forget();
-    const notice = noticeOf(reply.data);
-    if (notice !== undefined) notify({ text: notice, tone: 'quiet' });
-    sent();
-  };
-  const type = (part: Partial<MessageDraft>): void => {
-    setProblem(undefined);
-    change(part);
-  };
-  return { value, change: type, problem, isSending, send };
-}
-
-/** What a person does not see below. */
-function noticeOf(sent: SentMessage): string | undefined {
-  if (sent.status === 'recorded')
-    return 'No worker answers. The message is on record and counts when one runs.';
-  return {
-    started: undefined,
-    queued: 'Sent. It waits for the turns before it.',
-    steering: 'Sent. The turn reads it before its next step.',
-    interrupting: 'Sent. The turn is stopped for it.',
-  }[sent.outcome];
 }

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connect, type Countersign } from '../../../src/client';
+import { LIMITS } from '../../../src/contract/limits';
 import { askUser } from '../../../src/tools/builtin/ask-user';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { TAG_SCHEMA, recordTool, useEffects } from '../../support/effects';
@@ -18,6 +22,19 @@ const agent = 'talker';
 let fixture: Fixture;
 let client: Countersign;
 
+const store = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+/** Answers with the last words that it reads, and the files in them. */
+const reader = defineAgent({
+  ...{ name: 'chat-reader', instructions: 'read', tools: [] },
+  model: {
+    id: 'reader',
+    generate: async ({ messages }) => ({
+      text: messages.at(-1)?.content ?? '',
+      ...{ toolCalls: [], finishReason: 'stop' },
+    }),
+  },
+});
+
 const talker = () =>
   defineAgent({
     ...{ name: agent, instructions: 'talk', model: book.model },
@@ -26,12 +43,13 @@ const talker = () =>
 
 beforeAll(async () => {
   client = await connect({ address: testAddress() });
-  fixture = await startFixture({ agents: [talker()] });
+  fixture = await startFixture({ agents: [talker(), reader], files: store });
 });
 afterEach(() => endTyped());
 afterAll(async () => {
   await fixture.stop();
   await client.close();
+  rmSync(store, { recursive: true, force: true });
 });
 
 const env = (): NodeJS.ProcessEnv => ({
@@ -83,6 +101,56 @@ describe('at a terminal', () => {
     expect(await terminal.ended).toBe(0);
     const { messages } = await client.session(id).history();
     expect(messages.map(({ text }) => text)).toEqual(typed);
+  });
+
+  it('sends files with a message: attached, dropped, refused in words, and gone once they are sent', async () => {
+    const id = newId();
+    const [notes, big] = [join(root(), 'my notes.txt'), join(root(), 'big.bin')];
+    writeFileSync(notes, 'written in the file');
+    writeFileSync(big, Buffer.alloc(LIMITS.fileBytes + 1));
+    const terminal = typed(
+      args(id).map((arg) => (arg === agent ? reader.name : arg)),
+      { ...env(), COUNTERSIGN_FILES: store },
+    );
+    await terminal.answer(/> $/, `/file ${notes}`);
+    await terminal.sees(`with your next message: ${notes} (19 B)`);
+    await terminal.answer(/> $/, '/file');
+    await terminal.sees('no file goes along');
+    await terminal.answer(/> $/, '/file /no/such/file');
+    await terminal.sees('no such file');
+    await terminal.answer(/> $/, `/file ${big}`);
+    await terminal.sees('big.bin is over 10 MiB');
+    for (let n = 0; n < LIMITS.filesPerMessage; n++) {
+      await terminal.answer(/> $/, `/file ${notes}`);
+      await terminal.sees('with your next message: ');
+    }
+    await terminal.answer(/> $/, `/file ${notes}`);
+    await terminal.sees('a message has at most 8 files');
+    await terminal.answer(/> $/, '/file');
+    await terminal.answer(/> $/, `/file ${notes}`);
+    await terminal.sees(`with your next message: ${notes} (19 B)`);
+    await terminal.answer(/> $/, 'read it');
+    await terminal.sees('written in the file');
+    await terminal.answer(/> $/, 'and now?');
+    await terminal.sees(/^and now\?$/m);
+    await terminal.answer(/> $/, '/history');
+    await terminal.sees('[my notes.txt (text/plain, 19 B)]');
+    terminal.type('/exit\r');
+    expect(await terminal.ended).toBe(0);
+    const { messages } = await client.session(id).history();
+    expect(messages.map(({ files = [] }) => files.map(({ name }) => name))).toEqual([['my notes.txt'], []]);
+  });
+
+  it('says that there is no store for a file', async () => {
+    const notes = join(root(), 'notes.txt');
+    writeFileSync(notes, 'x');
+    const terminal = chat(newId());
+    await terminal.answer(/> $/, `/file ${notes}`);
+    await terminal.sees(`with your next message: ${notes} (1 B)`);
+    await terminal.answer(/> $/, 'read it');
+    await terminal.sees('there is no store for the files of a message');
+    terminal.type('/exit\r');
+    expect(await terminal.ended).toBe(0);
   });
 
   it('shows a request, and lets it run after two yeses', async () => {

@@ -18,6 +18,13 @@ it.each<[name: string, args: string[], printed: string]>([
   });
 });
 
+it('takes what comes first in a backlog', async () => {
+  const words = ['--priority-key', '4', '--fairness-key', 'acme', '--fairness-weight', '0.5'];
+  const { asked } = await run('pay ann', '--detach', ...words);
+  const priority = { priorityKey: 4, fairnessKey: 'acme', fairnessWeight: 0.5 };
+  expect(asked).toEqual([['start', expect.objectContaining({ priority })]]);
+});
+
 it.each([
   ['--detach with --wait', ['pay', '--detach', '--wait', '1m']],
   ['a time that is not one', ['pay', '--wait', 'soon']],

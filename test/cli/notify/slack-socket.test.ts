@@ -34,7 +34,7 @@ describe('listening', () => {
 
   it('acknowledges each payload once, and gives it', async () => {
     const envelopes = [server.send({ n: 1 }), server.send({ n: 2 })];
-    await until('both', () => taken.length === 2);
+    await until('both', () => taken.length === 2 && server.acks.length === 2);
     expect([server.acks, taken]).toEqual([envelopes, [{ n: 1 }, { n: 2 }]]);
   });
 

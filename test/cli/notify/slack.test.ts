@@ -19,7 +19,8 @@ const directory = scratchDirectory();
 const FILE = parseApprovers(
   `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
-people: { ann: { slack: UANN }, bob: { slack: UBOB } }
+people: { ann: { slack: UANN }, bob: { slack: UBOB }, vic: { slack: UVIC } }
+roles: { admins: [ann], viewers: [vic] }
 rules: [{ name: default, then: by_safety }]
 `,
   'approvers.yaml',
@@ -226,6 +227,7 @@ describe('a click', () => {
   });
 
   it.each<[string, string, () => void, RegExp]>([
+    ['of somebody who only looks', 'UVIC', () => undefined, /^Refused: .*does not let you decide/],
     ['of a stranger', 'UEVE', () => undefined, /You are not in approvers.yaml.*UEVE/],
     [
       'that the turn refuses',

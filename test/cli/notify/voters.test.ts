@@ -53,6 +53,15 @@ it('are reached at the addresses of the file', async () => {
   await expect(on(asked(['ann']))).rejects.toThrow(/nobody who may decide this has a mail address/);
 });
 
+it('are not sent what the file does not let them see', async () => {
+  const text = 'visibility: { dan: [other], cid: [clerk] }\nrules: [{ name: default, then: by_safety }]';
+  const people = 'people: { cid: { mail: c@example.org }, dan: { mail: d@example.org } }';
+  const file = parseApprovers(`installation: '${'ab'.repeat(16)}'\n${people}\n${text}`, 'approvers.yaml');
+  const client = { view: () => Promise.resolve(makeView()) };
+  const found = votersOn(notice('a'), { approvers: () => Promise.resolve(file), client });
+  expect(await found).toEqual(['c@example.org']);
+});
+
 it('are reached by their ids at Slack', async () => {
   const about = { approvers: () => Promise.resolve(FILE), by: 'slack' } as const;
   const client = { view: () => Promise.resolve({ ...makeView(), calls: [asked(['dan'])] }) };

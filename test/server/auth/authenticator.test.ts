@@ -16,9 +16,11 @@ describe('the link of the terminal', () => {
     expect(await response.json()).toEqual({
       user: 'owner',
       rights: ['fork-live', 'converse'],
+      role: 'admin',
       namespace: 'default',
       version: '1.2.3',
       undoMs: 0,
+      takesFiles: false,
     });
     const set = response.headers.get('set-cookie') ?? '';
     expect(set).toMatch(/^countersign-7243=[\w-]{43}; /);

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chownSync,
   existsSync,
@@ -7,7 +7,9 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -137,6 +139,50 @@ describeWithBubblewrap('what a program writes', () => {
     await box.run({ argv: ['sh', '-c', script], cwd: work() });
     expect(existsSync(join(work(), 'a', 'b', 'id_rsa'))).toBe(false);
     expect(existsSync(join(work(), 'c'))).toBe(false);
+  });
+
+  describe('when it unpacks an archive of a stranger', () => {
+    const pack = (...words: string[]): void => {
+      execFileSync('tar', ['-P', '-czf', join(work(), 'a.tgz'), ...words], { cwd: outside });
+      giveAway(join(work(), 'a.tgz'));
+    };
+
+    it.each<[string, () => void]>([
+      ['an absolute path', () => pack('--transform', `s|^loot|${outside}/.ssh/loot|`, 'loot')],
+      ['dots in a path', () => pack('--transform', `s|^loot|../../../../..${outside}/.ssh/loot|`, 'loot')],
+      [
+        'a link, and a path through it',
+        () => {
+          symlinkSync(join(outside, '.ssh'), join(outside, 'way'));
+          pack('--transform', 's|^loot|way/loot|', 'way', 'loot');
+        },
+      ],
+    ])('C16: writes nothing elsewhere, with %s', async (_case, make) => {
+      writeFileSync(join(outside, 'loot'), 'evil');
+      make();
+      // Without the sandbox these words do write there.
+      const words = ['tar', '-P', '-xzf', join(work(), 'a.tgz')];
+      await sandbox({ write: [work()] }).run({ argv: words, cwd: work() });
+      expect(existsSync(join(outside, '.ssh', 'loot'))).toBe(false);
+      const bare = mkdtempSync(join(tmpdir(), 'countersign-bare-'));
+      const [program = '', ...rest] = words;
+      try {
+        execFileSync(program, rest, { cwd: bare });
+      } finally {
+        rmSync(bare, { recursive: true, force: true });
+      }
+      expect(readFileSync(join(outside, '.ssh', 'loot'), 'utf8')).toBe('evil');
+    });
+
+    it('C16: ends it where a small archive becomes a large file', async () => {
+      writeFileSync(join(outside, 'loot'), '');
+      truncateSync(join(outside, 'loot'), 64 * MIB);
+      pack('loot');
+      const { output } = await shell('tar -xzf a.tgz; ls -l a.tgz', { limits: { fileSize: 8 * MIB } });
+      expect(output).toMatch(/File (too large|size limit exceeded)/i);
+      expect(statSync(join(work(), 'loot')).size).toBeLessThanOrEqual(8 * MIB);
+      expect(statSync(join(work(), 'a.tgz')).size).toBeLessThan(MIB);
+    });
   });
 
   it('is refused once a listed folder leads elsewhere', async () => {

@@ -94,14 +94,31 @@ it.each([
   expect(textProblem(text)).toBe(problem),
 );
 
+const SENT = {
+  file: { digest: 'a'.repeat(64), mediaType: 'text/plain', size: 1, name: 'a.txt' },
+  proof: 'p',
+};
+
 it.each([
   [
     { text: 'a', mode: 'steer', messageId: 'm' },
-    { text: 'a', mode: 'steer', messageId: 'm' },
+    { text: 'a', files: [], mode: 'steer', messageId: 'm' },
+  ],
+  [
+    { text: 'a', files: [SENT], mode: 'queue', messageId: '' },
+    { text: 'a', files: [SENT], mode: 'queue', messageId: '' },
+  ],
+  [
+    { text: 'a', files: [{ ...SENT, proof: 1 }, { proof: 'p' }, 'x', SENT], mode: 'queue', messageId: '' },
+    { text: 'a', files: [SENT], mode: 'queue', messageId: '' },
+  ],
+  [
+    { text: 'a', files: 'all', mode: 'queue', messageId: '' },
+    { text: 'a', files: [], mode: 'queue', messageId: '' },
   ],
   [
     { text: 'a', mode: 'shout', messageId: '' },
-    { text: 'a', mode: 'queue', messageId: '' },
+    { text: 'a', files: [], mode: 'queue', messageId: '' },
   ],
   [{ text: 1, mode: 'queue', messageId: '' }, undefined],
   [{ text: 'a' }, undefined],

@@ -1,0 +1,69 @@
+import { GROUP } from '../contract/authority/votes';
+import { EVERYTHING, type Permit } from '../contract/authority/permits';
+import type { FileContent, ReadFile } from './read-file';
+import type { Complain, Path } from './yaml';
+
+/** What a person of the file is allowed, by their name there; undefined: somebody who is not in it. */
+export type Permits = (person: string | undefined) => Permit;
+
+/** Works out roles and visibility once for all people. */
+export function permitsOf({ people, roles, visibility }: FileContent): Permits {
+  const isIn = (list: readonly string[] | undefined, name: string): boolean =>
+    list?.some((entry) => isOf(entry, name, people)) === true;
+  const permit = (name: string): Permit => {
+    const isAdmin = isIn(roles?.admins, name);
+    const role = roles === undefined || isAdmin ? 'admin' : isIn(roles.viewers, name) ? 'viewer' : 'approver';
+    return { role, agents: visibility === undefined || isAdmin ? 'all' : agentsOf(name) };
+  };
+  const agentsOf = (name: string): Permit['agents'] => {
+    const lists = Object.entries(visibility ?? {}).flatMap(([entry, agents]) =>
+      isOf(entry, name, people) ? [agents] : [],
+    );
+    if (lists.includes('all')) return 'all';
+    return [...new Set(lists.flat())].sort();
+  };
+  const known = new Map(Object.keys(people).map((name) => [name, permit(name)]));
+  const stranger: Permit = {
+    role: roles === undefined ? EVERYTHING.role : 'viewer',
+    agents: visibility === undefined ? 'all' : [],
+  };
+  return (person) => (person === undefined ? undefined : known.get(person)) ?? stranger;
+}
+
+function isOf(entry: string, name: string, people: FileContent['people']): boolean {
+  const group = groupIn(entry);
+  return group === undefined ? entry === name : people[name]?.groups.includes(group) === true;
+}
+
+function groupIn(entry: string): string | undefined {
+  return entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
+}
+
+/** What is wrong with roles and visibility. Agents are not in the file, so any name of one is taken. */
+export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, complain: Complain): void {
+  const { people, roles, visibility = {} } = content;
+  const checkEntry = (entry: string, path: Path): void => {
+    const group = groupIn(entry);
+    if (group !== undefined && !named.has(group)) complain(path, `there is no group '${group}'`);
+    if (group === undefined && !Object.hasOwn(people, entry)) complain(path, `there is no person '${entry}'`);
+  };
+  const checkOnce = (list: readonly string[], path: Path): void => {
+    for (const [at, entry] of list.entries())
+      if (list.indexOf(entry) !== at) complain([...path, at], `'${entry}' is listed twice`);
+  };
+  const namesIn = (list: readonly string[]): string[] =>
+    Object.keys(people).filter((name) => list.some((entry) => isOf(entry, name, people)));
+  const { admins = [], viewers = [] } = roles ?? {};
+  for (const [role, list] of Object.entries({ admins, viewers })) {
+    checkOnce(list, ['roles', role]);
+    for (const [at, entry] of list.entries()) checkEntry(entry, ['roles', role, at]);
+  }
+  if (roles !== undefined && namesIn(admins).length === 0)
+    complain(['roles', 'admins'], 'nobody is an admin');
+  for (const name of namesIn(admins))
+    if (namesIn(viewers).includes(name)) complain(['roles', 'viewers'], `'${name}' is an admin, too`);
+  for (const [entry, agents] of Object.entries(visibility)) {
+    checkEntry(entry, ['visibility', entry]);
+    if (agents !== 'all') checkOnce(agents, ['visibility', entry]);
+  }
+}

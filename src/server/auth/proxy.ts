@@ -1,0 +1,136 @@
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+import { CountersignError } from '../../contract/errors';
+import { defined } from '../../contract/defined';
+import { isObject } from '../../contract/json';
+import { groupsIn } from './oidc';
+import type { Identity } from './people';
+
+/** A reverse proxy that signs people in, and says in a header who sends a request: a JWT that it signs. */
+export interface ProxyOptions {
+  /** The header, in small letters. */
+  header: string;
+  /** What the token has to name as its issuer, and as its audience. */
+  issuer: string;
+  audience: string;
+  /** Its public keys: where they are, or they themselves. */
+  keys: { url: string } | { set: JSONWebKeySet };
+  /** The claim that lists groups. @default groups */
+  groupsClaim?: string;
+}
+
+/** Reads who a proxy vouches for. */
+export interface Proxy {
+  header: string;
+  /** @throws CountersignError `id_token_invalid`, `issuer_clock`, `issuer_unreachable`. */
+  identify(token: string): Promise<Identity>;
+}
+
+/** Signatures with a public key alone: with a shared secret, whoever checks could sign. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** How far the clocks of proxy and web inbox may differ. Seconds. */
+const CLOCK_S = 30;
+const TIMEOUT_MS = 5_000;
+const MOST_CHARACTERS = 16_384;
+
+/** @param now the clock, in milliseconds. */
+export function createProxy(options: ProxyOptions, now: () => number = Date.now): Proxy {
+  const { header, issuer, audience, groupsClaim = 'groups' } = options;
+  let loading: Promise<JWTVerifyGetKey> | undefined;
+  return {
+    header,
+    identify: async (token) => {
+      if (token.length > MOST_CHARACTERS) throw invalid(header, 'it is too long');
+      // Loaded late: most web inboxes have no such proxy.
+      const { jwtVerify } = await import('jose');
+      try {
+        const { payload } = await jwtVerify(token, await (loading ??= keysOf(options)), {
+          ...{ issuer, audience, algorithms: ALGORITHMS, clockTolerance: CLOCK_S },
+          ...{ currentDate: new Date(now()), requiredClaims: ['exp'] },
+        });
+        return identityOf(payload, header, groupsClaim);
+      } catch (error) {
+        throw inWords(error, options);
+      }
+    },
+  };
+}
+
+async function keysOf({ keys }: ProxyOptions): Promise<JWTVerifyGetKey> {
+  const { createLocalJWKSet, createRemoteJWKSet } = await import('jose');
+  if ('set' in keys) return createLocalJWKSet(keys.set);
+  return createRemoteJWKSet(new URL(keys.url), { timeoutDuration: TIMEOUT_MS });
+}
+
+const claimsSchema = z.object({
+  sub: z.string().min(1).max(255).optional().catch(undefined),
+  email: z.email().max(320).optional().catch(undefined),
+  email_verified: z.unknown().optional(),
+});
+
+/** Whom a token names. The proxy vouches for a mail unless it says that it was not verified. */
+function identityOf(
+  claims: Readonly<Record<string, unknown>>,
+  header: string,
+  groupsClaim: string,
+): Identity {
+  const { sub, email, email_verified: isVerified } = claimsSchema.parse(claims);
+  const mail = isVerified === undefined || isVerified === true ? email : undefined;
+  if (sub === undefined && mail === undefined) throw invalid(header, 'it names nobody');
+  return { groups: groupsIn(claims[groupsClaim]), ...defined({ subject: sub, mail }) };
+}
+
+/** What is wrong, in words. The error itself may hold the token, so it is neither kept nor shown. */
+function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
+  if (error instanceof CountersignError) return error;
+  const [code, claim] = [textIn(error, 'code'), textIn(error, 'claim')];
+  switch (code) {
+    case 'ERR_JWT_EXPIRED':
+      return clockWrong(header);
+    case 'ERR_JWT_CLAIM_VALIDATION_FAILED':
+      return claim === 'nbf'
+        ? clockWrong(header)
+        : invalid(header, `its claim \`${claim}\` is not the right one`);
+    case 'ERR_JOSE_ALG_NOT_ALLOWED':
+      return invalid(header, 'it is not signed by an algorithm that is taken here');
+    case 'ERR_JWKS_NO_MATCHING_KEY':
+    case 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED':
+      return invalid(header, 'none of the keys of the proxy signed it');
+    case 'ERR_JWS_INVALID':
+    case 'ERR_JWT_INVALID':
+    case 'ERR_JOSE_NOT_SUPPORTED':
+    case 'ERR_JWKS_MULTIPLE_MATCHING_KEYS':
+      return invalid(header, 'its form is wrong');
+    default:
+      return 'url' in keys ? unreachable(keys.url) : invalid(header, 'its form or its signature is wrong');
+  }
+}
+
+function textIn(value: unknown, name: string): string {
+  const text = isObject(value) ? value[name] : undefined;
+  return typeof text === 'string' && /^[\w.-]{1,60}$/.test(text) ? text : '';
+}
+
+function invalid(header: string, why: string): CountersignError {
+  return new CountersignError(
+    'id_token_invalid',
+    `the token in the header ${header} is not accepted: ${why}`,
+    {
+      hint: 'compare `proxy` in the sign-in file with the settings of the reverse proxy',
+    },
+  );
+}
+
+function clockWrong(header: string): CountersignError {
+  return new CountersignError(
+    'issuer_clock',
+    `by the clock here, the token in the header ${header} has expired or is from the future`,
+    { hint: 'load the page again; if it stays, compare the clocks of the proxy and of the web inbox' },
+  );
+}
+
+function unreachable(url: string): CountersignError {
+  return new CountersignError('issuer_unreachable', `the keys of the proxy at ${url} cannot be read`, {
+    hint: 'try again; look at the address from the machine that runs the web inbox',
+  });
+}

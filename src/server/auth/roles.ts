@@ -1,0 +1,116 @@
+import type { HonoRequest, MiddlewareHandler } from 'hono';
+import { matchedRoutes } from 'hono/route';
+import { requestersOf } from '../../contract/authority/authority';
+import { isAtLeast, type Permit, type Role } from '../../contract/authority/permits';
+import { CountersignError } from '../../contract/errors';
+import type { Reader } from '../scoped';
+import type { Right } from '../api';
+import type { Env } from '../deps';
+
+/**
+ * Who may use a route. `own`: admins, and approvers where it is about a turn that they asked for, or a conversation that they
+ * wrote in. `anybody`: no session is needed. `worker`: it has a token of its own.
+ */
+export type Needed = Role | 'own' | 'anybody' | 'worker';
+
+/** Who may use which route of the API. A route that is not here is refused, and a test fails for it. */
+export const ROUTES: Readonly<Record<string, Needed>> = {
+  'POST /api/session': 'anybody',
+  'GET /api/session': 'viewer',
+  'DELETE /api/session': 'viewer',
+  'GET /api/stream': 'worker',
+  'POST /api/stream': 'worker',
+  'GET /api/inbox': 'viewer',
+  'GET /api/inbox/events': 'viewer',
+  'GET /api/turns': 'viewer',
+  'GET /api/turns/:turn': 'viewer',
+  'GET /api/turns/:turn/events': 'viewer',
+  'GET /api/turns/:turn/calls/:callId': 'viewer',
+  'POST /api/turns/:turn/decisions': 'approver',
+  'POST /api/turns/:turn/resolutions': 'approver',
+  'POST /api/turns/:turn/answers': 'approver',
+  'POST /api/turns/:turn/cancel': 'own',
+  'POST /api/turns/:turn/forks': 'approver',
+  'GET /api/conversations': 'viewer',
+  'GET /api/conversations/:session': 'viewer',
+  'GET /api/conversations/:session/events': 'viewer',
+  'POST /api/conversations/:session/messages': 'approver',
+  'POST /api/conversations/:session/controls': 'own',
+  'POST /api/files': 'approver',
+  'GET /api/stats': 'viewer',
+  'GET /api/decided': 'viewer',
+  'GET /api/refusals': 'viewer',
+};
+
+/**
+ * Lets only those go on whose role the route wants.
+ *
+ * @throws CountersignError `not_allowed`; `turn_not_found` and `session_not_found` where somebody's own thing is not there.
+ */
+export const requireRole: MiddlewareHandler<Env> = async (c, next) => {
+  const routes = matchedRoutes(c);
+  const at = routes.findLastIndex(({ method }) => method !== 'ALL');
+  const route = routes[at];
+  // What has no route is not found; what has one and no entry is refused.
+  const needed = route === undefined ? 'viewer' : ROUTES[`${route.method} ${route.path}`];
+  const { role } = c.get('permit');
+  if (needed === 'own')
+    await requireOwn(c.get('reader'), role, { user: c.get('who').user, ...paramsOf(c.req, at) });
+  else if (!isRole(needed) || !isAtLeast(role, needed)) throw notAllowed(role, needed);
+  await next();
+};
+
+function isRole(needed: Needed | undefined): needed is Role {
+  return needed === 'viewer' || needed === 'approver' || needed === 'admin';
+}
+
+/** The parameters as the route itself reads them. */
+function paramsOf(request: HonoRequest, at: number): Record<string, string> {
+  const before = request.routeIndex;
+  request.routeIndex = at;
+  const params = request.param();
+  request.routeIndex = before;
+  return params;
+}
+
+/** A right adds to what a role may do, and a viewer does nothing. */
+export function rightsOf(role: Role, rights: readonly Right[]): readonly Right[] {
+  return isAtLeast(role, 'approver') ? rights : [];
+}
+
+interface About {
+  user: string;
+  turn?: string;
+  session?: string;
+}
+
+async function requireOwn(reader: Reader, role: Role, { user, turn, session }: About): Promise<void> {
+  if (role === 'admin') return;
+  if (!isAtLeast(role, 'approver')) throw notAllowed(role, 'approver');
+  const names = turn === undefined ? await sendersOf(reader, session ?? '') : await askersOf(reader, turn);
+  if (!names.includes(user)) throw notAllowed(role, 'own');
+}
+
+/** Whoever asked for a turn, by the names that they gave. */
+async function askersOf(reader: Reader, turn: string): Promise<string[]> {
+  return requestersOf((await reader.view(await reader.find(turn))).origin);
+}
+
+/** Whoever wrote in a conversation. */
+async function sendersOf(reader: Reader, session: string): Promise<string[]> {
+  const { messages } = await reader.session(session).history();
+  return messages.flatMap(({ sender }) => sender ?? []);
+}
+
+function notAllowed(role: Permit['role'], needed: Needed | undefined): CountersignError {
+  const whose = needed === 'own' ? 'what you asked for, or who is an admin' : `who is ${articleOf(needed)}`;
+  return new CountersignError(
+    'not_allowed',
+    `the approvers file makes you ${articleOf(role)}, and this is for ${whose}`,
+    { hint: 'ask whoever keeps the approvers file: `roles` says who may do what' },
+  );
+}
+
+function articleOf(role: Needed | undefined): string {
+  return role === 'viewer' ? 'a viewer' : role === 'approver' ? 'an approver' : 'an admin';
+}

@@ -1,0 +1,95 @@
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import type { Answer } from '../client/types';
+import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
+import { defined } from '../contract/defined';
+import type { AppDeps } from './deps';
+import type { Refusal } from './refusal-log';
+import { messageBody, readBody, reason } from './request-body';
+import { type Env, senderOf } from './session';
+import { type SignedInVote, signVote } from './signer';
+import { findExactly } from './turns';
+
+/** The session says who decides. A body that says it is refused. */
+const decisionSchema = messageBody(DECISION, ['seenDigest', 'callKey']);
+const resolutionSchema = messageBody(RESOLUTION, ['callKey']);
+const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
+const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
+
+/** Decisions, resolutions, answers, and cancelling a turn. */
+export function decisionRoutes(deps: AppDeps): Hono<Env> {
+  const { feed, signer } = deps;
+  const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'>) =>
+    signVote({ client: c.get('reader'), signer }, { ...vote, approver: senderOf(c).approver });
+  return new Hono<Env>()
+    .post('/:turn/decisions', async (c) => {
+      const body = await readBody(c, decisionSchema);
+      const turn = await findExactly(c, c.req.param('turn'));
+      const decision = votedIn(body);
+      const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision });
+      const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c), ...signed });
+      return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
+    })
+    .post('/:turn/resolutions', async (c) => {
+      const body = await readBody(c, resolutionSchema);
+      const turn = await findExactly(c, c.req.param('turn'));
+      const { callId, resolution, reason } = body;
+      const decision = 'run-again' as const;
+      const signed = resolution === decision ? await sign(c, { turn, callId, reason, decision }) : {};
+      const answer = await c.get('reader').resolve(turn, { ...body, ...senderOf(c), ...signed });
+      return respond(deps, c, { answer, turn, callId: body.callId, what: 'resolution' });
+    })
+    .post('/:turn/answers', async (c) => {
+      const body = await readBody(c, answerSchema);
+      const turn = await findExactly(c, c.req.param('turn'));
+      const answer = await c.get('reader').answer(turn, { ...body, ...senderOf(c) });
+      return respond(deps, c, { answer, turn, callId: body.callId, what: 'answer' });
+    })
+    .post('/:turn/cancel', async (c) => {
+      const { reason, abandon = false } = await readBody(c, cancelSchema);
+      const turn = await findExactly(c, c.req.param('turn'));
+      const { approver } = senderOf(c);
+      if (abandon) await c.get('reader').abandon(turn, { approver, ...defined({ reason }) });
+      // Temporal records its caller, which is the web inbox, so the reason names the person who asked.
+      else
+        await c
+          .get('reader')
+          .cancel(turn, reason === undefined ? `by ${approver}` : `by ${approver}: ${reason}`);
+      feed.refresh(turn);
+      return c.body(null, 204);
+    });
+}
+
+/** A decision that was sent, and its answer. */
+interface Sent extends Pick<Refusal, 'turn' | 'callId' | 'what'> {
+  answer: Answer;
+}
+
+/** Answers a decision. A refused one leaves no event in history, so it is kept here. */
+async function respond(
+  { client: { namespace }, feed, refusals, decided }: AppDeps,
+  c: Context<Env>,
+  { answer, ...attempt }: Sent,
+): Promise<Response> {
+  feed.refresh(attempt.turn);
+  const user = senderOf(c).approver;
+  if (answer.status !== 'refused') {
+    decided.note(user, attempt.turn);
+    return c.json(answer);
+  }
+  const at = new Date().toISOString();
+  const { code, standing } = answer.verdict;
+  // Without it, only those who see all agents are shown the line.
+  const about = await c
+    .get('reader')
+    .agentsOf(attempt.turn)
+    .catch(() => ({}));
+  await refusals.add({ at, namespace, user, ...attempt, ...about, code, ...defined({ standing }) });
+  return c.json(answer, 409);
+}
+
+/** What a decision says as a vote. An edit is none: it makes a new request. */
+function votedIn(decision: Pick<Decision, 'decision' | 'hunks'>): 'approved' | 'denied' | undefined {
+  if (isDenial(decision)) return 'denied';
+  return decision.decision === 'approved' ? 'approved' : undefined;
+}

@@ -1,0 +1,117 @@
+import { createHmac } from 'node:crypto';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import type { Countersign } from '../client/types';
+import { CountersignError } from '../contract/errors';
+import { LIMITS } from '../contract/limits';
+import type { FileRef } from '../contract/session/files';
+import { sizeText } from '../contract/text/bytes';
+import { drawSecret, sameDigest } from './auth/secrets';
+import type { AppDeps, SentFiles } from './deps';
+import { requireRole } from './auth/roles';
+import { type Env, requireConverse, requireSignedIn } from './session';
+
+/** Undefined where there is no store. Its proofs are of this process: files are sent again once it has started anew. */
+export function createSentFiles(store: ReturnType<Countersign['files']>): SentFiles | undefined {
+  if (store === undefined) return undefined;
+  const key = drawSecret();
+  const proofOf = (user: string, { digest, mediaType, size, name }: FileRef): string =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([user, digest, mediaType, size, name]))
+      .digest('hex');
+  return {
+    async put(user, given) {
+      const file = await store.put(given);
+      return { file, proof: proofOf(user, file) };
+    },
+    take: (user, sent) =>
+      sent.map(({ file, proof }) => {
+        if (sameDigest(proof, proofOf(user, file))) return file;
+        throw new CountersignError('usage', `you did not send the file ${file.name} to this web inbox`, {
+          hint: 'remove it, and attach it again; the web inbox may have started anew',
+        });
+      }),
+  };
+}
+
+/** So many files of one user may come in at once: each is in memory until it is whole. */
+const AT_ONCE = 4;
+
+/** Takes the files of messages, one a request. Nothing ever sends one out: the page shows names and sizes alone. */
+export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'readerOf'>): Hono<Env> {
+  const { files } = deps;
+  const guards = [requireSignedIn(deps), requireRole, requireConverse, fewAtOnce()] as const;
+  return new Hono<Env>().post('/', ...guards, async (c) => {
+    if (files === undefined) throw noStore();
+    const name = nameIn(c);
+    return c.json(await files.put(c.get('who').user, { name, bytes: await bytesIn(c) }), 201);
+  });
+}
+
+/** The error where files cannot be sent. */
+export function noStore(): CountersignError {
+  return new CountersignError('usage', 'there is no store for the files of a message', {
+    hint: 'whoever runs the web inbox sets COUNTERSIGN_FILES to the store that the workers use',
+  });
+}
+
+/** Refuses before anything of the body is read. */
+function fewAtOnce(): MiddlewareHandler<Env> {
+  const coming = new Map<string, number>();
+  return async (c, next) => {
+    const { user } = c.get('who');
+    const before = coming.get(user) ?? 0;
+    if (before >= AT_ONCE)
+      throw new CountersignError('too_many_attempts', `${AT_ONCE} files of yours are coming in already`, {
+        hint: 'send this one once they are there',
+      });
+    coming.set(user, before + 1);
+    try {
+      await next();
+    } finally {
+      const left = (coming.get(user) ?? 1) - 1;
+      if (left === 0) coming.delete(user);
+      else coming.set(user, left);
+    }
+  };
+}
+
+/** Percent-encoded, in a header of its own: proxies write addresses into their logs. */
+function nameIn(c: Context): string {
+  try {
+    return decodeURIComponent(c.req.header('file-name') ?? '');
+  } catch {
+    throw new CountersignError('usage', 'the name of the file is not percent-encoded UTF-8');
+  }
+}
+
+/** No form of another site can send this type. */
+const TYPE = 'application/octet-stream';
+
+async function bytesIn(c: Context): Promise<Uint8Array> {
+  if (c.req.header('content-type') !== TYPE)
+    throw new CountersignError('usage', `a file has to be sent as ${TYPE}, and its name as file-name`);
+  if (Number(c.req.header('content-length') ?? 0) > LIMITS.fileBytes) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  const reader = c.req.raw.body?.getReader();
+  let size = 0;
+  // No `for await`: leaving that would close the connection before the answer is out.
+  for (let chunk = await next(reader); chunk !== undefined; chunk = await next(reader)) {
+    size += chunk.byteLength;
+    if (size > LIMITS.fileBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A connection that is cut is nobody's fault here. */
+async function next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined) {
+  try {
+    return (await reader?.read())?.value;
+  } catch (cause) {
+    throw new CountersignError('usage', 'the file did not come whole', { cause });
+  }
+}
+
+function tooLarge(): CountersignError {
+  return new CountersignError('too_large', `the file is over ${sizeText(LIMITS.fileBytes)}`);
+}

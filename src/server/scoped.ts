@@ -1,0 +1,136 @@
+import { sessionNotFound } from '../client/session/reader';
+import type { Session, SessionOptions } from '../client/session/types';
+import type { Countersign } from '../client/types';
+import { isSeenBy, type Permit } from '../contract/authority/permits';
+import { CountersignError } from '../contract/errors';
+import { turnNotFound } from '../history/server-errors';
+import { createShared } from './shared';
+
+/** All that the web inbox reads of turns and conversations, and does with them, as one person may. */
+export type Reader = Pick<
+  Countersign,
+  | ('find' | 'agentsOf' | 'timeline' | 'view' | 'placeOf' | 'pendingActivities' | 'changedTools' | 'follow')
+  | ('turns' | 'list' | 'sessions' | 'session' | 'namespace')
+  | ('decide' | 'resolve' | 'answer' | 'cancel' | 'abandon' | 'fork')
+>;
+
+/** Gives the reader of a permit. Two people who see the same share what is read. */
+export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
+
+/**
+ * The one place where the web inbox keeps to what a person may see: whatever is of another agent, or was led to by one, is
+ * not there.
+ */
+export function createReaders(client: Reader): ReaderOf {
+  const turns = createShared((query: Parameters<Reader['turns']>[0]) => client.turns(query));
+  const sessions = createShared((query: Parameters<Reader['sessions']>[0]) => client.sessions(query));
+  const shared: Reader = { ...unbound(client), turns, sessions };
+  return ({ agents }) => (agents === 'all' ? shared : scoped(shared, agents));
+}
+
+/** The operations alone, so that some can be replaced. */
+function unbound(client: Reader): Reader {
+  return {
+    namespace: client.namespace,
+    find: (prefix) => client.find(prefix),
+    agentsOf: (turn) => client.agentsOf(turn),
+    timeline: (turn) => client.timeline(turn),
+    view: (turn) => client.view(turn),
+    placeOf: (turn) => client.placeOf(turn),
+    pendingActivities: (turn) => client.pendingActivities(turn),
+    changedTools: (turn) => client.changedTools(turn),
+    follow: (turn, options) => client.follow(turn, options),
+    turns: (query) => client.turns(query),
+    list: (query) => client.list(query),
+    sessions: (query) => client.sessions(query),
+    session: (id, options) => client.session(id, options),
+    decide: (turn, decision) => client.decide(turn, decision),
+    resolve: (turn, resolution) => client.resolve(turn, resolution),
+    answer: (turn, answer) => client.answer(turn, answer),
+    cancel: (turn, reason) => client.cancel(turn, reason),
+    abandon: (turn, abandonment) => client.abandon(turn, abandonment),
+    fork: (request) => client.fork(request),
+  };
+}
+
+function scoped(client: Reader, agents: readonly string[]): Reader {
+  /** @throws CountersignError `turn_not_found`, as where there is none. */
+  const seen = async (turn: string): Promise<string> => {
+    if (isSeenBy({ agents }, await client.agentsOf(turn))) return turn;
+    throw turnNotFound(turn);
+  };
+  return {
+    namespace: client.namespace,
+    // By the whole id: what begins like it would be named otherwise.
+    find: seen,
+    agentsOf: async (turn) => client.agentsOf(await seen(turn)),
+    timeline: async (turn) => client.timeline(await seen(turn)),
+    view: async (turn) => client.view(await seen(turn)),
+    placeOf: async (turn) => client.placeOf(await seen(turn)),
+    pendingActivities: async (turn) => client.pendingActivities(await seen(turn)),
+    changedTools: async (turn) => client.changedTools(await seen(turn)),
+    follow: (turn, options) =>
+      after(
+        () => seen(turn),
+        () => client.follow(turn, options),
+      ),
+    turns: (query) => client.turns({ ...query, agents }),
+    list: (query) => client.list({ ...query, agents }),
+    sessions: async (query) => (agents.length === 0 ? [] : client.sessions({ ...query, agents })),
+    session: (id, options) => scopedSession(client, agents, { id, ...(options && { options }) }),
+    decide: async (turn, decision) => client.decide(await seen(turn), decision),
+    resolve: async (turn, resolution) => client.resolve(await seen(turn), resolution),
+    answer: async (turn, answer) => client.answer(await seen(turn), answer),
+    cancel: async (turn, reason) => client.cancel(await seen(turn), reason),
+    abandon: async (turn, abandonment) => client.abandon(await seen(turn), abandonment),
+    fork: async ({ turn, ...request }) => {
+      // An exported history names its agent itself.
+      if (turn === undefined) throw new CountersignError('usage', 'a fork needs the turn that it is of');
+      return client.fork({ ...request, turn: await seen(turn) });
+    },
+  };
+}
+
+function scopedSession(
+  client: Reader,
+  agents: readonly string[],
+  { id, options }: { id: string; options?: SessionOptions },
+): Session {
+  const session = client.session(id, options);
+  const isSeen = ({ agent }: { agent: string }): boolean => isSeenBy({ agents }, { agent });
+  /** @throws CountersignError `session_not_found`, as where there is none. */
+  const seen = async (): Promise<Session> => {
+    if (!isSeen(await session.state())) throw sessionNotFound(session.id);
+    return session;
+  };
+  /** Where a message starts the session, its agent has to be one that is seen. */
+  const open = async (): Promise<Session> => {
+    const { agent } = options ?? {};
+    if (agent === undefined) return seen();
+    const now = await session.state().catch(unlessMissing);
+    if (!isSeen({ agent }) || (now !== undefined && !isSeen(now))) throw sessionNotFound(session.id);
+    return session;
+  };
+  return {
+    id: session.id,
+    send: async (message) => (await open()).send(message),
+    follow: (how) => after(seen, () => session.follow(how)),
+    followWithText: (how) => after(seen, () => session.followWithText(how)),
+    history: async () => (await seen()).history(),
+    state: async () => (await seen()).state(),
+    pause: async (act) => (await seen()).pause(act),
+    resume: async (act) => (await seen()).resume(act),
+    cancelTurn: async (act) => (await seen()).cancelTurn(act),
+    compact: async (act) => (await seen()).compact(act),
+    close: async (act) => (await seen()).close(act),
+  };
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!(error instanceof CountersignError && error.code === 'session_not_found')) throw error;
+}
+
+async function* after<T>(check: () => Promise<unknown>, items: () => AsyncIterable<T>): AsyncGenerator<T> {
+  await check();
+  yield* items();
+}

@@ -1,0 +1,139 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { MessageMode } from '../../contract/session';
+import { defined } from '../../contract/defined';
+import type { SentMessage } from '../../server/api';
+import { newDecisionId, sendMessage } from '../http';
+import { EMPTY_MESSAGE, type MessageDraft, readMessageDraft, textProblem } from '../model/conversation';
+import { errorText } from '../model/labels';
+import { parametersOf } from '../model/route';
+import { useAppContext, useKept } from '../ui/app';
+import { Text } from '../ui/text';
+import { Key, Select } from '../ui/widgets';
+import { AttachButton, Attached, useFiles } from './composer-files';
+
+const WAYS: readonly (readonly [MessageMode, string])[] = [
+  ['queue', 'after this turn'],
+  ['steer', 'into this turn'],
+  ['interrupt', 'stop this turn first'],
+];
+
+interface ComposerProps {
+  session: string;
+  /** The agent and the queue of a conversation that the first message starts, as in the address. */
+  start: string;
+  /** A turn runs, so that a message can go into it. */
+  isRunning: boolean;
+  /** It takes no more messages. What was typed for it is shown all the same. */
+  isOver: boolean;
+  sent: () => void;
+}
+
+/** Where a person writes. What is typed and attached stays in the tab until it is sent. */
+export function Composer(props: ComposerProps): JSX.Element | null {
+  const { value, change, keep, problem, setProblem, isSending, send } = useMessage(props);
+  const { isOver } = props;
+  const takesFiles = useAppContext().session.takesFiles && !isOver;
+  const files = useFiles({
+    ...{ files: value.files, setProblem, isOn: takesFiles, isSending },
+    // A file that arrives says nothing of those that did not.
+    change: (next) => keep({ files: next, messageId: '' }),
+  });
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    void send(files.coming.length);
+  };
+  if (isOver && value.text === '') return null;
+  return (
+    <form class="composer" onSubmit={submit}>
+      <textarea
+        id="say"
+        rows={3}
+        dir="auto"
+        placeholder="Write a message"
+        aria-label={isOver ? 'Message that was not sent' : 'Message'}
+        aria-keyshortcuts="Control+Enter"
+        aria-describedby="say-problem"
+        aria-invalid={problem !== undefined}
+        value={value.text}
+        readOnly={isSending || isOver}
+        onInput={({ currentTarget }) => change({ text: currentTarget.value, messageId: '' })}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event);
+        }}
+        onPaste={files.paste}
+      />
+      {!isOver && <Attached of={files} />}
+      <div class="buttons">
+        {props.isRunning && !isOver && <Way value={value.mode} choose={(mode) => change({ mode })} />}
+        {takesFiles && <AttachButton of={files} isSending={isSending} />}
+        {!isOver && (
+          <button class="button primary" type="submit" aria-disabled={isSending}>
+            {isSending ? 'Sending …' : 'Send'} <Key of="Ctrl+Enter" />
+          </button>
+        )}
+        <span class="problem" id="say-problem" role="alert">
+          {problem !== undefined && <Text of={problem} />}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode) => void }): JSX.Element {
+  return (
+    <Select
+      id="mode"
+      label="When the agent reads it"
+      value={value}
+      options={WAYS}
+      choose={(mode) => choose(WAYS.find(([key]) => key === mode)?.[0] ?? 'queue')}
+    />
+  );
+}
+
+/** What is typed, and sending it. */
+function useMessage({ session, start, isRunning, sent }: ComposerProps) {
+  const { notify, fail } = useAppContext();
+  const { value, change, forget } = useKept(`say/${session}`, EMPTY_MESSAGE, readMessageDraft);
+  const [problem, setProblem] = useState<string>();
+  const [isSending, setSending] = useState(false);
+  const send = async (coming: number): Promise<void> => {
+    const why = coming > 0 ? 'A file is still on its way.' : textProblem(value.text);
+    setProblem(why);
+    if (why !== undefined || isSending) return;
+    // The same text again is the same message.
+    const messageId = value.messageId || newDecisionId();
+    change({ messageId });
+    setSending(true);
+    const { agent, queue } = parametersOf(start, ['agent', 'queue']);
+    const options = defined({ agent: agent || undefined, taskQueue: queue || undefined });
+    const mode = isRunning ? value.mode : 'queue';
+    const { text, files } = value;
+    const reply = await sendMessage(session, { text, files, messageId, mode, ...options });
+    setSending(false);
+    if (!reply.ok && reply.status === 401) return fail(reply.status, reply.error);
+    if (!reply.ok) return setProblem(errorText(reply.error));
+    forget();
+    const notice = noticeOf(reply.data);
+    if (notice !== undefined) notify({ text: notice, tone: 'quiet' });
+    sent();
+  };
+  const type = (part: Partial<MessageDraft>): void => {
+    setProblem(undefined);
+    change(part);
+  };
+  return { value, change: type, keep: change, problem, setProblem, isSending, send };
+}
+
+/** What a person does not see below. */
+function noticeOf(sent: SentMessage): string | undefined {
+  if (sent.status === 'recorded')
+    return 'No worker answers. The message is on record and counts when one runs.';
+  return {
+    started: undefined,
+    queued: 'Sent. It waits for the turns before it.',
+    steering: 'Sent. The turn reads it before its next step.',
+    interrupting: 'Sent. The turn is stopped for it.',
+  }[sent.outcome];
+}
