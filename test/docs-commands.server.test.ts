@@ -101,6 +101,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm install countersign zod': 'it is not on npm yet',
   'npm install @opentelemetry/api @opentelemetry/sdk-trace-node @opentelemetry/exporter-trace-otlp-http':
     'the tests of traces have these packages',
+  'npm install @slack/web-api@7 @slack/socket-mode@2': 'the tests of Slack have these packages',
   'npm pack': PACKAGE,
   'npm install ../countersign/countersign-0.1.0.tgz zod': PACKAGE,
   'docker compose up --build --detach': DOCKER,

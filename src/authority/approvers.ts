@@ -47,6 +47,10 @@ export interface Approvers {
   personOf(name: string): string | undefined;
   /** The person whose `oidc` a subject is. */
   personOfSubject(subject: string): string | undefined;
+  /** The person whose `slack` an id is. */
+  personOfSlack(id: string): string | undefined;
+  /** The `slack` of a person, by the name in the file. */
+  slackOf(person: string): string | undefined;
   /** Whether a person has an `oidc`, by the name in the file. */
   hasSubject(person: string): boolean;
   /** The groups of a person, by the name in the file. */
@@ -110,6 +114,7 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     rulingOn: rulings(ruled),
     personOf,
     ...subjectsOf(people),
+    ...slackIdsOf(people),
     permitOf: (name) => permits(personOf(name)),
     keysOf: (person) => keys.people.get(person) ?? [],
     ownerOf: (fingerprint) => owners.get(fingerprint),
@@ -130,6 +135,17 @@ function subjectsOf(
     hasSubject: (person) => all.get(person)?.oidc !== undefined,
     groupsOf: (person) => all.get(person)?.groups ?? [],
   };
+}
+
+/** People as Slack knows them. */
+function slackIdsOf(people: FileContent['people']): Pick<Approvers, 'personOfSlack' | 'slackOf'> {
+  const ids = new Map(
+    Object.entries(people).flatMap(([name, { slack }]) =>
+      slack === undefined ? [] : [[name, slack] as const],
+    ),
+  );
+  const persons = new Map([...ids].map(([name, slack]) => [slack, name] as const));
+  return { personOfSlack: (id) => persons.get(id), slackOf: (person) => ids.get(person) };
 }
 
 function authorityBy(

@@ -40,7 +40,11 @@ const person = z.strictObject({
   groups: z.array(name).default([]),
   keys,
   delegates: z.array(name).default([]),
-  slack: z.string().min(1).optional(),
+  /** Their member id at Slack, which stays; names there can change. */
+  slack: z
+    .string()
+    .regex(/^[UW][A-Z0-9]{1,20}$/, 'must be a member id of Slack, such as U02ABCDEF')
+    .optional(),
   /** The subject under which the issuer of the web inbox knows them. */
   oidc: z.string().min(1).max(255).optional(),
   mail: z.email('must be an address').optional(),

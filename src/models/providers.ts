@@ -194,7 +194,7 @@ function connectionOf(
 
 /** Packages of other versions speak another language of the AI SDK. */
 function requirePackage({ name, package: wanted }: Provider): void {
-  const version = versionOf(wanted);
+  const version = installedVersion(wanted);
   if (version?.startsWith('3.') === true) return;
   const why = version === undefined ? 'is not installed' : `is version ${version}, and not 3`;
   throw new CountersignError('not_installed', `models of ${name} need ${wanted}, which ${why}`, {
@@ -203,7 +203,8 @@ function requirePackage({ name, package: wanted }: Provider): void {
   });
 }
 
-function versionOf(name: string): string | undefined {
+/** The version of a package that is there to load; undefined: there is none. */
+export function installedVersion(name: string): string | undefined {
   try {
     const manifest: unknown = require(`${name}/package.json`);
     return z.object({ version: z.string() }).safeParse(manifest).data?.version;

@@ -77,6 +77,12 @@ describe('the rule that fits', () => {
     expect(read(`${GOOD}# a note\n`).digest).not.toBe(read().digest);
   });
 
+  it('knows people by their ids at Slack', () => {
+    const file = read(GOOD.replace(/^people:$/m, 'people:\n  eve: { slack: U02EVE }'));
+    expect([file.personOfSlack('U02EVE'), file.slackOf('eve')]).toEqual(['eve', 'U02EVE']);
+    expect([file.personOfSlack('u02eve'), file.slackOf('nobody')]).toEqual([undefined, undefined]);
+  });
+
   it('knows people by name and mail, whatever their case', () => {
     const { personOf } = read();
     expect(['ANNA', 'anna@EXAMPLE.com', 'bob', 'eve'].map(personOf)).toEqual([

@@ -33,7 +33,9 @@ const NOTIFY_HINT = 'Write --notify https://example.org/hook, or --notify "comma
 export function addWatch(program: Command, context: Context): void {
   const command = program
     .command('watch')
-    .description('send what waits for a person, and what expires soon, to a webhook, a command, or by mail')
+    .description(
+      'send what waits for a person, and what expires soon, to a webhook, a command, by mail or to Slack',
+    )
     .option('--notify <url|command>', 'where to post, or what to run with each notice on stdin')
     .option('--channels <file>', `a file of channels, instead of --notify (default: ${CHANNELS_FILE})`)
     .option('--before <time>', 'send a notice this long before a deadline', '1h')
@@ -51,8 +53,8 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
   const note = (text: string): void => context.screen.note(escapeText(text));
   try {
     await context.withClient(async (client) => {
-      const receivers = await open(client, note);
       const file = options.state ?? stateFile(options, client, context);
+      const receivers = await open({ client, warn: note, file, isOnce: options.once === true });
       await makeFolder(file);
       return withLock(`${file}.lock`, { progress: note, what: 'these notices are sent' }, async () => {
         const sent = await openSent(file);
@@ -75,7 +77,16 @@ interface Channel {
   receiver: Receiver;
 }
 
-type Open = (client: Countersign, warn: (line: string) => void) => Promise<Channel[]>;
+interface Opening {
+  client: Countersign;
+  warn(line: string): void;
+  /** Where it is kept what was delivered. */
+  file: string;
+  /** It ends by itself, so it cannot wait for answers. */
+  isOnce: boolean;
+}
+
+type Open = (opening: Opening) => Promise<Channel[]>;
 
 /** Says what is wrong with the options before anything connects. */
 async function readReceivers(
@@ -111,12 +122,14 @@ async function openFile(
   const { loadChannels } = await import('../notify/channels-file.js');
   const { openChannel } = await import('../notify/channels.js');
   const file = await loadChannels(named ?? CHANNELS_FILE);
-  return (client, warn) =>
+  return ({ client, warn, file: sentFile, isOnce }) =>
     Promise.all(
-      Object.entries(file.channels).map(async ([channel, settings]) => ({
-        channel,
-        receiver: await openChannel(settings, { file, env, client, warn }),
-      })),
+      Object.entries(file.channels).map(async ([channel, settings]) => {
+        const postsFile = `${sentFile.replace(/\.json$/, '')}-${channel}.json`;
+        const decider = isOnce ? {} : { decider: client };
+        const parts = { file, env, client, warn, postsFile, ...decider };
+        return { channel, receiver: await openChannel(settings, parts) };
+      }),
     );
 }
 

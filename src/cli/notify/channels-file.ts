@@ -36,6 +36,27 @@ const mail = z.strictObject({
   ]),
 });
 
+const slack = z.strictObject({
+  kind: z.literal('slack'),
+  /** Of the bot, `xoxb-…`. */
+  tokenFile: path.optional(),
+  tokenEnv: variable.default('COUNTERSIGN_SLACK_TOKEN'),
+  /** Of the app, `xapp-…`: without it messages have no buttons. */
+  appTokenFile: path.optional(),
+  appTokenEnv: variable.default('COUNTERSIGN_SLACK_APP_TOKEN'),
+  /** The key of a web inbox, with which it is signed who clicked. */
+  inboxKey: path.optional(),
+  /** Where Slack's Web API is. */
+  api: safe.default('https://slack.com/api/'),
+  to: z.union([
+    z.literal('voters'),
+    z
+      .array(z.string().regex(/^[CG][A-Z0-9]{1,20}$/, 'must be the id of a channel, such as C02ABCDEF'))
+      .min(1, 'must not be empty')
+      .max(MOST_ADDRESSES),
+  ]),
+});
+
 const fileSchema = z.strictObject({
   /** Where people open the web inbox. */
   page: safe.optional(),
@@ -43,7 +64,7 @@ const fileSchema = z.strictObject({
   channels: z
     .record(
       z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,39}$/, 'must be a name of letters and digits'),
-      z.discriminatedUnion('kind', [webhook, command, mail]),
+      z.discriminatedUnion('kind', [webhook, command, mail, slack]),
     )
     .refine((all) => Object.keys(all).length > 0, 'must not be empty')
     .refine((all) => Object.keys(all).length <= MOST_CHANNELS, `must be at most ${MOST_CHANNELS}`),
@@ -81,18 +102,21 @@ export async function loadChannels(file: string): Promise<ChannelsFile> {
 
 function missingIn({ page, approvers, channels }: ChannelsFile): { path: string[]; message: string }[] {
   return Object.entries(channels).flatMap(([name, channel]) => {
-    if (channel.kind !== 'mail') return [];
+    if (channel.kind !== 'mail' && channel.kind !== 'slack') return [];
     const at = ['channels', name];
     return [
       ...(page === undefined ? [{ path: at, message: `\`${name}\` needs \`page\`, for its links` }] : []),
       ...(channel.to === 'voters' && approvers === undefined
         ? [{ path: [...at, 'to'], message: '`voters` needs `approvers`, the file that names them' }]
         : []),
+      ...(channel.kind === 'slack' && channel.inboxKey !== undefined && approvers === undefined
+        ? [{ path: [...at, 'inboxKey'], message: '`inboxKey` needs `approvers`, the file that lists it' }]
+        : []),
     ];
   });
 }
 
-const PATHS = ['approvers', 'secretFile', 'urlFile', 'caFile'];
+const PATHS = ['approvers', 'secretFile', 'urlFile', 'caFile', 'tokenFile', 'appTokenFile', 'inboxKey'];
 
 function withPaths(file: ChannelsFile, folder: string): ChannelsFile {
   const placed = <T extends object>(one: T): T => ({

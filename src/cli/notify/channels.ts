@@ -14,6 +14,10 @@ export interface ChannelParts {
   file: ChannelsFile;
   env: NodeJS.ProcessEnv;
   client: Pick<Countersign, 'view'>;
+  /** Who decides what people answer over a channel. Absent: nobody is listened to. */
+  decider?: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
+  /** Where a channel keeps what it sent, beside what was delivered. Absent: nowhere. */
+  postsFile?: string;
   /** Who gets a test where a channel reaches voters. */
   tester?: string;
   warn(line: string): void;
@@ -32,6 +36,8 @@ export async function openChannel(settings: ChannelSettings, parts: ChannelParts
       return createCommand(settings.run, withoutSecrets(parts));
     case 'mail':
       return openMail(settings, parts);
+    case 'slack':
+      return openSlackChannel(settings, parts);
   }
 }
 
@@ -43,8 +49,47 @@ async function openMail(settings: SettingsOf<'mail'>, parts: ChannelParts): Prom
   // Loaded here, so that no other channel waits for it.
   const { createMail } = await import('./mail.js');
   const ca = caFile === undefined ? undefined : await readCertificates(caFile);
-  const targetsOf = await targetsFor(to, parts);
+  const targetsOf = await targetsFor(to, parts, 'mail');
   return createMail({ url, tls, from, page: parts.file.page ?? '', targetsOf, ...defined({ ca }) });
+}
+
+async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelParts): Promise<Receiver> {
+  const { tokenFile, tokenEnv, appTokenFile, appTokenEnv, inboxKey, api, to } = settings;
+  const { env, file, client, decider, postsFile, warn } = parts;
+  const token = readSecretText({ file: tokenFile, variable: tokenEnv }, env);
+  if (token === undefined)
+    throw usageError('nothing says the token for Slack', `Set ${tokenEnv}, or name a file with tokenFile.`);
+  const appToken = readSecretText({ file: appTokenFile, variable: appTokenEnv }, env);
+  const { createSlack } = await import('./slack.js');
+  const answers =
+    decider === undefined || file.approvers === undefined
+      ? undefined
+      : await openAnswers({ approvers: file.approvers, inboxKey, decider, warn });
+  return createSlack({
+    ...{ api, token, page: file.page ?? '', client, note: warn },
+    targetsOf: await targetsFor(to, parts, 'slack'),
+    ...defined({ appToken, postsFile, answers }),
+  });
+}
+
+interface AnswerParts extends Pick<ChannelParts, 'warn'> {
+  approvers: string;
+  inboxKey: string | undefined;
+  decider: NonNullable<ChannelParts['decider']>;
+}
+
+/** Who may answer; and with which key it is signed who did. */
+async function openAnswers({ approvers: file, inboxKey, decider: client, warn }: AnswerParts) {
+  const { openApprovers } = await import('../../authority/source.js');
+  const source = await openApprovers({ file, warn });
+  const approvers = (): ReturnType<typeof source.current> => source.current();
+  if (inboxKey === undefined) return { client, approvers };
+  const { inboxSigner, readInboxKey } = await import('../../authority/inbox-key.js');
+  const key = readInboxKey(inboxKey);
+  const { inboxKeys } = await source.current();
+  if (!inboxKeys.some(({ fingerprint }) => fingerprint === key.fingerprint))
+    warn(`${file} does not list the key in ${inboxKey}, so no click counts as signed in.`);
+  return { client, approvers, signer: inboxSigner({ key, approvers: source }) };
 }
 
 async function readCertificates(file: string): Promise<string> {
@@ -59,12 +104,13 @@ async function readCertificates(file: string): Promise<string> {
 async function targetsFor(
   to: 'voters' | readonly string[],
   { file: { approvers: file = 'approvers.yaml' }, client, tester, warn }: ChannelParts,
+  by: 'mail' | 'slack',
 ): Promise<(notice: Notice) => Promise<readonly string[]>> {
   if (to !== 'voters') return () => Promise.resolve(to);
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
   const approvers = () => source.current();
-  return (notice) => votersOn(notice, { approvers, client, ...defined({ tester }) });
+  return (notice) => votersOn(notice, { approvers, client, by, ...defined({ tester }) });
 }
 
 /** A command gets no secret of another channel. */

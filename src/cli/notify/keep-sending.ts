@@ -40,6 +40,7 @@ export async function keepSending(watch: NoticeWatch): Promise<void> {
   const { limit, ...filter } = query;
   // A channel that hangs holds up no other one.
   const lanes = outboxes.map(createLane);
+  const listening = Promise.all(outboxes.map((outbox) => outbox.listen?.()));
   let isAway = false;
   for await (const look of watchInbox(client, filter, signal)) {
     if ('away' in look) {
@@ -53,7 +54,7 @@ export async function keepSending(watch: NoticeWatch): Promise<void> {
     const notices = noticesOf(look.items.slice(0, limit), { now, beforeMs });
     for (const lane of lanes) lane.offer(notices, now);
   }
-  await Promise.all(lanes.map((lane) => lane.ended()));
+  await Promise.all([listening, ...lanes.map((lane) => lane.ended())]);
 }
 
 interface Lane {

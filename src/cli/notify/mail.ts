@@ -4,6 +4,7 @@ import { digestText } from '../../contract/digest';
 import { CountersignError, errorMessage, errnoOf } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { usageError } from '../options';
+import { untilStopped } from '../stop-signals';
 import { mailOf } from './mail-text';
 import type { Notice, Receiver } from './notices';
 
@@ -40,13 +41,11 @@ export function createMail(settings: MailSettings): Receiver {
     use: (transport: Transporter<SMTPTransport.SentMessageInfo>) => Promise<T>,
   ): Promise<T> => {
     const transport = createTransport(options);
-    const stop = stopped(signal);
     try {
-      return await Promise.race([use(transport), stop.promise]);
+      return await untilStopped(signal, use(transport));
     } catch (error) {
       throw inWords(error);
     } finally {
-      stop.release();
       transport.close();
     }
   };
@@ -108,16 +107,6 @@ function decoded(part: string): string {
   } catch {
     return part;
   }
-}
-
-function stopped(signal: AbortSignal): { promise: Promise<never>; release(): void } {
-  let stop = (): void => undefined;
-  const promise = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(new Error('it was stopped'));
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
-  return { promise, release: () => signal.removeEventListener('abort', stop) };
 }
 
 /** What went wrong. The words of the server are kept only where no password was asked for. */

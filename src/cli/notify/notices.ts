@@ -73,4 +73,17 @@ export interface Receiver {
   deliver(notice: Notice, signal: AbortSignal, target?: string): Promise<void>;
   /** Looks whether it could be reached, and sends nothing. In words what was found. */
   check?(signal: AbortSignal): Promise<string>;
+  /** What was delivered before and has to be changed by now, where these are the notices of all that waits. */
+  outdated?(open: readonly Notice[], now: number): Promise<readonly Correction[]>;
+  /** Takes what people answer, until the signal aborts. Rejects with nothing but what it cannot go on from. */
+  listen?(signal: AbortSignal): Promise<void>;
+}
+
+/** A change of something that was delivered. */
+export interface Correction {
+  /** The same for each try. */
+  key: string;
+  /** For what is printed. */
+  about: string;
+  act(signal: AbortSignal): Promise<void>;
 }

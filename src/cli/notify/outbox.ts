@@ -18,6 +18,8 @@ interface OutboxParts {
 export interface Outbox {
   /** Sends what is due and was not delivered yet; what failed waits a while. How many are still to be delivered. */
   send(notices: readonly Notice[], now: number): Promise<number>;
+  /** Takes what people answer, until the signal aborts. Never rejects. Absent: they answer elsewhere. */
+  listen?(): Promise<void>;
 }
 
 const FIRST_MS = 1000;
@@ -26,14 +28,32 @@ const MOST_MS = 60_000;
 /** An outbox that has nothing to wait for yet. */
 export function createOutbox(parts: OutboxParts): Outbox {
   const tries = createTries(parts);
-  const { sent, channel = '' } = parts;
+  const { sent, channel = '', receiver, signal, note } = parts;
+  const correct = async (notices: readonly Notice[], now: number): Promise<void> => {
+    for (const { key, about, act } of (await receiver.outdated?.(notices, now)) ?? [])
+      await tries.attempt({ key, about, now, act: () => act(signal) });
+  };
   return {
+    ...(receiver.listen === undefined ? {} : { listen: () => listenTo(receiver, { note, signal }) }),
     send: async (notices, now) => {
       const open = notices.filter((notice) => !sent.has(keyOf(notice, channel)));
       for (const notice of open) await sendTo(notice, { parts, tries, now });
+      await correct(notices, now);
       return open.filter((notice) => !sent.has(keyOf(notice, channel))).length;
     },
   };
+}
+
+/** Where nobody listens any more, notices still go out. */
+async function listenTo(
+  receiver: Receiver,
+  { note, signal }: Pick<OutboxParts, 'note' | 'signal'>,
+): Promise<void> {
+  try {
+    await receiver.listen?.(signal);
+  } catch (error) {
+    note(`nobody listens to ${receiver.name}: ${errorMessage(error)}`);
+  }
 }
 
 /** What a notice is kept by, and what its delivery to one of several is. */

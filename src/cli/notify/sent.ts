@@ -5,6 +5,14 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { readIfThere, replaceFile } from '../../files';
 
+/** What is kept of notices, by key; on disk before anything goes on. */
+export interface Kept<T> {
+  get(key: string): T | undefined;
+  entries(): readonly (readonly [key: string, value: T])[];
+  /** Resolves once it is on disk. */
+  set(key: string, value: T | undefined, now: number): Promise<void>;
+}
+
 /** Which notices were delivered; on disk before the next one is sent. */
 export interface Sent {
   has(key: string): boolean;
@@ -12,10 +20,8 @@ export interface Sent {
   add(key: string, now: number): Promise<void>;
 }
 
-const fileSchema = z.object({ version: z.literal(1), sent: z.record(z.string(), z.number()) });
-
 /** Hardly anything waits longer. A request that still waits then is sent once more. */
-const KEEP_MS = 180 * 24 * 3600 * 1000;
+export const KEEP_MS = 180 * 24 * 3600 * 1000;
 
 /**
  * Opens the file of what was delivered, in a folder that is there; it is made with the first delivery.
@@ -23,16 +29,30 @@ const KEEP_MS = 180 * 24 * 3600 * 1000;
  * @throws CountersignError `config_invalid` for a file that is something else.
  */
 export async function openSent(file: string): Promise<Sent> {
-  const sent = await readSent(file);
+  const sent = await openKept(file, { value: z.number(), isOld: (at, now) => now - at > KEEP_MS });
+  return { has: (key) => sent.get(key) !== undefined, add: (key, now) => sent.set(key, now, now) };
+}
+
+/** What a file keeps, and for how long. */
+interface Keeping<T> {
+  value: z.ZodType<T>;
+  isOld(value: T, now: number): boolean;
+}
+
+/** As `openSent`, of anything. */
+export async function openKept<T>(file: string, { value: form, isOld }: Keeping<T>): Promise<Kept<T>> {
+  const kept = await readKept(file, form);
   let writing: Promise<void> = Promise.resolve();
   return {
-    has: (key) => sent.has(key),
-    add: (key, now) => {
-      sent.set(key, now);
-      for (const [old, at] of sent) if (now - at > KEEP_MS) sent.delete(old);
-      const content: z.infer<typeof fileSchema> = { version: 1, sent: Object.fromEntries(sent) };
+    get: (key) => kept.get(key),
+    entries: () => [...kept],
+    set: (key, value, now) => {
+      if (value === undefined) kept.delete(key);
+      else kept.set(key, value);
+      for (const [old, one] of kept) if (isOld(one, now)) kept.delete(old);
+      const content = `${JSON.stringify({ version: 1, sent: Object.fromEntries(kept) })}\n`;
       // Channels send side by side. One write after the other: an older content never replaces a newer one.
-      const written = writing.then(() => replaceFile(file, `${JSON.stringify(content)}\n`));
+      const written = writing.then(() => replaceFile(file, content));
       writing = written.catch(() => undefined);
       return written;
     },
@@ -54,10 +74,11 @@ export async function makeFolder(file: string): Promise<void> {
   }
 }
 
-async function readSent(file: string): Promise<Map<string, number>> {
+async function readKept<T>(file: string, value: z.ZodType<T>): Promise<Map<string, T>> {
   const text = await readIfThere(file);
   if (text === undefined) return new Map();
-  const parsed = fileSchema.safeParse(parseJson(text));
+  const form = z.object({ version: z.literal(1), sent: z.record(z.string(), value) });
+  const parsed = form.safeParse(parseJson(text));
   if (parsed.success) return new Map(Object.entries(parsed.data.sent));
   throw new CountersignError('config_invalid', `${file} is not a record of notices`, {
     hint: 'Name another file with --state, or remove it: everything that waits is then sent once more.',

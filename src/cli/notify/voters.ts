@@ -1,8 +1,9 @@
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { escalatedAuthority, votingOf } from '../../contract/authority/authority';
+import { isSeenBy } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
-import type { CallView } from '../../history/view';
+import type { CallView, TurnView } from '../../history/view';
 import type { Notice } from './notices';
 
 /** Where the addresses are looked for. */
@@ -12,30 +13,47 @@ export interface VoterSources {
   client: Pick<Countersign, 'view'>;
   /** Who gets a test; a person of the file. */
   tester?: string;
+  /** What of a person they are reached by. @default 'mail' */
+  by?: 'mail' | 'slack';
 }
 
 /**
  * The addresses of those who may decide what a notice is about, by today's file: everybody of it where no rule says who.
+ * Nobody is sent what the file does not let them see.
  *
  * @throws CountersignError `notify_failed` where nobody of them has an address.
  */
 export async function votersOn(
   notice: Notice,
-  { approvers, client, tester }: VoterSources,
+  { approvers, client, tester, by = 'mail' }: VoterSources,
 ): Promise<readonly string[]> {
   const { turn, callId } = notice.data;
   const file = await approvers();
   const all = file.people.map(({ name }) => name);
   const call =
     notice.type === 'test' ? undefined : (await client.view(turn)).calls.find((one) => one.callId === callId);
-  const names = notice.type === 'test' ? testers(file, tester) : votersOf(call, all);
-  const addresses = file.people.flatMap(({ name, mail }) =>
-    names.includes(name) && mail !== undefined ? [mail] : [],
-  );
+  const names =
+    notice.type === 'test'
+      ? testers(file, tester)
+      : votersOf(call, all).filter((name) => sees(file, name, notice.data));
+  const addresses = file.people.flatMap(({ name, mail }) => {
+    const address = by === 'slack' ? file.slackOf(name) : mail;
+    return names.includes(name) && address !== undefined ? [address] : [];
+  });
   if (addresses.length > 0) return [...new Set(addresses)];
   const who = notice.type === 'test' ? (tester ?? '') : 'nobody who may decide this';
   const has = notice.type === 'test' ? 'has no' : 'has a';
-  throw new CountersignError('notify_failed', `${who} ${has} mail address in ${file.file}`);
+  const what = by === 'slack' ? 'Slack id' : 'mail address';
+  throw new CountersignError('notify_failed', `${who} ${has} ${what} in ${file.file}`);
+}
+
+/** Whether the file lets a person see what is of a turn. */
+export function sees(
+  file: Approvers,
+  person: string,
+  { agent, lineage = [] }: Pick<TurnView, 'agent' | 'lineage'>,
+): boolean {
+  return isSeenBy(file.permitOf(person), { agent, callers: lineage.map((one) => one.agent) });
 }
 
 /** Who may vote on a call, by name. A rule that is not frozen with it, or that lists nobody, lets everybody. */

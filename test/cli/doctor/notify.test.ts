@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { checkChannels } from '../../../src/cli/doctor/notify';
 import { scratchDirectory } from '../../support/scratch';
 import { startMailServer } from '../notify/mail-server';
+import { APP_TOKEN, BOT_TOKEN, startSlackServer } from '../notify/slack-server';
 
 const directory = scratchDirectory();
 const check = (text: string, env: NodeJS.ProcessEnv = {}) => {
@@ -35,6 +36,29 @@ channels:
   ]);
   expect(server.mails).toEqual([]);
   await server.close();
+});
+
+it('looks whether Slack takes both tokens, and posts nothing', async () => {
+  const slack = await startSlackServer();
+  const text = `
+page: https://inbox.example.org
+channels:
+  both: { kind: slack, api: '${slack.api}', to: [C1] }
+  bot: { kind: slack, api: '${slack.api}', to: [C1], appTokenEnv: NONE }
+  wrong: { kind: slack, api: '${slack.api}', to: [C1], tokenEnv: WRONG }
+`;
+  const env = {
+    COUNTERSIGN_SLACK_TOKEN: BOT_TOKEN,
+    COUNTERSIGN_SLACK_APP_TOKEN: APP_TOKEN,
+    WRONG: 'xoxb-wrong',
+  };
+  expect((await check(text, env)).map(({ state, detail }) => `${state} ${detail}`)).toEqual([
+    expect.stringMatching(/^ok countersign posts in Acme.*hears what is clicked/),
+    'ok countersign posts in Acme, without buttons',
+    expect.stringMatching(/^bad Slack refused the token: invalid_auth/),
+  ]);
+  expect(slack.messages).toEqual([]);
+  await slack.close();
 });
 
 it('says what is wrong with the file', async () => {

@@ -18,6 +18,7 @@ channels:
   ops: { kind: webhook, url: https://example.org/hook, secretFile: hook.secret }
   log: { kind: command, run: cat }
   mail: { kind: mail, from: bot@example.org, to: voters, urlFile: /run/secrets/url }
+  team: { kind: slack, to: [C02AB], tokenFile: bot.secret, inboxKey: inbox.pem }
 `;
   expect(await load(text)).toEqual({
     page: 'https://inbox.example.org',
@@ -31,6 +32,11 @@ channels:
       mail: {
         ...{ kind: 'mail', from: 'bot@example.org', to: 'voters', tls: 'required' },
         ...{ urlFile: '/run/secrets/url', urlEnv: 'COUNTERSIGN_SMTP_URL' },
+      },
+      team: {
+        ...{ kind: 'slack', to: ['C02AB'], api: 'https://slack.com/api/' },
+        ...{ tokenFile: join(directory(), 'bot.secret'), inboxKey: join(directory(), 'inbox.pem') },
+        ...{ tokenEnv: 'COUNTERSIGN_SLACK_TOKEN', appTokenEnv: 'COUNTERSIGN_SLACK_APP_TOKEN' },
       },
     },
   });
@@ -49,6 +55,22 @@ it.each<[string, string, RegExp]>([
     'voters without a file',
     'page: https://h\nchannels: { a: { kind: mail, from: a@example.org, to: voters } }',
     /`voters` needs `approvers`/,
+  ],
+  ['Slack without a page', 'channels: { a: { kind: slack, to: [C1A] } }', /needs `page`/],
+  [
+    'a name of a channel',
+    "page: https://h\nchannels: { a: { kind: slack, to: ['#ops'] } }",
+    /id of a channel/,
+  ],
+  [
+    'Slack over the open net',
+    'page: https://h\nchannels: { a: { kind: slack, to: [C1A], api: http://slack.com } }',
+    /https/,
+  ],
+  [
+    'a key without people',
+    'page: https://h\nchannels: { a: { kind: slack, to: [C1A], inboxKey: k } }',
+    /`inboxKey` needs `approvers`/,
   ],
   ['what is not YAML', 'channels: [', /:1:/],
 ])('is refused with its place: %s', async (_name, text, message) => {

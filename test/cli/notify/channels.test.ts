@@ -29,6 +29,14 @@ it('opens each kind without connecting', async () => {
 it.each<[string, ChannelSettings, RegExp]>([
   ['of a webhook', { kind: 'webhook', url: 'https://h', secretEnv: 'HOOK' }, /Set HOOK|needs a secret/],
   ['of mail', MAIL, /nothing says where the mail server is/],
+  [
+    'of Slack',
+    {
+      ...{ kind: 'slack', tokenEnv: 'BOT', appTokenEnv: 'APP', to: ['C1'] },
+      api: 'https://slack.com/api/',
+    },
+    /nothing says the token for Slack/,
+  ],
   ['of mail in a file', { ...MAIL, urlFile: '/no/such/file' }, /cannot be read/],
 ])('says that a secret is missing: %s', async (_name, settings, why) => {
   await expect(open(settings)).rejects.toMatchObject({ code: 'usage', message: expect.stringMatching(why) });

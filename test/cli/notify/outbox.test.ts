@@ -59,6 +59,31 @@ describe('the outbox', () => {
   });
 });
 
+it('goes on where a receiver cannot listen, and changes what it sent', async () => {
+  const [notes, changed] = [new Array<string>(), new Array<string>()];
+  const act = (): Promise<void> => {
+    changed.push('x');
+    return changed.length === 1 ? Promise.reject(new Error('busy')) : Promise.resolve();
+  };
+  const receiver: Receiver = {
+    name: 'it',
+    deliver: () => Promise.resolve(),
+    outdated: (open) => Promise.resolve(open.length > 0 ? [] : [{ key: 'x', about: 'a change', act }]),
+    listen: () => Promise.reject(new Error('deaf')),
+  };
+  const sent = await openSent(join(directory(), 'sent.json'));
+  const outbox = createOutbox({ receiver, sent, note: (line) => void notes.push(line), signal: never });
+  await outbox.listen?.();
+  expect(await outbox.send([notice('a')], NOW)).toBe(0);
+  for (const later of [0, 999, 1000]) await outbox.send([], NOW + later);
+  expect(changed).toHaveLength(2);
+  expect(notes).toEqual([
+    'nobody listens to it: deaf',
+    expect.stringMatching(/^sent to it/),
+    'could not send to it: busy; again in 1 s: a change',
+  ]);
+});
+
 describe('a channel with several targets', () => {
   const file = (): string => join(directory(), 'sent.json');
   const note = (): void => undefined;

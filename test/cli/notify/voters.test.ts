@@ -10,7 +10,7 @@ const FILE = parseApprovers(
   `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
 people:
-  ann: { groups: [money], mail: ann@example.org }
+  ann: { groups: [money], mail: ann@example.org, slack: U0ANN }
   bob: { groups: [money] }
   cid: { groups: [leads], mail: cid@example.org }
   dan: { mail: dan@example.org }
@@ -51,6 +51,22 @@ it('are reached at the addresses of the file', async () => {
   expect(await on(asked(['dan']))).toEqual(['ann@example.org']);
   expect(await on(undefined)).toEqual(['ann@example.org', 'cid@example.org', 'dan@example.org']);
   await expect(on(asked(['ann']))).rejects.toThrow(/nobody who may decide this has a mail address/);
+});
+
+it('are not sent what the file does not let them see', async () => {
+  const text = 'visibility: { dan: [other], cid: [clerk] }\nrules: [{ name: default, then: by_safety }]';
+  const people = 'people: { cid: { mail: c@example.org }, dan: { mail: d@example.org } }';
+  const file = parseApprovers(`installation: '${'ab'.repeat(16)}'\n${people}\n${text}`, 'approvers.yaml');
+  const client = { view: () => Promise.resolve(makeView()) };
+  const found = votersOn(notice('a'), { approvers: () => Promise.resolve(file), client });
+  expect(await found).toEqual(['c@example.org']);
+});
+
+it('are reached by their ids at Slack', async () => {
+  const about = { approvers: () => Promise.resolve(FILE), by: 'slack' } as const;
+  const client = { view: () => Promise.resolve({ ...makeView(), calls: [asked(['dan'])] }) };
+  expect(await votersOn(notice('a'), { ...about, client })).toEqual(['U0ANN']);
+  await expect(votersOn(testNotice(NOW), { ...about, client, tester: 'bob' })).rejects.toThrow(/no Slack id/);
 });
 
 it('is one person for a test', async () => {

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CountersignError } from '../../contract/errors';
+import { untilStopped } from '../stop-signals';
+import { failure, inWords, SECOND } from './slack-errors';
+
+const HELLO_MS = 30 * SECOND;
+const FIRST_MS = SECOND;
+const MOST_MS = 60 * SECOND;
+
+/** As much of a socket as is used. */
+export interface Socket {
+  start(): Promise<unknown>;
+  disconnect(): Promise<void>;
+  once(event: 'disconnected', act: () => void): unknown;
+  on(event: 'interactive', take: (given: { ack: () => Promise<void>; body: unknown }) => void): unknown;
+}
+
+/** Who listens. */
+export interface Listening {
+  open(): Socket;
+  /** Takes a payload that is acknowledged. */
+  take(body: unknown): void;
+  note(line: string): void;
+  signal: AbortSignal;
+}
+
+/**
+ * Gives each payload once it is acknowledged, until the signal aborts. Slack closes each connection after some hours, so
+ * one that is lost is only worth a line where no other can be made.
+ */
+export async function keepListening({ open, note, signal, ...rest }: Listening): Promise<void> {
+  let failures = 0;
+  const began = (): void => {
+    if (failures > 0) note('Slack is listened to again');
+    failures = 0;
+  };
+  while (!signal.aborted) {
+    let wait = FIRST_MS;
+    try {
+      await listenOnce(open(), { ...rest, note, signal, began });
+    } catch (error) {
+      if (signal.aborted) return;
+      const wish = inWordsOfSocket(error);
+      wait = Math.max(Math.min(MOST_MS, FIRST_MS * 2 ** failures++), wish.retryInMs);
+      note(`nobody listens to Slack: ${wish.message}; again in ${Math.ceil(wait / SECOND)} s`);
+    }
+    await delay(wait, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+function inWordsOfSocket(error: unknown): { message: string; retryInMs: number } {
+  const why = error ?? new Error('it closed the connection');
+  const { message, data } = why instanceof CountersignError ? why : inWords(why);
+  const { retryInMs } = data;
+  return { message, retryInMs: typeof retryInMs === 'number' ? retryInMs : 0 };
+}
+
+async function listenOnce(
+  socket: Socket,
+  { take, note, signal, began }: Omit<Listening, 'open'> & { began(): void },
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => void socket.once('disconnected', resolve));
+  socket.on('interactive', ({ ack, body }) => {
+    // What Slack does not hear of in three seconds, it shows as failed: nothing is done then.
+    ack().then(
+      () => take(body),
+      () => note('a click in Slack could not be acknowledged, so nothing was done'),
+    );
+  });
+  const started = socket.start();
+  // It also fails after nobody waits for it any more.
+  started.catch(() => undefined);
+  const late = new AbortController();
+  try {
+    const tooLate = delay(HELLO_MS, undefined, { signal: late.signal }).then(() => {
+      throw failure('it does not say hello');
+    });
+    tooLate.catch(() => undefined);
+    await untilStopped(signal, Promise.race([started, tooLate]));
+    began();
+    await untilStopped(signal, closed);
+  } finally {
+    late.abort();
+    // Asked twice, it does not wait for the other side.
+    const left = socket.disconnect();
+    await Promise.race([left, delay(SECOND, undefined, { ref: false })]);
+    socket.disconnect().catch(() => undefined);
+  }
+}

@@ -1,0 +1,195 @@
+import type { Approvers } from '../../authority/approvers';
+import type { Countersign } from '../../client';
+import { CountersignError } from '../../contract/errors';
+import type { InboxSigner } from '../../server/signer';
+import { untilStopped } from '../stop-signals';
+import type { Correction, Notice, Receiver } from './notices';
+import type { Kept } from './sent';
+import { openSlack, type SlackAccess, type SlackApi } from './slack-api';
+import { createClicks } from './slack-clicks';
+import { openPosts, type Post, postKey } from './slack-posts';
+import { keepListening } from './slack-socket';
+import { askedAt, type ButtonRules, messageOf, outcomeOf, overMessage } from './slack-text';
+
+/** How messages go to Slack, and who answers them. */
+export interface SlackSettings extends SlackAccess {
+  /** Where the web inbox is. */
+  page: string;
+  /** Ids of channels, or of people. */
+  targetsOf(notice: Notice): Promise<readonly string[]>;
+  client: Pick<Countersign, 'view'>;
+  /** Where it is kept what was posted. Absent: nowhere. */
+  postsFile?: string;
+  /** What clicks need. Absent: messages only link to the web inbox. */
+  answers?: {
+    client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
+    approvers(): Promise<Approvers>;
+    signer?: InboxSigner;
+  };
+  note(line: string): void;
+}
+
+/** A call that still waits is not looked at again for so long. */
+const LOOK_MS = 60_000;
+
+/**
+ * A receiver of messages in Slack, with buttons where an app token and people are there.
+ *
+ * @throws CountersignError `not_installed`.
+ */
+export async function createSlack(settings: SlackSettings): Promise<Receiver> {
+  const { appToken, answers, targetsOf, note, page } = settings;
+  const api = await openSlack(settings);
+  const board = createBoard(settings, api);
+  return {
+    name: 'Slack',
+    targetsOf,
+    deliver: (notice, signal, target = '') => untilStopped(signal, deliver(board, notice, target)),
+    outdated: (open, now) => outdated(board, open, now),
+    check: async (signal) => {
+      const { name, teamName } = await untilStopped(signal, api.identify());
+      if (appToken === undefined) return `${name} posts in ${teamName}, without buttons`;
+      await untilStopped(signal, api.checkSocket());
+      return `${name} posts in ${teamName} at ${new URL(page).host}, and hears what is clicked`;
+    },
+    ...(appToken === undefined || answers === undefined
+      ? {}
+      : {
+          listen: async (signal) => {
+            const posts = await board.posts();
+            const { signer } = answers;
+            const say = (call: { turn: string; callId: string }): Promise<void> => refresh(board, call);
+            const clicks = createClicks({ ...answers, api, posts, signer, refresh: say, note });
+            const take = (body: unknown): void => void clicks(body);
+            await keepListening({ open: () => api.openSocket(), take, note, signal });
+          },
+        }),
+  };
+}
+
+/** What was posted, and what is said there by now. */
+interface Board extends Pick<SlackSettings, 'client' | 'page'> {
+  api: SlackApi;
+  rules: ButtonRules;
+  /** Read late: until then another process may hold them. */
+  posts(): Promise<Kept<Post>>;
+  /** When a call was looked at that still waited, by the key of its post. */
+  lookedAt: Map<string, number>;
+}
+
+function createBoard({ client, page, postsFile, appToken, answers }: SlackSettings, api: SlackApi): Board {
+  const isSigned = answers?.signer !== undefined;
+  const rules = { isHeard: appToken !== undefined && answers !== undefined, isSigned };
+  let opened: Promise<Kept<Post>> | undefined;
+  const posts = (): Promise<Kept<Post>> => (opened ??= openPosts(postsFile));
+  return { client, page, api, rules, posts, lookedAt: new Map() };
+}
+
+async function deliver(board: Board, notice: Notice, target: string): Promise<void> {
+  const { client, page, api, rules } = board;
+  if (notice.type === 'test') {
+    await api.post(target, messageOf(notice, { page, target }, rules), notice.id);
+    return;
+  }
+  const delivery = { notice, target, kept: await board.posts(), api };
+  if (await isPosted(delivery)) return;
+  const view = await client.view(notice.data.turn);
+  const call = view.calls.find(({ callId }) => callId === notice.data.callId);
+  const asked = call === undefined ? undefined : askedAt(call);
+  // It was decided in the meantime.
+  if (call === undefined || asked === undefined) return;
+  const { hasButtons, ...message } = messageOf(notice, { page, target, view, call }, rules);
+  const { seenDigest: digest = '', callKey = '' } = call.request ?? {};
+  await postOnce(delivery, { message, asked, ...(hasButtons ? { seen: { digest, callKey } } : {}) });
+}
+
+async function outdated(board: Board, open: readonly Notice[], now: number): Promise<readonly Correction[]> {
+  const ids = new Set(open.map(({ id }) => id));
+  const posts = (await board.posts()).entries().filter(([key, { notice, over, place }]) => {
+    const isShown = place !== undefined && over === undefined;
+    return isShown && !ids.has(notice.id) && now - (board.lookedAt.get(key) ?? -LOOK_MS) >= LOOK_MS;
+  });
+  return posts.map(([key, { notice }]) => ({
+    key: `change ${key}`,
+    about: `change of ${notice.data.turn}/${notice.data.callId}`,
+    act: async (signal: AbortSignal) => {
+      if (!(await untilStopped(signal, correct(board, key)))) board.lookedAt.set(key, now);
+    },
+  }));
+}
+
+/** Says on a message what became of its call; where that waits, how votes stand. False: it waits. */
+async function correct(
+  { posts, client, api, page, rules }: Board,
+  key: string,
+  isVoted = false,
+): Promise<boolean> {
+  const kept = await posts();
+  const post = kept.get(key);
+  if (post?.place === undefined || post.over !== undefined) return true;
+  const { place, notice, target } = post;
+  const view = await viewOf(client, notice.data.turn);
+  const over = view === undefined ? 'the turn is not there any more' : outcomeOf(view, post);
+  if (over !== undefined) {
+    await api.update(place, overMessage({ notice, over }, page));
+    await kept.set(key, { ...post, over }, Date.now());
+    return true;
+  }
+  const call = view?.calls.find(({ callId }) => callId === notice.data.callId);
+  if (isVoted && view !== undefined && call !== undefined)
+    await api.update(place, messageOf(notice, { page, target, view, call }, rules));
+  return false;
+}
+
+/** Shows on all messages about a call how it stands. */
+async function refresh(board: Board, { turn, callId }: { turn: string; callId: string }): Promise<void> {
+  for (const [key, { notice }] of (await board.posts()).entries())
+    if (notice.data.turn === turn && notice.data.callId === callId) await correct(board, key, true);
+}
+
+async function viewOf(client: SlackSettings['client'], turn: string) {
+  try {
+    return await client.view(turn);
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
+    throw error;
+  }
+}
+
+interface Delivery {
+  notice: Notice;
+  target: string;
+  kept: Kept<Post>;
+  api: SlackApi;
+}
+
+/** Whether a message is there already: a process may have ended between posting it and writing that down. */
+async function isPosted({ notice, target, kept, api }: Delivery): Promise<boolean> {
+  const key = postKey(notice, target);
+  const known = kept.get(key);
+  if (known === undefined) return false;
+  if (known.place !== undefined) return true;
+  const place = await api.find({ target, notice: notice.id, since: known.at });
+  if (place !== undefined) await kept.set(key, { ...known, place }, Date.now());
+  return place !== undefined;
+}
+
+async function postOnce(
+  { notice, target, kept, api }: Delivery,
+  { message, ...about }: Pick<Post, 'asked' | 'seen'> & { message: Parameters<SlackApi['post']>[1] },
+): Promise<void> {
+  const key = postKey(notice, target);
+  const at = Date.now();
+  const { lineage: _, session: __, ...data } = notice.data;
+  const post: Post = { notice: { ...notice, data }, target, at, ...about };
+  await kept.set(key, post, at);
+  try {
+    const place = await api.post(target, message, notice.id);
+    await kept.set(key, { ...post, place }, at);
+  } catch (error) {
+    // Where Slack said that it did nothing, there is nothing to look for before the next try.
+    if (error instanceof CountersignError && error.data['isRefused'] === true)
+      await kept.set(key, undefined, at);
+    throw error;
+  }
+}
