@@ -4,7 +4,6 @@ import type { Countersign } from '../client/types';
 import { isSeenBy, type Permit } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import { turnNotFound } from '../history/server-errors';
-import { createShared } from './shared';
 
 /** All that the web inbox reads of turns and conversations, and does with them, as one person may. */
 export type Reader = Pick<
@@ -133,4 +132,30 @@ function unlessMissing(error: unknown): undefined {
 async function* after<T>(check: () => Promise<unknown>, items: () => AsyncIterable<T>): AsyncGenerator<T> {
   await check();
   yield* items();
+}
+
+/**
+ * Does a job for everybody who asks for the same: who asks while it is done gets the next result, so that no result is
+ * older than its question.
+ */
+function createShared<Q, T>(job: (question: Q) => Promise<T>): (question: Q) => Promise<T> {
+  const running = new Map<string, Promise<unknown>>();
+  const next = new Map<string, Promise<T>>();
+  const begin = (key: string, question: Q): Promise<T> => {
+    next.delete(key);
+    const answer = job(question);
+    const ended: Promise<unknown> = answer
+      .catch(() => undefined)
+      .then(() => running.get(key) === ended && running.delete(key));
+    running.set(key, ended);
+    return answer;
+  };
+  return (question) => {
+    const key = JSON.stringify(question);
+    const before = running.get(key);
+    if (before === undefined) return begin(key, question);
+    const shared = next.get(key) ?? before.then(() => begin(key, question));
+    next.set(key, shared);
+    return shared;
+  };
 }
