@@ -162,10 +162,11 @@ export async function* untilFirstEnds<T>(
     next.catch(() => undefined);
     return next;
   };
-  let nextFirst = ask(first);
+  let nextFirst: Next = ask(first);
   let nextOther: Next | undefined = ask(other);
   for (;;) {
-    const { source, result } = await Promise.race(nextOther ? [nextFirst, nextOther] : [nextFirst]);
+    const race: Next[] = nextOther === undefined ? [nextFirst] : [nextFirst, nextOther];
+    const { source, result } = await Promise.race(race);
     if (source === first) {
       if (result.done === true) return;
       nextFirst = ask(first);

@@ -264,7 +264,10 @@ describe('forks', () => {
 
 test('two sources are read until the first one ends, each item once, also where the other one ends sooner', async () => {
   const items = async function* (name: string, count: number) {
-    for (let n = 1; n <= count; n++) yield `${name}${n}`;
+    for (let n = 1; n <= count; n++) {
+      yield `${name}${n}`;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   };
   const found: string[] = [];
   for await (const item of untilFirstEnds(items('first', 5), items('other', 1))) {
