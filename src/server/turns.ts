@@ -152,19 +152,22 @@ export async function* untilFirstEnds<T>(
   first: AsyncGenerator<T>,
   other: AsyncGenerator<T>,
 ): AsyncGenerator<T> {
-  const ask = (source: AsyncGenerator<T>) => {
+  type Next = Promise<{ source: AsyncGenerator<T>; result: IteratorResult<T> }>;
+  const ask = (source: AsyncGenerator<T>): Next => {
     const next = source.next().then((result) => ({ source, result }));
     // The race sees a failure; after the end it does not matter any more.
     next.catch(() => undefined);
     return next;
   };
-  let [nextFirst, nextOther] = [ask(first), ask(other)];
+  let nextFirst: Next = ask(first);
+  let nextOther: Next | undefined = ask(other);
   for (;;) {
-    const { source, result } = await Promise.race([nextFirst, nextOther]);
+    const race: Next[] = nextOther === undefined ? [nextFirst] : [nextFirst, nextOther];
+    const { source, result } = await Promise.race(race);
     if (source === first) {
       if (result.done === true) return;
       nextFirst = ask(first);
-    } else nextOther = result.done === true ? nextFirst : ask(other);
+    } else nextOther = result.done === true ? undefined : ask(other);
     if (result.done !== true) yield result.value;
   }
 }

@@ -4,7 +4,7 @@ import type { FollowOptions } from '../../src/client/requests';
 import { CountersignError } from '../../src/contract/errors';
 import type { ServerEvent } from '../../src/server/sse';
 import { createTextStore } from '../../src/server/streamed-text';
-import { turnEvents } from '../../src/server/turns';
+import { turnEvents, untilFirstEnds } from '../../src/server/turns';
 import type { TurnEvent } from '../../src/history/events';
 import { cookieOf, useApp, useOfflineApp } from './support';
 
@@ -263,4 +263,19 @@ describe('forks', () => {
   function decided(more: object): object {
     return { what: 'decision', decision: 'denied', ...more };
   }
+});
+
+test('two sources are read until the first one ends, each item once, also where the other one ends sooner', async () => {
+  const items = async function* (name: string, count: number) {
+    for (let n = 1; n <= count; n++) {
+      yield `${name}${n}`;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const found: string[] = [];
+  for await (const item of untilFirstEnds(items('first', 5), items('other', 1))) {
+    found.push(item);
+    if (found.length > 6) break;
+  }
+  expect(found.sort()).toEqual(['first1', 'first2', 'first3', 'first4', 'first5', 'other1']);
 });
