@@ -27,6 +27,9 @@ const RULES = `rules:
   - { name: first look, tools: [look], then: ask }
 `;
 
+/** Of a rule, so that a grant is void once its rule is another. */
+const digest = expect.stringMatching(/^[0-9a-f]{64}$/);
+
 beforeAll(async () => {
   fixture = await startFixture({});
   const policy = join(fixture.directory, 'policy.yaml');
@@ -63,7 +66,7 @@ test('a rule refuses a call: the model learns why, nobody is asked, nothing runs
   expect(answer).toContain("Policy refused this call: the rule 'closed' refuses it: the month is closed");
   expect(counts).toMatchObject({ requests: 0 });
   expect(await effects.lines('closed')).toEqual([]);
-  expect(await rulingOf(handle.workflowId)).toEqual({ rule: 'closed', then: 'refuse' });
+  expect(await rulingOf(handle.workflowId)).toEqual({ rule: 'closed', then: 'refuse', digest });
 });
 
 test('a rule asks about a safe call, and the request says so', async () => {
@@ -81,7 +84,13 @@ test('a rule with a last day lets a dangerous call run, and a shadow rule only s
   expect(await handle.result()).toMatchObject({ status: 'answered', counts: { requests: 0 } });
   expect(await effects.lines('small 1')).toEqual(['pay small 1']);
   const shadow = [{ rule: 'tried', would: 'refuse' }];
-  expect(await rulingOf(handle.workflowId)).toEqual({ rule: 'small', then: 'run', until: UNTIL, shadow });
+  expect(await rulingOf(handle.workflowId)).toEqual({
+    rule: 'small',
+    then: 'run',
+    until: UNTIL,
+    shadow,
+    digest,
+  });
   const { out } = await cli('timeline', handle.workflowId);
   expect(out).toContain(`policy  the rule 'small' lets it run until ${UNTIL}`);
   expect(out).toContain("with the shadow rule 'tried' the policy would refuse it");

@@ -154,7 +154,7 @@ describe('a decision that is refused', () => {
     const [request] = (await client().view(turn)).requests;
     const { seenDigest, callKey } = request ?? {};
     expect((await decide({ decision: 'denied', seenDigest, callKey })).status).toBe(200);
-    const head = { namespace: 'default', user: 'owner', turn };
+    const head = { namespace: 'default', user: 'owner', turn, agent: 'inbox-record' };
     expect((await logged()).filter((line) => line['turn'] === turn)).toEqual([
       { ...head, at: expect.stringMatching(/Z$/), callId: '2.1', what: 'decision', code: 'stale_args' },
       { ...head, at: expect.stringMatching(/Z$/), callId: '1.1', what: 'resolution', code: 'not_in_doubt' },

@@ -26,8 +26,8 @@ export function addGrantOptions(command: Command): Command {
     .option('--for <time>', 'and allow such calls for so long, such as 30m; at most 30 days')
     .option('--times <count>', 'and allow so many such calls, within a day or the time of --for')
     .option('--prefix <name=text>', 'such calls: this argument begins so; repeatable', collect)
-    .option('--range <name=from..to>', 'such calls: this number lies there; repeatable', collect)
-    .option('--glob <name=pattern>', 'such calls: this argument is like src/**; repeatable', collect);
+    .option('--range <name=a..b>', 'such calls: this number lies there; repeatable', collect)
+    .option('--glob <name=like>', 'such calls: this argument is like src/**; repeatable', collect);
 }
 
 /** The options that were given. */

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CountersignError } from '../../contract/errors';
 import { readTurn } from '../../history/read';
 import type { SessionEvent } from '../../history/session/events';
 import { readSession } from '../../history/session/read';
@@ -59,8 +61,11 @@ async function* followBoth<T, E extends object>(
   let running: string | undefined;
   let isLive = false;
   let turnOver: Promise<void> = Promise.resolve();
+  const over = new Set<string>();
   const follow = (turn: string): void => {
-    turnOver = pump(readRunning(turn, either), (event) => mailbox.put(ofTurn(turn, event)));
+    const isOver = (): boolean => over.has(turn) || either.aborted;
+    const events = onceThere(() => readRunning(turn, either), isOver);
+    turnOver = pump(events, (event) => mailbox.put(ofTurn(turn, event)));
     turnOver.catch((error: unknown) => mailbox.fail(error));
   };
   const caughtUp = (): void => {
@@ -69,13 +74,13 @@ async function* followBoth<T, E extends object>(
     mailbox.caughtUp(onCaughtUp);
   };
   const read = async (): Promise<void> => {
-    for await (const event of readSession(source, session, {
-      live: true,
-      signal: either,
-      onCaughtUp: caughtUp,
-    })) {
+    const how = { live: true, signal: either, onCaughtUp: caughtUp };
+    for await (const event of readSession(source, session, how)) {
       // The end of a turn comes after all its events.
-      if (event.type === 'turn_ended' && isLive) await turnOver;
+      if (event.type === 'turn_ended') {
+        over.add(event.turn);
+        if (isLive) await turnOver;
+      }
       mailbox.put(event);
       if (event.type === 'turn_started') {
         running = event.turn;
@@ -91,6 +96,26 @@ async function* followBoth<T, E extends object>(
     yield* mailbox.take();
   } finally {
     ended.abort();
+  }
+}
+
+/** How often it is looked whether a turn is there, in milliseconds. */
+const THERE_MS = 100;
+
+/**
+ * The history of a session says that it starts a turn a moment before the server has that turn. Ends without one where the
+ * session says meanwhile that the turn is over.
+ */
+async function* onceThere<T>(read: () => AsyncIterable<T>, isOver: () => boolean): AsyncGenerator<T> {
+  for (;;) {
+    try {
+      return yield* read();
+    } catch (error) {
+      const isMissing = error instanceof CountersignError && error.code === 'turn_not_found';
+      if (!isMissing) throw error;
+      if (isOver()) return;
+    }
+    await delay(THERE_MS);
   }
 }
 

@@ -218,7 +218,11 @@ function pressOf(
 }
 
 /** What somebody submits in a window of ours. */
-export function submitOf(view: View, reason: string, user: string): Record<string, unknown> {
+export function submitOf(
+  view: Pick<View, 'callback_id' | 'private_metadata'>,
+  reason: string,
+  user: string,
+): Record<string, unknown> {
   const { callback_id, private_metadata } = view;
   const values = { [callback_id]: { [callback_id]: { type: 'plain_text_input', value: reason } } };
   return {
