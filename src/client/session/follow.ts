@@ -106,13 +106,17 @@ const THERE_MS = 100;
  * The history of a session says that it starts a turn a moment before the server has that turn. Ends without one where the
  * session says meanwhile that the turn is over.
  */
-async function* onceThere<T>(read: () => AsyncIterable<T>, isOver: () => boolean): AsyncGenerator<T> {
-  for (;;) {
+export async function* onceThere<T>(read: () => AsyncIterable<T>, isOver: () => boolean): AsyncGenerator<T> {
+  for (let isThere = false; ;) {
     try {
-      return yield* read();
+      for await (const event of read()) {
+        isThere = true;
+        yield event;
+      }
+      return;
     } catch (error) {
       const isMissing = error instanceof CountersignError && error.code === 'turn_not_found';
-      if (!isMissing) throw error;
+      if (!isMissing || isThere) throw error;
       if (isOver()) return;
     }
     await delay(THERE_MS);
