@@ -1,9 +1,8 @@
-import { GROUP } from '../contract/authority/votes';
 import { isObject } from '../contract/json';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
 import { checkPermits } from './permits';
-import { checkPeople, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
+import { checkEntry, checkPeople, groupIn, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
 import { readKeyLine, type SignerKey } from './ssh-key';
 import { SIGNATURE_NAMESPACE } from './ssh-signature';
 import type { Complain, Mistake, Path } from './yaml';
@@ -113,13 +112,8 @@ function checkRoster(rule: RuleContent, at: number, { file, named, complain }: A
   const who = (list: readonly string[], place: Path): Set<string> => {
     const found = new Set<string>();
     for (const [index, entry] of list.entries()) {
-      const group = entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
-      const isThere = group === undefined ? Object.hasOwn(people, entry) : named.has(group);
-      if (!isThere)
-        complain(
-          [...place, index],
-          group === undefined ? `there is no person '${entry}'` : `there is no group '${group}'`,
-        );
+      checkEntry(entry, [...place, index], { people, named, complain });
+      const group = groupIn(entry);
       for (const name of group === undefined ? [entry] : members(group)) found.add(name);
     }
     return found;

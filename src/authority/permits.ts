@@ -1,6 +1,5 @@
-import { GROUP } from '../contract/authority/votes';
 import { EVERYTHING, type Permit } from '../contract/authority/permits';
-import type { FileContent, ReadFile } from './read-file';
+import { checkEntry, type FileContent, groupIn, type ReadFile } from './read-file';
 import type { Complain, Path } from './yaml';
 
 /** What a person of the file is allowed, by their name there; undefined: somebody who is not in it. */
@@ -35,18 +34,10 @@ function isOf(entry: string, name: string, people: FileContent['people']): boole
   return group === undefined ? entry === name : people[name]?.groups.includes(group) === true;
 }
 
-function groupIn(entry: string): string | undefined {
-  return entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
-}
-
 /** What is wrong with roles and visibility. Agents are not in the file, so any name of one is taken. */
 export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, complain: Complain): void {
   const { people, roles, visibility = {} } = content;
-  const checkEntry = (entry: string, path: Path): void => {
-    const group = groupIn(entry);
-    if (group !== undefined && !named.has(group)) complain(path, `there is no group '${group}'`);
-    if (group === undefined && !Object.hasOwn(people, entry)) complain(path, `there is no person '${entry}'`);
-  };
+  const about = { people, named, complain };
   const checkOnce = (list: readonly string[], path: Path): void => {
     for (const [at, entry] of list.entries())
       if (list.indexOf(entry) !== at) complain([...path, at], `'${entry}' is listed twice`);
@@ -56,14 +47,14 @@ export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, 
   const { admins = [], viewers = [] } = roles ?? {};
   for (const [role, list] of Object.entries({ admins, viewers })) {
     checkOnce(list, ['roles', role]);
-    for (const [at, entry] of list.entries()) checkEntry(entry, ['roles', role, at]);
+    for (const [at, entry] of list.entries()) checkEntry(entry, ['roles', role, at], about);
   }
   if (roles !== undefined && namesIn(admins).length === 0)
     complain(['roles', 'admins'], 'nobody is an admin');
   for (const name of namesIn(admins))
     if (namesIn(viewers).includes(name)) complain(['roles', 'viewers'], `'${name}' is an admin, too`);
   for (const [entry, agents] of Object.entries(visibility)) {
-    checkEntry(entry, ['visibility', entry]);
+    checkEntry(entry, ['visibility', entry], about);
     if (agents !== 'all') checkOnce(agents, ['visibility', entry]);
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ASSURANCES } from '../contract/authority/votes';
+import { ASSURANCES, GROUP } from '../contract/authority/votes';
 import { type Complain, type Mistake, type Path, type ReadYaml, readYaml } from './yaml';
 
 /** The content of an approvers file, in its own form, and where each part of it stands. */
@@ -181,4 +181,24 @@ function checkSpelling(
         complain(path, `'${group}' and '${first}' differ in case only: which is it?`);
       if (groups.indexOf(group) !== at) complain(path, `'${group}' is listed twice`);
     }
+}
+
+/** The group that an entry of a list names; undefined: it is a person. */
+export function groupIn(entry: string): string | undefined {
+  return entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
+}
+
+/** Whether a person or a group of that name is there. */
+export function checkEntry(
+  entry: string,
+  path: Path,
+  {
+    people,
+    named,
+    complain,
+  }: Pick<FileContent, 'people'> & { named: ReadonlySet<string>; complain: Complain },
+): void {
+  const group = groupIn(entry);
+  if (group !== undefined && !named.has(group)) complain(path, `there is no group '${group}'`);
+  if (group === undefined && !Object.hasOwn(people, entry)) complain(path, `there is no person '${entry}'`);
 }
