@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { isGrantsSeen } from '../../contract/control/grant-forms';
 import type {
   GrantAsked,
@@ -11,7 +10,6 @@ import type {
   Revoked,
 } from '../../contract/control/grants';
 import { CountersignError } from '../../contract/errors';
-import { isObject } from '../../contract/json';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
 import { ask, isSilence, STATUS, statusOf, toCountersignError } from '../../history/server-errors';
@@ -71,40 +69,17 @@ async function listGrants(context: ClientContext): Promise<GrantsSeen> {
   });
 }
 
-async function update<R, A>(context: ClientContext, name: string, asked: A): Promise<R> {
-  try {
-    return await tellControl<R, A>(context, name, asked);
-  } catch (error) {
-    throw errorOf(error, name);
-  }
-}
-
-function errorOf(error: unknown, name: string): CountersignError {
-  if (error instanceof WorkflowUpdateFailedError) {
-    const refused = refusedIn(error.cause);
-    if (refused !== undefined) return refusal(refused);
-  }
-  if (isSilence(error)) return unavailable('no worker answered, so nothing is in effect');
-  if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound)
-    return unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`);
-  return toCountersignError(error, name === UPDATES.grant ? 'giving a grant' : 'revoking a grant');
-}
-
-const CODES: readonly unknown[] = [
-  'malformed',
-  'grant_refused',
-  'grants_full',
-  'grant_not_found',
-  'grant_void',
-] satisfies GrantRefused['code'][];
-
-function refusedIn(cause: unknown): GrantRefused | undefined {
-  const [refused] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
-  return isRefused(refused) ? refused : undefined;
-}
-
-function isRefused(value: unknown): value is GrantRefused {
-  return isObject(value) && CODES.includes(value['code']) && typeof value['message'] === 'string';
+function update<R, A>(context: ClientContext, name: string, asked: A): Promise<R> {
+  return tellControl<R, A, GrantRefused['code']>(
+    context,
+    { name, asked },
+    {
+      codes: ['malformed', 'grant_refused', 'grants_full', 'grant_not_found', 'grant_void'],
+      refusal,
+      absent: () => unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`),
+      doing: name === UPDATES.grant ? 'giving a grant' : 'revoking a grant',
+    },
+  );
 }
 
 function refusal({ code, message }: GrantRefused): CountersignError {

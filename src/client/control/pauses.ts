@@ -94,49 +94,70 @@ export function resume(context: ClientContext, asked: ResumeAsked): Promise<Paus
 
 const ANSWER_MS = TIMES.updateAnswer;
 
-async function update<R>(context: ClientContext, name: string, asked: PauseAsked | ResumeAsked): Promise<R> {
-  try {
-    return await tellControl<R, typeof asked>(context, name, asked);
-  } catch (error) {
-    throw errorOf(error, name);
-  }
+function update<R>(context: ClientContext, name: string, asked: PauseAsked | ResumeAsked): Promise<R> {
+  return tellControl<R, typeof asked, PauseRefused['code']>(
+    context,
+    { name, asked },
+    {
+      codes: ['malformed', 'pauses_full', 'pause_not_found'],
+      refusal,
+      absent: () =>
+        name === UPDATES.resume
+          ? refusal({ code: 'pause_not_found', message: 'nothing is paused' })
+          : unavailable(`${CONTROL.workflowId} does not run`),
+      doing: name === UPDATES.pause ? 'pausing' : 'letting calls go on',
+    },
+  );
 }
 
-/** Sends an update to the workflow that holds pauses and grants; throws what the SDK throws. */
-export function tellControl<R, A>({ client }: ClientContext, name: string, asked: A): Promise<R> {
+/** How an update that did not take effect is said. */
+interface ControlWords<C extends string> {
+  /** Those with which the workflow refuses it. */
+  codes: readonly C[];
+  refusal(refused: { code: C; message: string }): CountersignError;
+  /** Where the workflow does not run. */
+  absent(): CountersignError;
+  /** What was tried, for every other error. */
+  doing: string;
+}
+
+/** Sends an update to the workflow that holds pauses and grants. @throws CountersignError in the words given. */
+export async function tellControl<R, A, C extends string>(
+  { client }: ClientContext,
+  { name, asked }: { name: string; asked: A },
+  words: ControlWords<C>,
+): Promise<R> {
   const handle = client.workflow.getHandle(CONTROL.workflowId);
   const send = (): Promise<R> =>
     client.withDeadline(Date.now() + ANSWER_MS, () => handle.executeUpdate<R, [A]>(name, { args: [asked] }));
-  // It continues as new now and then, and is busy for a moment.
-  return retry({ passes: (error) => isTransient(error) && !isSilence(error), forMs: ANSWER_MS }, send);
+  try {
+    // It continues as new now and then, and is busy for a moment.
+    return await retry(
+      { passes: (error) => isTransient(error) && !isSilence(error), forMs: ANSWER_MS },
+      send,
+    );
+  } catch (error) {
+    throw errorOf(error, words);
+  }
 }
 
-function errorOf(error: unknown, name: string): CountersignError {
+function errorOf<C extends string>(error: unknown, words: ControlWords<C>): CountersignError {
   if (error instanceof WorkflowUpdateFailedError) {
-    const refused = refusedIn(error.cause);
-    if (refused !== undefined) return refusal(refused);
+    const [refused] = error.cause instanceof ApplicationFailure ? (error.cause.details ?? []) : [];
+    if (isRefused(refused, words.codes)) return words.refusal(refused);
   }
   if (isSilence(error)) return unavailable('no worker answered, so nothing is in effect');
-  if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound)
-    return name === UPDATES.resume
-      ? refusal({ code: 'pause_not_found', message: 'nothing is paused' })
-      : unavailable(`${CONTROL.workflowId} does not run`);
-  return toCountersignError(error, name === UPDATES.pause ? 'pausing' : 'letting calls go on');
+  if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound) return words.absent();
+  return toCountersignError(error, words.doing);
 }
 
-const CODES: readonly unknown[] = [
-  'malformed',
-  'pauses_full',
-  'pause_not_found',
-] satisfies PauseRefused['code'][];
-
-function refusedIn(cause: unknown): PauseRefused | undefined {
-  const [refused] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
-  return isRefused(refused) ? refused : undefined;
-}
-
-function isRefused(value: unknown): value is PauseRefused {
-  return isObject(value) && CODES.includes(value['code']) && typeof value['message'] === 'string';
+function isRefused<C extends string>(
+  value: unknown,
+  codes: readonly C[],
+): value is { code: C; message: string } {
+  return (
+    isObject(value) && codes.some((code) => code === value['code']) && typeof value['message'] === 'string'
+  );
 }
 
 const HINTS: Readonly<Record<PauseRefused['code'], string>> = {
