@@ -60,8 +60,14 @@ export async function createSlack(settings: SlackSettings): Promise<Receiver> {
             const { signer } = answers;
             const say = (call: { turn: string; callId: string }): Promise<void> => refresh(board, call);
             const clicks = createClicks({ ...answers, api, posts, signer, refresh: say, note });
-            const take = (body: unknown): void => void clicks(body);
+            const running = new Set<Promise<void>>();
+            const take = (body: unknown): void => {
+              const click = clicks(body).finally(() => running.delete(click));
+              running.add(click);
+            };
             await keepListening({ open: () => api.openSocket(), take, note, signal });
+            // What was clicked before the end is still decided, answered and written down.
+            await Promise.all(running);
           },
         }),
   };

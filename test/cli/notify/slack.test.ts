@@ -32,11 +32,13 @@ let answer: (decision: Decision) => Answer;
 const decisions: Decision[] = [];
 const notes: string[] = [];
 let stop: AbortController;
+let ended: Promise<void> | undefined;
 
 beforeEach(async () => {
   decisions.length = notes.length = 0;
   now = call();
   stop = new AbortController();
+  ended = undefined;
   answer = ({ callId, approver = '', decision, decisionId = '' }) => ({
     status: 'accepted',
     verdict: { accepted: true, callId, approver, decision, decisionId, at: new Date().toISOString() },
@@ -45,6 +47,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   stop.abort();
+  await ended;
   await server.close();
 });
 
@@ -73,7 +76,7 @@ const open = async (extra: Partial<SlackSettings> = {}): Promise<Outbox> => {
 };
 const listening = async (): Promise<Outbox> => {
   const outbox = await open();
-  void outbox.listen?.();
+  ended = outbox.listen?.();
   await until('a socket', () => server.sockets() === 1);
   return outbox;
 };
