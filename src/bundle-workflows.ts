@@ -12,6 +12,7 @@ import {
 } from '@temporalio/worker';
 import { defined } from './contract/defined';
 import { CountersignError, errorMessage } from './contract/errors';
+import { WORKFLOWS } from './contract/names';
 import { sdkVersion } from './sdk-copies';
 import { LENIENT_CONVERTER } from './encryption/load';
 
@@ -30,9 +31,13 @@ export interface BundleWorkflowsOptions extends Pick<
  * may be here: the SDK keeps the scope of a workflow in its modules, and ends that when any workflow leaves the cache.
  */
 const SHARED = [
-  ...['contract/digest', 'contract/schema/schema', 'contract/payloads'],
-  ...['decide', 'messages', 'resolve', 'state', 'transitions'].map((name) => `workflows/approvals/${name}`),
-  ...['summary', 'turn'].map((name) => `workflows/${name}`),
+  ...['digest', 'payloads', 'schema/schema', 'worker-tools', 'control/grant-forms', 'control/pauses'].map(
+    (name) => `contract/${name}`,
+  ),
+  ...['decide', 'messages', 'moving', 'resolve', 'state', 'transitions'].map(
+    (name) => `workflows/approvals/${name}`,
+  ),
+  ...['session/state', 'summary', 'turn'].map((name) => `workflows/${name}`),
 ].map((name) => require.resolve(`./${name}`));
 
 const TURNS = require.resolve('./workflows');
@@ -82,10 +87,10 @@ function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
   };
 }
 
-/** What is named wins over a star: one's own file may export the workflow of turns, too. */
+/** What is named wins over a star: one's own file may export workflows of these names, too. */
 function exportsOf(workflowsPath: string): string {
   const own = `export * from ${JSON.stringify(workflowsPath)};\n`;
-  return `${own}export { agentTurn, countersignControl } from ${JSON.stringify(TURNS)};\n`;
+  return `${own}export { ${Object.values(WORKFLOWS).join(', ')} } from ${JSON.stringify(TURNS)};\n`;
 }
 
 const BUILT = join(__dirname, 'workflow-bundle.js');

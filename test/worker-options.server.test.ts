@@ -130,6 +130,11 @@ it('Worker.create runs turns, its own workflows, and calls of a queue that a too
   try {
     expect(await approved('refundOrder', config.taskQueue, '18')).toBe('refunded 18');
     expect(await approved('agentTurn', config.taskQueue, turn)).toMatchObject({ answer: 'done' });
+    const { taskQueue } = config;
+    const session = countersign.session(`talk-${randomUUID()}`, { agent: 'payer', taskQueue });
+    expect(await session.send('pay')).toMatchObject({ status: 'taken' });
+    await session.close({ cancel: true });
+    await client.workflow.getHandle(session.id).result();
   } finally {
     for (const worker of workers) worker.shutdown();
     await ran;

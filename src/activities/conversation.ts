@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { LRUCache } from 'lru-cache';
 import { QUERIES } from '../contract/names';
+import { digestAfter, recordEntries } from '../contract/session/conversation';
 import {
   contextIn,
   cutContent,
@@ -140,6 +141,11 @@ export async function earlierWords(
   const { sessionId, runId, count, digest, before } = session;
   const known = memory.transcript(sessionId, digest);
   if (known?.entries.length === count) return [...known.entries];
+  const expected = memory.transcript(afterTurn(sessionId), digest);
+  if (expected?.entries.length === count) {
+    memory.remember(sessionId, expected);
+    return [...expected.entries];
+  }
   const older = before && memory.transcript(sessionId, before.digest);
   const isThere = older !== undefined && older.entries.length === before?.count;
   const start = isThere ? older.entries : [];
@@ -149,6 +155,27 @@ export async function earlierWords(
     throw new Error(`session ${sessionId} has ${entries.length} entries, this turn goes on from ${count}`);
   memory.remember(sessionId, { replyId: digest, entries, bytes: bytesOf(entries) });
   return entries;
+}
+
+/**
+ * Remembers what a session will hold if its turn ends with these entries, so that the next turn need not ask for it. Where it
+ * holds something else, that has another digest, and is read.
+ */
+export function expectAfterTurn(
+  { sessionId, digest }: Pick<SessionRef, 'sessionId' | 'digest'>,
+  { earlier, turn }: Record<'earlier' | 'turn', readonly TranscriptEntry[]>,
+  memory: Memory,
+): void {
+  const added = recordEntries(turn);
+  const entries = [...earlier, ...added];
+  memory.remember(afterTurn(sessionId), {
+    ...{ replyId: digestAfter(digest, added), entries, bytes: bytesOf(entries) },
+  });
+}
+
+/** Beside what the session holds now: an expectation that fails must not push that out. */
+function afterTurn(sessionId: string): string {
+  return `${sessionId} after its turn`;
 }
 
 /**

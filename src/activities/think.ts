@@ -13,7 +13,15 @@ import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
 import { offeredTools } from '../tools/builtin/find-tools';
 import { uniqueIds } from '../tools/prepare';
-import { bytesOf, conversationOf, earlierWords, knownBefore, type Memory, runOf } from './conversation';
+import {
+  bytesOf,
+  conversationOf,
+  earlierWords,
+  expectAfterTurn,
+  knownBefore,
+  type Memory,
+  runOf,
+} from './conversation';
 import type { ActivityDeps } from './deps';
 import type { TextWriter } from './text-streams';
 import { STREAM } from '../contract/streamed-text';
@@ -43,7 +51,9 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       const output = { ...(await prepareStep(deps, step)), ...known.recorded };
       writer?.finish(output.text);
       noteUsage(deps, agent, output);
-      rememberStep(deps.memory, entries, output);
+      const turn = rememberStep(deps.memory, entries, output);
+      if (input.session !== undefined && output.calls.length === 0)
+        expectAfterTurn(input.session, { earlier, turn }, deps.memory);
       return output;
     } finally {
       guard.stop();
@@ -133,9 +143,14 @@ function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: s
   return utf8Bytes(opaque) <= LIMITS.opaqueBytes ? opaque : undefined;
 }
 
-function rememberStep(memory: Memory, before: readonly TranscriptEntry[], output: ThinkOutput): void {
+function rememberStep(
+  memory: Memory,
+  before: readonly TranscriptEntry[],
+  output: ThinkOutput,
+): readonly TranscriptEntry[] {
   const entries = [...before, replyEntry(output)];
   memory.remember(runOf(), { replyId: output.replyId, entries, bytes: bytesOf(entries) });
+  return entries;
 }
 
 /** Asks the model once; a second time for an answer that does not fit. */

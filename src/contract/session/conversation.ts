@@ -1,4 +1,5 @@
 import { defined } from '../defined';
+import { digestText } from '../digest';
 import { isObject } from '../json';
 import { LIMITS } from '../limits';
 import { guard, object } from '../payloads';
@@ -27,6 +28,11 @@ import { utf8Bytes } from '../text/bytes';
 export function recordEntries(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
   const whole = withResults(entries.map(shortened));
   return fitEntries(whole, LIMITS.recordBytes);
+}
+
+/** Names what a session holds after a turn whose entries were added to it, by the name of what it held before. */
+export function digestAfter(before: string, added: readonly TranscriptEntry[]): string {
+  return digestText(`${before} ${JSON.stringify(added)}`);
 }
 
 /** Only fields that every model can read again: what a provider added belongs to the whole reply. */

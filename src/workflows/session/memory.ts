@@ -1,4 +1,4 @@
-import { bytesOfEntries, entriesOf } from '../../contract/session/conversation';
+import { bytesOfEntries, digestAfter, entriesOf } from '../../contract/session/conversation';
 import { digestText } from '../../contract/digest';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
@@ -81,7 +81,7 @@ export class SessionMemory {
     this.tokens = (counted ?? tokensIn(this.entries)) + tokensIn(turn.entries);
     this.before = { count: this.entries.length, digest: this.digest };
     this.turns.push(turn);
-    this.digest = digestText(`${this.digest} ${JSON.stringify(turn.entries)}`);
+    this.digest = digestAfter(this.digest, turn.entries);
     if (this.bytes > LIMITS.sessionMemoryBytes) this.shrink();
   }
 
