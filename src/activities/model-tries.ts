@@ -55,7 +55,8 @@ const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0,
  * How often and how long the models are asked for one step, and which one it is now. Each attempt makes one.
  */
 export class ModelTries {
-  private readonly from = Date.now();
+  /** Not the time of day: a clock that is set would count as time that the model took. */
+  private readonly from = performance.now();
   private readonly before: Tries;
 
   /** @param models In the order in which they are asked. */
@@ -126,7 +127,7 @@ export class ModelTries {
     const isEmpty = error instanceof EmptyReply;
     return {
       failures: failures + 1,
-      spentMs: spentMs + Date.now() - this.from,
+      spentMs: spentMs + Math.round(performance.now() - this.from),
       empty: empty + (isEmpty ? 1 : 0),
       emptySince: emptySince === 0 && isEmpty ? Date.now() : emptySince,
       lost,

@@ -204,12 +204,12 @@ export async function retry<T>(
   { passes, forMs, everyMs = 200 }: Retry,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const until = Date.now() + forMs;
+  const until = performance.now() + forMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (!passes(error) || Date.now() >= until) throw error;
+      if (!passes(error) || performance.now() >= until) throw error;
       await delay(everyMs);
     }
   }
