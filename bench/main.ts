@@ -1,7 +1,8 @@
 /**
  * `npm run bench`: each figure beside its baseline, measured in the same run, alternating, on a server of its own.
  * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts all
- * into docs/performance.md. Exit code 1 where a figure does not hold.
+ * into docs/performance.md. `-- --peers` compares with DBOS and Restate instead, which it installs into a folder of
+ * its own; with `--write` into docs/comparison.md. Exit code 1 where a figure does not hold.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,6 +35,7 @@ import { step, throughput } from './figures/step';
 import { streaming } from './figures/streaming';
 import { timeline } from './figures/timeline';
 import { waiting } from './figures/waiting';
+import { measurePeers, peersTable, writePeers } from './peers';
 import { printFigure, printHead } from './print';
 import { writeReport } from './report';
 import { startBaseline, startOurs } from './subjects';
@@ -72,6 +74,7 @@ const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     only: { type: 'string' },
+    peers: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
 });
@@ -86,21 +89,22 @@ function chosen(): readonly Measurement[] {
 }
 
 async function withServer<T>(
-  use: (server: RunningServer) => Promise<T>,
+  use: (server: RunningServer, dbFile: string) => Promise<T>,
   dynamicConfig: readonly string[] = [],
 ): Promise<T> {
   const engine = await resolveEngine({ ...process.env, TEMPORAL_ADDRESS: '' }, { progress: say });
   if (engine.kind !== 'binary')
     throw new Error('the bench starts a server of its own; it needs the temporal command line');
   const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
+  const dbFile = join(directory, 'bench.db');
   const server = await startServer({
     binary: engine.binary,
-    dbFile: join(directory, 'bench.db'),
+    dbFile,
     headless: true,
     dynamicConfig,
   });
   try {
-    return await use(server);
+    return await use(server, dbFile);
   } finally {
     await server.stop();
     rmSync(directory, { recursive: true, force: true });
@@ -141,7 +145,15 @@ function startBoth(address: string): Promise<{ stop(): Promise<void> }[]> {
   return Promise.all([ours, startBaseline(address)]);
 }
 
+async function comparePeers(): Promise<number> {
+  const rows = await withServer((server, dbFile) => measurePeers({ server, dbFile, say }));
+  process.stdout.write(`${peersTable(rows).join('\n')}\n`);
+  if (values.write) writePeers(rows, new Date().toISOString().slice(0, 10));
+  return 0;
+}
+
 async function main(): Promise<number> {
+  if (values.peers) return comparePeers();
   const measurements = chosen();
   printHead(values.json);
   const figures = await withServer((server) => measureAll(measurements, server));

@@ -46,7 +46,7 @@ export function rawSignal({ client }: Bench): Subject {
 }
 
 /** Waits until a turn has a request. */
-export async function requestOf({ client }: Bench, turn: string): Promise<void> {
+export async function requestOf({ client }: Pick<Bench, 'client'>, turn: string): Promise<void> {
   const handle = client.workflow.getHandle(turn);
   for (;;) {
     const { memo } = await handle.describe();
