@@ -1,3 +1,4 @@
+import type { GateMode } from './burst/burst';
 import type { PreparedCall, TurnOrigin } from './call';
 import type { Json } from './json';
 import type { JsonSchema, Order } from './tool';
@@ -82,6 +83,8 @@ export interface ThinkOutput {
   repeats?: number;
   /** See `limits.compactOver` of the agent; only in a session. */
   compactOver?: number;
+  /** Only with `durability: 'gate'`: the next steps are taken in bursts. */
+  gate?: GateMode;
 }
 
 /** Input of `countersign.prepare`: one call, for the worker that has its tool, or a file proposal with new arguments. */

@@ -1,3 +1,4 @@
+import type { GateMode } from '../contract/burst/burst';
 import type { CancellationScope } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
@@ -148,6 +149,8 @@ export interface Turn extends ApprovalContext {
   repeated: Repeated;
   /** After so many the calls of the next one do not run. Undefined: any number may. */
   repeats: number | undefined;
+  /** As its last reply says: the next steps are taken in bursts. Undefined: each is an activity. */
+  gate: GateMode | undefined;
   /** As its last reply says, and what the provider counted before its first one; see TurnRecord. */
   window: Pick<TurnRecord, 'compactOver' | 'tokens'>;
   /** Only in a fork. */
@@ -199,6 +202,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     children: carried?.children ?? 0,
     repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
     repeats: undefined,
+    gate: undefined,
     window: {},
     isMoving: false,
     ...defined({ session: input.session, moved: carried?.moved }),
