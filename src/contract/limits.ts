@@ -170,7 +170,7 @@ export const TIMES = {
   commitEvery: SECOND,
   commitEveryMost: 60 * SECOND,
   /** A call that may take longer, with all its attempts, does not run in a burst: nobody could see that it runs. */
-  burstCall: 300 * SECOND,
+  burstCall: 600 * SECOND,
   /** How long one model is asked for a summary, all attempts together: what people say waits meanwhile. */
   summaryRetry: 120 * SECOND,
   /** How long one attempt to read what a closed turn did may take: its worker replays the whole turn. */

@@ -99,12 +99,17 @@ function describeStep(event: TurnEventOf<'thinking' | 'think_retried' | 'think_f
     case 'thinking':
       return { text: 'the model is asked', tone: 'quiet' };
     case 'think_retried':
-      return { text: `it took ${event.attempt} attempts${inBrackets(event.lastFailure)}`, tone: 'ask' };
+      return { text: retriedText(event), tone: 'ask' };
     case 'think_failed':
       return { text: `the model failed: ${event.message}`, tone: 'bad' };
     case 'step':
       return replyText(event);
   }
+}
+
+function retriedText({ attempt, lastFailure, burst }: TurnEventOf<'think_retried'>): string {
+  const lost = burst === true ? '; steps that were not on record by then are taken anew from here' : '';
+  return `it took ${attempt} attempts${inBrackets(lastFailure)}${lost}`;
 }
 
 /** The answer comes with the turn's end; before it only what a model says beside its calls is new. */

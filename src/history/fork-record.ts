@@ -174,7 +174,10 @@ function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>):
   const { step, results, droppedBefore } = event.input;
   const at = state.events.findLastIndex((one) => one.type === 'thinking' && one.step === step) + 1;
   if (purpose.isBurst === true) state.bursts.set(event.eventId, event);
-  state.thinking.set(event.scheduledAs ?? event.eventId, addStep(state, { step, at, results, droppedBefore }));
+  state.thinking.set(
+    event.scheduledAs ?? event.eventId,
+    addStep(state, { step, at, results, droppedBefore }),
+  );
 }
 
 function readCompleted(state: RunReading, completed: EventOf<'activity_completed'>): void {

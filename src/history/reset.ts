@@ -114,7 +114,11 @@ function refused(message: string): CountersignError {
 }
 
 /** Calls of a burst stand in the event that completed it. */
-function isInBurst(run: readonly DecodedEvent[], { eventId }: { eventId: number }): boolean {
+function isInBurst(
+  run: readonly DecodedEvent[],
+  { type, eventId }: Pick<TurnEvent, 'type' | 'eventId'>,
+): boolean {
+  if (type !== 'call_started') return false;
   return run.find((event) => event.eventId === eventId)?.kind === 'activity_completed';
 }
 

@@ -164,9 +164,7 @@ class Burst {
     const { commitMs, limits } = this.input.burst;
     const { bytes, size, spent } = this;
     const soFar = { ms: this.now(), bytes, size, step: this.next.step - 1, maxSteps: reply.maxSteps };
-    return (
-      this.guard.lost() !== undefined || whyCommit({ ...soFar, commitMs, limits, spent }) !== undefined
-    );
+    return this.guard.lost() !== undefined || whyCommit({ ...soFar, commitMs, limits, spent }) !== undefined;
   }
 
   /** A pause holds what would come next, and nobody takes what comes late: what is not on record is given up. */

@@ -36,7 +36,9 @@ export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Pr
   }
   own.currentAttemptScheduledTimestampMs = own.scheduledTimestampMs;
   const beat = heartbeat ?? (() => undefined);
-  const inner = new InnerContext(own, cancelled, outer.signal, beat, client, log, metricMeter, {});
+  // A signal of its own: each attempt listens to it, and nobody takes the listeners away.
+  const signal = AbortSignal.any([outer.signal]);
+  const inner = new InnerContext(own, cancelled, signal, beat, client, log, metricMeter, {});
   inner.outer = context;
   return asyncLocalStorage.run(inner, work);
 }
