@@ -1,4 +1,3 @@
-import type { GateMode } from './burst/burst';
 import type { PreparedCall, TurnOrigin } from './call';
 import type { Json } from './json';
 import type { JsonSchema, Order } from './tool';
@@ -54,6 +53,12 @@ export interface ResultRef {
   digest: string;
   success: boolean;
   text?: string;
+}
+
+/** When the steps of a turn whose agent has `durability: 'gate'` are written to its history. */
+export interface GateMode {
+  /** A burst takes no further step after so many milliseconds. 0: it takes one. */
+  commitMs: number;
 }
 
 /** Output of `countersign.think`. No calls: `text` is the answer. */

@@ -1,4 +1,3 @@
-import type { CallRuling } from '../contract/authority/policy';
 import type { FileRef } from '../contract/session/files';
 import { describeFile } from '../contract/text/bytes';
 import { isDenial } from '../contract/decision';
@@ -117,20 +116,6 @@ function replyText({ text, calls }: TurnEventOf<'step'>): Described {
   if (calls.length === 0) return { text: 'the model answers', minor: true };
   if (text.trim() === '') return { text: `the model asks for ${counted(calls.length, 'call')}`, minor: true };
   return { text: `the model says: ${truncate(text.trim())}` };
-}
-
-/** What the policy rules said of a call, in lines. */
-export function describeRuling({ rule, then, until, shadow = [] }: CallRuling): string[] {
-  const says = {
-    run: until === undefined ? 'lets it run' : `lets it run until ${until}`,
-    ask: 'asks',
-    refuse: 'refuses it',
-  };
-  const would = { run: 'let it run', ask: 'ask', refuse: 'refuse it' };
-  return [
-    ...(rule === undefined || then === undefined ? [] : [`the rule '${rule}' ${says[then]}`]),
-    ...shadow.map((one) => `with the shadow rule '${one.rule}' the policy would ${would[one.would]}`),
-  ];
 }
 
 type CallEvent = Exclude<Extract<TurnEvent, { callId?: string }>, { type: 'call_prepared' }>;

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
 import type { Budget } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
-import type { GateMode } from '../contract/burst/burst';
-import { LIMITS, TIMES } from '../contract/limits';
+import { LIMITS } from '../contract/limits';
+import type { GateMode } from '../contract/think';
 import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
 import { MODEL_PROVIDERS } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
-import { describeIssues, duration, invalidDefinition } from './options';
+import { describeIssues, durability, duration, invalidDefinition, toGateMode } from './options';
 import {
   FIND_TOOLS,
   findToolsSchema,
@@ -250,10 +250,7 @@ const optionsSchema = z.strictObject({
   policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
   context: z.custom<TurnContext>((value) => typeof value === 'function', 'must be a function').optional(),
   order: z.enum(ORDERS).optional(),
-  durability: z.enum(['step', 'gate']).optional(),
-  commitEvery: duration(0)
-    .refine((ms) => ms <= TIMES.commitEveryMost, 'must be at most 1 minute')
-    .optional(),
+  ...durability,
   output: z
     .custom<object>((value) => typeof value === 'object' && value !== null, 'must be a schema')
     .optional(),
@@ -317,7 +314,7 @@ function makeAgent(options: AgentOptions): Agent {
     policy,
     context,
     order,
-    gate: gateMode(parsed.data),
+    gate: toGateMode(parsed.data),
     output: options.output && resolveParameters(options.output),
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,
@@ -328,15 +325,6 @@ function makeAgent(options: AgentOptions): Agent {
     compactOver: limits.compactOver === false ? undefined : (limits.compactOver ?? LIMITS.compactOver),
   };
   return asAgent(agent);
-}
-
-function gateMode({
-  durability,
-  commitEvery,
-}: Pick<z.infer<typeof optionsSchema>, 'durability' | 'commitEvery'>): GateMode | undefined {
-  if (durability === 'gate') return { commitMs: commitEvery ?? TIMES.commitEvery };
-  if (commitEvery === undefined) return undefined;
-  throw new Error("`commitEvery`: counts only with `durability: 'gate'`");
 }
 
 function equipped(

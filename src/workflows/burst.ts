@@ -7,18 +7,11 @@ import {
   scheduleActivity,
   sleep,
 } from '@temporalio/workflow';
-import {
-  type BurstInput,
-  type BurstOutput,
-  type BurstStep,
-  endedIn,
-  type GateMode,
-  spanOf,
-} from '../contract/burst/burst';
+import { type BurstInput, type BurstOutput, type BurstStep, endedIn, spanOf } from '../contract/burst/burst';
 import { readBurstOutput } from '../contract/burst/read';
 import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
-import type { ThinkOutput } from '../contract/think';
+import type { GateMode, ThinkOutput } from '../contract/think';
 import { countReply, limitsOf } from './budget';
 import { rawResult, valueOf } from './messages';
 import { reportEnded } from './observe';

@@ -1,11 +1,10 @@
-import type { GateMode } from '../contract/burst/burst';
 import type { CancellationScope } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
 import type { Usage } from '../contract/spending/usage';
-import type { MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
+import type { GateMode, MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
 import type { TurnRecord, TurnWords } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
 import type { CarriedSpending, Repeated } from '../contract/spending/carried';

@@ -12,7 +12,6 @@ import type { Tool, ToolOptions } from '../../src/tools/types';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { testAddress } from '../support/server';
 import { decide, eventsOf, transcriptOf as transcriptQuery, waitFor } from '../support/turns';
-import { until } from '../support/until';
 
 const parameters = { type: 'object', properties: { n: { type: 'number' } } } as const;
 const failedOnce = new Set<string>();

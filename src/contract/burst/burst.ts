@@ -5,13 +5,7 @@ import { callKey } from '../names';
 import type { ToolResult } from '../result';
 import type { Budget, Spent } from '../spending/budget';
 import type { Repeated } from '../spending/carried';
-import type { ResultRef, ThinkInput, ThinkOutput } from '../think';
-
-/** When the steps of a turn whose agent has `durability: 'gate'` are written to its history. */
-export interface GateMode {
-  /** A burst takes no further step after so many milliseconds. 0: it takes one. */
-  commitMs: number;
-}
+import type { GateMode, ResultRef, ThinkInput, ThinkOutput } from '../think';
 
 /** A budget, and what was spent of it. */
 export interface Limited {

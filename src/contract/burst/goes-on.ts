@@ -4,9 +4,9 @@ import { handlesIn } from '../secret/sealed';
 import { addSpent, crossingOf, type Spent } from '../spending/budget';
 import { isRepeated } from '../spending/repeats';
 import type { Repeated } from '../spending/carried';
-import type { ThinkOutput } from '../think';
+import type { GateMode, ThinkOutput } from '../think';
 import type { RetryOptions } from '../tool';
-import type { GateMode, Limited } from './burst';
+import type { Limited } from './burst';
 
 /**
  * Whether the calls of a reply run in the burst: nothing waits, nothing has an effect, and nothing was forbidden. Any
@@ -14,11 +14,11 @@ import type { GateMode, Limited } from './burst';
  */
 export function runsHere(reply: Pick<ThinkOutput, 'calls' | 'repeats'>, repeated: Repeated): boolean {
   const { calls, repeats } = reply;
-  return calls.length > 0 && calls.every(isQuiet) && !isRepeated({ repeated, repeats }, calls);
+  return calls.length > 0 && calls.every(mayRunInBurst) && !isRepeated({ repeated, repeats }, calls);
 }
 
 /** Whether a call is one that a burst may run, or answers by itself. */
-export function isQuiet(call: PreparedCall): boolean {
+export function mayRunInBurst(call: PreparedCall): boolean {
   if (call.kind === 'invalid') return call.result.error?.code !== 'refused';
   return call.kind === 'run' && isPlain(call) && longestMs(call) <= TIMES.burstCall;
 }

@@ -1,7 +1,7 @@
 import { isObject } from '../json';
 import { readCallOutput, readThinkOutput } from '../payloads';
 import type { BurstCall, BurstOutput, BurstStep } from './burst';
-import { isQuiet } from './goes-on';
+import { mayRunInBurst } from './goes-on';
 
 /**
  * What a burst returned; undefined: it cannot be read. An operator may complete it with anything: a call with an effect
@@ -42,7 +42,8 @@ function readStep(value: unknown): BurstStep | undefined {
   if (reply === undefined || !isTime(asked) || !isTime(replied)) return undefined;
   const head = { reply, asked, replied };
   if (calls === undefined) return head;
-  if (!Array.isArray(calls) || reply.calls.length === 0 || !reply.calls.every(isQuiet)) return undefined;
+  if (!Array.isArray(calls) || reply.calls.length === 0 || !reply.calls.every(mayRunInBurst))
+    return undefined;
   const ran = reply.calls.filter(({ kind }) => kind === 'run');
   const read = calls.map((call, index) => readCall(call, ran[index]?.callId ?? ''));
   if (read.length !== ran.length || read.includes(undefined)) return undefined;
