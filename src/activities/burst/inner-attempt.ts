@@ -10,12 +10,16 @@ interface Outer {
   heartbeat?: (details: unknown) => void;
 }
 
-/** Why it is cancelled is known once it is. */
+/** Why it is cancelled is known once it is; and a client is there only where a worker is. */
 class InnerContext extends Context {
   outer: Context | undefined;
 
   override get cancellationDetails() {
     return this.outer?.cancellationDetails;
+  }
+
+  override get client() {
+    return this.outer?.client ?? super.client;
   }
 }
 
@@ -25,7 +29,7 @@ class InnerContext extends Context {
  */
 export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Promise<T>): Promise<T> {
   const context = Context.current();
-  const { info, cancelled, client, log, metricMeter } = context;
+  const { info, cancelled, log, metricMeter } = context;
   const now = Date.now();
   const { heartbeat } = outer;
   const own = { ...info, ...attempt, isLocal: true };
@@ -38,7 +42,7 @@ export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Pr
   const beat = heartbeat ?? (() => undefined);
   // A signal of its own: each attempt listens to it, and nobody takes the listeners away.
   const signal = AbortSignal.any([outer.signal]);
-  const inner = new InnerContext(own, cancelled, signal, beat, client, log, metricMeter, {});
+  const inner = new InnerContext(own, cancelled, signal, beat, undefined, log, metricMeter, {});
   inner.outer = context;
   return asyncLocalStorage.run(inner, work);
 }

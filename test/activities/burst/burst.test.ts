@@ -126,7 +126,7 @@ test.each<[string, ScriptedStep[], string, Given?]>([
     '1 1 1 open',
     { agent: { limits: { repeats: 3 } } },
   ],
-])('a burst goes %s', async (_, steps, expected, given) => {
+])('a burst goes %s', async (...[, steps, expected, given]) => {
   const output = await run(steps, given);
   expect(shape(output)).toBe(expected);
   expect(readBurstOutput(JSON.parse(JSON.stringify(output)))).toEqual(output);
@@ -174,7 +174,7 @@ test('a model that fails in its first step fails the burst, as a think', async (
 test('a model that fails later ends the burst, and what is there is kept', async () => {
   const output = await run([...looks(2), busy]);
   expect(shape(output)).toBe('1 1');
-  expect(output.failed).toEqual({ message: 'busy', waitMs: 5_000 });
+  expect(output.failed).toEqual({ message: 'scripted: busy', waitMs: 5_000 });
 });
 
 test('what a failed attempt leaves is what the next one finds', async () => {
