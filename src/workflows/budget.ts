@@ -72,7 +72,7 @@ export function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
   return { crossing, isFinal: spending.budget.then !== 'ask', why: crossingText(crossing), ...own };
 }
 
-/** All that the next steps may spend, and what was spent of it. */
+/** All budgets that hold for the next steps, with their spending so far. */
 export function limitsOf({ spending, cap, ofSession }: Turn): Limited[] {
   const { spent } = spending;
   const session = ofSession && [{ budget: ofSession.budget, spent: addSpent(ofSession.spent, spent) }];

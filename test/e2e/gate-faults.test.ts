@@ -134,7 +134,7 @@ test.each([
   ['gate', { durability: { durability: 'gate' } }],
   ['gate, each step', { durability: { durability: 'gate', commitEvery: 0 } }],
 ] as const)(
-  'killed again and again (%s): every step is told once, and each effect has one key',
+  'killed again and again (%s): every step is on record once, and each effect has one key',
   async (_, mode) => {
     const own = await startFixture();
     const tags = Array.from({ length: 12 }, (__, n) => `t${n}`);

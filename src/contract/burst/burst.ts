@@ -7,7 +7,7 @@ import type { Budget, Spent } from '../spending/budget';
 import type { Repeated } from '../spending/carried';
 import type { GateMode, ResultRef, ThinkInput, ThinkOutput } from '../think';
 
-/** A budget, and what was spent of it. */
+/** A budget with its spending so far. */
 export interface Limited {
   budget: Budget;
   spent: Spent;

@@ -84,7 +84,7 @@ export function activityCanceled(state: FoldState, event: EventOf<'activity_canc
   return activityFailed(state, { kind: 'activity_failed', ...eventHeader(event), scheduledEventId, failure });
 }
 
-/** Its steps tell what they would have told as activities of their own. */
+/** Its steps make the events that activities of their own would have made. */
 function burstCompleted(state: FoldState, record: BurstRecord): TurnEvent[] {
   const [first, ...rest] = expandBurst(record);
   const step = purposeOf(record.scheduled);

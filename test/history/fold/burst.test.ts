@@ -120,7 +120,7 @@ test.each<[string, BurstOutput, number]>([
   }
 });
 
-test('calls that wait for each other are told one after the other', () => {
+test('calls that wait for each other come one after the other', () => {
   const strict = { ...first, order: 'strict' as const };
   const calls = [ended('2.1', 100, 100), ended('2.2', 100, 100)];
   const [step] = output.steps;
