@@ -19,6 +19,7 @@ import { code } from './figures/code';
 import { decision } from './figures/decision';
 import { webInbox } from './figures/web-inbox';
 import { bigFlood, flood } from './figures/flood';
+import { gate } from './figures/gate';
 import { history } from './figures/history';
 import { inbox } from './figures/inbox';
 import { lisp } from './figures/lisp';
@@ -47,6 +48,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   throughput,
   observed,
   history,
+  gate,
   decision,
   replay,
   replayBatch,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import {
+  type AgentOptions,
   defineAgent,
   defineConfig,
   defineTool,
@@ -56,7 +57,12 @@ const go = defineTool({
 });
 
 /** An agent that calls one tool in each of `steps` steps. */
-function looping(name: string, tool: string, steps: number) {
+function looping(
+  name: string,
+  tool: string,
+  steps: number,
+  durability: Pick<AgentOptions, 'durability' | 'commitEvery'> = {},
+) {
   const step = { toolCalls: [{ name: tool, arguments: { n: 1 } }] };
   const model = scriptedModel([...Array.from({ length: steps }, () => step), { text: 'done' }]);
   const tools = [
@@ -69,7 +75,7 @@ function looping(name: string, tool: string, steps: number) {
   ];
   // Its steps are all the same, and would be ended as going round in circles.
   const limits = { steps: steps + 1, repeats: false as const };
-  return defineAgent({ name, instructions: 'Do it.', model, tools, limits });
+  return defineAgent({ name, instructions: 'Do it.', model, tools, limits, ...durability });
 }
 
 const waiting = defineAgent({
@@ -112,6 +118,10 @@ export function startOurs(
     looping('large', 'large', 100),
     looping('long', 'small', 1000),
     looping('huge', 'huge', 40),
+    looping('hundred', 'usual', 100),
+    looping('gate', 'usual', 100, { durability: 'gate' }),
+    looping('gate-each', 'usual', 100, { durability: 'gate', commitEvery: 0 }),
+    looping('gate-large', 'large', 100, { durability: 'gate' }),
     waiting,
   ];
   const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'));

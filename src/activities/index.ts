@@ -5,6 +5,8 @@ import { isObject } from '../contract/json';
 import { ACTIVITIES, FAILURES } from '../contract/names';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
+import type { BurstInput, BurstOutput } from '../contract/burst/burst';
+import { burst } from './burst/burst';
 import { recall } from './conversation';
 import type { CompactInput, CompactOutput } from '../contract/session';
 import type { ActivityDeps } from './deps';
@@ -29,6 +31,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const tools = [...deps.toolNames].map((name) => [name, readable(run)] as const);
   return {
     [ACTIVITIES.think]: readable((input: ThinkInput): Promise<ThinkOutput> => think(deps, input)),
+    [ACTIVITIES.burst]: readable((input: BurstInput): Promise<BurstOutput> => burst(deps, input)),
     [ACTIVITIES.prepare]: readable((input: PrepareInput): Promise<PrepareOutput> => prepare(deps, input)),
     [ACTIVITIES.verify]: readable((input: VerifyInput): Promise<VerifyOutput> => verify(deps, input)),
     [ACTIVITIES.child]: readable((input: ChildWaitInput): Promise<ChildEnd> => waitForChild(input)),

@@ -51,6 +51,16 @@ type Tries = z.infer<typeof triesSchema>;
 
 const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 0 };
 
+function triesBefore(): Tries {
+  const recorded = triesSchema.safeParse(Context.current().info.heartbeatDetails).data ?? NONE;
+  return recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
+}
+
+/** What the heartbeats of an attempt say of those before it. Undefined: it is the first. */
+export function openTries(): Tries | undefined {
+  return Context.current().info.attempt === 1 ? undefined : { ...triesBefore(), open: true };
+}
+
 /**
  * How often and how long the models are asked for one step, and which one it is now. Each attempt makes one.
  */
@@ -64,8 +74,7 @@ export class ModelTries {
     private readonly agent: Agent,
     private readonly models: readonly [Model, ...Model[]],
   ) {
-    const recorded = triesSchema.safeParse(Context.current().info.heartbeatDetails).data ?? NONE;
-    this.before = recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
+    this.before = triesBefore();
   }
 
   /** The model that this attempt asks. */
@@ -80,7 +89,7 @@ export class ModelTries {
 
   /** Details of this attempt's heartbeats. The first has none: a quick first attempt costs the server no heartbeat. */
   get details(): Tries | undefined {
-    return Context.current().info.attempt === 1 ? undefined : { ...this.before, open: true };
+    return openTries();
   }
 
   /** How long this attempt may ask, in milliseconds. */

@@ -153,16 +153,20 @@ export async function isOfReplyHere({ own }: ResetHistory, call: CallInput): Pro
   const thinks = new Set(own.filter(isThink).map(({ eventId }) => String(eventId)));
   for (const { activityTaskCompletedEventAttributes: completed } of fresh) {
     if (!thinks.has(String(completed?.scheduledEventId))) continue;
-    const reply = Reply.safeParse(await decodeOrNothing(completed?.result?.payloads?.[0]));
-    if (reply.success && callKey(reply.data.replyId, call.callId) === call.callKey) return true;
+    const { data } = Replies.safeParse(await decodeOrNothing(completed?.result?.payloads?.[0]));
+    const replies = data === undefined ? [] : 'steps' in data ? data.steps.map(({ reply }) => reply) : [data];
+    if (replies.some(({ replyId }) => callKey(replyId, call.callId) === call.callKey)) return true;
   }
   return false;
 }
 
 const Reply = z.object({ replyId: z.string() });
+/** Of a step, or of each step of a burst. */
+const Replies = z.union([Reply, z.object({ steps: z.array(z.object({ reply: Reply })) })]);
 
 function isThink({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean {
-  return scheduled?.activityType?.name === ACTIVITIES.think;
+  const type = scheduled?.activityType?.name;
+  return type === ACTIVITIES.think || type === ACTIVITIES.burst;
 }
 
 /** A decision or resolution on record. */

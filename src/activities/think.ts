@@ -97,7 +97,7 @@ async function prepareStep(
         ...{ model: model.id, pricing: deps.pricing },
         bytes: { read: bytes, wrote: utf8Bytes(text) },
       }),
-      ...{ opaque, value: reply.value, repeats: agent.repeats },
+      ...{ opaque, value: reply.value, repeats: agent.repeats, gate: agent.gate },
       compactOver: input.session && agent.compactOver,
       budget: withCurrency(agent.budget, deps),
       sessionBudget: input.session && withCurrency(agent.sessionBudget, deps),

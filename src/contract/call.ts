@@ -317,6 +317,8 @@ export interface Beat {
   checkpoint?: Json;
   /** Only of `think`, where nothing else carries it: the head of what the model wrote so far. */
   text?: string;
+  /** Only of a burst: the step of that text. */
+  step?: number;
 }
 
 /** Why the outcome of a started call is unknown. */

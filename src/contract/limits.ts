@@ -24,6 +24,10 @@ export const LIMITS = {
   previewBytesPerStep: 512 * KIB,
   /** The whole result of `think`: leaves room for encryption under the 2 MB payload limit. */
   thinkResultBytes: 1.5 * MIB,
+  /** What a burst returns before it takes no further step: then its last reply, at its own limit, fits the payload too. */
+  burstBytes: 256 * KIB,
+  /** The most that a burst returns, with room for encryption. Results over it are left out, and the turn runs their calls. */
+  burstResultBytes: 1.75 * MIB,
   /** What a provider wants back with one reply, such as its reasoning: many replies of it fit a transcript. */
   opaqueBytes: 128 * KIB,
   /** Output of a tool unless it sets its own; head and tail are kept. */
@@ -162,6 +166,11 @@ export const TIMES = {
   localTimeout: 5 * SECOND,
   /** The whole of one `think` attempt: model call and preparation. */
   thinkTimeout: 10 * 60 * SECOND,
+  /** How long the steps of an agent with `durability: 'gate'` stay out of its history, unless it says so; and at most. */
+  commitEvery: SECOND,
+  commitEveryMost: 60 * SECOND,
+  /** A call that may take longer, with all its attempts, does not run in a burst: nobody could see that it runs. */
+  burstCall: 600 * SECOND,
   /** How long one model is asked for a summary, all attempts together: what people say waits meanwhile. */
   summaryRetry: 120 * SECOND,
   /** How long one attempt to read what a closed turn did may take: its worker replays the whole turn. */

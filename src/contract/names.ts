@@ -31,6 +31,7 @@ export const CONTROL = { workflowId: 'countersign-control', taskQueue: 'counters
 /** Activity types that are ours; a tool's activity is called by the tool's name. */
 export const ACTIVITIES = {
   think: 'countersign.think',
+  burst: 'countersign.burst',
   prepare: 'countersign.prepare',
   verify: 'countersign.verify',
   child: 'countersign.child',
@@ -189,6 +190,7 @@ export function idempotencyKey(call: { callKey: string; generation: number }): s
 /** Ids of activities in history, by what they are for. */
 export const activityIds = {
   think: (step: number, asked = 1) => `think-${step}${again(asked)}`,
+  burst: (step: number, asked = 1) => `burst-${step}${again(asked)}`,
   prepare: (callId: string, asked = 1) => `prepare-${callId}${again(asked)}`,
   recall: (turn: string, asked = 1) => `recall-${turn}${again(asked)}`,
   compact: (turns: number) => `compact-${turns}`,

@@ -2,7 +2,7 @@ import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
 import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
 import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
-import { LIMITS } from './limits';
+import { LIMITS, TIMES } from './limits';
 import { fitsMoved, MOVED } from './moved';
 import { RESERVED_TOOL_NAMES } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
@@ -143,6 +143,7 @@ const isThinkOutput = guard<ThinkOutput>(
       sessionBudget: BUDGET,
       repeats: { type: 'integer', minimum: 1 },
       compactOver: { type: 'integer', minimum: 1 },
+      gate: object({ commitMs: { type: 'integer', minimum: 0, maximum: TIMES.commitEveryMost } }),
     },
   ),
 );

@@ -55,6 +55,12 @@ export interface ResultRef {
   text?: string;
 }
 
+/** When the steps of a turn whose agent has `durability: 'gate'` are written to its history. */
+export interface GateMode {
+  /** A burst takes no further step after so many milliseconds. 0: it takes one. */
+  commitMs: number;
+}
+
 /** Output of `countersign.think`. No calls: `text` is the answer. */
 export interface ThinkOutput {
   /** Random for each attempt. */
@@ -82,6 +88,8 @@ export interface ThinkOutput {
   repeats?: number;
   /** See `limits.compactOver` of the agent; only in a session. */
   compactOver?: number;
+  /** Only with `durability: 'gate'`: the next steps are taken in bursts. */
+  gate?: GateMode;
 }
 
 /** Input of `countersign.prepare`: one call, for the worker that has its tool, or a file proposal with new arguments. */

@@ -1,4 +1,3 @@
-import type { CallRuling } from '../contract/authority/policy';
 import type { FileRef } from '../contract/session/files';
 import { describeFile } from '../contract/text/bytes';
 import { isDenial } from '../contract/decision';
@@ -99,7 +98,7 @@ function describeStep(event: TurnEventOf<'thinking' | 'think_retried' | 'think_f
     case 'thinking':
       return { text: 'the model is asked', tone: 'quiet' };
     case 'think_retried':
-      return { text: `it took ${event.attempt} attempts${inBrackets(event.lastFailure)}`, tone: 'ask' };
+      return { text: retriedText(event), tone: 'ask' };
     case 'think_failed':
       return { text: `the model failed: ${event.message}`, tone: 'bad' };
     case 'step':
@@ -107,25 +106,16 @@ function describeStep(event: TurnEventOf<'thinking' | 'think_retried' | 'think_f
   }
 }
 
+function retriedText({ attempt, lastFailure, burst }: TurnEventOf<'think_retried'>): string {
+  const lost = burst === true ? '; steps that were not on record by then are taken anew from here' : '';
+  return `it took ${attempt} attempts${inBrackets(lastFailure)}${lost}`;
+}
+
 /** The answer comes with the turn's end; before it only what a model says beside its calls is new. */
 function replyText({ text, calls }: TurnEventOf<'step'>): Described {
   if (calls.length === 0) return { text: 'the model answers', minor: true };
   if (text.trim() === '') return { text: `the model asks for ${counted(calls.length, 'call')}`, minor: true };
   return { text: `the model says: ${truncate(text.trim())}` };
-}
-
-/** What the policy rules said of a call, in lines. */
-export function describeRuling({ rule, then, until, shadow = [] }: CallRuling): string[] {
-  const says = {
-    run: until === undefined ? 'lets it run' : `lets it run until ${until}`,
-    ask: 'asks',
-    refuse: 'refuses it',
-  };
-  const would = { run: 'let it run', ask: 'ask', refuse: 'refuse it' };
-  return [
-    ...(rule === undefined || then === undefined ? [] : [`the rule '${rule}' ${says[then]}`]),
-    ...shadow.map((one) => `with the shadow rule '${one.rule}' the policy would ${would[one.would]}`),
-  ];
 }
 
 type CallEvent = Exclude<Extract<TurnEvent, { callId?: string }>, { type: 'call_prepared' }>;

@@ -91,6 +91,8 @@ export interface ThinkRetried extends EventHeader {
   attempt: number;
   /** Why the attempt before failed, where the server still knew. */
   lastFailure?: string;
+  /** The attempts before were bursts: the steps that they had finished are not on record, and the model was asked again. */
+  burst?: true;
 }
 
 /** The model failed for good; turn_ended follows. */

@@ -13,6 +13,7 @@ import type { DecodedEvent, EventOf } from './decode/events';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { purposeOf } from './fold/activities';
+import { expandBurst } from './fold/burst';
 import { is } from './fold/guards';
 import type { Runs } from './read';
 import { isDenial } from '../contract/decision';
@@ -62,7 +63,7 @@ export function recordOf(runs: Runs): TurnRecord {
   const fold = createFold();
   const reading: TurnReading = { events: [], steps: new Map() };
   for (const run of runs) {
-    const state: RunReading = { ...reading, thinking: new Map(), preparing: new Map() };
+    const state: RunReading = { ...reading, thinking: new Map(), bursts: new Map(), preparing: new Map() };
     checkFirst(run[0]);
     for (const event of run) {
       reading.events.push(...fold.push(event));
@@ -108,6 +109,8 @@ interface TurnReading {
 interface RunReading extends TurnReading {
   /** Steps by the event that scheduled their `think`. */
   thinking: Map<number, RecordedStep>;
+  /** Bursts by the event that scheduled them. */
+  bursts: Map<number, EventOf<'activity_scheduled'>>;
   /** Calls by the event that scheduled their `prepare`. */
   preparing: Map<number, string>;
   last?: RecordedStep;
@@ -169,11 +172,22 @@ function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>):
   if (purpose?.what === 'prepare') state.preparing.set(event.eventId, purpose.callId);
   if (purpose?.what !== 'think' || !is.thinkInput(event.input)) return;
   const { step, results, droppedBefore } = event.input;
-  const at = state.events.length;
-  state.thinking.set(event.eventId, addStep(state, { step, at, results, droppedBefore }));
+  const at = state.events.findLastIndex((one) => one.type === 'thinking' && one.step === step) + 1;
+  if (purpose.isBurst === true) state.bursts.set(event.eventId, event);
+  state.thinking.set(
+    event.scheduledAs ?? event.eventId,
+    addStep(state, { step, at, results, droppedBefore }),
+  );
 }
 
-function readCompleted(state: RunReading, { scheduledEventId, result }: EventOf<'activity_completed'>): void {
+function readCompleted(state: RunReading, completed: EventOf<'activity_completed'>): void {
+  const scheduled = state.bursts.get(completed.scheduledEventId);
+  if (scheduled === undefined) return readResult(state, completed);
+  state.bursts.delete(completed.scheduledEventId);
+  for (const event of expandBurst({ scheduled, completed })) readEvent(state, event);
+}
+
+function readResult(state: RunReading, { scheduledEventId, result }: EventOf<'activity_completed'>): void {
   const step = state.thinking.get(scheduledEventId);
   if (step !== undefined && is.thinkOutput(result)) addReply(step, result);
   const callId = state.preparing.get(scheduledEventId);

@@ -56,6 +56,7 @@ export function planReset(runs: Runs, before: string): ResetPlan {
   const anchor = anchorOf(events, before);
   if (anchor === undefined) throw refused(`${before} never waited for a decision and never started`);
   if (isWaiting(events, before)) throw refused(`${before} waits for a decision as it is`);
+  if (isInBurst(last, anchor)) throw inBurst(turn, before);
   const taskEventId = taskOf(last, anchor.eventId);
   const calls = callsAfter(events, { before, taskEventId });
   return { turn, runId: runIdOf(events), before, taskEventId, lastEventId: lastChange(last), calls };
@@ -110,6 +111,25 @@ function callsAfter(
 
 function refused(message: string): CountersignError {
   return new CountersignError('reset_refused', `there is nothing to reset: ${message}`);
+}
+
+/** Calls of a burst stand in the event that completed it. */
+function isInBurst(
+  run: readonly DecodedEvent[],
+  { type, eventId }: Pick<TurnEvent, 'type' | 'eventId'>,
+): boolean {
+  if (type !== 'call_started') return false;
+  return run.find((event) => event.eventId === eventId)?.kind === 'activity_completed';
+}
+
+function inBurst(turn: string, callId: string): CountersignError {
+  return new CountersignError(
+    'reset_refused',
+    `${callId} ran in a burst, because its agent has durability 'gate': all of a burst is taken back or nothing of it`,
+    {
+      hint: `Fork it instead: countersign fork ${shellWord(turn)} --at ${shellWord(callId)}. Or reset to a call that waited for a decision.`,
+    },
+  );
 }
 
 function inEarlierRun(turn: string, callId: string): CountersignError {

@@ -3,10 +3,11 @@ import { CountersignError } from '../contract/errors';
 import type { Budget } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
+import type { GateMode } from '../contract/think';
 import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
 import { MODEL_PROVIDERS } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
-import { describeIssues, duration, invalidDefinition } from './options';
+import { describeIssues, durability, duration, invalidDefinition, toGateMode } from './options';
 import {
   FIND_TOOLS,
   findToolsSchema,
@@ -62,6 +63,15 @@ export interface AgentOptions {
   context?: TurnContext;
   /** How the ready calls of a step are started. @default 'lane' */
   order?: Order;
+  /**
+   * When steps are written to the turn's history. `step`: each model call and each call as it ends. `gate`: model calls and
+   * pure calls in bursts, and all else as with `step`; a crash costs the steps since the last commit. See docs/durability.md.
+   *
+   * @default 'step'
+   */
+  durability?: 'step' | 'gate';
+  /** How long a burst takes further steps before it is written; at most 1 minute, and 256 KB. 0: after each step. @default '1s' */
+  commitEvery?: Duration;
   /**
    * What the answer has to be: a zod object, or a JSON Schema whose root is an object. The model sees it. An answer that does
    * not fit goes back to it once, with what is wrong; the second time the turn fails.
@@ -151,6 +161,8 @@ export interface Agent {
   readonly policy: Policy | undefined;
   readonly context: TurnContext | undefined;
   readonly order: Order;
+  /** Undefined: each model call and each call is an activity. */
+  readonly gate: GateMode | undefined;
   /** Undefined: the answer is text. */
   readonly output: ResolvedParameters | undefined;
   readonly maxSteps: number;
@@ -238,6 +250,7 @@ const optionsSchema = z.strictObject({
   policy: z.custom<Policy>((value) => typeof value === 'function', 'must be a function').optional(),
   context: z.custom<TurnContext>((value) => typeof value === 'function', 'must be a function').optional(),
   order: z.enum(ORDERS).optional(),
+  ...durability,
   output: z
     .custom<object>((value) => typeof value === 'object' && value !== null, 'must be a schema')
     .optional(),
@@ -301,6 +314,7 @@ function makeAgent(options: AgentOptions): Agent {
     policy,
     context,
     order,
+    gate: toGateMode(parsed.data),
     output: options.output && resolveParameters(options.output),
     maxSteps: limits.steps ?? LIMITS.stepsPerTurn,
     modelTimeoutMs: limits.modelTimeout ?? MODEL_TIMEOUT_MS,

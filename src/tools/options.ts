@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { msToNumber, type StringValue } from '@temporalio/common/lib/time';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { Duration } from './types';
+import { TIMES } from '../contract/limits';
+import type { GateMode } from '../contract/think';
 
 /** The longest time that can be asked for: ten years. More would leave the dates that Temporal can hold. */
 const LONGEST_MS = 10 * 365 * 24 * 3600 * 1000;
@@ -49,6 +51,25 @@ export function duration(least = 1) {
       return z.NEVER;
     }
   });
+}
+
+/** The options of an agent that say when the steps of its turns are written to history. */
+export const durability = {
+  durability: z.enum(['step', 'gate']).optional(),
+  commitEvery: duration(0)
+    .refine((ms) => ms <= TIMES.commitEveryMost, 'must be at most 1 minute')
+    .optional(),
+};
+
+/** What these options come to. @throws Error where they do not go together. */
+export function toGateMode(given: {
+  durability?: 'step' | 'gate' | undefined;
+  commitEvery?: number | undefined;
+}): GateMode | undefined {
+  const { commitEvery } = given;
+  if (given.durability === 'gate') return { commitMs: commitEvery ?? TIMES.commitEvery };
+  if (commitEvery === undefined) return undefined;
+  throw new Error("`commitEvery`: counts only with `durability: 'gate'`");
 }
 
 /** What is wrong with options: each one by its path, with the rule that it breaks. */

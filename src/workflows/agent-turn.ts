@@ -7,10 +7,9 @@ import {
   isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
-import { FAILURES } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
+import { takeBurst } from './burst';
 import { checkStart } from './check-start';
 import type { CarriedTurn, TurnCounts, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
@@ -26,7 +25,8 @@ import { makeTurn, type Turn, type TurnRuntime } from './turn';
 import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
 import { modelFailure } from './outcome';
-import { Step, isRepeated, noteStep } from './step';
+import { isRepeated } from '../contract/spending/repeats';
+import { Step, noteStep } from './step';
 import { askForMore, countReply, usedUp } from './budget';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
 import { appendResults, applySeedStep, applyThink, countCall, recordOf, statesOf, think } from './think';
@@ -107,12 +107,17 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     turn.step += 1;
     const asked = Date.now();
     const seed = applySeedStep(turn);
-    let output = seed;
+    const burst = seed === undefined && turn.gate !== undefined ? await takeBurst(turn) : undefined;
+    let output = seed ?? burst?.last;
     // An operator may have completed the activity with anything: the model is asked again where it cannot be read.
     for (let times = 1; output === undefined; times++)
-      output = applyThink(turn, await nextStep(turn, times), times);
-    if (seed === undefined) countReply(turn, output, Date.now() - asked);
+      output = applyThink(turn, await think(turn, times), times);
+    if (seed === undefined && burst === undefined) countReply(turn, output, Date.now() - asked);
     last = output;
+    if (burst?.isOver === true) {
+      if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', last);
+      continue;
+    }
     if (output.calls.length === 0) {
       if (isOver(turn)) return resultOf(turn, 'answered', output);
       turn.results = [];
@@ -142,16 +147,6 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
 /** After a reply without calls. New words that came in time keep the turn open, as long as it may take steps. */
 function isOver({ words, step, maxSteps }: Turn): boolean {
   return words.waiting.length === 0 || step >= maxSteps;
-}
-
-function nextStep(turn: Turn, asked: number): Promise<RawValue> {
-  if (turn.transcript.full) {
-    throw ApplicationFailure.nonRetryable(
-      'the words and replies of the transcript are over its limit, even without outputs',
-      FAILURES.turn,
-    );
-  }
-  return think(turn, asked);
 }
 
 const LOOP = 'the model asked for the same calls again and again, although it read that this leads nowhere';

@@ -15,6 +15,7 @@ import {
   smallerOf,
   spentText,
 } from '../contract/spending/budget';
+import type { Limited } from '../contract/burst/burst';
 import type { ValidCall } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { TIMES } from '../contract/limits';
@@ -69,6 +70,13 @@ export function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
   const crossing = crossingOf(spending.budget, spending.spent);
   if (crossing === undefined) return undefined;
   return { crossing, isFinal: spending.budget.then !== 'ask', why: crossingText(crossing), ...own };
+}
+
+/** All budgets that hold for the next steps, with their spending so far. */
+export function limitsOf({ spending, cap, ofSession }: Turn): Limited[] {
+  const { spent } = spending;
+  const session = ofSession && [{ budget: ofSession.budget, spent: addSpent(ofSession.spent, spent) }];
+  return [{ budget: cap, spent }, ...(session ?? []), { budget: spending.budget, spent }];
 }
 
 /**

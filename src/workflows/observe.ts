@@ -2,7 +2,9 @@ import { proxySinks, workflowInfo } from '@temporalio/workflow';
 import type { Fact, ObserveSinks, WaitEnd } from '../activities/observed';
 import type { PreparedCall } from '../contract/call';
 import type { TurnOrigin } from '../contract/call';
+import type { EndedOf } from '../contract/burst/burst';
 import { defined } from '../contract/defined';
+import { callKey } from '../contract/names';
 import type { Approvals, CallState } from './approvals/state';
 
 const { countersign } = proxySinks<ObserveSinks>();
@@ -10,6 +12,17 @@ const { countersign } = proxySinks<ObserveSinks>();
 /** Reports what happened to the worker. Replayed, it happened before, and nothing is sent. */
 export function report(fact: Fact): void {
   if (!workflowInfo().unsafe.isReplaying) countersign.observe(fact);
+}
+
+/** Reports a call that a burst has ended, one that never ran included. */
+export function reportEnded(
+  { agent, origin }: { agent: string; origin?: TurnOrigin },
+  { call: { tool, callId, kind }, result }: EndedOf,
+  replyId: string,
+): void {
+  const key = kind === 'invalid' ? {} : { callKey: callKey(replyId, callId) };
+  const of = { agent, tool, callId, ...key, ...defined({ trace: origin?.trace }) };
+  report({ kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() });
 }
 
 /** What was reported of one call. */

@@ -1,14 +1,8 @@
 import { uuid4 } from '@temporalio/workflow';
 import { callKey } from '../contract/names';
 import { isRaise, raisedText } from '../contract/spending/budget';
-import {
-  type ChildReady,
-  isValidCall,
-  type NotHere,
-  type Paused,
-  type PreparedCall,
-  type ValidCall,
-} from '../contract/call';
+import type { ChildReady, NotHere, Paused, PreparedCall } from '../contract/call';
+import { afterStep } from '../contract/spending/repeats';
 import type { Order } from '../contract/tool';
 import { ENDINGS } from '../contract/call-messages';
 import type { ToolResult } from '../contract/result';
@@ -138,40 +132,11 @@ function finished(turn: Turn, call: PreparedCall): FinishedCall {
     : { call, result, contentDigest, ours: false };
 }
 
-/** Whether a step asks for what the steps before asked for, so often that its calls do not run. */
-export function isRepeated({ repeated, repeats }: Turn, calls: readonly PreparedCall[]): boolean {
-  return repeats !== undefined && repeated.times >= repeats && repeated.calls === signatureOf(calls);
-}
-
 /** Notes a step with its results. True: it is one too many of those that are alike, and the turn ends. */
 export function noteStep(turn: Turn, calls: readonly PreparedCall[]): boolean {
-  const { repeated, repeats } = turn;
-  if (repeats === undefined) return false;
-  if (isRepeated(turn, calls)) {
-    turn.repeated = { ...repeated, refused: repeated.refused + 1 };
-    return turn.repeated.refused >= LIMITS.refusedSteps;
-  }
-  const signature = signatureOf(calls);
-  const results = turn.results.map(({ digest }) => digest).join();
-  const isAlike = repeated.calls === signature && repeated.results === results;
-  turn.repeated = { calls: signature, results, times: isAlike ? repeated.times + 1 : 1, refused: 0 };
-  return false;
-}
-
-/** Of what cannot be parsed this much is compared; what it came to is compared, too. */
-const RAW_CHARACTERS = 200;
-
-/** What a step asks for, whatever its calls are named. */
-function signatureOf(calls: readonly PreparedCall[]): string {
-  return calls
-    .map(
-      (call) => `${call.tool} ${isValidCall(call) ? call.argsDigest : rawOf(call).slice(0, RAW_CHARACTERS)}`,
-    )
-    .join('\n');
-}
-
-function rawOf(call: Exclude<PreparedCall, ValidCall>): string {
-  return call.raw ?? (call.kind === 'remote' ? '' : JSON.stringify(call.proposed));
+  const digests = turn.results.map(({ digest }) => digest);
+  turn.repeated = afterStep(turn, calls, digests);
+  return turn.repeats !== undefined && turn.repeated.refused >= LIMITS.refusedSteps;
 }
 
 /** The result of a call that never runs: it was prepared together with its result. */

@@ -45,7 +45,7 @@ export function think(turn: Turn, asked: number): Promise<RawValue> {
   return scheduleActivity<RawValue>(ACTIVITIES.think, [thinkInput(turn)], optionsOf(turn, asked), rawResult);
 }
 
-/** Adds a reply and its token usage to the turn. Undefined: the reply cannot be read, and the model has to be asked again. */
+/** Takes a reply. Undefined: the reply cannot be read, and the model has to be asked again. */
 export function applyThink(turn: Turn, result: RawValue, asked: number): ThinkOutput | undefined {
   const output = readThinkOutput(valueOf(result));
   if (output === undefined) {
@@ -53,10 +53,15 @@ export function applyThink(turn: Turn, result: RawValue, asked: number): ThinkOu
     const message = `what the model's activity returned could not be read, ${MOST_ASKED} times`;
     throw ApplicationFailure.nonRetryable(message, FAILURES.model);
   }
+  takeReply(turn, output);
+  return output;
+}
+
+/** Adds a reply and its token usage to the turn. */
+export function takeReply(turn: Turn, output: ThinkOutput): void {
   appendReply(turn, output);
   turn.usage = addUsage(turn.usage, output.usage);
   if (turn.session !== undefined) turn.window = windowAfter(turn, output);
-  return output;
 }
 
 /** Only the first reply of a turn was asked for with nothing of the turn before it but its first words. */
@@ -90,6 +95,7 @@ function applyLimits(turn: Turn, output: ThinkOutput): void {
   turn.maxSteps = output.maxSteps;
   turn.order = output.order;
   turn.repeats = output.repeats;
+  turn.gate = output.gate;
 }
 
 /** Adds the prompt to the transcript, once. */
@@ -155,7 +161,14 @@ export function recordOf(turn: Turn): TurnRecord {
   };
 }
 
-function thinkInput(turn: Turn): ThinkInput {
+/** Takes up what is new, and says it. */
+export function thinkInput(turn: Turn): ThinkInput {
+  if (turn.transcript.full) {
+    throw ApplicationFailure.nonRetryable(
+      'the words and replies of the transcript are over its limit, even without outputs',
+      FAILURES.turn,
+    );
+  }
   appendPrompt(turn);
   takeUpWords(turn);
   const { entries } = turn.transcript;

@@ -4,7 +4,7 @@ import { LIMITS } from '../contract/limits';
 import { type ForkOrigin, originOf } from '../contract/fork';
 import type { Order } from '../contract/tool';
 import type { Usage } from '../contract/spending/usage';
-import type { MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
+import type { GateMode, MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
 import type { TurnRecord, TurnWords } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
 import type { CarriedSpending, Repeated } from '../contract/spending/carried';
@@ -148,6 +148,8 @@ export interface Turn extends ApprovalContext {
   repeated: Repeated;
   /** After so many the calls of the next one do not run. Undefined: any number may. */
   repeats: number | undefined;
+  /** As its last reply says: the next steps are taken in bursts. Undefined: each is an activity. */
+  gate: GateMode | undefined;
   /** As its last reply says, and what the provider counted before its first one; see TurnRecord. */
   window: Pick<TurnRecord, 'compactOver' | 'tokens'>;
   /** Only in a fork. */
@@ -199,6 +201,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     children: carried?.children ?? 0,
     repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
     repeats: undefined,
+    gate: undefined,
     window: {},
     isMoving: false,
     ...defined({ session: input.session, moved: carried?.moved }),

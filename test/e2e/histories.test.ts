@@ -106,6 +106,14 @@ const scripts: Record<string, ScriptedStep[]> = {
     { toolCalls: [asks('ask_user')] },
     end,
   ],
+  gate: [
+    { toolCalls: [call('look')] },
+    { toolCalls: [call('look', 2), call('fail')] },
+    { toolCalls: [call('look', 3), { name: 'nothing' }] },
+    { toolCalls: [call('look', 4), call('pay')] },
+    { toolCalls: [call('look', 5)] },
+    end,
+  ],
   reapplied: [{ toolCalls: [call('pay'), call('pay', 2)] }, { toolCalls: [call('pay')] }, end],
 };
 
@@ -258,6 +266,7 @@ const acts: Record<string, (handle: TurnHandle) => Promise<unknown>> = {
     await waitFor(handle, '2.1', 'question');
     await handle.signal('answer', { callId: '2.1', answer: 'answered', content: { answer: 'old' } });
   },
+  gate: (handle) => decide(handle, { callId: '4.2', decision: 'approved', approver: 'ann' }),
   reapplied: resetDecided,
 };
 
@@ -267,6 +276,7 @@ beforeAll(async () => {
     defineAgent({
       ...{ name, instructions: 'x', model: scriptedModel(steps), tools },
       ...(name === 'step-limit' ? { limits: { steps: 1 } } : {}),
+      ...(name === 'gate' ? { durability: 'gate' as const } : {}),
     }),
   );
   fixture = await startFixture({ agents });

@@ -23,6 +23,8 @@ export interface FixtureSettings {
   trap?: Trap;
   /** Where the tools `charge` and `transfer` pay, and their timeout. */
   bank?: { url: string; timeout: string };
+  /** How its turns are written to history. @default each step */
+  durability?: { durability: 'gate'; commitEvery?: string | number };
   /** The build that it is. */
   buildId?: string;
   deployment?: string;

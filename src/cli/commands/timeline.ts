@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeRuling } from '../../history/describe';
+import { describeRuling } from '../../history/describe-ruling';
 import type { TurnEvent } from '../../history/events';
 import { parsePoint, stateAt, type TurnMoment } from '../../history/moment';
 import { type Timeline, type TimelineCall, timelineOf, type TimelineStep } from '../../history/timeline';

@@ -1,5 +1,5 @@
 import type { Answered, DecisionMade, Resolved, TurnEvent } from '../../history/events';
-import { describeRuling } from '../../history/describe';
+import { describeRuling } from '../../history/describe-ruling';
 import type { CallView, TurnView } from '../../history/view';
 import { describeFile } from '../../contract/text/bytes';
 import type { Context } from '../context';

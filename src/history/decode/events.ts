@@ -58,6 +58,8 @@ export type DecodedEvent =
   | (Head & { kind: 'reset'; baseRunId: string; newRunId: string; message: string })
   | (Head & {
       kind: 'activity_scheduled';
+      /** Only within a burst, where no event of history tells it: by what its other events name it. */
+      scheduledAs?: number;
       id: string;
       activityType: string;
       taskQueue: string;

@@ -1,6 +1,7 @@
 import { ACTIVITIES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
+import { type BurstRecord, expandBurst, failedAfter } from './burst';
 import { callCompleted, callFailed, callResumed, callScheduled, ensureCall } from './calls';
 import { childAwaited, childWaitEnded } from './child-turns';
 import { prepareCompleted, prepareFailed } from './requests';
@@ -16,6 +17,8 @@ export function purposeOf(activity: { id: string; activityType: string }): Purpo
   // One whose result could not be read is scheduled once more, under another id.
   const first = id.replace(/-again-\d+$/, '');
   if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(first.slice('think-'.length)) };
+  if (activityType === ACTIVITIES.burst)
+    return { what: 'think', step: Number(first.slice('burst-'.length)), isBurst: true };
   if (activityType === ACTIVITIES.prepare) return { what: 'prepare', callId: first.slice('prepare-'.length) };
   if (activityType === ACTIVITIES.child) return { what: 'child', callId: first.slice('child-'.length) };
   if (activityType === ACTIVITIES.held)
@@ -29,7 +32,9 @@ export function activityScheduled(state: FoldState, event: EventOf<'activity_sch
   const purpose = purposeOf(event);
   if (purpose === undefined) return [];
   const { taskTime } = state;
-  state.activities.set(event.eventId, { purpose, scheduledAt: event.at, scheduledIn: taskTime, attempts: 0 });
+  const burst = purpose.what === 'think' && purpose.isBurst === true ? { burst: event } : {};
+  const facts = { purpose, scheduledAt: event.at, scheduledIn: taskTime, attempts: 0, ...burst };
+  state.activities.set(event.scheduledAs ?? event.eventId, facts);
   if (purpose.what === 'think') return thinkScheduled(state, event, purpose.step);
   if (purpose.what === 'call') return callScheduled(state, event, purpose);
   if (purpose.what === 'prepare' || purpose.what === 'held') return [];
@@ -41,13 +46,14 @@ export function activityStarted(state: FoldState, event: EventOf<'activity_start
   const activity = state.activities.get(event.scheduledEventId);
   if (activity === undefined) return [];
   activity.attempts = event.attempt;
-  return activity.purpose.what === 'think' ? thinkStarted(event, activity.purpose.step) : [];
+  return activity.purpose.what === 'think' ? thinkStarted(state, event, activity.purpose) : [];
 }
 
 export function activityCompleted(state: FoldState, event: EventOf<'activity_completed'>): TurnEvent[] {
   const activity = removeActivity(state, event.scheduledEventId);
   if (activity === undefined) return [];
-  const { purpose } = activity;
+  const { purpose, burst } = activity;
+  if (burst !== undefined) return burstCompleted(state, { scheduled: burst, completed: event });
   if (purpose.what === 'think') return thinkCompleted(state, event, purpose.step);
   if (purpose.what === 'prepare') return prepareCompleted(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyCompleted(state, event, purpose);
@@ -76,6 +82,23 @@ export function activityCanceled(state: FoldState, event: EventOf<'activity_canc
   const failure: DecodedFailure = { message: 'cancelled', kind: 'canceled', details: [] };
   if (untaken) failure.untaken = true;
   return activityFailed(state, { kind: 'activity_failed', ...eventHeader(event), scheduledEventId, failure });
+}
+
+/** Its steps make the events that activities of their own would have made. */
+function burstCompleted(state: FoldState, record: BurstRecord): TurnEvent[] {
+  const [first, ...rest] = expandBurst(record);
+  const step = purposeOf(record.scheduled);
+  if (first?.kind !== 'activity_completed' || step?.what !== 'think') return [];
+  const made = [
+    ...thinkCompleted(state, first, step.step),
+    ...rest.flatMap((event) => {
+      if (event.kind === 'activity_scheduled') return activityScheduled(state, event);
+      if (event.kind === 'activity_started') return activityStarted(state, event);
+      return event.kind === 'activity_completed' ? activityCompleted(state, event) : [];
+    }),
+  ];
+  state.failed = failedAfter(record.completed);
+  return made;
 }
 
 function removeActivity(state: FoldState, scheduledEventId: number): ActivityFold | undefined {

@@ -147,6 +147,7 @@ export const is = {
       progress: progress.optional(),
       partial: z.string().optional(),
       text: z.string().optional(),
+      step: z.number().optional(),
     }),
   ),
   lineage: guard<Ancestor[]>(lineage),

@@ -11,7 +11,7 @@ import type { CallEnded, EventHeader, Reapplied, RequestOpened } from '../events
 
 /** What an activity that was scheduled is for. */
 export type Purpose =
-  | { what: 'think'; step: number }
+  | { what: 'think'; step: number; isBurst?: true }
   | { what: 'prepare'; callId: string }
   | { what: 'call'; callId: string; generation: number }
   | { what: 'child'; callId: string }
@@ -25,6 +25,8 @@ export interface ActivityFold {
   /** Workflow time in ms of the workflow task that scheduled it. */
   scheduledIn: number;
   attempts: number;
+  /** Only of a burst. */
+  burst?: EventOf<'activity_scheduled'>;
 }
 
 /** One call after the events so far. */
@@ -115,6 +117,8 @@ export interface FoldState {
   /** Only of a fork. */
   fork?: ForkOrigin;
   step: number;
+  /** Asking for the next step has failed at the end of a burst: why. */
+  failed?: string | undefined;
   /** Workflow time in ms of the current workflow task. */
   taskTime: number;
   activities: Map<number, ActivityFold>;

@@ -36,11 +36,19 @@ function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | '
 }
 
 /** The started event is written when the activity closes, so retries are known only afterwards. */
-export function thinkStarted(event: EventOf<'activity_started'>, step: number): TurnEvent[] {
-  if (event.attempt <= 1) return [];
-  const lastFailure = event.lastFailure === undefined ? undefined : rootOf(event.lastFailure).message;
-  const { attempt } = event;
-  return [{ type: 'think_retried', ...eventHeader(event), step, attempt, ...defined({ lastFailure }) }];
+export function thinkStarted(
+  state: FoldState,
+  event: EventOf<'activity_started'>,
+  { step, isBurst }: { step: number; isBurst?: true },
+): TurnEvent[] {
+  const { failed } = state;
+  delete state.failed;
+  const attempt = event.attempt + (failed === undefined ? 0 : 1);
+  if (attempt <= 1) return [];
+  const last = event.lastFailure === undefined ? failed : rootOf(event.lastFailure).message;
+  const isLost = isBurst === true && event.attempt > 1;
+  const facts = defined({ lastFailure: last, burst: isLost ? (true as const) : undefined });
+  return [{ type: 'think_retried', ...eventHeader(event), step, attempt, ...facts }];
 }
 
 export function thinkCompleted(

@@ -207,7 +207,7 @@ function activityWords({ id, type }: { id: string; type: string }): string {
   const purpose = purposeOf({ id, activityType: type });
   switch (purpose?.what) {
     case 'think':
-      return `asks the model for step ${purpose.step}`;
+      return `asks the model for ${purpose.isBurst === true ? 'the steps from' : 'step'} ${purpose.step}`;
     case 'prepare':
       return `prepares call ${purpose.callId}`;
     case 'verify':
@@ -233,5 +233,5 @@ export function placeOf(command: Command | undefined): { step?: number; callId?:
 
 /** Whether an activity asks the model. */
 export function isThink(command: Command): boolean {
-  return command.what === 'activity' && command.type === ACTIVITIES.think;
+  return command.what === 'activity' && [ACTIVITIES.think, ACTIVITIES.burst].some((type) => type === command.type);
 }

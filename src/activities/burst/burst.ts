@@ -1,0 +1,196 @@
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import {
+  type BurstInput,
+  type BurstOutput,
+  type BurstStep,
+  endedIn,
+  refsOf,
+  spanOf,
+} from '../../contract/burst/burst';
+import { runsHere, whyCommit } from '../../contract/burst/goes-on';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import { LIMITS, TIMES } from '../../contract/limits';
+import { activityIds, ACTIVITIES } from '../../contract/names';
+import { addSpent, countedInReply, noSpending, type Spent } from '../../contract/spending/budget';
+import type { Repeated } from '../../contract/spending/carried';
+import { afterStep } from '../../contract/spending/repeats';
+import { estimatedTokens } from '../../contract/spending/usage';
+import { utf8Bytes } from '../../contract/text/bytes';
+import type { ThinkInput, ThinkOutput } from '../../contract/think';
+import { entryBytes, replyEntry, resultEntry } from '../../contract/transcript';
+import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../attempt';
+import type { ActivityDeps } from '../deps';
+import { modelFailure } from '../failures';
+import { openTries } from '../model-tries';
+import { think } from '../think';
+import { runCalls } from './calls';
+import { asAttempt } from './inner-attempt';
+import { burstMemory } from './memory';
+
+/**
+ * Takes step after step until something waits, has an effect or has to be on record, and gives them all back at once. What
+ * it returns is its commit. Before the first step is there it fails as `think` does; later it keeps what it has, unless
+ * an operator holds it or nobody waits for it any more.
+ */
+export async function burst(deps: ActivityDeps, input: BurstInput): Promise<BurstOutput> {
+  const guard = startHeartbeat(openTries());
+  const run = new Burst(deps, input, guard);
+  try {
+    return await run.steps();
+  } finally {
+    guard.stop();
+  }
+}
+
+class Burst {
+  private readonly began = performance.now();
+  private readonly context = Context.current();
+  private readonly deps: ActivityDeps;
+  private readonly done: BurstStep[] = [];
+  private bytes = 0;
+  private size: number;
+  private repeated: Repeated;
+  private spent: Spent = noSpending();
+  private next: ThinkInput;
+  private count: number;
+
+  constructor(
+    deps: ActivityDeps,
+    private readonly input: BurstInput,
+    private readonly guard: AttemptGuard,
+  ) {
+    const texts = deps.texts && { open: this.openText(deps.texts) };
+    this.deps = { ...deps, memory: burstMemory(deps.memory), ...defined({ texts }) };
+    this.size = input.burst.size;
+    this.repeated = input.burst.repeated;
+    this.next = input;
+    this.count = (input.after?.count ?? 0) + input.results.length + input.words.length;
+  }
+
+  async steps(): Promise<BurstOutput> {
+    for (;;) {
+      const asked = this.now();
+      const failed = await this.think(asked);
+      if (failed !== undefined) return this.output(failed);
+      const step = this.done.at(-1);
+      if (step === undefined || !(await this.runCalls(step)) || this.isOver(step)) return this.output();
+    }
+  }
+
+  /** Asks the model and notes its reply. Gives back why it could not, where steps before are to be kept. */
+  private async think(asked: number): Promise<BurstOutput['failed']> {
+    const { step } = this.next;
+    const isFirst = this.done.length === 0;
+    const own = {
+      activityId: activityIds.think(step),
+      activityType: ACTIVITIES.think,
+      attempt: isFirst ? Context.current().info.attempt : 1,
+      startToCloseTimeoutMs: TIMES.thinkTimeout,
+    };
+    const outer = { signal: this.guard.signal, ...(isFirst ? { heartbeat: this.leave } : {}) };
+    try {
+      const reply = await asAttempt(own, outer, () => think(this.deps, this.next));
+      this.note(reply, asked);
+      return undefined;
+    } catch (error) {
+      this.throwIfGone(error);
+      if (isFirst) throw error;
+      const waitMs = error instanceof ApplicationFailure ? error.nextRetryDelay : undefined;
+      const wait = typeof waitMs === 'number' ? waitMs : undefined;
+      return { message: errorMessage(error), ...defined({ waitMs: wait }) };
+    }
+  }
+
+  /** What a failed attempt leaves for the next one must be the last that the server hears of it. */
+  private readonly leave = (details: unknown): void => {
+    this.guard.stop();
+    this.context.heartbeat(details);
+  };
+
+  private note(reply: ThinkOutput, asked: number): void {
+    const replied = this.now();
+    this.size += entryBytes(replyEntry(reply));
+    const counted = { estimate: estimatedTokens(this.size), time: replied - asked };
+    this.spent = addSpent(this.spent, countedInReply(reply, counted));
+    this.count += 1;
+    const step = { reply, asked, replied };
+    this.bytes += bytesOf(step);
+    this.done.push(step);
+  }
+
+  /** False: its calls are left to the turn. */
+  private async runCalls(step: BurstStep): Promise<boolean> {
+    const { reply } = step;
+    if (!runsHere(reply, this.repeated)) return false;
+    const { agent, origin, burst } = this.input;
+    const { originalRunId, dry } = burst;
+    const of = { agent, replyId: reply.replyId, originalRunId, origin, dry };
+    const { deps, guard } = this;
+    const now = (): number => this.now();
+    const calls = await runCalls(reply.calls, { deps, of, order: reply.order, signal: guard.signal, now });
+    this.throwIfGone();
+    if (calls === undefined || guard.lost() !== undefined) return false;
+    const bytes = bytesOf(calls);
+    // They run again in the turn: each result is a payload of its own there.
+    if (this.bytes + bytes > LIMITS.burstResultBytes) return false;
+    this.bytes += bytes;
+    step.calls = calls;
+    this.goOn(step);
+    return true;
+  }
+
+  private goOn(step: BurstStep): void {
+    const { reply } = step;
+    const ended = endedIn(step);
+    const results = refsOf(ended);
+    for (const { call, result, contentDigest } of ended) {
+      this.deps.memory.keepContent(contentDigest, result.content);
+      this.size += entryBytes(resultEntry(call, result));
+    }
+    const digests = results.map(({ digest }) => digest);
+    const { repeated } = this;
+    this.repeated = afterStep({ repeated, repeats: reply.repeats }, reply.calls, digests);
+    this.spent = addSpent(this.spent, { ...noSpending(), time: spanOf(step) });
+    const { agent, origin, model, session, step: number, droppedBefore } = this.next;
+    const after = { replyId: reply.replyId, count: this.count };
+    const same = { agent, droppedBefore, ...defined({ origin, model, session }) };
+    this.next = { ...same, step: number + 1, after, words: [], results };
+    this.count += results.length;
+  }
+
+  /** Whether what is there has to be on record before the model is asked again. */
+  private isOver({ reply }: BurstStep): boolean {
+    const { commitMs, limits } = this.input.burst;
+    const { bytes, size, spent } = this;
+    const soFar = { ms: this.now(), bytes, size, step: this.next.step - 1, maxSteps: reply.maxSteps };
+    return this.guard.lost() !== undefined || whyCommit({ ...soFar, commitMs, limits, spent }) !== undefined;
+  }
+
+  /** A pause holds what would come next, and nobody takes what comes late: what is not on record is given up. */
+  private throwIfGone(error?: unknown): void {
+    const why = this.guard.lost();
+    if (why === undefined) return;
+    if (this.done.length > 0 && (why === 'cancelled' || why === 'shutdown')) return;
+    if (why === 'cancelled') throw new CancelledFailure(describeLostAttempt(why));
+    throw error ?? modelFailure(new Error(describeLostAttempt(why)));
+  }
+
+  private output(failed?: BurstOutput['failed']): BurstOutput {
+    // What was given up because its worker ends, or its turn was cancelled, is nobody's failure.
+    const isOurs = this.guard.lost() === undefined;
+    return { steps: this.done, ms: this.now(), ...defined({ failed: isOurs ? failed : undefined }) };
+  }
+
+  private openText({ open }: NonNullable<ActivityDeps['texts']>) {
+    return (step: number) => open(step, (text) => this.guard.report({ text, step }));
+  }
+
+  private now(): number {
+    return Math.round(performance.now() - this.began);
+  }
+}
+
+function bytesOf(value: unknown): number {
+  return utf8Bytes(JSON.stringify(value));
+}

@@ -1,0 +1,122 @@
+import type { CallInput, CallOutput, PreparedCall, TurnOrigin, ValidCall } from '../call';
+import { defined } from '../defined';
+import { digestText } from '../digest';
+import { callKey } from '../names';
+import type { ToolResult } from '../result';
+import type { Budget, Spent } from '../spending/budget';
+import type { Repeated } from '../spending/carried';
+import type { GateMode, ResultRef, ThinkInput, ThinkOutput } from '../think';
+
+/** A budget with its spending so far. */
+export interface Limited {
+  budget: Budget;
+  spent: Spent;
+}
+
+/** Input of `countersign.burst`: that of `think` for its first step, and what ends it. */
+export interface BurstInput extends ThinkInput {
+  burst: GateMode & {
+    /** Bytes of the transcript that the first step is about. */
+    size: number;
+    /** The last steps that were alike. */
+    repeated: Repeated;
+    /** What may be spent; at the crossing of any of them the burst ends. */
+    limits: Limited[];
+    originalRunId: string;
+    /** The turn is a fork in a dry world. */
+    dry?: true;
+  };
+}
+
+/** Output of `countersign.burst`: one step or more, each as `think` and the calls would have left it. */
+export interface BurstOutput {
+  steps: BurstStep[];
+  /** How long the attempt took until now, in milliseconds. The times of steps and calls count from its beginning. */
+  ms: number;
+  /** Asking for the next step failed: why, and how long to wait before the model is asked again. */
+  failed?: { message: string; waitMs?: number };
+}
+
+/** A step of a burst. */
+export interface BurstStep {
+  reply: ThinkOutput;
+  asked: number;
+  replied: number;
+  /** One for each call that ran, in the model's order. Absent: the turn runs the calls, or there are none. */
+  calls?: BurstCall[];
+}
+
+/** A call that ran in a burst. */
+export interface BurstCall {
+  callId: string;
+  started: number;
+  ended: number;
+  attempts: number;
+  output: EndedCall;
+}
+
+/** What a call came to. */
+export type EndedCall = Extract<CallOutput, { result: ToolResult }>;
+
+/** A call of a burst with its result. */
+export interface EndedOf {
+  call: PreparedCall;
+  result: ToolResult;
+  /** SHA-256 of the content. */
+  contentDigest: string;
+}
+
+/** The calls of a finished step with their results, in the model's order: of those that ran, and of those that are invalid. */
+export function endedIn({ reply, calls = [] }: BurstStep): EndedOf[] {
+  const ran = new Map(calls.map(({ callId, output }) => [callId, output]));
+  return reply.calls.flatMap((call) => {
+    const output = ran.get(call.callId);
+    const result = output?.result ?? (call.kind === 'invalid' ? call.result : undefined);
+    if (result === undefined) return [];
+    return [{ call, result, contentDigest: output?.contentDigest ?? digestText(result.content) }];
+  });
+}
+
+/** How long the calls of a step took: from the first start to the last end. */
+export function spanOf({ calls = [] }: BurstStep): number {
+  if (calls.length === 0) return 0;
+  const started = Math.min(...calls.map((call) => call.started));
+  return Math.max(0, ...calls.map((call) => call.ended - started));
+}
+
+/** The results of a finished step, as the next `think` is given them. */
+export function refsOf(ended: readonly EndedOf[]): ResultRef[] {
+  return ended.map(({ call, result, contentDigest }) => ({
+    callId: call.callId,
+    digest: contentDigest,
+    success: result.success,
+  }));
+}
+
+/** What a call of a burst is of. */
+export interface CallOf {
+  agent: string;
+  replyId: string;
+  originalRunId: string;
+  origin?: TurnOrigin | undefined;
+  dry?: true | undefined;
+}
+
+/** The input that a call of a burst has; its own activity would be given the same. */
+export function burstCallInput(call: ValidCall, { agent, replyId, originalRunId, ...of }: CallOf): CallInput {
+  return {
+    callId: call.callId,
+    id: call.id,
+    tool: call.tool,
+    agent,
+    callKey: callKey(replyId, call.callId),
+    generation: 0,
+    arguments: call.arguments,
+    argsDigest: call.argsDigest,
+    toolDigest: call.toolDigest,
+    effect: call.settings.effect,
+    timeoutMs: call.settings.timeoutMs,
+    originalRunId,
+    ...defined({ origin: of.origin, dry: of.dry }),
+  };
+}

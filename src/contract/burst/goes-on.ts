@@ -1,0 +1,79 @@
+import type { PreparedCall, ValidCall } from '../call';
+import { LIMITS, TIMES } from '../limits';
+import { handlesIn } from '../secret/sealed';
+import { addSpent, crossingOf, type Spent } from '../spending/budget';
+import { isRepeated } from '../spending/repeats';
+import type { Repeated } from '../spending/carried';
+import type { GateMode, ThinkOutput } from '../think';
+import type { RetryOptions } from '../tool';
+import type { Limited } from './burst';
+
+/**
+ * Whether the calls of a reply run in the burst: nothing waits, nothing has an effect, and nothing was forbidden. Any
+ * other reply ends the burst, so that it is on record before anything comes of it.
+ */
+export function runsHere(reply: Pick<ThinkOutput, 'calls' | 'repeats'>, repeated: Repeated): boolean {
+  const { calls, repeats } = reply;
+  return calls.length > 0 && calls.every(mayRunInBurst) && !isRepeated({ repeated, repeats }, calls);
+}
+
+/** Whether a call is one that a burst may run, or answers by itself. */
+export function mayRunInBurst(call: PreparedCall): boolean {
+  if (call.kind === 'invalid') return call.result.error?.code !== 'refused';
+  return call.kind === 'run' && isPlain(call) && longestMs(call) <= TIMES.burstCall;
+}
+
+function isPlain({ settings, arguments: args, grant }: ValidCall): boolean {
+  const { effect, child, state, askMs, taskQueue, gate } = settings;
+  const isAlone = [grant, child, state, askMs, taskQueue, gate].every((one) => one === undefined);
+  return effect === 'pure' && isAlone && handlesIn(args).length === 0;
+}
+
+/** How long a call may take with all its attempts and the waits between them. */
+function longestMs({ settings: { timeoutMs, retry } }: ValidCall): number {
+  let longest = 0;
+  for (let attempt = 1; attempt <= retry.maximumAttempts; attempt++) {
+    longest += timeoutMs + (attempt === 1 ? 0 : retryWaitMs(retry, attempt));
+    if (longest > TIMES.burstCall) break;
+  }
+  return longest;
+}
+
+/** How long the server would wait before an attempt; the first is 1. */
+export function retryWaitMs(
+  { initialIntervalMs, backoffCoefficient, maximumIntervalMs }: RetryOptions,
+  attempt: number,
+): number {
+  const most = maximumIntervalMs ?? 100 * initialIntervalMs;
+  return Math.min(most, initialIntervalMs * backoffCoefficient ** (attempt - 2));
+}
+
+/** How far a burst has come. */
+export interface BurstSoFar extends GateMode {
+  /** Since it began. */
+  ms: number;
+  /** Of its result. */
+  bytes: number;
+  /** Of the transcript. */
+  size: number;
+  /** The last step that is finished. */
+  step: number;
+  maxSteps: number;
+  limits: readonly Limited[];
+  /** What it has spent itself. */
+  spent: Spent;
+}
+
+/** Why a burst ends. `open`: the turn goes on with the last reply. */
+export type BurstEnd = 'open' | 'steps' | 'time' | 'bytes' | 'transcript' | 'budget';
+
+/** Why a burst ends after a finished step; undefined: it takes another one. */
+export function whyCommit(soFar: BurstSoFar): Exclude<BurstEnd, 'open'> | undefined {
+  const { ms, bytes, size, step, maxSteps, commitMs, limits, spent } = soFar;
+  if (step >= maxSteps) return 'steps';
+  if (limits.some((one) => crossingOf(one.budget, addSpent(one.spent, spent)) !== undefined)) return 'budget';
+  // Older outputs have to be dropped, and the turn does that.
+  if (size > LIMITS.transcriptBytes) return 'transcript';
+  if (bytes >= LIMITS.burstBytes) return 'bytes';
+  return ms >= commitMs ? 'time' : undefined;
+}

@@ -1,0 +1,44 @@
+import { isValidCall, type PreparedCall, type ValidCall } from '../call';
+import type { Repeated } from './carried';
+
+/** The last steps that were alike, and after how many of them the calls of the next one do not run. */
+export interface Repeats {
+  repeated: Repeated;
+  /** Undefined: any number may. */
+  repeats: number | undefined;
+}
+
+/** Whether a step asks for what the steps before asked for, so often that its calls do not run. */
+export function isRepeated({ repeated, repeats }: Repeats, calls: readonly PreparedCall[]): boolean {
+  return repeats !== undefined && repeated.times >= repeats && repeated.calls === signatureOf(calls);
+}
+
+/** The same after one more step. `digests`: of its results. */
+export function afterStep(
+  { repeated, repeats }: Repeats,
+  calls: readonly PreparedCall[],
+  digests: readonly string[],
+): Repeated {
+  if (repeats === undefined) return repeated;
+  if (isRepeated({ repeated, repeats }, calls)) return { ...repeated, refused: repeated.refused + 1 };
+  const signature = signatureOf(calls);
+  const results = digests.join();
+  const isAlike = repeated.calls === signature && repeated.results === results;
+  return { calls: signature, results, times: isAlike ? repeated.times + 1 : 1, refused: 0 };
+}
+
+/** Of what cannot be parsed this much is compared; what it came to is compared, too. */
+const RAW_CHARACTERS = 200;
+
+/** What a step asks for, whatever its calls are named. */
+function signatureOf(calls: readonly PreparedCall[]): string {
+  return calls
+    .map(
+      (call) => `${call.tool} ${isValidCall(call) ? call.argsDigest : rawOf(call).slice(0, RAW_CHARACTERS)}`,
+    )
+    .join('\n');
+}
+
+function rawOf(call: Exclude<PreparedCall, ValidCall>): string {
+  return call.raw ?? (call.kind === 'remote' ? '' : JSON.stringify(call.proposed));
+}

@@ -1,0 +1,139 @@
+import {
+  burstCallInput,
+  type BurstCall,
+  type BurstOutput,
+  type BurstStep,
+  endedIn,
+  refsOf,
+} from '../../contract/burst/burst';
+import { readBurstOutput } from '../../contract/burst/read';
+import { isValidCall } from '../../contract/call';
+import { ACTIVITIES, activityIds } from '../../contract/names';
+import type { DecodedEvent, EventOf } from '../decode/events';
+import { is } from './guards';
+
+/** A burst on record: its activity as it was scheduled, and as it ended. */
+export interface BurstRecord {
+  scheduled: EventOf<'activity_scheduled'>;
+  completed: EventOf<'activity_completed'>;
+}
+
+/**
+ * The events that the steps of a burst would have made as activities of their own: from the reply of its first step on,
+ * whose `think` was scheduled with the burst. All have the id of the event that completed the burst, because a reset takes
+ * them back together, and times of their own. What cannot be read is a `think` that cannot.
+ */
+export function expandBurst({ scheduled, completed }: BurstRecord): DecodedEvent[] {
+  const output = readBurstOutput(completed.result);
+  if (output === undefined) return [{ ...completed, result: undefined }];
+  const events = output.steps.flatMap((step, index) =>
+    stepEvents(step, { output, scheduled, completed, index }),
+  );
+  return events;
+}
+
+interface Place extends BurstRecord {
+  output: BurstOutput;
+  index: number;
+}
+
+function stepEvents(step: BurstStep, place: Place): DecodedEvent[] {
+  const { completed, index } = place;
+  const replied = { ...completed, at: timeOf(step.replied, place), result: step.reply };
+  return [
+    ...(index === 0 ? [] : asked(step, place)),
+    ...(index === 0 ? [replied] : [{ ...replied, scheduledEventId: keyOf(place) }]),
+    ...(step.calls === undefined ? [] : callEvents(step, step.calls, place)),
+  ];
+}
+
+/** The worker counts milliseconds, so that its clock need not be right: they are taken from the time of the server. */
+function timeOf(ms: number, { output, scheduled, completed }: Place): string {
+  const end = Date.parse(completed.at);
+  const at = Math.max(Date.parse(scheduled.at), end - Math.max(0, output.ms - ms));
+  return Number.isNaN(at) ? completed.at : new Date(at).toISOString();
+}
+
+/** Stands for the id of an event that is not there. Those of real events are above zero. */
+function keyOf({ index }: Place, call = 0): number {
+  return -(index * CALLS + call + 1);
+}
+
+/** More calls than any reply has. */
+const CALLS = 100_000;
+
+function asked(step: BurstStep, place: Place): DecodedEvent[] {
+  const { scheduled, index, output, completed } = place;
+  const before = output.steps[index - 1];
+  const number = stepOf(scheduled) + index;
+  const { agent, droppedBefore } = is.thinkInput(scheduled.input)
+    ? scheduled.input
+    : { agent: '', droppedBefore: 0 };
+  const results = before === undefined ? [] : refsOf(endedIn(before));
+  return [
+    {
+      kind: 'activity_scheduled',
+      eventId: completed.eventId,
+      at: timeOf(step.asked, place),
+      scheduledAs: keyOf(place),
+      id: activityIds.think(number),
+      activityType: ACTIVITIES.think,
+      taskQueue: scheduled.taskQueue,
+      input: { agent, step: number, results, droppedBefore, words: [] },
+    },
+  ];
+}
+
+function stepOf({ input, id }: EventOf<'activity_scheduled'>): number {
+  return is.thinkInput(input) ? input.step : Number(/^burst-(\d+)/.exec(id)?.[1] ?? 0);
+}
+
+/** Starts before ends where they have the same time, except where each call waits for the one before. */
+function callEvents(step: BurstStep, calls: readonly BurstCall[], place: Place): DecodedEvent[] {
+  const all = calls.map((call, index) => callEvent(step, call, { ...place, call: index }));
+  if (step.reply.order === 'strict') return all.flatMap(({ started, ended }) => [...started, ended]);
+  const starts = all.flatMap(({ started, at }) => started.map((event) => ({ at: at.started, event })));
+  const ends = all.map(({ ended, at }) => ({ at: at.ended, event: ended }));
+  return [...starts, ...ends].sort((one, other) => one.at - other.at).map(({ event }) => event);
+}
+
+/** One call: what starts it, what ends it, and when. */
+interface CallEvents {
+  started: DecodedEvent[];
+  ended: DecodedEvent;
+  at: Pick<BurstCall, 'started' | 'ended'>;
+}
+
+function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: number }): CallEvents {
+  const { scheduled, completed } = place;
+  const { reply } = step;
+  const asked = reply.calls.filter(isValidCall).find(({ callId }) => callId === call.callId);
+  const { agent = '' } = is.thinkInput(scheduled.input) ? scheduled.input : {};
+  const { eventId } = completed;
+  const key = keyOf(place, place.call + 1);
+  const at = timeOf(call.started, place);
+  return {
+    started: [
+      {
+        kind: 'activity_scheduled',
+        ...{ eventId, at, scheduledAs: key },
+        id: activityIds.call(call.callId, 0),
+        activityType: asked?.tool ?? '',
+        taskQueue: scheduled.taskQueue,
+        input: asked && burstCallInput(asked, { agent, replyId: reply.replyId, originalRunId: '' }),
+      },
+      { kind: 'activity_started', eventId, at, scheduledEventId: key, attempt: call.attempts },
+    ],
+    ended: {
+      kind: 'activity_completed',
+      ...{ eventId, at: timeOf(call.ended, place), scheduledEventId: key },
+      result: call.output,
+    },
+    at: call,
+  };
+}
+
+/** Why asking for the step after a burst failed for the first time; undefined where it did not. */
+export function failedAfter({ result }: EventOf<'activity_completed'>): string | undefined {
+  return readBurstOutput(result)?.failed?.message;
+}

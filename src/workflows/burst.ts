@@ -1,0 +1,95 @@
+import type { RawValue } from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  type ActivityOptions,
+  ApplicationFailure,
+  CancelledFailure,
+  scheduleActivity,
+  sleep,
+} from '@temporalio/workflow';
+import { type BurstInput, type BurstOutput, type BurstStep, endedIn, spanOf } from '../contract/burst/burst';
+import { readBurstOutput } from '../contract/burst/read';
+import { TIMES } from '../contract/limits';
+import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
+import type { GateMode, ThinkOutput } from '../contract/think';
+import { countReply, limitsOf } from './budget';
+import { rawResult, valueOf } from './messages';
+import { reportEnded } from './observe';
+import { noteStep } from './step';
+import { appendResults, MOST_ASKED, takeReply, thinkInput } from './think';
+import type { Turn } from './turn';
+
+/** What a burst has come to in its turn. */
+export interface Taken {
+  last: ThinkOutput;
+  /** The calls of the last reply have their results, too. False: the turn goes on with it. */
+  isOver: boolean;
+}
+
+/** Takes steps in one activity, as many as its input lets it, and applies them as if each had been taken by itself. */
+export async function takeBurst(turn: Turn): Promise<Taken> {
+  for (let asked = 1; asked <= MOST_ASKED; asked++) {
+    const output = readBurstOutput(valueOf(await schedule(turn, asked)));
+    if (output === undefined) continue;
+    const taken = apply(turn, output);
+    if (turn.approvals.cancelled && (taken.isOver || taken.last.calls.length === 0))
+      throw new CancelledFailure('the turn was cancelled');
+    const { message, waitMs = 0 } = output.failed ?? {};
+    if (waitMs > 0) await sleep(waitMs, { summary: `the model is asked again: ${message}`.slice(0, 200) });
+    return taken;
+  }
+  const message = `what the model's activity returned could not be read, ${MOST_ASKED} times`;
+  throw ApplicationFailure.nonRetryable(message, FAILURES.model);
+}
+
+function schedule(turn: Turn, asked: number): Promise<RawValue> {
+  const { step, gate } = turn;
+  if (gate === undefined) throw new Error(`step ${step} is none of a burst`);
+  const input = inputOf(turn, gate);
+  return scheduleActivity<RawValue>(ACTIVITIES.burst, [input], optionsOf(step, gate, asked), rawResult);
+}
+
+function inputOf(turn: Turn, gate: GateMode): BurstInput {
+  const input = thinkInput(turn);
+  const { transcript, repeated, originalRunId, fork } = turn;
+  const dry = fork?.world === 'dry' ? { dry: true as const } : {};
+  const limits = limitsOf(turn);
+  return { ...input, burst: { ...gate, size: transcript.size, repeated, limits, originalRunId, ...dry } };
+}
+
+function optionsOf(step: number, { commitMs }: GateMode, asked: number): ActivityOptions {
+  return {
+    activityId: activityIds.burst(step, asked),
+    startToCloseTimeout: commitMs + TIMES.thinkTimeout + TIMES.burstCall + TIMES.closeMargin,
+    heartbeatTimeout: TIMES.heartbeatTimeout,
+    // As for `think`: the activity knows how often and how long to retry.
+    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    // A cancelled burst gives back the steps that it has finished, and they stay on record.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    summary: `from step ${step}`,
+  };
+}
+
+function apply(turn: Turn, { steps }: BurstOutput): Taken {
+  let taken: Taken | undefined;
+  for (const step of steps) {
+    if (taken !== undefined) turn.step += 1;
+    takeReply(turn, step.reply);
+    countReply(turn, step.reply, step.replied - step.asked);
+    if (step.calls !== undefined) applyCalls(turn, step);
+    taken = { last: step.reply, isOver: step.calls !== undefined };
+  }
+  if (taken === undefined) throw new Error('a burst without a step');
+  return taken;
+}
+
+function applyCalls(turn: Turn, step: BurstStep): void {
+  const ended = endedIn(step);
+  appendResults(
+    turn,
+    ended.map((one) => ({ ...one, ours: false })),
+  );
+  turn.spending.spent.time += spanOf(step);
+  noteStep(turn, step.reply.calls);
+  for (const one of ended) reportEnded(turn, one, step.reply.replyId);
+}
