@@ -12,6 +12,7 @@ import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { waitForChild } from './child-turn';
 import { aboutTurn } from './execution';
 import { untilNotHeld } from './control/pauses';
+import { renewalRefusal } from './control/renewal';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './failures';
 import { handBackUnregistered, runTool } from './run-tool';
@@ -72,6 +73,8 @@ async function prepare(deps: ActivityDeps, input: PrepareInput): Promise<Prepare
   const agent = agentOf(deps, input.agent);
   const lack = lackOf(deps, input);
   if (lack !== undefined && waitedMs() < deps.agentWaitMs) throw leaveToAnother(deps, lack);
+  const unfit = await renewalRefusal(deps.approvers, input);
+  if (unfit !== undefined) return { call: unfit };
   const call = await prepareCall(agent, input, {
     ...deps,
     about: aboutTurn(input),

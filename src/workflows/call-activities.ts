@@ -221,11 +221,13 @@ async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
   return askFirst(call, prepared);
 }
 
-/** Prepares a call again, with the arguments that a person gave. Never throws. */
+/** Prepares a call again, with the arguments that a person gave or because an admin asked for it. Never throws. */
 export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall> {
-  const { callId, id, tool, settings } = state.call;
+  const { renewal, call } = state;
+  const { callId, id, tool, settings } = call;
   const raw = JSON.stringify(state.effective);
-  return prepare(turn, { callId, id, tool, raw }, settings.taskQueue);
+  const askedAgain = renewal && { by: renewal.by, isRuled: call.authority !== undefined };
+  return prepare(turn, { callId, id, tool, raw, ...defined({ askedAgain }) }, settings.taskQueue);
 }
 
 async function prepare(
