@@ -141,7 +141,8 @@ export function notRenewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResu
   return `it was not asked again: ${why}`;
 }
 
-function whyInvalid(prepared: Exclude<PreparedCall, ValidCall>): string {
+/** Why a call cannot run. */
+export function whyInvalid(prepared: Exclude<PreparedCall, ValidCall>): string {
   return prepared.kind === 'remote' ? 'its tool moved to another queue' : prepared.result.content;
 }
 

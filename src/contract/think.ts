@@ -92,6 +92,8 @@ export interface PrepareInput {
   id: string;
   tool: string;
   raw: string;
+  /** Only of a turn's request for more budget: why it asks. */
+  policyReason?: string;
   /** Somebody wants the call to be asked about anew. Absent: nobody does. */
   askedAgain?: AskedAgain;
 }

@@ -4,7 +4,12 @@ import type { RuleSnapshot, Voter } from '../../../src/contract/authority/votes'
 import type { Accepted, Refused } from '../../../src/contract/decision';
 import type { ValidCall } from '../../../src/contract/call';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
-import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/resolve';
+import {
+  judgeResolution,
+  sweepAbandoned,
+  takeAbandonment,
+  takeResolution,
+} from '../../../src/workflows/approvals/resolve';
 import { type Approvals, type CallState, makeApprovals } from '../../../src/workflows/approvals/state';
 import {
   failureOf,
@@ -318,5 +323,38 @@ describe('asking again', () => {
     const state = register(approvals, call, { callKey: 'k:1.1', now: 0 });
     expect(say(approvals, state, 'dora', again)).toMatchObject({ code: 'malformed' });
     expect(state.phase).toBe('request');
+  });
+});
+
+describe('giving up a call in doubt', () => {
+  const doubtful = (): [Approvals, CallState] => {
+    const [approvals, state] = opened({ need: 1 });
+    say(approvals, state, 'anna');
+    start(state);
+    settle(approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 2 });
+    approvals.cancelled = true;
+    return [approvals, state];
+  };
+  const giveUp = (approvals: Approvals, ...approvers: (string | undefined)[]): void => {
+    for (const approver of approvers) takeAbandonment(approvals, approver === undefined ? {} : { approver });
+    sweepAbandoned(approvals, 3);
+  };
+
+  it.each([['lea'], ['mallory'], [undefined]])('is not for %s, whom the rule does not name', (approver) => {
+    const [approvals, state] = doubtful();
+    giveUp(approvals, approver);
+    expect(state.phase).toBe('in_doubt');
+    expect(state.note).toMatch(/^not given up: .* is not named by the rule; these may: anna, bob, cleo/);
+  });
+
+  it.each([
+    ['alone', ['bob']],
+    ['after somebody who may not', ['lea', 'bob']],
+    ['before somebody who may not', ['bob', 'mallory']],
+  ])('is for those whom the rule names, %s', (_, approvers) => {
+    const [approvals, state] = doubtful();
+    giveUp(approvals, ...approvers);
+    expect(state).toMatchObject({ phase: 'done', result: { success: false } });
+    expect(state.result?.content).toContain('bob');
   });
 });
