@@ -53,7 +53,7 @@ it.each(code)('$page, snippet $number, compiles', (snippet) => {
 
 /** Commands named in a sentence; those of shell blocks are run by docs-commands. */
 const named = pages.flatMap((page) =>
-  [...readPage(page).matchAll(/`(?:npx )?countersign ([a-z]+)\b([^`\n]*)`/g)].map(
+  [...readPage(page).matchAll(/`(?:npx )?countersign ([a-z]+(?:-[a-z]+)*)\b([^`\n]*)`/g)].map(
     ([, name = '', rest = '']) => ({
       page,
       name,

@@ -2,7 +2,8 @@ import { defined } from '../contract/defined';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CallInput, CallOutput, HeldInput, VerifyInput, VerifyOutput } from '../contract/call';
 import { isObject } from '../contract/json';
-import { ACTIVITIES, FAILURES } from '../contract/names';
+import { ACTIVITIES, FAILURES, RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
+import { isRaise } from '../contract/spending/budget';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
 import type { BurstInput, BurstOutput } from '../contract/burst/burst';
@@ -14,6 +15,8 @@ import type { ChildEnd, ChildWaitInput } from '../contract/turn';
 import { waitForChild } from './child-turn';
 import { aboutTurn } from './execution';
 import { untilNotHeld } from './control/pauses';
+import { prepareRaise, runRaise } from './raise';
+import { renewalRefusal } from './control/renewal';
 import { prepareCall } from './prepare-call';
 import { lackOf, leaveToAnother, waitedMs } from './failures';
 import { handBackUnregistered, runTool } from './run-tool';
@@ -38,6 +41,8 @@ export function createActivities(deps: ActivityDeps): Activities {
     [ACTIVITIES.recall]: readable(recall),
     [ACTIVITIES.compact]: readable((input: CompactInput): Promise<CompactOutput> => compact(deps, input)),
     [ACTIVITIES.held]: readable((input: HeldInput): Promise<void> => untilNotHeld(deps, input)),
+    [RAISE_BUDGET]: readable((input: CallInput): Promise<CallOutput> => runRaise(deps, input)),
+    [RAISE_SESSION_BUDGET]: readable((input: CallInput): Promise<CallOutput> => runRaise(deps, input)),
     ...Object.fromEntries(tools),
     default: readable((input: unknown) => notRegistered(deps, input)),
   };
@@ -72,9 +77,12 @@ function isCall(input: unknown): input is CallInput {
 }
 
 async function prepare(deps: ActivityDeps, input: PrepareInput): Promise<PrepareOutput> {
+  if (isRaise(input.tool)) return prepareRaise(deps, input);
   const agent = agentOf(deps, input.agent);
   const lack = lackOf(deps, input);
   if (lack !== undefined && waitedMs() < deps.agentWaitMs) throw leaveToAnother(deps, lack);
+  const unfit = await renewalRefusal(deps.approvers, input);
+  if (unfit !== undefined) return { call: unfit };
   const call = await prepareCall(agent, input, {
     ...deps,
     about: aboutTurn(input),

@@ -94,7 +94,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
 }
 
 /** What a call comes to whose signatures may have started it before; undefined: they have not. */
-async function spentBefore(input: CallInput): Promise<CallOutput | undefined> {
+export async function spentBefore(input: CallInput): Promise<CallOutput | undefined> {
   try {
     const message = await signedStart(input);
     return message === undefined ? undefined : { inDoubt: { message } };
@@ -227,13 +227,20 @@ function whatChanged(tool: Tool, input: CallInput): string | undefined {
     return 'the tool changed since this call was prepared; ask for it again';
   if (tool.effect !== input.effect)
     return `it was prepared as ${input.effect} and would run as ${tool.effect}; ask for it again`;
+  const other = whatIsOther(input);
+  if (other !== undefined) return other;
+  const isDecided = input.decision !== undefined || input.grant !== undefined;
+  const isOnlyRecorded = input.dry === true && dryKindOf(tool.effect, isDecided) !== undefined;
+  return isOnlyRecorded ? 'its turn is a fork in a dry world' : undefined;
+}
+
+/** What is not as it was decided on; undefined where all is. */
+export function whatIsOther(input: CallInput): string | undefined {
   if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
     return 'the arguments are not those that were approved';
   if (input.decision !== undefined && !isWhatWasSeen(input, input.decision))
     return 'it is not what was shown to the approver';
-  const isDecided = input.decision !== undefined || input.grant !== undefined;
-  const isOnlyRecorded = input.dry === true && dryKindOf(tool.effect, isDecided) !== undefined;
-  return isOnlyRecorded ? 'its turn is a fork in a dry world' : undefined;
+  return undefined;
 }
 
 /** The stored preview counts, so it need not come out the same twice; arguments and plan are digested again. */

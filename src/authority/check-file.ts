@@ -1,4 +1,6 @@
 import { isObject } from '../contract/json';
+import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
+import { BUDGET_KINDS, raiseSchema } from '../contract/spending/budget';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
 import { checkPermits } from './permits';
@@ -50,14 +52,23 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   const conditions = new Map<number, Condition>();
   for (const [at, rule] of rules.entries()) {
     checkRoster(rule, at, { file, named, complain });
-    if (known !== undefined) checkNames(rule, at, { known, complain });
-    const condition = checkWhen(rule, at, { known, complain });
+    if (known !== undefined) checkNames(rule, at, { known: withRaises(known), complain });
+    const condition = checkWhen(rule, at, { known: known && withRaises(known), complain });
     if (condition !== undefined) conditions.set(at, condition);
   }
   checkCovered(rules, { conditions, complain });
   checkDefault(rules, complain);
   mistakes.sort((a, b) => a.line - b.line || a.column - b.column);
   return { conditions, keys, mistakes };
+}
+
+/** A turn asks for more budget as for a dangerous call, and rules can name that as they name tools. */
+function withRaises({ tools, ...known }: Known): Known {
+  const safety: Safety = 'dangerous';
+  const kinds = BUDGET_KINDS.map((kind) => raiseSchema(kind)['properties']);
+  const schema: JsonSchema = { properties: Object.assign({}, ...kinds), additionalProperties: false };
+  const raises = [RAISE_BUDGET, RAISE_SESSION_BUDGET].map((name) => [name, { safety, schema }] as const);
+  return { ...known, tools: new Map([...tools, ...raises]) };
 }
 
 /** Reads all keys. One key is one person's, or web inboxes'. */

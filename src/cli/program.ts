@@ -5,7 +5,7 @@ import { addApprovers } from './commands/approvers';
 import { addAudit } from './commands/audit';
 import { addCancel } from './commands/cancel';
 import { addChat } from './commands/chat';
-import { addDeny, addWithdraw } from './commands/deny';
+import { addAskAgain, addDeny, addWithdraw } from './commands/deny';
 import { addDev } from './commands/dev';
 import { addDeploy, addDrain } from './commands/deploy';
 import { addDoctor, addSetup } from './commands/doctor';
@@ -74,6 +74,7 @@ const COMMANDS = [
   addApprove,
   addDeny,
   addWithdraw,
+  addAskAgain,
   addReview,
   addResolve,
   addAnswer,

@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import type { Abandonment } from '../contract/decision';
+import {
+  escalatedAuthority,
+  someNames,
+  standingUnder,
+  votingOf,
+  WHY_NOT,
+} from '../contract/authority/authority';
 import { SIGNALS } from '../contract/names';
 import { STATUS, statusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
 import { isTurn } from './find-turn';
 import { CountersignError } from '../contract/errors';
-import { decodeRuns, readHistories, readHistory, describeTurn } from '../history/read';
+import { decodeRuns, readHistories, readHistory, readTimeline, describeTurn } from '../history/read';
+import { type CallView, viewOf } from '../history/view';
 import { lastChange, planReset, type ResetPlan } from '../history/reset';
 import type { ClientContext } from './context';
 import type { ResetReason, StartedTurn } from './types';
@@ -25,15 +33,40 @@ export async function cancelTurn(context: ClientContext, turn: string, reason = 
   });
 }
 
-/** Cancels a turn and lets it end with its calls in doubt unresolved. */
+/**
+ * Cancels a turn and lets it end with its calls in doubt unresolved.
+ *
+ * @throws CountersignError `not_allowed` where the rule of one of them does not name who gives it up; nothing is sent then.
+ */
 export async function abandonTurn(
   context: ClientContext,
   turn: string,
   abandonment: Abandonment,
 ): Promise<void> {
+  const { calls } = viewOf(await readTimeline(context.source, turn));
+  for (const call of calls) requireNamed(turn, call, abandonment);
   const handle = context.client.workflow.getHandle(turn);
   await unlessEnded(context, turn, () => handle.signal(SIGNALS.abandon, abandonment));
   await cancelTurn(context, turn, abandonment.reason);
+}
+
+/** The turn checks it, too. It has no answer for a signal, so the words for a person come from here. */
+function requireNamed(
+  turn: string,
+  { callId, phase, request, isEscalated }: CallView,
+  by: Abandonment,
+): void {
+  const { authority } = request ?? {};
+  if (phase !== 'in_doubt' || authority === undefined) return;
+  const { approver = 'somebody' } = by;
+  const asked = isEscalated === true ? escalatedAuthority(authority) : authority;
+  const voting = votingOf(asked, approver);
+  if (voting.ok) return;
+  const others = someNames(standingUnder(asked, []).mayVote) || 'nobody';
+  const why = `${approver} ${WHY_NOT[voting.why]}; these may: ${others}`;
+  throw new CountersignError('not_allowed', `${approver} may not give up ${turn}/${callId}: ${why}`, {
+    hint: 'one of those has to, or resolves the call',
+  });
 }
 
 async function unlessEnded(context: ClientContext, turn: string, act: () => Promise<void>): Promise<void> {

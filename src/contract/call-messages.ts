@@ -135,7 +135,14 @@ export function unpreviewed(prepared: Exclude<PreparedCall, ValidCall> | ToolRes
   return `the edit could not be previewed: ${why}`;
 }
 
-function whyInvalid(prepared: Exclude<PreparedCall, ValidCall>): string {
+/** Why a call was not prepared anew: the request is what it was before. */
+export function notRenewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
+  const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
+  return `it was not asked again: ${why}`;
+}
+
+/** Why a call cannot run. */
+export function whyInvalid(prepared: Exclude<PreparedCall, ValidCall>): string {
   return prepared.kind === 'remote' ? 'its tool moved to another queue' : prepared.result.content;
 }
 

@@ -2,8 +2,11 @@ import { LIMITS } from './limits';
 import type { MessageOf, MessageSchema } from './schema/message';
 import type { Issue } from './tool';
 
-/** `withdrawn` takes back a vote on a request that still waits; nothing else can be taken back. */
-export const DECISIONS = ['approved', 'modified', 'denied', 'withdrawn'] as const;
+/**
+ * `withdrawn` takes back a vote on a request that still waits; nothing else can be taken back. `ask-again` is for an admin:
+ * the call is prepared anew, under today's rules and without votes.
+ */
+export const DECISIONS = ['approved', 'modified', 'denied', 'withdrawn', 'ask-again'] as const;
 export type DecisionKind = (typeof DECISIONS)[number];
 
 /** The id of a call: `<step>.<n>`, or what a user's workflow chose. */
@@ -151,7 +154,7 @@ export interface Accepted {
   approver: string;
   /** Workflow time, ISO 8601. */
   at: string;
-  /** Set where the edit of a call with a preview needs a new look: the call is a request again, with a new preview. */
+  /** Set where a call needs a new look: an edit has changed what is shown, or it is prepared anew. It is a request again then. */
   asksAgain?: true;
   /** Set where the sender did not say what was seen: the decision is not bound to it. */
   unbound?: true;

@@ -1,6 +1,6 @@
 import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
 import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
-import { type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
+import { type CallHead, type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS, TIMES } from './limits';
 import { fitsMoved, MOVED } from './moved';
@@ -14,7 +14,7 @@ import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
 import { soundCheck } from './schema/message';
 import { FILES_SCHEMA } from './session/files';
-import { BUDGET } from './spending/budget';
+import { BUDGET, isRaise } from './spending/budget';
 import { CARRIED_SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
 import { CHILD_INPUT, ORIGIN, type TurnInput } from './turn';
@@ -98,7 +98,7 @@ const SETTINGS = object(
 // Temporal's own limit for a type; a name of ours is an activity of ours, which a reply must not call.
 const TOOL: JsonSchema = { ...NAME, pattern: '^[^.]*$', not: { enum: [...RESERVED_TOOL_NAMES] } };
 const VALID = object(
-  { arguments: OBJECT, argsDigest: TEXT, toolDigest: TEXT, settings: SETTINGS, tool: TOOL },
+  { arguments: OBJECT, argsDigest: TEXT, toolDigest: TEXT, settings: SETTINGS },
   {
     proposed: OBJECT,
     preview: object({ text: TEXT }, { plan: PLAN }),
@@ -114,21 +114,21 @@ const only = (kinds: string[], then: JsonSchema): JsonSchema => ({
   if: { properties: { kind: { enum: kinds } } },
   then,
 });
-const CALL: JsonSchema = {
+const callOf = (tool: JsonSchema): JsonSchema => ({
   ...object({ ...HEAD, kind: { enum: ['run', 'ask', 'invalid', 'recorded', 'remote'] } }),
   allOf: [
-    only(['run', 'ask'], VALID),
+    only(['run', 'ask'], { allOf: [VALID, object({ tool })] }),
     only(['invalid', 'recorded'], INVALID),
     only(['remote'], object({ taskQueue: NAME, raw: TEXT }, { askFirst: TEXT, toolDigest: TEXT })),
   ],
-};
+});
 
 const isThinkOutput = guard<ThinkOutput>(
   object(
     {
       replyId: { ...NAME, maxLength: 200 },
       text: TEXT,
-      calls: { type: 'array', items: CALL },
+      calls: { type: 'array', items: callOf(TOOL) },
       schemas: { type: 'object', additionalProperties: OBJECT },
       model: TEXT,
       finishReason: TEXT,
@@ -147,7 +147,8 @@ const isThinkOutput = guard<ThinkOutput>(
     },
   ),
 );
-const isPrepareOutput = guard<PrepareOutput>(object({ call: CALL }, { schema: OBJECT }));
+const isPrepareOutput = guard<PrepareOutput>(object({ call: callOf(TOOL) }, { schema: OBJECT }));
+const isRaiseOutput = guard<PrepareOutput>(object({ call: callOf(NAME) }, { schema: OBJECT }));
 const USED = { grant: GRANT_USE, holder: { anyOf: [HOLDER, { type: 'null' }] } };
 const isCallOutput = guard<CallOutput>({
   type: 'object',
@@ -177,8 +178,10 @@ export function readThinkOutput(value: unknown): ThinkOutput | undefined {
 }
 
 /** A call as it was prepared; undefined: it cannot be read, or it is another call. */
-export function readPrepareOutput(value: unknown, callId: string): PrepareOutput | undefined {
-  return isPrepareOutput(value) && value.call.callId === callId ? value : undefined;
+export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): PrepareOutput | undefined {
+  // What asks for more budget stays that, and nothing else becomes it.
+  const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
+  return read(value) && value.call.callId === of.callId && value.call.tool === of.tool ? value : undefined;
 }
 
 /**

@@ -100,6 +100,18 @@ export interface PrepareInput {
   id: string;
   tool: string;
   raw: string;
+  /** Only of a turn's request for more budget: why it asks. */
+  policyReason?: string;
+  /** Somebody wants the call to be asked about anew. Absent: nobody does. */
+  askedAgain?: AskedAgain;
+}
+
+/** Who wants a request to be made anew, under today's rules. */
+export interface AskedAgain {
+  /** As claimed. */
+  by: string;
+  /** The request is under a rule: only a worker that has rules takes it from there. */
+  isRuled: boolean;
 }
 
 /** Output of `countersign.prepare`. */

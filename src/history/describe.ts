@@ -240,7 +240,7 @@ export function decisionDetails({ hunks, unbound, asksAgain, stillWaits }: TurnE
   return [
     hunks === undefined ? '' : hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`,
     unbound === true ? ', not bound to what was seen' : '',
-    asksAgain === true ? '; the edit needs a new look' : '',
+    asksAgain === true ? '; it needs a new look' : '',
     stillWaits === true ? '; it waits for more votes' : '',
   ].join('');
 }

@@ -234,7 +234,9 @@ function createDecisions() {
       if (request === undefined) return;
       counts.requests += 1;
       counts.refused += decisions.filter(({ judgement }) => judgement.accepted === false).length;
-      const last = decisions.findLast(({ judgement }) => judgement.accepted === true);
+      const last = decisions.findLast(
+        ({ judgement, decision }) => judgement.accepted === true && decision !== 'ask-again',
+      );
       if (last === undefined) {
         if (phase === 'expired' || result?.error?.code === 'expired') counts.expired += 1;
         return;

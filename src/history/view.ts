@@ -27,7 +27,7 @@ import {
   statusOf,
   type TurnView,
 } from './view-types';
-import { decided, voted } from './votes';
+import { decided, forgetVotes, voted } from './votes';
 import { addSpent, noSpending, smallerOf, spentInReply } from '../contract/spending/budget';
 import { raised } from '../contract/spending/budget';
 import { RAISE_BUDGET } from '../contract/names';
@@ -210,7 +210,9 @@ function callReopened(call: CallView, { struck }: DecisionVoid): void {
   delete call.startedAt;
 }
 
+/** Asked again because an admin wanted it, it has no votes; where nothing came of that, its note says why. */
 function requested(call: CallView, event: RequestOpened): void {
+  if (event.note === undefined && call.phase === 'replanning') forgetVotes(call);
   call.phase = 'requested';
   call.request = event;
   call.effective = event.arguments;

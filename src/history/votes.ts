@@ -12,14 +12,18 @@ export function decided(call: CallView, event: DecisionMade): void {
   if (event.judgement.accepted !== true || call.phase !== 'requested') return;
   if (event.asksAgain !== true) voted(call, event, event.decision);
   if (event.stillWaits === true) return;
+  if (event.decision === 'ask-again') return void (call.phase = 'replanning');
   if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
   if (isDenial(event)) return void (call.phase = 'denied');
   call.approved = call.effective;
-  if (event.asksAgain === true) {
-    call.votes = [];
-    delete call.isEscalated;
-  }
+  if (event.asksAgain === true) forgetVotes(call);
   call.phase = event.asksAgain === true ? 'replanning' : 'approved';
+}
+
+/** What waits now is another request. */
+export function forgetVotes(call: CallView): void {
+  call.votes = [];
+  delete call.isEscalated;
 }
 
 /** Notes a vote in the place of an earlier one of the same person. */
@@ -32,11 +36,11 @@ export function voted(
   const voter = voterIn(authority, approver);
   const others = call.votes.filter((one) => one.voter !== voter);
   if (authority === undefined || decision === undefined) return;
-  if (decision === 'withdrawn') return void (call.votes = others);
+  if (decision === 'withdrawn' || decision === 'ask-again') return void (call.votes = others);
   const signed = defined({ signedBy: signature?.kind });
   call.votes = [...others, { voter, decision: wordOf(decision), ...signed }];
 }
 
-function wordOf(decision: Exclude<DecisionKind, 'withdrawn'>): CastVote['decision'] {
+function wordOf(decision: Exclude<DecisionKind, 'withdrawn' | 'ask-again'>): CastVote['decision'] {
   return decision === 'denied' ? 'denied' : 'approved';
 }

@@ -11,7 +11,14 @@ import { type SignedInVote, signVote } from './signer';
 import { findExactly } from './turns';
 
 /** The session says who decides. A body that says it is refused. */
-const decisionSchema = messageBody(DECISION, ['seenDigest', 'callKey']);
+const decisionSchema = messageBody(DECISION, ['seenDigest', 'callKey']).refine(
+  ({ decision }) => decision !== 'ask-again',
+  'asking again has a route of its own',
+);
+const renewalSchema = messageBody(DECISION, ['seenDigest', 'callKey', 'reason']).refine(
+  ({ decision }) => decision === 'ask-again',
+  'this route asks again',
+);
 const resolutionSchema = messageBody(RESOLUTION, ['callKey']);
 const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
 const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
@@ -28,6 +35,12 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
       const decision = votedIn(body);
       const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision });
       const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c), ...signed });
+      return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
+    })
+    .post('/:turn/ask-again', async (c) => {
+      const body = await readBody(c, renewalSchema);
+      const turn = await findExactly(c, c.req.param('turn'));
+      const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c) });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
     })
     .post('/:turn/resolutions', async (c) => {

@@ -16,9 +16,11 @@ import {
   spentText,
 } from '../contract/spending/budget';
 import type { Limited } from '../contract/burst/burst';
-import type { ValidCall } from '../contract/call';
-import { digestJson } from '../contract/digest';
-import { TIMES } from '../contract/limits';
+import { isValidCall, type PreparedCall, type ValidCall } from '../contract/call';
+import { whyInvalid } from '../contract/call-messages';
+import { defined } from '../contract/defined';
+import { raiseCall } from '../contract/spending/raise';
+import { prepareRaise } from './call-activities';
 import { gateMemoKey, RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import type { ThinkOutput } from '../contract/think';
 import type { CarriedSpending } from '../contract/spending/carried';
@@ -90,7 +92,10 @@ export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<stri
     if (used === undefined || turn.approvals.cancelled) return undefined;
     const { isFinal, why, isSession } = used;
     if (isFinal || turn.fork?.world === 'dry') return why;
-    const state = await decided(turn, requestOf(turn, used, asked), runtime);
+    const request = await ruledOn(turn, requestOf(turn, used, asked));
+    if (turn.approvals.cancelled) return undefined;
+    if (!isValidCall(request)) return `${why}; ${whyInvalid(request)}`;
+    const state = await decided(turn, request, runtime);
     turn.counts.requests += 1;
     if (state.edit !== undefined) turn.counts.modified += 1;
     if (state.result?.error?.code === 'denied') turn.counts.denied += 1;
@@ -102,6 +107,12 @@ export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<stri
     const raises = isSession ? turn.ofSession : turn.spending;
     if (raises !== undefined) raises.budget = raised(raises.budget, state.effective);
   }
+}
+
+/** The request with who decides on it, by the file of a worker; or why nobody is asked. */
+async function ruledOn(turn: Turn, request: ValidCall): Promise<PreparedCall> {
+  const prepared = await prepareRaise(turn, request);
+  return isValidCall(prepared) ? { ...request, ...defined({ authority: prepared.authority }) } : prepared;
 }
 
 /** The request waits as those of calls do: same inbox, same decisions, same expiry. */
@@ -124,30 +135,15 @@ function requestOf(turn: Turn, { crossing, of, why, isSession }: UsedUp, asked: 
   // As much again; a budget of nothing is raised by what was spent.
   const more = limit > 0 ? limit : Math.max(1, spent);
   const args = { [kind]: more };
-  const toolDigest = digestJson({ name: tool, schema });
-  turn.approvals.schemas.set(toolDigest, schema);
   const { counts, children } = turn;
   const inTurn = `${counts.calls} calls${children === 0 ? '' : `, ${children} child turns`}`;
   const on = `${spentText(of.spent)}; ${isSession ? `${spentText(turn.spending.spent)} of it in this turn, ` : ''}${inTurn}`;
-  return {
-    kind: 'ask',
-    callId,
-    id: callId,
-    tool,
-    arguments: args,
-    argsDigest: digestJson(args),
-    toolDigest,
+  const request = raiseCall({
+    ...{ callId, tool, arguments: args },
     policyReason:
       `the turn cannot go on: ${why}. Spent so far: ${on}. ` +
       `${isSession ? "The session's" : 'Its'} budget: ${budgetText(of.budget)}. Approve to add ${amountText(kind, more, currency)}`,
-    settings: {
-      safety: 'dangerous',
-      effect: 'idempotent',
-      timeoutMs: TIMES.toolTimeout,
-      heartbeatMs: TIMES.heartbeatTimeout,
-      retry: { maximumAttempts: 1, initialIntervalMs: 1000, backoffCoefficient: 1 },
-      requestExpiresMs: TIMES.requestExpires,
-      startWithinMs: TIMES.startWithin,
-    },
-  };
+  });
+  turn.approvals.schemas.set(request.toolDigest, schema);
+  return request;
 }

@@ -18,11 +18,13 @@ import type {
   PreparedCall,
   RemoteCall,
   SpentDecision,
+  ValidCall,
   VerifyInput,
 } from '../contract/call';
 import type { PlacedState, RetryOptions } from '../contract/tool';
 import { ENDINGS, nobodyHad, startWithin, unprepared } from '../contract/call-messages';
 import { TIMES } from '../contract/limits';
+import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { readPrepareOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
@@ -221,11 +223,22 @@ async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
   return askFirst(call, prepared);
 }
 
-/** Prepares a call again, with the arguments that a person gave. Never throws. */
+/** Prepares a call again, with the arguments that a person gave or because an admin asked for it. Never throws. */
 export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall> {
-  const { callId, id, tool, settings } = state.call;
+  const { renewal, call } = state;
+  const { callId, id, tool, settings } = call;
   const raw = JSON.stringify(state.effective);
-  return prepare(turn, { callId, id, tool, raw }, settings.taskQueue);
+  const askedAgain = renewal && { by: renewal.by, isRuled: call.authority !== undefined };
+  const policyReason = isRaise(tool) ? call.policyReason : undefined;
+  const asked = { callId, id, tool, raw, ...defined({ askedAgain, policyReason }) };
+  return prepare(turn, asked, settings.taskQueue);
+}
+
+/** Asks a worker who decides on a request for more budget. Never throws. */
+export function prepareRaise(turn: Turn, request: ValidCall): Promise<PreparedCall> {
+  const { callId, id, tool, policyReason, arguments: args } = request;
+  const raw = JSON.stringify(args);
+  return prepare(turn, { callId, id, tool, raw, ...defined({ policyReason }) }, undefined);
 }
 
 async function prepare(
@@ -248,7 +261,7 @@ async function prepared(input: PrepareInput, taskQueue: string | undefined): Pro
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const options = optionsOf(input, taskQueue, asked);
     const result = await scheduleActivity<RawValue>(ACTIVITIES.prepare, [input], options, rawResult);
-    const output = readPrepareOutput(valueOf(result), input.callId);
+    const output = readPrepareOutput(valueOf(result), input);
     if (output !== undefined) return output;
   }
   throw new Error('what was prepared cannot be read');

@@ -6,7 +6,7 @@ import { MOST_WORK } from '../contract/schema/check';
 import { judgeAnswer, takeAnswer } from './approvals/answer';
 import { judgeDecision, takeDecision } from './approvals/decide';
 import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } from './approvals/messages';
-import { judgeResolution, report, takeResolution } from './approvals/resolve';
+import { judgeResolution, report, takeAbandonment, takeResolution } from './approvals/resolve';
 import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
 import { FAILURES } from '../contract/names';
 import { setAskHandlers } from './ask';
@@ -190,7 +190,7 @@ export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue)
 /** A message that cannot be read still abandons the turn, without a reason: its sender may signal, and wants the end. */
 function abandon(context: ApprovalContext, message: RawValue): void {
   const read = messages.readMessage(message, messages.ABANDONMENT_BOUNDS);
-  context.approvals.abandoned = parseAbandonment(read.ok ? read.value : undefined);
+  takeAbandonment(context.approvals, parseAbandonment(read.ok ? read.value : undefined));
   markChanged(context);
 }
 

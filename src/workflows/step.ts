@@ -171,8 +171,13 @@ function advance(turn: Turn, runtime: TurnRuntime): void {
   const states = [...turn.approvals.calls.values()];
   for (const state of states) if (state.phase === 'replanning') startReplan(turn, state);
   for (const state of nextToStart(states, turn.order))
-    if (isRaise(state.call.tool)) allowMore(turn, state, now);
+    if (isOwnRaise(state)) allowMore(turn, state, now);
     else if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
+}
+
+/** Whether the turn adds to its budget by itself. Where rules say who decides, a worker looks at the votes first. */
+function isOwnRaise({ call }: CallState): boolean {
+  return isRaise(call.tool) && call.authority === undefined;
 }
 
 /** The turn itself does what a person allowed; the decision is spent as that of any call. */

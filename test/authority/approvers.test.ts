@@ -156,6 +156,11 @@ describe('a file with a mistake', () => {
       `:10:24: there is no person 'carl'`,
     ],
     ['an unknown tool', GOOD.replace('[refund_order]', '[look, refund]'), `:7:19: there is no tool 'refund'`],
+    [
+      'a kind of budget that there is none of',
+      GOOD.replace('[refund_order]', '[raise_budget, raise_session_budget]'),
+      `:8:16: 'large refunds' can never match: no tool of it has an argument 'cents'`,
+    ],
     ['an unknown agent', GOOD.replace('[clerk]', '[clark]'), `:16:14: there is no agent 'clark'`],
     [
       'an argument that there is none of',

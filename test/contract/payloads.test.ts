@@ -64,12 +64,15 @@ describe('a reply', () => {
 
 const SECRET = 'what only the worker knows that took the call';
 
+const readPrepared = (value: unknown, callId: string): unknown =>
+  readPrepareOutput(value, { callId, tool: 'pay' });
+
 const readOutput = (value: unknown, callId: string): unknown =>
   readCallOutput(value, { callId, secret: SECRET });
 
 describe('what is of one call is read for that call only', () => {
   it.each<[string, (value: unknown, callId: string) => unknown, unknown]>([
-    ['a prepared call', readPrepareOutput, { call }],
+    ['a prepared call', readPrepared, { call }],
     ['an output', readOutput, { result: result('1.1') }],
     ['an output that failed', readOutput, { result: failed }],
     ['what it did', readVerifyOutput, { outcome: 'happened', result: result('1.1') }],
@@ -201,4 +204,14 @@ describe('what a turn starts with', () => {
   ])('is not: %s', (_case, input) => {
     expect(isTurnInput(input)).toBe(false);
   });
+});
+
+test.each([
+  ['pay', 'raise_budget'],
+  ['raise_budget', 'pay'],
+  ['raise_budget', 'raise_session_budget'],
+])('what is prepared of %s is never a call of %s', (tool, other) => {
+  const made = (name: string) => ({ call: { ...call, tool: name } });
+  expect(readPrepareOutput(made(tool), { callId: '1.1', tool })).toEqual(made(tool));
+  expect(readPrepareOutput(made(other), { callId: '1.1', tool })).toBeUndefined();
 });

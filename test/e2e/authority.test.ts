@@ -4,6 +4,7 @@ import { connect, type Countersign } from '../../src/client';
 import type { Answer } from '../../src/client/types';
 import type { Decision } from '../../src/contract/decision';
 import type { JsonObject } from '../../src/contract/json';
+import { TransportError } from '../../src/tools/errors';
 import { defineAgent } from '../../src/tools/define-agent';
 import type { CallView } from '../../src/history/view';
 import { recordTool, useEffects } from '../support/effects';
@@ -49,6 +50,10 @@ rules:
     tools: [pay]
     then: ask
     approvers: { any: [anna, bob] }
+  - name: doubts
+    tools: [lose]
+    then: ask
+    approvers: { any: [anna, bob] }
   - name: default
     then: by_safety
 `;
@@ -63,6 +68,9 @@ beforeAll(async () => {
     recordTool(effects, { name: 'sign', ...dangerous, effect: 'unsafe' }),
     recordTool(effects, { name: 'late', ...dangerous }),
     recordTool(effects, { name: 'wipe', ...dangerous }),
+    recordTool(effects, { name: 'lose', ...dangerous, effect: 'unsafe' }, () => {
+      throw new TransportError('the line broke');
+    }),
   ];
   const clerk = defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools });
   await fixture.addWorker({}, { agents: [clerk], approvers: file });
@@ -214,6 +222,29 @@ test('those whom a rule names for it may decide what nobody decided in time', as
   const types = (await client.timeline(turn)).map(({ type }) => type);
   expect(types).toContain('request_escalated');
   expect(await effects.lines('late')).toEqual(['late late']);
+});
+
+test('only those whom the rule names give a call in doubt up, also by a signal of their own', async () => {
+  const turn = await asked('lose', { tag: 'given-up' });
+  await vote(turn, 'anna');
+  await until('the doubt', async () => (await callOf(turn)).phase === 'in_doubt');
+  await expect(client.abandon(turn, { approver: 'cleo' })).rejects.toMatchObject({
+    code: 'not_allowed',
+    message: expect.stringMatching(/cleo may not give up .*these may: anna, bob$/),
+  });
+  expect((await client.view(turn)).cancelRequested).toBe(false);
+  const handle = fixture.client.workflow.getHandle(turn);
+  await client.cancel(turn);
+  await handle.signal('abandon', { approver: 'cleo' });
+  await handle.signal('abandon', 'not an abandonment');
+  await until('the note', async () =>
+    (await client.inbox({ tool: 'lose' })).some(({ note }) => note?.startsWith('not given up: ')),
+  );
+  expect((await handle.describe()).status.name).toBe('RUNNING');
+  expect((await callOf(turn)).phase).toBe('in_doubt');
+  await client.abandon(turn, { approver: 'bob', reason: 'nobody can tell' });
+  await expect(handle.result()).rejects.toThrow();
+  expect((await callOf(turn)).result?.content).toContain('bob ended the turn with this call in doubt');
 });
 
 describe('when the file changes while a request waits', () => {

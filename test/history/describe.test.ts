@@ -96,9 +96,13 @@ test.each<[object, EventLine]>([
     { type: 'decision', ...said, ...yes, decision: 'modified', asksAgain: true, unbound: true },
     {
       ...head,
-      text: 'modified by ann (as claimed), not bound to what was seen; the edit needs a new look',
+      text: 'modified by ann (as claimed), not bound to what was seen; it needs a new look',
       tone: 'good',
     },
+  ],
+  [
+    { type: 'decision', ...said, ...yes, decision: 'ask-again', asksAgain: true, reason: 'all left' },
+    { ...head, text: 'ask-again by ann (as claimed); it needs a new look: all left', tone: 'good' },
   ],
   [
     { type: 'decision', ...said, callId: '', judgement: { accepted: false, code: 'malformed' } },

@@ -83,7 +83,8 @@ test('any value is a result of that call, or is not', () => {
   fc.assert(
     fc.property(anyValue, (drawn) => {
       readThinkOutput(drawn);
-      readPrepareOutput(drawn, '1.1');
+      readPrepareOutput(drawn, { callId: '1.1', tool: 'pay' });
+      readPrepareOutput(drawn, { callId: '1.1', tool: 'raise_budget' });
       readVerifyOutput(drawn, '1.1');
       const output = readCallOutput(drawn, { callId: '1.1', secret: undefined });
       if (output !== undefined && 'result' in output) expect(output.result.callId).toBe('1.1');

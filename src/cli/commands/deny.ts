@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { reportAnswer } from '../answer';
 import { addBatchOptions, type BatchOptions, checkNoBatch, decideBatch, readBatch } from '../batch';
-import { decide, idOf, type Subject } from '../review/decision';
+import { decide, idOf, requestOf, type Subject } from '../review/decision';
+import { nextRevision, notTaken } from '../review/changed';
+import { escapeText } from '../print/escape';
 import { type Context, osUser } from '../context';
 import { defined } from '../../contract/defined';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
@@ -39,6 +41,36 @@ export function addWithdraw(program: Command, context: Context): void {
     );
 }
 
+/** `ask-again <turn>/<call>`. */
+export function addAskAgain(program: Command, context: Context): void {
+  program
+    .command('ask-again <turn/call>')
+    .description("have a waiting call asked about anew, under today's rules; only for an admin")
+    .requiredOption('--reason <text>', 'why; kept on record')
+    .option('--as <name>', 'who asks for it (default: your name on this machine)')
+    .option('--json', 'print the answer as JSON')
+    .action((target: string, options: Omit<DenyOptions, keyof SignOptions>) =>
+      askAgain(target, options, context),
+    );
+}
+
+/** Whether the asker may is known once a worker has looked, so this waits for the new request. */
+async function askAgain(target: string, options: Said, context: Context): Promise<void> {
+  const { screen } = context;
+  await withSubject(target, options, context, async (subject) => {
+    const before = requestOf(subject);
+    const id = idOf(subject);
+    const answer = await decide(subject, { decision: 'ask-again' });
+    if (options.json === true || answer.status !== 'accepted')
+      return reportAnswer(answer, { id, json: options.json === true }, screen);
+    const { request } = await nextRevision(subject, before);
+    if (request?.note !== undefined) throw notTaken(id, request.note);
+    const rule = request?.authority?.rule.name;
+    screen.line(screen.style.warn(`${escapeText(id)} is asked about anew, and has no votes yet`));
+    if (rule !== undefined) screen.line(`It is under the rule '${escapeText(rule)}' now.`);
+  });
+}
+
 async function deny(target: string | undefined, options: DenyOptions, context: Context): Promise<void> {
   checkNoBatch(options);
   await say('denied', namedCall(target), options, context);
@@ -52,19 +84,29 @@ async function say(
   options: Said,
   context: Context,
 ): Promise<void> {
+  await withSubject(target, options, context, async (subject) => {
+    const answer = await decide(subject, { decision });
+    reportAnswer(answer, { id: idOf(subject), json: options.json === true }, context.screen);
+  });
+}
+
+async function withSubject(
+  target: string,
+  options: Said,
+  context: Context,
+  act: (subject: Subject) => Promise<void>,
+): Promise<void> {
   const named = parseTarget(target);
   namedCall(named.call);
-  const { reason, as, json = false } = options;
+  const { reason, as } = options;
   await context.withClient(async (client) => {
     const turn = await client.find(named.turn);
     const view = await client.view(turn);
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
-    const subject: Subject = {
+    await act({
       ...{ client, turn, said: { approver, ...defined({ reason }) }, context, ...defined({ sign }) },
       ...{ agent: view.agent, call: findCall(view, named.call) },
-    };
-    const answer = await decide(subject, { decision });
-    reportAnswer(answer, { id: idOf(subject), json }, context.screen);
+    });
   });
 }

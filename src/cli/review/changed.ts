@@ -64,8 +64,8 @@ const LOOK_AGAIN_MS = 100;
 /** A preview may take 30 s, and a worker has to come to it. */
 const MOST_MS = 45_000;
 
-/** The request that a change makes, once it is there. */
-async function nextRevision(subject: Subject, before: RequestOpened): Promise<CallView> {
+/** The request that comes after another one of its call, once it is there. */
+export async function nextRevision(subject: Subject, before: RequestOpened): Promise<CallView> {
   const until = Date.now() + MOST_MS;
   const { client, turn } = subject;
   for (;;) {
@@ -98,9 +98,10 @@ function slow(subject: Subject): CountersignError {
   });
 }
 
-function notTaken(id: string, note: string): CountersignError {
+/** The request came back as it was, with a note that says why. */
+export function notTaken(id: string, note: string): CountersignError {
   return new CountersignError('decision_refused', `${id}: ${note}`, {
-    hint: 'The request waits as it was before the change.',
+    hint: 'The request waits as it was before.',
   });
 }
 

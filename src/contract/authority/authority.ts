@@ -166,6 +166,16 @@ export function joinedAuthority(
   return stricterAuthority(before.authority, now.authority);
 }
 
+/** Who decides a call that was asked about anew: today's rule alone. Whoever asked for the turn then still did. */
+export function renewedAuthority(
+  before: { authority?: Authority },
+  now: { authority?: Authority },
+): Authority | undefined {
+  if (before.authority === undefined || now.authority === undefined) return now.authority;
+  const requesters = [...new Set([...before.authority.requesters, ...now.authority.requesters])];
+  return { ...now.authority, requesters };
+}
+
 /** An authority whose request was escalated: those whom its rule names for this may vote, too. */
 export function escalatedAuthority(authority: Authority): Authority {
   return { ...authority, escalated: true };

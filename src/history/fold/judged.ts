@@ -1,7 +1,15 @@
 import { splitAnswer } from '../../contract/secret/sealed';
-import { joinedAuthority } from '../../contract/authority/authority';
+import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
 import { isValidCall, type PreparedCall } from '../../contract/call';
-import { answered, declined, denied, didNot, happened, unpreviewed } from '../../contract/call-messages';
+import {
+  answered,
+  declined,
+  denied,
+  didNot,
+  happened,
+  notRenewed,
+  unpreviewed,
+} from '../../contract/call-messages';
 import {
   type Accepted,
   type Decision,
@@ -175,31 +183,37 @@ function applyDecision(state: FoldState, event: DecisionMade): void {
   }
 }
 
-function askAgain(held: CallFold, { approver, reason }: DecisionMade): void {
+function askAgain(held: CallFold, { decision, approver, reason }: DecisionMade): void {
+  held.phase = 'replanning';
+  held.planned = false;
+  if (decision === 'ask-again') return void (held.isRenewed = true);
   if (held.call.kind === 'ask') held.original ??= held.call.proposed ?? held.call.arguments;
   delete held.editBefore;
   if (held.edit !== undefined) held.editBefore = held.edit;
   held.edit = { approver, ...defined({ reason }) };
-  held.phase = 'replanning';
-  held.planned = false;
 }
 
-/** A new revision takes the place of the one before. An edit that could not be previewed puts back what was; it becomes a request again either way. */
+/** A new revision takes the place of the one before. One that could not be made puts back what was; it becomes a request again either way. */
 export function replan(held: CallFold, call: PreparedCall): void {
+  if (!isValidCall(held.call)) return void (held.planned = true);
+  if (!isValidCall(call)) return restore(held, call);
+  const authority = (held.isRenewed === true ? renewedAuthority : joinedAuthority)(held.call, call);
   held.planned = true;
-  if (!isValidCall(held.call)) return;
-  if (!isValidCall(call)) return restore(held, unpreviewed(call));
-  const authority = joinedAuthority(held.call, call);
+  delete held.isRenewed;
   held.call = { ...call, kind: 'ask', ...defined({ authority }) };
   delete held.isEscalated;
   held.effective = call.arguments;
   delete held.note;
 }
 
-/** The edit could not be previewed: the request is what it was. */
-export function restore(held: CallFold, note: string): void {
+/** Nothing new could be made: the request is what it was. */
+export function restore(held: CallFold, why: Parameters<typeof unpreviewed>[0]): void {
+  const { isRenewed } = held;
+  held.planned = true;
+  delete held.isRenewed;
+  held.note = isRenewed === true ? notRenewed(why) : unpreviewed(why);
+  if (isRenewed === true) return;
   if (isValidCall(held.call)) held.effective = held.call.arguments;
-  held.note = note;
   delete held.edit;
   if (held.editBefore !== undefined) held.edit = held.editBefore;
 }

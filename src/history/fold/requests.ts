@@ -16,7 +16,6 @@ import {
   ENDINGS,
   nobodyHad,
   unprepared,
-  unpreviewed,
   unresolved,
 } from '../../contract/call-messages';
 import { questionOf, replan, restore } from './judged';
@@ -264,8 +263,7 @@ export function prepareFailed(
 function closeUnprepared(head: EventHeader, held: CallFold, why: string): TurnEvent[] {
   const result = failureResult(held, unprepared(held.call.tool, why), head.at);
   if (held.phase === 'replanning') {
-    held.planned = true;
-    restore(held, unpreviewed(result));
+    restore(held, result);
     return [];
   }
   return endCall(head, held, { result, durationMs: null, attempts: 0, origin: 'turn' });

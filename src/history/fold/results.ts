@@ -101,9 +101,10 @@ export function endAsked(head: EventHeader, held: CallFold | undefined): CallEnd
   return end(head, held, resultOfClosing(held, held.closing, head.at));
 }
 
-/** Ends a request for more budget: the turn does by itself what a person allowed, so no activity tells. */
+/** Ends a request for more budget: the turn does by itself what a person allowed, so no activity tells. Under a rule one does. */
 export function endRaised(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.phase !== 'decided' || !isRaise(held.call.tool)) return [];
+  if (isValidCall(held.call) && held.call.authority !== undefined) return [];
   return end(head, held, successResult(held, raisedText(held.effective), head.at));
 }
 

@@ -63,6 +63,8 @@ export interface CallFold {
   /** Who changed the arguments last and why; and, while `replanning`, who did before. */
   edit?: NonNullable<RequestOpened['edit']>;
   editBefore?: NonNullable<RequestOpened['edit']>;
+  /** While `replanning`: an admin wants it asked again. If nothing comes of it, its edit and votes stay. */
+  isRenewed?: true;
   /** What the model reads before the result: what a person changed or said. */
   remark?: string;
   /** While `replanning`: the new preview is made, or could not be, or none is needed. */

@@ -27,6 +27,7 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
   'GET /api/turns/:turn/events': 'viewer',
   'GET /api/turns/:turn/calls/:callId': 'viewer',
   'POST /api/turns/:turn/decisions': 'approver',
+  'POST /api/turns/:turn/ask-again': 'admin',
   'POST /api/turns/:turn/resolutions': 'approver',
   'POST /api/turns/:turn/answers': 'approver',
   'POST /api/turns/:turn/cancel': 'own',

@@ -104,6 +104,7 @@ const DECIDED = {
   modified: 'Changed',
   denied: 'Denied',
   withdrawn: 'Took back the vote on',
+  'ask-again': 'Asked again about',
 } as const;
 
 /** A decision in words, for a notice: which call it was, and how much of it. */

@@ -134,9 +134,12 @@ export function takeDecision(
   at: TakenAt,
 ): Accepted {
   const standing = standingOf(decision, at.now);
-  const asksAgain = decision.decision === 'modified' && isShownAnew(state);
+  const isRenewed = decision.decision === 'ask-again';
+  const isEdited = decision.decision === 'modified' && isShownAnew(state);
+  const asksAgain = isRenewed || isEdited;
   const needs = asksAgain ? undefined : takeVote(approvals, state, { decision, standing, at });
-  if (asksAgain) replan(state, decision, standing);
+  if (isEdited) replan(state, decision, standing);
+  if (isRenewed) renew(state, standing);
   const verdict: Parameters<typeof accept>[1] = {
     decisionId: at.decisionId,
     callId: decision.callId,
@@ -252,6 +255,13 @@ function replan(state: CallState, decision: Decision, standing: FinalDecision): 
   delete state.editBefore;
   if (state.edit !== undefined) state.editBefore = state.edit;
   editArguments(state, decision, standing);
+  state.phase = 'replanning';
+  state.deadline = null;
+}
+
+/** Whoever it is under today's rules that may ask for this: the worker says so. Until then the votes stand. */
+function renew(state: CallState, { approver }: FinalDecision): void {
+  state.renewal = { by: approver, since: state.since, deadline: state.deadline };
   state.phase = 'replanning';
   state.deadline = null;
 }

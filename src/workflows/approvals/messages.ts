@@ -60,6 +60,9 @@ export function parseDecision(value: unknown): Parsed<Decision> {
   if (value.decision !== 'approved' && value.hunks !== undefined) {
     return { ok: false, message: '"hunks" only goes with "approved"' };
   }
+  if (value.decision === 'ask-again' && (value.reason ?? '').trim() === '') {
+    return { ok: false, message: '"ask-again" needs a "reason"' };
+  }
   if (value.hunks !== undefined && value.seenDigest === undefined) {
     return { ok: false, message: '"hunks" needs "seenDigest": they are parts of what was seen' };
   }

@@ -20,7 +20,7 @@ export function whyHeld({ calls, cancelled }: Pick<Approvals, 'calls' | 'cancell
 
 /** What is said of a call that keeps its turn where it is. */
 const BUSY: Readonly<Partial<Record<Phase, string>>> = {
-  replanning: 'was edited, and its preview is being made',
+  replanning: 'is being prepared anew for a person',
   ready: 'has a decision and is about to start',
   running: 'is running',
   in_doubt: 'is in doubt: resolve it first',

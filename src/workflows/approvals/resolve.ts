@@ -1,4 +1,4 @@
-import type { Accepted, Refused, Resolution } from '../../contract/decision';
+import type { Abandonment, Accepted, Refused, Resolution } from '../../contract/decision';
 import { didNot, happened, unresolved } from '../../contract/call-messages';
 import type { OutcomeReport } from '../../contract/call';
 import type { ToolResult } from '../../contract/result';
@@ -141,12 +141,31 @@ export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: 
   return cancelled || state.cancelled === true;
 }
 
+/** Takes the word to give up calls in doubt. It does not take the place of somebody's who may give up more. */
+export function takeAbandonment(approvals: Approvals, abandonment: Abandonment): void {
+  const { abandoned: before } = approvals;
+  const isLess = (state: CallState): boolean =>
+    before !== undefined && whyKept(state, before) === undefined && whyKept(state, abandonment) !== undefined;
+  if (![...approvals.calls.values()].some(isLess)) approvals.abandoned = abandonment;
+}
+
+/** Why somebody may not give up a call, with those who may; undefined: they may. */
+function whyKept(state: CallState, { approver }: Abandonment): string | undefined {
+  return checkAllowed(state, { callId: state.call.callId, approver })?.message;
+}
+
 /** Ends calls in doubt as unresolved where they were both cancelled and abandoned. Until then a person can resolve them. */
 export function sweepAbandoned(approvals: Approvals, now: number): void {
   const { abandoned } = approvals;
   if (abandoned === undefined) return;
   for (const state of approvals.calls.values()) {
     if (state.phase !== 'in_doubt' || !isCancelled(approvals, state)) continue;
-    closeCall(approvals, state, { cause: 'abandoned', result: failureOf(state, unresolved(abandoned), now) });
+    const why = whyKept(state, abandoned);
+    if (why !== undefined) state.note = `not given up: ${why}`;
+    else
+      closeCall(approvals, state, {
+        cause: 'abandoned',
+        result: failureOf(state, unresolved(abandoned), now),
+      });
   }
 }

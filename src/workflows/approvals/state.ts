@@ -14,7 +14,7 @@ import { utf8Bytes } from '../../contract/text/bytes';
  * Where a call is.
  * - `request`: waits for a decision.
  * - `question`: waits for an answer, which ends it. It never becomes ready.
- * - `replanning`: a person edited a call that has a preview; a new one is being made, then it is a request again.
+ * - `replanning`: a person edited it, or an admin wants it asked again; it is prepared anew, then it is a request again.
  * - `ready`: may start when the order of the step lets it.
  * - `running`: its activity is scheduled.
  * - `in_doubt`: it was started and nobody knows the outcome.
@@ -64,6 +64,8 @@ export interface CallState {
   isEscalated?: true;
   /** The reason and author of the last edit, for the model. */
   edit?: { approver: string; reason?: string };
+  /** Set while it is prepared anew because an admin asked for it, with what holds where it stays as it was. */
+  renewal?: { by: string; since: number; deadline: number | null };
   /** The edit that stands while a new preview is being made for another one. */
   editBefore?: { approver: string; reason?: string };
   plan?: FilePlan;

@@ -1,4 +1,4 @@
-import { joinedAuthority } from '../../contract/authority/authority';
+import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
 import {
   type AskAgain,
   type GrantMark,
@@ -27,7 +27,7 @@ import {
   type ToolResult,
 } from '../../contract/result';
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
-import { escalationOf, strike, voidIds } from './votes';
+import { escalationOf, keepAsked, strike, voidIds } from './votes';
 
 /** Registers a prepared call at workflow time `now` (ms). From here on decisions can reach it. */
 export function register(
@@ -271,7 +271,10 @@ export function factsOf(state: CallState, now: number): ResultFacts {
  */
 export function reopen(state: CallState, prepared: PreparedCall, now: number): void {
   if (state.phase !== 'replanning') return;
-  if (isValidCall(prepared)) adopt(state, prepared);
+  const { renewal } = state;
+  delete state.renewal;
+  if (isValidCall(prepared)) adopt(state, prepared, renewal !== undefined);
+  else if (renewal !== undefined) return keepAsked(state, renewal, prepared);
   else restore(state, prepared);
   state.seenDigest = seenDigestOf(state.call);
   state.phase = 'request';
@@ -280,8 +283,8 @@ export function reopen(state: CallState, prepared: PreparedCall, now: number): v
 }
 
 /** The new revision uses the tool as it is now. It stays a request, whatever the policy says, because a person edited it. */
-function adopt(state: CallState, prepared: ValidCall): void {
-  const authority = joinedAuthority(state.call, prepared);
+function adopt(state: CallState, prepared: ValidCall, isRenewed: boolean): void {
+  const authority = (isRenewed ? renewedAuthority : joinedAuthority)(state.call, prepared);
   state.call = { ...prepared, kind: 'ask', ...defined({ authority }) };
   delete state.votes;
   delete state.isEscalated;

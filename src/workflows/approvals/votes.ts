@@ -11,6 +11,7 @@ import {
 import type { Standing } from '../../contract/authority/votes';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
+import { notRenewed } from '../../contract/call-messages';
 import { defined } from '../../contract/defined';
 import { refuse } from './messages';
 import type { Approvals, CallState } from './state';
@@ -45,6 +46,8 @@ export function checkAllowed(state: CallState, message: Said): Refused | undefin
 export function checkVote(state: CallState, decision: Decision): Refused | undefined {
   const authority = authorityOf(state);
   if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
+  // Who may is today's word, and those whom the frozen rule names may all have left: the worker checks it.
+  if (decision.decision === 'ask-again') return checkRenewal(state, decision);
   if (authority === undefined) return undefined;
   const forbidden = checkAllowed(state, decision);
   if (forbidden !== undefined || decision.decision === 'denied') return forbidden;
@@ -67,6 +70,11 @@ export function checkVote(state: CallState, decision: Decision): Refused | undef
     ...refuse('already_decided', `${voter} approved it at ${at}; others have to`, decision),
     standing,
   };
+}
+
+function checkRenewal({ call }: CallState, decision: Decision): Refused | undefined {
+  if (call.settings.gate === undefined) return undefined;
+  return refuse('malformed', 'a workflow of its own asks about it, and only that can ask again', decision);
 }
 
 function checkWithdrawal(
@@ -164,6 +172,15 @@ export function escalate(approvals: Approvals, now: number): boolean {
   });
   for (const state of due) state.isEscalated = true;
   return due.length > 0;
+}
+
+/** Nothing came of asking again: votes, deadline and escalation are what they were. */
+export function keepAsked(
+  state: CallState,
+  { since, deadline }: NonNullable<CallState['renewal']>,
+  prepared: Parameters<typeof notRenewed>[0],
+): void {
+  Object.assign(state, { phase: 'request', since, deadline, note: notRenewed(prepared) });
 }
 
 /** The decisions that do not count: the one that was held, or the votes of those who are named. */

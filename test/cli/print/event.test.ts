@@ -146,7 +146,7 @@ const TOLD: [string, TurnEvent, string][] = [
       asksAgain: true,
       judgement: { accepted: true },
     },
-    '1.1      modified by ann (as claimed); the edit needs a new look',
+    '1.1      modified by ann (as claimed); it needs a new look',
   ],
   [
     'a verdict that is gone',

@@ -256,6 +256,44 @@ describe('an edit that needs a new preview', () => {
     expect(script.told('call_ended')).toEqual([]);
   });
 
+  test('is one without votes and under the rule of today where an admin wants it asked again', () => {
+    const rule = (name: string, need: number) => ({
+      ...{ name, then: 'ask' as const, rosters: [], need, groups: [], notRequester: false, denyNeeds: 1 },
+      assurance: 'claimed' as const,
+    });
+    const by = (name: string, need: number) => ({
+      ...{ fileDigest: 'f', ruleDigest: name, requesters: ['rita'], rule: rule(name, need) },
+      people: ['ann', 'bob'].map((person) => ({ name: person, groups: [], delegates: [] })),
+    });
+    const renewed = () =>
+      asked([ask('1.1', { authority: by('old', 2) })])
+        .open([item('1.1')])
+        .update(
+          'decide',
+          { callId: '1.1', decision: 'approved', approver: 'ann' },
+          accepted('1.1', 'approved', { needs: { approvals: 1, who: [] } }),
+        )
+        .update(
+          'decide',
+          { callId: '1.1', decision: 'ask-again', approver: 'dora', reason: 'all left' },
+          accepted('1.1', 'ask-again', { asksAgain: true }),
+        )
+        .open([]);
+    const taken = prepare(renewed(), ask('1.1', { authority: by('new', 1) })).open([item('1.1')]);
+    expect(taken.told('decision').at(-1)).toMatchObject({ decision: 'ask-again', reason: 'all left' });
+    expect(taken.told('request_opened').at(-1)).toMatchObject({
+      authority: { rule: { name: 'new', need: 1 } },
+    });
+    expect(viewOf(foldAll(taken.events)).calls[0]).toMatchObject({ phase: 'requested', votes: [] });
+    const head = { kind: 'invalid', callId: '1.1', id: 'i', tool: 'pay', proposed: {} };
+    const left = prepare(renewed(), { ...head, result: result('1.1') }).open([item('1.1')]);
+    expect(left.told('request_opened').at(-1)).toMatchObject({
+      ...{ note: 'it was not asked again: done', arguments: { n: 1 } },
+      authority: { rule: { name: 'old', need: 2 } },
+    });
+    expect(viewOf(foldAll(left.events)).calls[0]).toMatchObject({ votes: [{ voter: 'ann' }] });
+  });
+
   test('is a request again also where it came by signal', () => {
     const edit = { callId: '1.1', decision: 'modified', arguments: { n: 5 }, decisionId: 'd' };
     const script = asked([ask('1.1', { preview: { text: 'old' } })])

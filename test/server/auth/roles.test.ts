@@ -106,11 +106,32 @@ it.each<[string, string, unknown]>([
   ],
   ['resolve', 'resolutions', { callId: '1.1', callKey: 'k', decisionId: 'd', resolution: 'run-again' }],
   ['answer', 'answers', { callId: '1.1', callKey: 'k', decisionId: 'd', answer: 'declined' }],
+  [
+    'have asked again',
+    'ask-again',
+    {
+      ...{ callId: '1.1', callKey: 'k', decisionId: 'd', reason: 'r' },
+      seenDigest: 'a'.repeat(64),
+      decision: 'ask-again',
+    },
+  ],
   ['cancel', 'cancel', {}],
   ['fork', 'forks', { at: '1.1' }],
 ])('lets a viewer %s nothing, however well it is put', async (_case, path, json) => {
   const response = await ask('vera', `POST /api/turns/:turn/${path}`, json);
   expect(await refusedByRole(response)).toBe(true);
+  expect(reached).toEqual([]);
+});
+
+it.each([
+  ['ben', 'decisions', 'ask-again', 400],
+  ['ben', 'ask-again', 'ask-again', 403],
+  ['ada', 'decisions', 'ask-again', 400],
+  ['ada', 'ask-again', 'approved', 400],
+])('takes from %s by the route %s no decision %s: %d', async (name, path, decision, status) => {
+  const seenDigest = 'a'.repeat(64);
+  const json = { callId: '1.1', callKey: 'k', decisionId: 'd', reason: 'r', seenDigest, decision };
+  expect((await ask(name, `POST /api/turns/:turn/${path}`, json)).status).toBe(status);
   expect(reached).toEqual([]);
 });
 

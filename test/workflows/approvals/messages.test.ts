@@ -32,6 +32,12 @@ describe('a decision', () => {
     ['new arguments without any', { ...approve, decision: 'modified' }, /needs the whole new arguments/],
     ['an approval with arguments', { ...approve, arguments: {} }, /only goes with "modified"/],
     ['a denial with hunks', { ...approve, decision: 'denied', hunks: ['1'] }, /only goes with "approved"/],
+    ['asking again without why', { ...approve, decision: 'ask-again' }, /needs a "reason"/],
+    [
+      'asking again because of nothing',
+      { ...approve, decision: 'ask-again', reason: ' ' },
+      /needs a "reason"/,
+    ],
     ['hunks of nothing that was seen', { ...approve, hunks: ['1'] }, /needs "seenDigest"/],
   ])('is not understood, and says why: %s', (_, value, message) => {
     expect(parseDecision(value)).toEqual({ ok: false, message: expect.stringMatching(message) });

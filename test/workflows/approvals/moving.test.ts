@@ -39,7 +39,7 @@ describe('a turn is held where', () => {
       'a preview is being made for an edit',
       [{ preview: 'pays 10' }],
       (all) => void decide(all, { decision: 'modified', arguments: { amount: 5 } }),
-      /was edited/,
+      /prepared anew/,
     ],
     ['an edit stands', [{}], (all) => void (callOf(all).edit = { approver: 'ann' }), /was edited/],
     ['a call may have run', [{}], (all) => void (callOf(all).mayHaveRun = true), /may have run/],

@@ -4,9 +4,21 @@ import type { RuleSnapshot, Voter } from '../../../src/contract/authority/votes'
 import type { Accepted, Refused } from '../../../src/contract/decision';
 import type { ValidCall } from '../../../src/contract/call';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
-import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/resolve';
+import {
+  judgeResolution,
+  sweepAbandoned,
+  takeAbandonment,
+  takeResolution,
+} from '../../../src/workflows/approvals/resolve';
 import { type Approvals, type CallState, makeApprovals } from '../../../src/workflows/approvals/state';
-import { nextDeadline, register, reopen, settle, start } from '../../../src/workflows/approvals/transitions';
+import {
+  failureOf,
+  nextDeadline,
+  register,
+  reopen,
+  settle,
+  start,
+} from '../../../src/workflows/approvals/transitions';
 import { escalate, escalationOf } from '../../../src/workflows/approvals/votes';
 import { PAY_SCHEMA, validCall, type CallShape } from '../../support/calls';
 
@@ -270,4 +282,79 @@ it('never lets a call run without as many approvals of what would run as its rul
       } else expect(() => start(state)).toThrow();
     }),
   );
+});
+
+describe('asking again', () => {
+  const again = { decision: 'ask-again', reason: 'all left' };
+  const renewing = (): CallState => {
+    const [approvals, state] = opened({ expiresMs: 1000, escalate: { afterMs: 10, to: ['lea'] } });
+    say(approvals, state, 'anna');
+    escalate(approvals, 20);
+    // Whether dora may is not known here.
+    expect(say(approvals, state, 'dora', again)).toMatchObject({ accepted: true, asksAgain: true });
+    expect(state).toMatchObject({ phase: 'replanning', votes: [{ voter: 'anna' }] });
+    return state;
+  };
+
+  it('leaves the rule it was under and its votes behind, and keeps who asked for the turn', () => {
+    const state = renewing();
+    const today = { ...authority({ name: 'small', need: 1, rosters: [['lea']] }), requesters: ['sam'] };
+    reopen(state, { ...validCall(), authority: today }, 500);
+    expect(state).toMatchObject({
+      ...{ phase: 'request', since: 500 },
+      call: { authority: { rule: { name: 'small', need: 1 }, requesters: ['rita', 'sam'] } },
+    });
+    for (const key of ['votes', 'isEscalated', 'renewal', 'note']) expect(state).not.toHaveProperty(key);
+  });
+
+  it('changes nothing but its note where nothing comes of it', () => {
+    const state = renewing();
+    const result = failureOf(state, { code: 'refused', message: 'dora is not an admin' }, 5);
+    const before = structuredClone(state.call);
+    reopen(state, { ...validCall(), kind: 'invalid', proposed: {}, result }, 500);
+    expect(state).toMatchObject({ phase: 'request', since: 0, deadline: 1000, isEscalated: true });
+    expect(state).toMatchObject({ votes: [{ voter: 'anna' }], call: before });
+    expect(state.note).toMatch(/^it was not asked again: .*dora is not an admin/);
+  });
+
+  it('is for the calls of turns only: a gate asks again by itself', () => {
+    const approvals = makeApprovals();
+    const call = { ...validCall(), settings: { ...validCall().settings, gate: {} } };
+    const state = register(approvals, call, { callKey: 'k:1.1', now: 0 });
+    expect(say(approvals, state, 'dora', again)).toMatchObject({ code: 'malformed' });
+    expect(state.phase).toBe('request');
+  });
+});
+
+describe('giving up a call in doubt', () => {
+  const doubtful = (): [Approvals, CallState] => {
+    const [approvals, state] = opened({ need: 1 });
+    say(approvals, state, 'anna');
+    start(state);
+    settle(approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 2 });
+    approvals.cancelled = true;
+    return [approvals, state];
+  };
+  const giveUp = (approvals: Approvals, ...approvers: (string | undefined)[]): void => {
+    for (const approver of approvers) takeAbandonment(approvals, approver === undefined ? {} : { approver });
+    sweepAbandoned(approvals, 3);
+  };
+
+  it.each([['lea'], ['mallory'], [undefined]])('is not for %s, whom the rule does not name', (approver) => {
+    const [approvals, state] = doubtful();
+    giveUp(approvals, approver);
+    expect(state.phase).toBe('in_doubt');
+    expect(state.note).toMatch(/^not given up: .* is not named by the rule; these may: anna, bob, cleo/);
+  });
+
+  it.each([
+    ['alone', ['bob']],
+    ['after somebody who may not', ['lea', 'bob']],
+    ['before somebody who may not', ['bob', 'mallory']],
+  ])('is for those whom the rule names, %s', (_, approvers) => {
+    const [approvals, state] = doubtful();
+    giveUp(approvals, ...approvers);
+    expect(state).toMatchObject({ phase: 'done', result: { success: false } });
+    expect(state.result?.content).toContain('bob');
+  });
 });

@@ -1,0 +1,33 @@
+import type { ApproversSource } from '../../authority/source';
+import type { Approvers } from '../../authority/approvers';
+import { someNames } from '../../contract/authority/authority';
+import type { InvalidCall } from '../../contract/call';
+import type { PrepareInput } from '../../contract/think';
+import { invalidCall } from '../prepare-call';
+
+/**
+ * Why a call is not asked about anew; undefined: it is, or nobody wants it to be. Today's file says who may want it: those
+ * whom the frozen rule names may all have left. A worker without a file takes no request from under a rule.
+ */
+export async function renewalRefusal(
+  approvers: ApproversSource | undefined,
+  input: PrepareInput,
+): Promise<InvalidCall | undefined> {
+  if (input.askedAgain === undefined) return undefined;
+  const { by, isRuled } = input.askedAgain;
+  const file = await approvers?.current();
+  const lacking = isRuled ? 'the worker that took it has no approvers file' : undefined;
+  const why = file === undefined ? lacking : whyNotAdmin(file, by);
+  return why === undefined ? undefined : invalidCall(input, { code: 'refused', message: why }, {});
+}
+
+/** Why somebody may not do what is for admins, with those who may; undefined: they may. */
+function whyNotAdmin(
+  { people, permitOf }: Pick<Approvers, 'people' | 'permitOf'>,
+  name: string,
+): string | undefined {
+  const isAdmin = (one: string): boolean => permitOf(one).role === 'admin';
+  if (isAdmin(name)) return undefined;
+  const admins = people.flatMap((one) => (isAdmin(one.name) ? one.name : []));
+  return `${name} is not an admin by the approvers file; these are: ${someNames(admins)}`;
+}

@@ -1,0 +1,89 @@
+import type { Ruling } from '../authority/approvers';
+import type { ApproversSource } from '../authority/source';
+import { requestersOf } from '../contract/authority/authority';
+import type { CallInput, CallOutput, PreparedCall } from '../contract/call';
+import { defined } from '../contract/defined';
+import { errorMessage } from '../contract/errors';
+import { isJsonObject, type JsonObject } from '../contract/json';
+import { makeSuccess } from '../contract/result';
+import { raisedText, raiseSchema } from '../contract/spending/budget';
+import { raiseCall, raisedKind } from '../contract/spending/raise';
+import type { PrepareInput, PrepareOutput } from '../contract/think';
+import { checkVotes } from './authority';
+import type { ActivityDeps } from './deps';
+import { outdatedDecision } from './earlier-start';
+import { cachedOutput, notRunResult } from './execution';
+import { notHere } from './failures';
+import { invalidCall } from './prepare-call';
+import { placeHere } from './reset-history';
+import { spentBefore, whatIsOther } from './run-tool';
+import { renewalRefusal } from './control/renewal';
+
+/** Who decides on a turn's request for more budget. To rules it is a dangerous call of its name. */
+export async function prepareRaise(deps: ActivityDeps, input: PrepareInput): Promise<PrepareOutput> {
+  const unfit = await renewalRefusal(deps.approvers, input);
+  return unfit === undefined ? ruled(deps, input) : { call: unfit };
+}
+
+async function ruled({ approvers }: ActivityDeps, input: PrepareInput): Promise<PrepareOutput> {
+  const { agent, callId, tool, raw, policyReason } = input;
+  const args: unknown = JSON.parse(raw);
+  const kind = isJsonObject(args) ? raisedKind(args) : undefined;
+  if (!isJsonObject(args) || kind === undefined) throw new Error(`${tool} says nothing of a budget`);
+  const ruling = await rulingOn(approvers, { agent, tool, args });
+  if (ruling?.refused !== undefined) return { call: refusedBy(input, ruling.refused) };
+  const authority = ruling?.file.authorityBy(ruling, requestersOf(input.origin));
+  const call = raiseCall({ callId, tool, arguments: args, ...defined({ policyReason, authority }) });
+  return { call, schema: raiseSchema(kind) };
+}
+
+function refusedBy(input: PrepareInput, message: string): PreparedCall {
+  return invalidCall(input, { code: 'refused', message }, {});
+}
+
+/** What the file says of such a request; undefined: there is no file. */
+async function rulingOn(
+  approvers: ApproversSource | undefined,
+  { agent, tool, args }: { agent: string; tool: string; args: JsonObject },
+) {
+  const file = await approvers?.current();
+  if (file === undefined) return undefined;
+  const kind = raisedKind(args);
+  const schema = kind && raiseSchema(kind);
+  const facts = { agent, tool, args, safety: 'dangerous', effect: 'idempotent' } as const;
+  const ruling = file.rulingOn({ ...facts, ...defined({ schema }) });
+  return { ...ruling, file, refused: refusalOf(ruling) };
+}
+
+function refusalOf({ action, rule, failed }: Ruling): string | undefined {
+  if (failed !== undefined) return `the condition of the rule '${rule.name}' cannot be worked out: ${failed}`;
+  return action === 'refuse' ? `the rule '${rule.name}' of the approvers file refuses it` : undefined;
+}
+
+/**
+ * Looks at the votes on a request for more, as is done before a handler. The turn adds to its budget by itself once this
+ * says that it may.
+ */
+export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
+  const { agent, tool, arguments: args, decision } = input;
+  const refuse = (message: string): CallOutput =>
+    cachedOutput(deps, notRunResult({ tool: undefined, input }, { code: 'refused', message }));
+  const other = decision === undefined ? 'it needs a decision and has none' : whatIsOther(input);
+  if (other !== undefined) return refuse(`Refused: ${other}. Nothing was added.`);
+  const ruling = await rulingOn(deps.approvers, { agent, tool, args });
+  if (ruling?.refused !== undefined) return refuse(`Refused: ${ruling.refused}. Nothing was added.`);
+  const own = ruling?.file.authorityBy(ruling, requestersOf(input.origin, input.authority));
+  const check = { own, file: ruling?.file, place: placeHere, now: Date.now() };
+  try {
+    const votes = await checkVotes(check, input);
+    if ('askAgain' in votes) return votes;
+    const spent = votes.isSigned ? await spentBefore(input) : undefined;
+    if (spent !== undefined) return spent;
+  } catch (error) {
+    return notHere(input, `whose votes they are could not be checked: ${errorMessage(error)}`);
+  }
+  const outdated = await outdatedDecision(input);
+  if (outdated !== undefined) return { askAgain: outdated };
+  const facts = { timestamp: new Date().toISOString(), safety: 'dangerous' as const, approved: true };
+  return cachedOutput(deps, makeSuccess(input, { content: raisedText(args), contentType: 'text' }, facts));
+}
