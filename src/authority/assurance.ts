@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Approvers } from './approvers';
-import { PASSKEY_FAULTS, type PasskeyFault, verifyPasskey } from './passkey-signature';
+import { PASSKEY_FAULTS, type PasskeyFault, verifyPasskey } from './passkey';
 import {
   INBOX_NAMESPACE,
   SIGNATURE_NAMESPACE,
