@@ -9,6 +9,7 @@ import { type RunningWeb, startWeb } from '../../src/server';
 import { defineAgent } from '../../src/tools/define-agent';
 import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
+import { newPasskey } from '../support/passkey';
 import { recordTool, useEffects } from '../support/effects';
 import { type Fixture, startFixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
@@ -162,4 +163,23 @@ test('a passkey is made, its line goes into the file, and what it signs lets a c
   await asks.getByRole('button', { name: 'Do not send it' }).click();
   expect(await phaseOf(left)).toBe('requested');
   expect(await effects.lines('left')).toEqual([]);
+});
+
+test('the worker strikes what a passkey of nobody signed, whoever sends it', async () => {
+  const turn = await asked('pay', 'forged');
+  const { seenDigest = '', callKey = '' } = (await client.view(turn)).calls[0]?.request ?? {};
+  const [at, notAfter] = [0, 3_600_000].map((ms) => new Date(Date.now() + ms).toISOString());
+  const signature = {
+    ...{ kind: 'passkey', armored: newPasskey().sign('anything') },
+    ...{ at: at ?? '', notAfter: notAfter ?? '' },
+  } as const;
+  const answer = await client.decide(turn, {
+    ...{ callId: '1.1', decision: 'approved', approver: 'owner', seenDigest, callKey, signature },
+  });
+  expect(answer.status).toBe('accepted');
+  const struck = await until('the vote to be struck', async () =>
+    (await client.view(turn)).calls.find(({ phase, votes }) => phase === 'requested' && votes.length === 0),
+  );
+  expect(struck).toMatchObject({ callId: '1.1' });
+  expect(await effects.lines('forged')).toEqual([]);
 });
