@@ -13,6 +13,7 @@ import { digestJson, digestText } from '../contract/digest';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
 import { checkFile, type Known } from './check-file';
 import type { Condition } from './condition';
+import type { CheckedPasskeys, Passkey, PasskeySite } from './passkey';
 import { permitsOf } from './permits';
 import { type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
@@ -59,6 +60,12 @@ export interface Approvers {
   permitOf(name: string): Permit;
   /** The keys of a person, by the name in the file. */
   keysOf(person: string): readonly SignerKey[];
+  /** The passkeys of a person, by the name in the file. */
+  passkeysOf(person: string): readonly Passkey[];
+  /** Where passkeys are used; undefined: the file has none. */
+  readonly passkeySite: PasskeySite | undefined;
+  /** Whose passkey this is, by its id. */
+  ownerOfPasskey(id: string): string | undefined;
   /** Whose key this is, by its fingerprint. */
   ownerOf(fingerprint: string): string | undefined;
   /** Keys of web inboxes. */
@@ -85,7 +92,7 @@ export async function loadApprovers(file: string, known?: Known): Promise<Approv
 export function parseApprovers(text: string, file: string, known?: Known): Approvers {
   const read = readApproversFile(text);
   if (!read.ok) throw invalid(file, read.mistakes);
-  const { conditions, keys, mistakes } = checkFile(read.file, known);
+  const { conditions, keys, passkeys, mistakes } = checkFile(read.file, known);
   if (mistakes.length > 0) throw invalid(file, mistakes);
   const { people, rules, installation } = read.file.content;
   const ruled = rules.map((rule, at) => ruledBy(rule, conditions.get(at)));
@@ -119,7 +126,20 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     keysOf: (person) => keys.people.get(person) ?? [],
     ownerOf: (fingerprint) => owners.get(fingerprint),
     inboxKeys: keys.inbox,
+    ...passkeysIn(passkeys),
   });
+}
+
+function passkeysIn({
+  people,
+  site,
+}: CheckedPasskeys): Pick<Approvers, 'passkeysOf' | 'passkeySite' | 'ownerOfPasskey'> {
+  const owners = new Map([...people].flatMap(([name, all]) => all.map(({ id }) => [id, name] as const)));
+  return {
+    passkeysOf: (person) => people.get(person) ?? [],
+    passkeySite: site,
+    ownerOfPasskey: (id) => owners.get(id),
+  };
 }
 
 /** People as an issuer knows them. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Approvers } from './approvers';
+import { PASSKEY_FAULTS, type PasskeyFault, verifyPasskey } from './passkey';
 import {
   INBOX_NAMESPACE,
   SIGNATURE_NAMESPACE,
@@ -12,11 +13,13 @@ import {
   readStatement,
   SIGNED_DECISIONS,
   type Statement,
+  statementDigest,
   statementOf,
   statementText,
 } from './statement';
 import type { Vote as KeptVote } from '../contract/authority/authority';
 import type { Assurance } from '../contract/authority/votes';
+import { SIGNATURE_KINDS } from '../contract/decision';
 
 /**
  * How far the clocks of signer and worker may differ, in milliseconds. A signature from further in the future is refused,
@@ -25,8 +28,7 @@ import type { Assurance } from '../contract/authority/votes';
 export const CLOCK_TOLERANCE = 10 * 60 * 1000;
 
 const signature = z.strictObject({
-  /** `ssh`: the approver's own key. `inbox`: the web inbox says who was signed in. */
-  kind: z.enum(['ssh', 'inbox']),
+  kind: z.enum(SIGNATURE_KINDS),
   armored: z.string(),
   /** The text that was signed. It proves nothing; with it a signature over something else can say over what. */
   statement: z.string().optional(),
@@ -60,6 +62,7 @@ export function judgedVote(vote: KeptVote): Vote {
 
 /** Why a signed vote does not count, and what that means. */
 export const VOTE_FAULTS = {
+  ...PASSKEY_FAULTS,
   ...SSH_FAULTS,
   malformed: 'the vote or its signature is not in its form',
   unknown_person: 'the approver is not in the approvers file',
@@ -85,10 +88,12 @@ export type VoteJudgement =
   | { ok: true; assurance: Assurance; voter?: string; fingerprint?: string; isHardware?: boolean }
   | { ok: false; why: VoteFault };
 
+type PasskeyParts = 'passkeysOf' | 'passkeySite' | 'ownerOfPasskey';
+
 /** What the worker knows by itself. */
 export interface Judge {
   facts: CallFacts;
-  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'ownerOf' | 'inboxKeys'>;
+  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'ownerOf' | 'inboxKeys' | PasskeyParts>;
   /** Milliseconds since 1970, by the worker's clock. */
   now: number;
 }
@@ -112,7 +117,8 @@ export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   if (seenDigest !== facts.seenDigest)
     return bad(differenceFrom(expected, signed.statement) ?? 'wrong_arguments');
   return (
-    checkTimes(expected, judge.now) ?? checkSignature(signed, { expected, voter, judge, at: Date.parse(at) })
+    checkTimes(expected, judge.now) ??
+    CHECKS[signed.kind](signed, { expected, voter, judge, at: Date.parse(at) })
   );
 }
 
@@ -134,8 +140,34 @@ interface Expected {
   judge: Judge;
 }
 
-function checkSignature(
-  { kind, armored, statement }: z.output<typeof signature>,
+type Signature = z.output<typeof signature>;
+type Check = (signed: Signature, expected: Expected) => VoteJudgement;
+
+const CHECKS: Readonly<Record<Signature['kind'], Check>> = {
+  ssh: checkSsh,
+  inbox: checkSsh,
+  passkey: checkPasskey,
+};
+
+/** A passkey proves a yes, but not against the web server, whose page says what is signed: it never is `signed_ssh`. */
+function checkPasskey(
+  { armored, statement }: Signature,
+  { expected, voter, judge: { approvers } }: Expected,
+): VoteJudgement {
+  const verdict = verifyPasskey({
+    assertion: armored,
+    challenge: Buffer.from(statementDigest(expected), 'hex'),
+    passkeys: approvers.passkeysOf(voter),
+    site: approvers.passkeySite,
+  });
+  if (verdict.ok) return { ok: true, assurance: 'signed', voter, fingerprint: verdict.fingerprint };
+  if (verdict.why === 'does_not_match') return bad(differenceFrom(expected, statement) ?? 'does_not_match');
+  const owner = verdict.id === undefined ? undefined : approvers.ownerOfPasskey(verdict.id);
+  return bad(faultOf(verdict.why, owner !== undefined && owner !== voter));
+}
+
+function checkSsh(
+  { kind, armored, statement }: Signature,
   { expected, voter, at, judge: { approvers, now } }: Expected,
 ): VoteJudgement {
   const isOwn = kind === 'ssh';
@@ -157,7 +189,7 @@ function checkSignature(
   return bad(faultOf(verdict.why, isOwn && owner !== undefined && owner !== voter));
 }
 
-function faultOf(why: SshFault, isOthers: boolean): VoteFault {
+function faultOf(why: SshFault | PasskeyFault, isOthers: boolean): VoteFault {
   if (why !== 'unknown_key') return why;
   return isOthers ? 'other_persons_key' : 'key_removed';
 }

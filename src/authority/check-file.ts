@@ -3,6 +3,7 @@ import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import { BUDGET_KINDS, raiseSchema } from '../contract/spending/budget';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
+import { type CheckedPasskeys, checkPasskeys } from './passkey';
 import { checkPermits } from './permits';
 import { checkEntry, checkPeople, groupIn, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
 import { readKeyLine, type SignerKey } from './ssh-key';
@@ -31,6 +32,7 @@ export interface Checked {
   /** By the position of their rule. */
   conditions: ReadonlyMap<number, Condition>;
   keys: CheckedKeys;
+  passkeys: CheckedPasskeys;
   mistakes: Mistake[];
 }
 
@@ -49,6 +51,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   checkPeople(file, named, complain);
   checkPermits(file, named, complain);
   const keys = checkKeys(file, complain);
+  const passkeys = checkPasskeys(file, complain);
   const conditions = new Map<number, Condition>();
   for (const [at, rule] of rules.entries()) {
     checkRoster(rule, at, { file, named, complain });
@@ -59,7 +62,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   checkCovered(rules, { conditions, complain });
   checkDefault(rules, complain);
   mistakes.sort((a, b) => a.line - b.line || a.column - b.column);
-  return { conditions, keys, mistakes };
+  return { conditions, keys, passkeys, mistakes };
 }
 
 /** A turn asks for more budget as for a dangerous call, and rules can name that as they name tools. */

@@ -39,6 +39,8 @@ const keys = z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').
 const person = z.strictObject({
   groups: z.array(name).default([]),
   keys,
+  /** Lines that the page of the web inbox prints. An RSA key of 8,192 bits and the longest id take 2,800 characters. */
+  passkeys: z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]),
   delegates: z.array(name).default([]),
   /** Their member id at Slack, which stays; names there can change. */
   slack: z
@@ -90,6 +92,13 @@ const fileSchema = z.strictObject({
     .regex(/^[0-9a-f]{32}$/, 'must be 32 hex digits; `countersign approvers init` draws them'),
   /** Public keys of web inboxes: with them they sign who was signed in. */
   inboxKeys: keys,
+  /** Where passkeys are made and used: the domain of the web inbox, and its addresses in a browser. */
+  rpId: z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be a domain such as inbox.example.com')
+    .optional(),
+  origins: z.array(z.string().max(300)).min(1, 'must not be empty').max(20, 'must be at most 20').optional(),
   /** Groups that may be named though nobody is in them yet, and what they are for. */
   groups: z.record(name, z.string()).default({}),
   people: z

@@ -5,7 +5,7 @@ import { defined } from '../contract/defined';
 import type { SendText } from '../contract/streamed-text';
 import type { CountersignError } from '../contract/errors';
 import type { RunningWeb, SignInOptions, WebOptions } from '../server';
-import type { InboxSigner } from '../server/signer';
+import type { Signers } from '../server/signer';
 import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
@@ -89,7 +89,7 @@ async function openPeople(
     signIn,
   }: { approvers: string; inboxKey: string | undefined; signIn: string | undefined },
   context: Context,
-): Promise<{ signer: InboxSigner; people: NonNullable<WebOptions['people']>; signIn?: SignInOptions }> {
+): Promise<Signers & { people: NonNullable<WebOptions['people']>; signIn?: SignInOptions }> {
   const { screen, env } = context;
   const { openApprovers } = await import('../authority/source.js');
   const { inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
@@ -101,11 +101,12 @@ async function openPeople(
     warn(`${file} does not list the key of this web inbox, so no decision made here counts as signed in.`);
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
-  const signer = inboxSigner({ key, approvers });
+  const { passkeySigner } = await import('../authority/passkey-votes.js');
+  const signers = { signer: inboxSigner({ key, approvers }), passkeys: passkeySigner(approvers) };
   const people = () => approvers.current();
-  if (signIn === undefined) return { signer, people };
+  if (signIn === undefined) return { ...signers, people };
   const { readSignInFile } = await import('./sign-in-file.js');
-  return { signer, people, signIn: { ...(await readSignInFile(signIn, env)), people } };
+  return { ...signers, people, signIn: { ...(await readSignInFile(signIn, env)), people } };
 }
 
 /** Who may sign in with a token, unless `--users` names another file. */

@@ -14,8 +14,8 @@ const callId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
 const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const text = { type: 'string', maxLength: 1000 } as const;
 
-/** Whose key signs. `ssh`: the approver's own. `inbox`: the web inbox says who was signed in there. */
-export const SIGNATURE_KINDS = ['ssh', 'inbox'] as const;
+/** Whose key signs. `ssh`, `passkey`: the approver's own. `inbox`: the web inbox says who was signed in there. */
+export const SIGNATURE_KINDS = ['ssh', 'inbox', 'passkey'] as const;
 export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
 
 /** A signature over what a person says. It holds no secret. */
@@ -23,7 +23,7 @@ const SIGNATURE = {
   type: 'object',
   properties: {
     kind: { enum: SIGNATURE_KINDS },
-    /** In the form of `ssh-keygen -Y sign`. */
+    /** In the form of `ssh-keygen -Y sign`; of a passkey: its assertion, see `readAssertion`. */
     armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
     /** When it was signed, by the signer's clock, and until when a call may start by it; as they were signed. */
     at: { type: 'string', maxLength: 30 },

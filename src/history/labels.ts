@@ -251,6 +251,7 @@ export function howKnown({
   signedBy = signature?.kind,
 }: Partial<Pick<Attribution, 'authenticated' | 'signature'> & Pick<CastVote, 'signedBy'>>): string {
   if (signedBy === 'ssh') return 'signed with an SSH key';
+  if (signedBy === 'passkey') return 'signed with a passkey';
   return authenticated === true || signedBy === 'inbox' ? 'signed in' : 'as claimed';
 }
 

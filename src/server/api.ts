@@ -1,3 +1,4 @@
+import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/authority/passkeys';
 import type { ForkChange } from '../history/fork';
 import type { Stats } from '../history/stats';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
@@ -48,6 +49,7 @@ import type {
  * | `POST /api/files` one file of at most 10 MiB as `application/octet-stream`, its name percent-encoded in `file-name` | 201 `SentFile`; only with the right `converse` |
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
  * | `GET /api/decided` | `DecidedAnswer`: what the signed-in user decided, and how it ended |
+ * | `GET /api/passkeys` | `PasskeyPlace`: where the signed-in user may make a passkey; 404 where the approvers file has none |
  * | `GET /api/refusals?since=` | `Refusal[]`, the last one first; `since` in milliseconds ago |
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with `{at}`,
@@ -63,6 +65,8 @@ export interface ApiError {
   retryInMs?: number;
   /** With `signed_out`: the page at which a person signs in at the issuer. */
   signInAt?: string;
+  /** With `signature_needed`: the same decision with what a passkey of the approver signs will do. */
+  passkey?: PasskeyAsk;
 }
 
 /** Who is signed in, and where. Decisions are recorded under `user`. */
@@ -181,9 +185,14 @@ export interface CallDetails {
 }
 
 /** The session says who decides and by which channel. `seenDigest` and `callKey` are required, so that a stale page decides nothing. */
-export type DecisionBody = BodyOf<Decision, 'seenDigest' | 'callKey'>;
+export type DecisionBody = BodyOf<Decision, 'seenDigest' | 'callKey'> & BodyPasskey;
 
-export type ResolutionBody = BodyOf<Resolution, 'callKey'>;
+export type ResolutionBody = BodyOf<Resolution, 'callKey'> & BodyPasskey;
+
+/** What a passkey signed of a decision or a resolution. */
+export interface BodyPasskey {
+  passkey?: SignedByPasskey;
+}
 
 /** What a person says to a question. */
 export type AnswerBody = BodyOf<QuestionAnswer, 'callKey'>;
@@ -263,8 +272,11 @@ export type {
   DecidedAnswer,
   DecidedCall,
   InboxItem,
+  PasskeyAsk,
+  PasskeyPlace,
   Pending,
   Refusal,
+  SignedByPasskey,
   TurnsPage,
   TurnsQuery as TurnsPageQuery,
   TurnSummary,

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import type { Answer } from '../client/types';
 import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
 import { defined } from '../contract/defined';
+import { LIMITS } from '../contract/limits';
+import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
 import type { Refusal } from './refusal-log';
 import { messageBody, readBody, reason } from './request-body';
@@ -10,30 +12,45 @@ import { type Env, senderOf } from './session';
 import { type SignedInVote, signVote } from './signer';
 import { findExactly } from './turns';
 
+/** What a passkey signed; the web inbox makes a signature of it. */
+const PASSKEY = {
+  type: 'object',
+  properties: {
+    assertion: { type: 'string', maxLength: LIMITS.signatureCharacters },
+    at: { type: 'string', maxLength: 30 },
+    notAfter: { type: 'string', maxLength: 30 },
+  },
+  required: ['assertion', 'at', 'notAfter'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
 /** The session says who decides. A body that says it is refused. */
-const decisionSchema = messageBody(DECISION, ['seenDigest', 'callKey']).refine(
-  ({ decision }) => decision !== 'ask-again',
-  'asking again has a route of its own',
-);
+const decisionSchema = messageBody(
+  { ...DECISION, properties: { ...DECISION.properties, passkey: PASSKEY } },
+  ['seenDigest', 'callKey'],
+).refine(({ decision }) => decision !== 'ask-again', 'asking again has a route of its own');
 const renewalSchema = messageBody(DECISION, ['seenDigest', 'callKey', 'reason']).refine(
   ({ decision }) => decision === 'ask-again',
   'this route asks again',
 );
-const resolutionSchema = messageBody(RESOLUTION, ['callKey']);
+const resolutionSchema = messageBody(
+  { ...RESOLUTION, properties: { ...RESOLUTION.properties, passkey: PASSKEY } },
+  ['callKey'],
+);
 const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
 const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
 
 /** Decisions, resolutions, answers, and cancelling a turn. */
 export function decisionRoutes(deps: AppDeps): Hono<Env> {
-  const { feed, signer } = deps;
+  const { feed, signer, passkeys } = deps;
   const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'>) =>
-    signVote({ client: c.get('reader'), signer }, { ...vote, approver: senderOf(c).approver });
+    signVote({ client: c.get('reader'), signer, passkeys }, { ...vote, approver: senderOf(c).approver });
   return new Hono<Env>()
     .post('/:turn/decisions', async (c) => {
-      const body = await readBody(c, decisionSchema);
+      const { passkey, ...body } = await readBody(c, decisionSchema);
       const turn = await findExactly(c, c.req.param('turn'));
       const decision = votedIn(body);
-      const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision });
+      const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision, passkey });
       const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c), ...signed });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
     })
@@ -44,11 +61,12 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
     })
     .post('/:turn/resolutions', async (c) => {
-      const body = await readBody(c, resolutionSchema);
+      const { passkey, ...body } = await readBody(c, resolutionSchema);
       const turn = await findExactly(c, c.req.param('turn'));
       const { callId, resolution, reason } = body;
       const decision = 'run-again' as const;
-      const signed = resolution === decision ? await sign(c, { turn, callId, reason, decision }) : {};
+      const signed =
+        resolution === decision ? await sign(c, { turn, callId, reason, decision, passkey }) : {};
       const answer = await c.get('reader').resolve(turn, { ...body, ...senderOf(c), ...signed });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'resolution' });
     })

@@ -10,7 +10,7 @@ import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './decided-reader';
 import type { RefusalLog } from './refusal-log';
 import type { Reader, ReaderOf } from './scoped';
-import type { InboxSigner } from './signer';
+import type { Signers } from './signer';
 import type { StatsReader } from './stats-reader';
 import type { TextStore } from './streamed-text';
 
@@ -27,15 +27,13 @@ export interface SentFiles {
 }
 
 /** What the app works with. */
-export interface AppDeps {
+export interface AppDeps extends Signers {
   /** Only for what is of nobody in particular; turns and conversations are read through `readerOf`. */
   client: Pick<Countersign, 'client' | 'namespace'>;
   readerOf: ReaderOf;
   authenticator: Authenticator;
   /** The issuer at which people may sign in; undefined: there is none. */
   oidc: Oidc | undefined;
-  /** By what it signs that an approver was signed in. Undefined: it signs nothing. */
-  signer: InboxSigner | undefined;
   hosts: Hosts;
   feed: InboxFeed;
   stats: StatsReader;

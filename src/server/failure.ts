@@ -1,7 +1,10 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { z } from 'zod';
 import { CountersignError, type ErrorCode } from '../contract/errors';
 import { defined } from '../contract/defined';
 import type { ApiError } from './api';
+
+const passkeySchema = z.object({ statement: z.string(), rpId: z.string(), ids: z.array(z.string()) });
 
 /** Every other code is a fault of ours: 500. */
 const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
@@ -63,8 +66,12 @@ export function createErrorFormatter(report: (error: unknown) => void): FormatEr
 }
 
 function toResponse({ code, message, hint, data }: CountersignError): ErrorResponse {
-  const { retryInMs: wait, signInAt: place } = data;
+  const { retryInMs: wait, signInAt: place, passkey: asked } = data;
   const retryInMs = typeof wait === 'number' ? wait : undefined;
   const signInAt = typeof place === 'string' ? place : undefined;
-  return { status: STATUS[code] ?? 500, body: { code, message, ...defined({ hint, retryInMs, signInAt }) } };
+  const passkey = passkeySchema.safeParse(asked).data;
+  return {
+    status: STATUS[code] ?? 500,
+    body: { code, message, ...defined({ hint, retryInMs, signInAt, passkey }) },
+  };
 }

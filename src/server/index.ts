@@ -43,6 +43,7 @@ import {
   decidedRoutes,
   type Env,
   ownSessionRoutes,
+  passkeyRoutes,
   requireSignedIn,
   signInRoutes,
   refusalRoutes,
@@ -50,14 +51,14 @@ import {
   inboxRoutes,
 } from './session';
 import { createReaders } from './scoped';
-import type { InboxSigner } from './signer';
+import type { Signers } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
 import { forkRoutes, turnRoutes } from './turns';
 
 /** How the web inbox is served. */
-export interface WebOptions extends Partial<ListenOptions> {
+export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   client: Countersign;
   /** Other names of it, such as a reverse proxy's. */
   allowHosts?: readonly string[];
@@ -76,8 +77,6 @@ export interface WebOptions extends Partial<ListenOptions> {
   streamToken?: string;
   /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
   metrics?: string;
-  /** By what it signs that an approver was signed in. @default it signs nothing */
-  signer?: InboxSigner;
   /** The file that says what people may do here, and what they see. @default everybody may do and see everything */
   people?: AuthenticatorParts['people'];
   /** How people sign in who are in an approvers file. @default by token and link only */
@@ -156,9 +155,9 @@ export async function startWeb({
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, streamToken, signer: options.signer, files: createSentFiles(client.files()) },
+      ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
+      ...{ signer: options.signer, passkeys: options.passkeys },
       stats: createStatsReader({ readerOf, refusals }),
-      ...{ refusals, readerOf },
       decided: createDecidedReader(readerOf),
     }),
   );
@@ -235,6 +234,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/conversations', conversationRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));
+  app.route('/api/passkeys', passkeyRoutes(deps));
   app.route('/api/refusals', refusalRoutes(deps));
   app.route('/', issuerRoutes(deps));
   app.route('/', pageRoutes(deps));

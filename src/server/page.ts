@@ -17,6 +17,7 @@ const SCRIPTS = [
   'conversations',
   'decided',
   'moment',
+  'passkeys',
   'picture',
   'question',
   'seal-answer',

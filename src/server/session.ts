@@ -192,6 +192,17 @@ export function decidedRoutes({ decided }: Pick<AppDeps, 'decided'>): Hono<Env> 
   );
 }
 
+/** Where the signed-in user may make a passkey. Nothing of it is kept here: an administrator adds its line to the file. */
+export function passkeyRoutes({ passkeys }: Pick<AppDeps, 'passkeys'>): Hono<Env> {
+  return new Hono<Env>().get('/', async (c) => {
+    const place = await passkeys?.placeOf(senderOf(c).approver);
+    if (place !== undefined) return c.json(place);
+    throw new CountersignError('not_found', 'the approvers file has no place for your passkeys', {
+      hint: 'ask whoever keeps it to add you to `people`, and the `rpId` and `origins` of this web inbox',
+    });
+  });
+}
+
 const statsSchema = z.object({
   // A duration, so that requests at different moments share one answer.
   since: z.coerce.number().int().min(1).max(MOST_MS).optional(),

@@ -1,20 +1,34 @@
 import type { Countersign } from '../client/types';
 import { assuranceWanted } from '../contract/authority/authority';
+import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/authority/passkeys';
 import { type Assurance, assuranceText, isAssured } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
 
-/** Signs, with the key of this web inbox, what somebody says who is signed in; undefined where nobody would check it. */
-export type InboxSigner = (vote: {
+/** What somebody says who is signed in, and of what. */
+interface ToSign {
   agent: string;
   call: CallView;
   place: Awaited<ReturnType<Countersign['placeOf']>>;
   decision: SignedInVote['decision'];
   approver: string;
   reason?: string;
-}) => Promise<VoteSignature | undefined>;
+}
+
+/** Signs, with the key of this web inbox, what somebody says who is signed in; undefined where nobody would check it. */
+export type InboxSigner = (vote: ToSign) => Promise<VoteSignature | undefined>;
+
+/** Has people sign with their passkeys. */
+export interface PasskeySigner {
+  /** Where a person may make one; undefined: the approvers file has no place for it. */
+  placeOf(user: string): Promise<PasskeyPlace | undefined>;
+  /** Undefined: the person has no passkey in the file, or nobody would check it. */
+  ask(vote: ToSign): Promise<PasskeyAsk | undefined>;
+  /** @throws CountersignError `signature_needed` where the worker would refuse it. */
+  take(vote: ToSign, signed: SignedByPasskey): Promise<VoteSignature>;
+}
 
 /** What somebody who is signed in says of a call. */
 export interface SignedInVote {
@@ -26,15 +40,25 @@ export interface SignedInVote {
   reason?: string | undefined;
   /** What the page showed. Absent where it does not say. */
   seenDigest?: string | undefined;
+  /** What the approver's passkey signed. Absent: it was not asked. */
+  passkey?: SignedByPasskey | undefined;
+}
+
+/** By what votes are signed here; undefined: by nothing. */
+export interface Signers {
+  /** By what it signs that an approver was signed in. */
+  signer: InboxSigner | undefined;
+  passkeys?: PasskeySigner | undefined;
 }
 
 /**
- * The web inbox's signature on a vote; absent where it has no key, or where nothing checks one.
+ * The signature on a vote: the approver's own, where their passkey gave one, or the web inbox's. Absent where it has no key,
+ * or where nothing checks one.
  *
- * @throws CountersignError `signature_needed` where the rule wants more than this web inbox can give.
+ * @throws CountersignError `signature_needed` where the rule wants more: with what a passkey is asked for, if one can give it.
  */
 export async function signVote(
-  { client, signer }: { client: Pick<Countersign, 'view' | 'placeOf'>; signer: InboxSigner | undefined },
+  { client, signer, passkeys }: Signers & { client: Pick<Countersign, 'view' | 'placeOf'> },
   vote: SignedInVote,
 ): Promise<{ signature?: VoteSignature }> {
   const { turn, callId, decision, seenDigest } = vote;
@@ -45,22 +69,28 @@ export async function signVote(
   // The turn says what is wrong with it.
   if (call === undefined || (seenDigest !== undefined && seenDigest !== call.request?.seenDigest)) return {};
   const wanted = assuranceWanted(call.request?.authority, decision);
-  if (wanted !== undefined && !isAssured('signed_in', wanted)) throw needsPerson(turn, callId, wanted);
-  if (signer === undefined) {
+  const needsOwn = wanted !== undefined && !isAssured('signed_in', wanted);
+  if (signer === undefined && !needsOwn) {
     if (wanted !== undefined) throw needsInboxKey(turn, callId);
     return {};
   }
-  const place = await client.placeOf(turn);
-  const { approver, reason } = vote;
+  const { approver, reason, passkey } = vote;
   const said = { decision, approver, ...defined({ reason }) };
-  return defined({ signature: await signer({ agent: view.agent, call, place, ...said }) });
+  const about = { agent: view.agent, call, place: await client.placeOf(turn), ...said };
+  if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)
+    return { signature: await passkeys.take(about, passkey) };
+  if (needsOwn) {
+    const ask = wanted === 'signed' ? await passkeys?.ask(about) : undefined;
+    throw needsPerson(`${turn}/${callId}`, wanted, ask);
+  }
+  return defined({ signature: await signer?.(about) });
 }
 
-function needsPerson(turn: string, callId: string, wanted: Assurance): CountersignError {
+function needsPerson(call: string, wanted: Assurance, passkey: PasskeyAsk | undefined): CountersignError {
   return new CountersignError(
     'signature_needed',
-    `the rule of ${callId} wants decisions ${assuranceText(wanted)}, which takes the approver's own key`,
-    { hint: `Sign at a terminal: countersign approve ${turn}/${callId} --sign` },
+    `the rule of ${call} wants decisions ${assuranceText(wanted)}, which takes the approver's own key`,
+    { hint: `Sign at a terminal: countersign approve ${call} --sign`, data: defined({ passkey }) },
   );
 }
 

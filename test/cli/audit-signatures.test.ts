@@ -7,6 +7,7 @@ import { createRecorder } from '../../src/history/audit/records';
 import { createSignatureChecker, type SignatureReport } from '../../src/cli/audit-signatures';
 import type { SealedField } from '../../src/history/audit/format';
 import { viewOf } from '../../src/history/view';
+import { newPasskey, SITE, type TestPasskey } from '../support/passkey';
 import { newSigner } from '../support/ssh';
 import { accepted, ask, item, Script } from '../history/script';
 import { fileOf } from '../history/audit/sample';
@@ -14,12 +15,15 @@ import { fileOf } from '../history/audit/sample';
 type SignatureState = keyof SignatureReport['counts'];
 const INSTALLATION = 'ab'.repeat(16);
 const [anna, bob, stranger] = [newSigner('ssh-ed25519'), newSigner('ssh-ed25519'), newSigner('ssh-ed25519')];
+const [annas, removed] = [newPasskey(), newPasskey()];
 
-const approversWith = (annas: readonly string[]): Approvers =>
+const approversWith = (keys: readonly string[]): Approvers =>
   parseApprovers(
     `installation: '${INSTALLATION}'
+rpId: ${SITE.rpId}
+origins: ['${SITE.origin}']
 people:
-  anna: { keys: ${JSON.stringify(annas)}, mail: anna@example.com }
+  anna: { keys: ${JSON.stringify(keys)}, passkeys: ['${annas.line}'], mail: anna@example.com }
   bob: { keys: ${JSON.stringify([bob.line])} }
 rules: [{ name: default, then: ask }]
 `,
@@ -59,12 +63,22 @@ interface Signing {
   firstRun?: string;
   says?: Partial<Pick<Statement, 'decision' | 'approver' | 'reason'>>;
   by?: { sign(message: Buffer): string };
+  /** Signs in place of an SSH key. */
+  passkey?: TestPasskey;
   /** After it was signed: milliseconds. */
   early?: number;
 }
 
 const signed = (signing: Signing, script: Script): Pick<Decision, 'signature'> => {
-  const { turn, workflowId = 't', firstRun = turn?.firstRunId ?? 'r', says, by = anna, early = 0 } = signing;
+  const {
+    turn,
+    workflowId = 't',
+    firstRun = turn?.firstRunId ?? 'r',
+    says,
+    by = anna,
+    passkey,
+    early = 0,
+  } = signing;
   const view = viewOf(waiting(turn).fold());
   const [call] = view.calls;
   const at = { installation: INSTALLATION, namespace: 'default', workflowId, firstExecutionRunId: firstRun };
@@ -74,6 +88,8 @@ const signed = (signing: Signing, script: Script): Pick<Decision, 'signature'> =
   const statement = statementOf(facts, { decision: 'approved', approver: 'anna', ...times, ...says });
   if (statement === undefined) throw new Error('not a statement');
   const text = statementText(statement);
+  if (passkey !== undefined)
+    return { signature: signatureOf('passkey', passkey.sign(text), { text, ...times }) };
   return { signature: signatureOf('ssh', by.sign(Buffer.from(text)), { text, ...times }) };
 };
 
@@ -112,6 +128,13 @@ const OTHERS = { verified: 0, none: 0, bad: 0, unknown_key: 0, taken_out: 0 };
 
 it.each<[what: string, one: Case, is: [state: SignatureState, why?: RegExp]]>([
   ['a signature by who decides', {}, ['verified']],
+  ['one by their passkey', { passkey: annas }, ['verified']],
+  ['one by a passkey that is not in the file', { passkey: removed }, ['unknown_key', /no longer/]],
+  [
+    'one by their passkey on another call',
+    { passkey: annas, turn: { callId: '1.2' } },
+    ['bad', /another call/],
+  ],
   ['one with a reason', { says: { reason: 'fine' }, decision: { reason: 'fine' } }, ['verified']],
   ['one by a mail address', { decision: { approver: 'ANNA@example.com' } }, ['verified']],
   ['a denial', { says: { decision: 'denied' }, decision: { decision: 'denied' } }, ['verified']],

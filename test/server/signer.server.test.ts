@@ -39,7 +39,7 @@ rules:
   await fixture.addWorker({}, { agents: [clerk], approvers: file });
   client = await connect({ address: testAddress() });
   const approvers = await openApprovers({ file, warn: () => undefined });
-  signing = await createTestApp(client, { signer: inboxSigner({ key, approvers }) });
+  signing = await createTestApp(client, { signers: { signer: inboxSigner({ key, approvers }) } });
   plain = await createTestApp(client);
 });
 afterAll(async () => {

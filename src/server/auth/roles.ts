@@ -40,6 +40,7 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
   'POST /api/files': 'approver',
   'GET /api/stats': 'viewer',
   'GET /api/decided': 'viewer',
+  'GET /api/passkeys': 'approver',
   'GET /api/refusals': 'viewer',
 };
 

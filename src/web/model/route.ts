@@ -17,6 +17,7 @@ export type Route =
   | { at: 'stats' }
   | { at: 'decided' }
   | { at: 'refused' }
+  | { at: 'passkeys' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
 
@@ -30,8 +31,8 @@ export function parseRoute(fragment: string): Route {
   if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', ...defined({ query }) };
   if (first === 'conversations' && turn !== '' && parts.length === 2)
     return { at: 'conversation', session: turn, ...defined({ start: query }) };
-  if ((first === 'stats' || first === 'decided' || first === 'refused') && parts.length === 1)
-    return { at: first };
+  const isAlone = first === 'stats' || first === 'decided' || first === 'refused' || first === 'passkeys';
+  if (isAlone && parts.length === 1) return { at: first };
   if ((first === 'turns' || first === 'conversations') && parts.length === 1)
     return { at: first, ...defined({ query }) };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
@@ -58,6 +59,7 @@ export function hrefOf(route: Route): string {
     case 'stats':
     case 'decided':
     case 'refused':
+    case 'passkeys':
       return `#/${route.at}`;
     case 'turn':
       return `#/turns/${encodeURIComponent(route.turn)}${route.step === undefined ? '' : `/steps/${encodeURIComponent(route.step)}`}`;

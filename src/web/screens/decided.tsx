@@ -26,6 +26,9 @@ export function DecidedScreen(): JSX.Element {
       <h1 id="decided-title" class="pane-title">
         Decided by <Text of={session.user} />
       </h1>
+      <p>
+        <a href={hrefOf({ at: 'passkeys' })}>Make a passkey</a> to sign what you decide.
+      </p>
       {answer === undefined ? (
         <p class="empty">Reading turns …</p>
       ) : (

@@ -40,6 +40,8 @@ export function Screen({ route }: { route: Route }): JSX.Element {
       return <Late key="decided" load={loadDecided} show={({ DecidedScreen }) => <DecidedScreen />} />;
     case 'refused':
       return <Late key="refused" load={loadDecided} show={({ RefusedScreen }) => <RefusedScreen />} />;
+    case 'passkeys':
+      return <Late key="passkeys" load={loadPasskeys} show={({ PasskeysScreen }) => <PasskeysScreen />} />;
     case 'turn':
       return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
     case 'nowhere':
@@ -51,4 +53,5 @@ const loadTurns = () => import('./turns');
 const loadConversations = () => import('./conversations');
 const loadConversation = () => import('./conversation');
 const loadDecided = () => import('./decided');
+const loadPasskeys = () => import('./passkeys');
 const loadStats = () => import('./stats');

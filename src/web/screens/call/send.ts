@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { callSummary } from '../../../contract/text/call-summary';
 import type { Issue } from '../../../contract/tool';
 import type { CallView } from '../../../history/view-types';
-import type { Answer, CallDetails } from '../../../server/api';
+import type { Answer, BodyPasskey, CallDetails } from '../../../server/api';
 import { newDecisionId, type Reply } from '../../http';
 import { fieldIssues } from '../../model/draft';
 import { parseRoute, type Route } from '../../model/route';
@@ -32,11 +32,8 @@ export interface DecidingProps extends PanelProps, KeptTyped {
   setRefusal: (refusal: string | undefined) => void;
 }
 
-type Post<B> = (
-  turn: string,
-  body: B & { decisionId: string; runId: string },
-  signal: AbortSignal,
-) => Promise<Reply<Answer>>;
+type Identified<B> = B & BodyPasskey & { decisionId: string; runId: string };
+type Post<B> = (turn: string, body: Identified<B>, signal: AbortSignal) => Promise<Reply<Answer>>;
 
 /** What lets a call run: the person reads what goes wrong with it. */
 const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
@@ -96,11 +93,28 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     const identified = { ...sent, decisionId: idOf(sent) };
     const isAway = !isNow && session.undoMs > 0;
     const sendIt = async (): Promise<void> =>
-      answered(await carefully((signal) => post(turn, identified, signal)), what, { isAway, refused });
+      answered(
+        await sendSigned(identified, what, (body) => carefully((signal) => post(turn, body, signal))),
+        what,
+        { isAway, refused },
+      );
     hold({ key, what, back: route }, sendIt, isNow);
     if (isAway) decided();
   };
   return { isSending: isLocked || held.some((one) => one.key === key), send };
+}
+
+/** Sends a decision; where its rule wants a signature, the person's passkey gives it, and it is sent once more. */
+async function sendSigned<B>(
+  body: Identified<B>,
+  what: string,
+  post: (body: Identified<B>) => Promise<Reply<Answer>>,
+): Promise<Reply<Answer>> {
+  const reply = await post(body);
+  const ask = reply.ok ? undefined : reply.error.passkey;
+  if (ask === undefined) return reply;
+  const passkey = await (await import('../passkeys')).signWith(ask, what);
+  return passkey === undefined ? reply : post({ ...body, passkey });
 }
 
 interface Away {

@@ -1,0 +1,74 @@
+import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/authority/passkeys';
+import type { VoteSignature } from '../contract/decision';
+import { defined } from '../contract/defined';
+import { CountersignError } from '../contract/errors';
+import { assuranceOf, CLOCK_TOLERANCE, VOTE_FAULTS } from './assurance';
+import type { SignedInVote } from './inbox-key';
+import type { ApproversSource } from './source';
+import { statementOf, statementText } from './statement';
+import { factsToSign, signatureOf, timesToSign } from './to-sign';
+
+/** Has people who are signed in sign with their passkeys. */
+export interface PasskeySigner {
+  /** Where a person makes a passkey, by the name under which they are signed in; undefined: the file has no place for one. */
+  placeOf(user: string): Promise<PasskeyPlace | undefined>;
+  /** Undefined: the person has no passkey in the file, or nobody would check a signature. */
+  ask(vote: SignedInVote): Promise<PasskeyAsk | undefined>;
+  /** The signature as it goes with the vote. @throws CountersignError `signature_needed` where the worker would refuse it. */
+  take(vote: SignedInVote, signed: SignedByPasskey): Promise<VoteSignature>;
+}
+
+/** Asks by the file of today, and keeps nothing: what was asked comes back with the answer. */
+export function passkeySigner(approvers: ApproversSource): PasskeySigner {
+  const read = async ({ agent, call, place, approver: user }: SignedInVote) => {
+    const file = await approvers.current();
+    const approver = file.personOf(user);
+    const facts = factsToSign({ agent }, call, { installation: file.installation, ...place });
+    return { file, approver, facts };
+  };
+  return {
+    placeOf: async (user) => {
+      const file = await approvers.current();
+      const person = file.personOf(user);
+      if (person === undefined || file.passkeySite === undefined) return undefined;
+      const ids = file.passkeysOf(person).map(({ id }) => id);
+      return { rpId: file.passkeySite.rpId, person, ids };
+    },
+    ask: async (vote) => {
+      const { file, approver, facts } = await read(vote);
+      const site = file.passkeySite;
+      if (approver === undefined || facts === undefined || site === undefined) return undefined;
+      const { decision, reason, call } = vote;
+      const times = timesToSign(call, Date.now());
+      const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason }) });
+      const ids = file.passkeysOf(approver).map(({ id }) => id);
+      if (statement === undefined || ids.length === 0) return undefined;
+      return { statement: statementText(statement), rpId: site.rpId, ids };
+    },
+    take: async (vote, { assertion, at, notAfter }) => {
+      const { file, approver, facts } = await read(vote);
+      if (approver === undefined || facts === undefined) throw refused(VOTE_FAULTS.unknown_person);
+      const now = Date.now();
+      // The worker takes it until `notAfter`, so that others have time to vote; the page has no reason to wait.
+      if (!(now - Date.parse(at) <= CLOCK_TOLERANCE)) throw refused('it is too old to be sent');
+      const { decision, reason } = vote;
+      const said = { decision, approver, at, notAfter, ...defined({ reason }) };
+      const statement = statementOf(facts, said);
+      if (statement === undefined) throw refused(VOTE_FAULTS.malformed);
+      const signature = signatureOf('passkey', assertion, { text: statementText(statement), at, notAfter });
+      const { kind, armored, statement: text } = signature;
+      const judged = assuranceOf(
+        { ...said, seenDigest: facts.seenDigest, signature: { kind, armored, statement: text } },
+        { facts, approvers: file, now },
+      );
+      if (!judged.ok) throw refused(VOTE_FAULTS[judged.why]);
+      return signature;
+    },
+  };
+}
+
+function refused(why: string): CountersignError {
+  return new CountersignError('signature_needed', `the signature of the passkey does not count: ${why}`, {
+    hint: 'Nothing was decided: look at the call again, and sign it anew.',
+  });
+}

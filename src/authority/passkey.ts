@@ -1,0 +1,277 @@
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { z } from 'zod';
+import { defined } from '../contract/defined';
+import { parseJson } from '../contract/json';
+import { LIMITS } from '../contract/limits';
+import type { FileContent, ReadFile } from './read-file';
+import type { Complain } from './yaml';
+
+/** A passkey of a person: a credential of WebAuthn, as its line in the approvers file says. */
+export interface Passkey {
+  /** As the browser names it, in base64url. */
+  id: string;
+  key: KeyObject;
+  /** `SHA256:…` of the public key, in the form in which fingerprints of SSH keys are written. */
+  fingerprint: string;
+  /** As it is in the file. */
+  line: string;
+}
+
+/** Where passkeys are made and used: the web inbox. */
+export interface PasskeySite {
+  /** The domain that passkeys are made for. */
+  rpId: string;
+  /** Addresses at which the page may be open where somebody signs. */
+  origins: readonly string[];
+}
+
+/** The passkey of a line; or what is wrong with it, and at which of its characters. */
+export type ReadPasskeyLine = { ok: true; passkey: Passkey } | { ok: false; why: string; at: number };
+
+/** A line begins with it. */
+export const PASSKEY = 'passkey';
+const NOT_A_PASSKEY =
+  'this is not the line of a passkey, passkey <id> <public key>; the page of the web inbox prints one';
+/** As WebAuthn says. */
+const MOST_ID_BYTES = 1023;
+const LEAST_RSA_BITS = 2048;
+const MOST_RSA_BITS = 8192;
+
+/**
+ * Reads `passkey <id> <public key> [comment]`. The public key is the one that browsers hand out: an X.509
+ * SubjectPublicKeyInfo, in base64url. Nothing has to read CBOR then.
+ */
+export function readPasskeyLine(line: string): ReadPasskeyLine {
+  const bad = (why: string, at = 0): ReadPasskeyLine => ({ ok: false, why, at });
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(line)) return bad('a passkey is one line, without control characters');
+  const [word, id = '', body = ''] = line.split(' ');
+  if (word !== PASSKEY) return bad(NOT_A_PASSKEY);
+  const idBytes = readBase64url(id);
+  if (idBytes === undefined || idBytes.length > MOST_ID_BYTES) return bad(NOT_A_PASSKEY, word.length + 1);
+  const at = word.length + id.length + 2;
+  const der = readBase64url(body);
+  const key = der && publicKeyIn(der);
+  if (key === undefined) return bad('this passkey has no public key that can be read', at);
+  const why = whyNotTaken(key);
+  if (why !== undefined) return bad(why, at);
+  const fingerprint = `SHA256:${createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('base64')
+    .replace(/=+$/, '')}`;
+  return { ok: true, passkey: { id, key, fingerprint, line } };
+}
+
+/** Bytes of base64url without padding, in their one spelling; undefined for anything else, and for none. */
+export function readBase64url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.length > 0 && bytes.toString('base64url') === text ? bytes : undefined;
+}
+
+function publicKeyIn(der: Buffer): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: der, type: 'spki', format: 'der' });
+  } catch {
+    return undefined;
+  }
+}
+
+/** ES256, EdDSA and RS256, by the kind of the key. */
+function whyNotTaken({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObject): string | undefined {
+  if (type === 'ed25519') return undefined;
+  const { namedCurve, modulusLength = 0, publicExponent = 0n } = asymmetricKeyDetails;
+  if (type === 'ec')
+    return namedCurve === 'prime256v1' ? undefined : 'the curve of this passkey is not taken; P-256 is';
+  if (type !== 'rsa') return 'passkeys of this kind are not taken: ES256, EdDSA and RS256 are';
+  if (modulusLength < LEAST_RSA_BITS || modulusLength > MOST_RSA_BITS)
+    return `the RSA key of this passkey has ${modulusLength} bits; it has to have ${LEAST_RSA_BITS} to ${MOST_RSA_BITS}`;
+  const isSound = publicExponent >= 3n && publicExponent < 2n ** 32n && publicExponent % 2n === 1n;
+  return isSound ? undefined : 'the RSA key of this passkey has an exponent that is not taken';
+}
+
+/** Passkeys of people, and where they are used. */
+export interface CheckedPasskeys {
+  people: ReadonlyMap<string, readonly Passkey[]>;
+  /** Absent: the file names none, and so nobody has a passkey. */
+  site?: PasskeySite;
+}
+
+/** Reads all passkeys. One is one person's. */
+export function checkPasskeys({ content }: ReadFile, complain: Complain): CheckedPasskeys {
+  const owners = new Map<string, string>();
+  const claim = (what: string, by: string): string | undefined => {
+    const other = owners.get(what);
+    owners.set(what, by);
+    if (other === undefined) return undefined;
+    return other === by
+      ? 'this passkey is listed twice'
+      : `this passkey is that of ${other}, too: one is one person's`;
+  };
+  const people = new Map(
+    Object.entries(content.people).map(([name, { passkeys }]) => [
+      name,
+      passkeys.flatMap((line, index) => {
+        const path = ['people', name, 'passkeys', index];
+        const read = readPasskeyLine(line);
+        if (!read.ok) {
+          complain(path, read.why, read.at);
+          return [];
+        }
+        const { passkey } = read;
+        const taken = [claim(`id ${passkey.id}`, name), claim(passkey.fingerprint, name)];
+        const why = taken.find((one) => one !== undefined);
+        if (why !== undefined) complain(path, why);
+        return passkey;
+      }),
+    ]),
+  );
+  return { people, ...defined({ site: siteIn(content, complain) }) };
+}
+
+function siteIn(
+  { rpId, origins, people }: Pick<FileContent, 'rpId' | 'origins' | 'people'>,
+  complain: Complain,
+): PasskeySite | undefined {
+  if (rpId !== undefined && origins !== undefined) {
+    for (const [index, origin] of origins.entries())
+      if (!isOriginOf(origin, rpId))
+        complain(
+          ['origins', index],
+          `'${origin}' is not an address of ${rpId}: write https://, the name and its port only`,
+        );
+    return { rpId, origins };
+  }
+  const missing = rpId === undefined ? '`rpId`' : '`origins`';
+  if (rpId !== undefined || origins !== undefined)
+    complain([rpId === undefined ? 'origins' : 'rpId'], `${missing} is missing: passkeys need both`);
+  for (const [name, { passkeys }] of Object.entries(people))
+    if (passkeys.length > 0 && rpId === undefined && origins === undefined)
+      complain(['people', name, 'passkeys'], 'passkeys need `rpId` and `origins` of the web inbox');
+  return undefined;
+}
+
+/** Browsers take a passkey at its domain and below it, over https; and at localhost. */
+function isOriginOf(origin: string, rpId: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const url = new URL(origin);
+  const { protocol, hostname } = url;
+  const isBelow = hostname === rpId || hostname.endsWith(`.${rpId}`);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && hostname === 'localhost');
+  return url.origin === origin && isBelow && isSafe;
+}
+
+/** Why what a passkey signed does not count, and what that means. */
+export const PASSKEY_FAULTS = {
+  malformed: 'this is not a signature by a passkey',
+  too_large: 'it is larger than any signature',
+  unknown_key: "its passkey is not, or no longer, one of this person's in the approvers file",
+  wrong_use: 'the passkey was not used to sign',
+  wrong_origin: 'it was made on another page than those in `origins` of the approvers file, or within one',
+  wrong_site: 'its passkey was made for another domain than the `rpId` of the approvers file',
+  not_present: 'nobody was there when it was made',
+  not_verified: 'the passkey did not ask who was there, by a PIN or a finger',
+  does_not_match: 'it is not a signature over this',
+} as const;
+export type PasskeyFault = keyof typeof PASSKEY_FAULTS;
+
+/** What an authenticator and its browser say of one signature, as bytes. */
+export interface Assertion {
+  /** Of the passkey, in base64url. */
+  id: string;
+  authenticatorData: Buffer;
+  clientData: Buffer;
+  signature: Buffer;
+}
+
+/**
+ * Reads an assertion: the id of the passkey, authenticator data, client data and signature, each in base64url, with dots
+ * between them. Undefined for anything else.
+ */
+export function readAssertion(text: string): Assertion | undefined {
+  const parts = text.split('.', 5).map(readBase64url);
+  const [idBytes, authenticatorData, clientData, signature] = parts;
+  if (parts.length !== 4 || idBytes === undefined) return undefined;
+  if (authenticatorData === undefined || clientData === undefined || signature === undefined)
+    return undefined;
+  return { id: idBytes.toString('base64url'), authenticatorData, clientData, signature };
+}
+
+/** What to check. */
+export interface PasskeyCheck {
+  /** In the form of `readAssertion`. */
+  assertion: string;
+  /** What was to be signed: a digest. */
+  challenge: Buffer;
+  /** Passkeys of the one person who is named as the signer. */
+  passkeys: readonly Passkey[];
+  site: PasskeySite | undefined;
+}
+
+export type PasskeyVerdict =
+  { ok: true; fingerprint: string } | { ok: false; why: PasskeyFault; id?: string };
+
+/** Flags of authenticator data. */
+const PRESENT = 0x01;
+const VERIFIED = 0x04;
+const HAS_CREDENTIAL = 0x40;
+const HAS_EXTENSIONS = 0x80;
+/** Hash of the rpId, flags and counter. */
+const FIXED_BYTES = 37;
+
+const clientDataSchema = z.object({
+  type: z.string(),
+  challenge: z.string(),
+  origin: z.string(),
+  crossOrigin: z.boolean().optional(),
+  topOrigin: z.string().optional(),
+});
+
+/**
+ * Checks what a passkey signed, by WebAuthn's own steps. Never throws, whatever the input. The counter is not looked at:
+ * passkeys that several devices share have none, and a vote counts once anyway.
+ */
+export function verifyPasskey({ assertion, challenge, passkeys, site }: PasskeyCheck): PasskeyVerdict {
+  if (assertion.length > LIMITS.signatureCharacters) return { ok: false, why: 'too_large' };
+  const read = readAssertion(assertion);
+  if (read === undefined) return { ok: false, why: 'malformed' };
+  const { id, authenticatorData, clientData, signature } = read;
+  const refuse = (why: PasskeyFault): PasskeyVerdict => ({ ok: false, why, id });
+  const passkey = passkeys.find((one) => one.id === id);
+  if (passkey === undefined || site === undefined) return refuse('unknown_key');
+  const why =
+    clientFault(clientData, { challenge, site }) ?? authenticatorFault(authenticatorData, site.rpId);
+  if (why !== undefined) return refuse(why);
+  const signed = Buffer.concat([authenticatorData, createHash('sha256').update(clientData).digest()]);
+  return isOver(passkey, { signed, signature })
+    ? { ok: true, fingerprint: passkey.fingerprint }
+    : refuse('does_not_match');
+}
+
+function clientFault(
+  bytes: Buffer,
+  { challenge, site }: { challenge: Buffer; site: PasskeySite },
+): PasskeyFault | undefined {
+  const { data } = clientDataSchema.safeParse(parseJson(bytes.toString()));
+  if (data === undefined) return 'malformed';
+  if (data.type !== 'webauthn.get') return 'wrong_use';
+  if (data.crossOrigin === true || data.topOrigin !== undefined) return 'wrong_origin';
+  if (!site.origins.includes(data.origin)) return 'wrong_origin';
+  return data.challenge === challenge.toString('base64url') ? undefined : 'does_not_match';
+}
+
+function authenticatorFault(bytes: Buffer, rpId: string): PasskeyFault | undefined {
+  const flags = bytes[32] ?? 0;
+  const isWhole = (flags & HAS_EXTENSIONS) === 0 ? bytes.length === FIXED_BYTES : bytes.length > FIXED_BYTES;
+  // Only where a passkey is made are there credentials.
+  if (!isWhole || (flags & HAS_CREDENTIAL) !== 0) return 'malformed';
+  if (!bytes.subarray(0, 32).equals(createHash('sha256').update(rpId).digest())) return 'wrong_site';
+  if ((flags & PRESENT) === 0) return 'not_present';
+  return (flags & VERIFIED) === 0 ? 'not_verified' : undefined;
+}
+
+function isOver({ key }: Passkey, { signed, signature }: { signed: Buffer; signature: Buffer }): boolean {
+  try {
+    return verify(key.asymmetricKeyType === 'ed25519' ? null : 'sha256', signed, key, signature);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,187 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { readJson } from '../../contract/read-json';
+import { isJsonObject } from '../../contract/json';
+import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../../server/api';
+import { send } from '../http';
+import { errorText } from '../model/labels';
+import { Text, visibleText } from '../ui/text';
+
+/** Bytes as base64url without padding. */
+function textOf(bytes: ArrayBuffer): string {
+  const text = Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join('');
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(plain, (char) => char.charCodeAt(0));
+}
+
+const credential = (id: string): PublicKeyCredentialDescriptor => ({ type: 'public-key', id: bytesOf(id) });
+
+/** How long the browser waits for the person. Milliseconds. */
+const WAIT_MS = 120_000;
+
+/** What went wrong, as the person reads it. Browsers do not say why, so that a site learns nothing of its visitors. */
+function whyNot(error: unknown): string {
+  const name = error instanceof DOMException ? error.name : '';
+  if (name === 'InvalidStateError') return 'This device has a passkey of yours that is in the file already.';
+  if (name === 'SecurityError') return 'This address is not one at which these passkeys can be used.';
+  if (name === 'NotAllowedError') return 'It was given up, took too long, or there is no such passkey here.';
+  return 'This browser cannot use passkeys here.';
+}
+
+/** Parts of a statement that a person reads before they sign it, in this order. */
+const SHOWN = {
+  tool: 'Tool',
+  agent: 'Agent',
+  workflowId: 'Turn',
+  callKey: 'Call',
+  decision: 'Decision',
+  reason: 'Reason',
+  approver: 'Signed by',
+  notAfter: 'Good until',
+} as const;
+
+function factsOf(statement: string): [name: string, value: string][] {
+  const read = readJson(statement);
+  const said = read.ok && isJsonObject(read.value) ? read.value : {};
+  return Object.entries(SHOWN).flatMap(([key, name]): [string, string][] => {
+    const value = said[key];
+    return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+  });
+}
+
+/** Has the person sign with their passkey, after they saw what; undefined: they did not. `what`: the words for the decision. */
+export function signWith(ask: PasskeyAsk, what: string): Promise<SignedByPasskey | undefined> {
+  return new Promise((resolve) => {
+    const problem = element('p', { className: 'problem', role: 'alert' });
+    const sign = element('button', { className: 'button primary', type: 'button' }, 'Sign with your passkey');
+    const leave = element('button', { className: 'button', type: 'button' }, 'Do not send it');
+    const title = element('h2', { id: 'sign-title' }, 'Sign what you decided');
+    const dialog = element('dialog', { className: 'card' }, title, element('p', {}, visibleText(what)));
+    dialog.setAttribute('aria-labelledby', 'sign-title');
+    const facts = factsOf(ask.statement).map(([name, value]) =>
+      element('div', {}, element('dt', {}, name), element('dd', {}, visibleText(value))),
+    );
+    dialog.append(element('dl', { className: 'facts' }, ...facts), problem);
+    dialog.append(element('p', { className: 'buttons' }, leave, sign));
+    const end = (signed?: SignedByPasskey): void => {
+      resolve(signed);
+      dialog.remove();
+    };
+    const act = async (): Promise<void> => {
+      sign.disabled = true;
+      problem.textContent = '';
+      try {
+        end(await assertion(ask));
+      } catch (error) {
+        problem.textContent = whyNot(error);
+        sign.disabled = false;
+      }
+    };
+    sign.addEventListener('click', () => void act());
+    leave.addEventListener('click', () => end());
+    dialog.addEventListener('close', () => end());
+    document.body.append(dialog);
+    dialog.showModal();
+    sign.focus();
+  });
+}
+
+function element<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  properties: Partial<HTMLElementTagNameMap[K]>,
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+async function assertion({ statement, rpId, ids }: PasskeyAsk): Promise<SignedByPasskey> {
+  const challenge = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(statement));
+  const allowCredentials = ids.map(credential);
+  const made = await navigator.credentials.get({
+    publicKey: { challenge, rpId, allowCredentials, userVerification: 'required', timeout: WAIT_MS },
+  });
+  if (!(made instanceof PublicKeyCredential) || !(made.response instanceof AuthenticatorAssertionResponse))
+    throw new Error();
+  const { authenticatorData, clientDataJSON, signature } = made.response;
+  const read = readJson(statement);
+  const { at, notAfter } = read.ok && isJsonObject(read.value) ? read.value : {};
+  const parts = [made.rawId, authenticatorData, clientDataJSON, signature].map(textOf);
+  return { assertion: parts.join('.'), at: String(at), notAfter: String(notAfter) };
+}
+
+/** The line of a new passkey, as the approvers file takes it. */
+async function newLine({ rpId, person, ids }: PasskeyPlace): Promise<string> {
+  const made = await navigator.credentials.create({
+    publicKey: {
+      // Nobody checks what comes back: whose passkey it is says whoever adds its line to the file.
+      challenge: crypto.getRandomValues(new Uint8Array(32)),
+      rp: { id: rpId, name: 'Countersign' },
+      user: { id: crypto.getRandomValues(new Uint8Array(32)), name: person, displayName: person },
+      pubKeyCredParams: [-7, -8, -257].map((alg) => ({ type: 'public-key', alg })),
+      excludeCredentials: ids.map(credential),
+      authenticatorSelection: { userVerification: 'required', residentKey: 'discouraged' },
+      attestation: 'none',
+      timeout: WAIT_MS,
+    },
+  });
+  if (!(made instanceof PublicKeyCredential) || !(made.response instanceof AuthenticatorAttestationResponse))
+    throw new Error();
+  const key = made.response.getPublicKey();
+  if (key === null) throw new Error();
+  return `passkey ${textOf(made.rawId)} ${textOf(key)}`;
+}
+
+/** Where a person makes a passkey. It counts once an administrator has added its line to the approvers file. */
+export function PasskeysScreen(): JSX.Element {
+  const [place, setPlace] = useState<PasskeyPlace>();
+  const [line, setLine] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    void send<PasskeyPlace>('GET', '/api/passkeys').then((reply) =>
+      reply.ok ? setPlace(reply.data) : setProblem(errorText(reply.error)),
+    );
+  }, []);
+  const make = (at: PasskeyPlace): void => {
+    setProblem(undefined);
+    newLine(at).then(setLine, (error: unknown) => setProblem(whyNot(error)));
+  };
+  return (
+    <section class="turns" aria-labelledby="passkeys-title">
+      <h1 id="passkeys-title" class="pane-title">
+        Make a passkey
+      </h1>
+      <p>With a passkey you sign what you decide. It asks for your finger, your face or a PIN each time.</p>
+      <p role="alert" class="problem">
+        {problem}
+      </p>
+      {place !== undefined && (
+        <>
+          <p>
+            It is for <Text of={place.person} /> at <Text of={place.rpId} />, who has {place.ids.length} in
+            the approvers file.
+          </p>
+          <button class="button primary" type="button" onClick={() => make(place)}>
+            Make a passkey
+          </button>
+        </>
+      )}
+      {line !== undefined && place !== undefined && (
+        <div role="status">
+          <p>
+            It is made, and counts for nothing yet. Send this line to whoever keeps the approvers file: it
+            goes to the <code>passkeys</code> of <Text of={place.person} />.
+          </p>
+          <pre class="code" id="passkey-line" tabIndex={0}>
+            {line}
+          </pre>
+        </div>
+      )}
+    </section>
+  );
+}
