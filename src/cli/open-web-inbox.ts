@@ -4,8 +4,7 @@ import type { Countersign } from '../client';
 import { defined } from '../contract/defined';
 import type { SendText } from '../contract/streamed-text';
 import type { CountersignError } from '../contract/errors';
-import type { RunningWeb, SignInOptions, WebOptions } from '../server';
-import type { InboxSigner } from '../server/signer';
+import type { RunningWeb, WebOptions } from '../server';
 import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
@@ -81,6 +80,8 @@ function needsPeople(): CountersignError {
   );
 }
 
+type Opened = Required<Pick<WebOptions, 'signer' | 'grantSigner' | 'people'>> & Pick<WebOptions, 'signIn'>;
+
 /** Who decides, and how they sign in. Loaded here, so that no other command waits for YAML and CEL. */
 async function openPeople(
   {
@@ -89,10 +90,10 @@ async function openPeople(
     signIn,
   }: { approvers: string; inboxKey: string | undefined; signIn: string | undefined },
   context: Context,
-): Promise<{ signer: InboxSigner; people: NonNullable<WebOptions['people']>; signIn?: SignInOptions }> {
+): Promise<Opened> {
   const { screen, env } = context;
   const { openApprovers } = await import('../authority/source.js');
-  const { inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
+  const { inboxGrantSigner, inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
   const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
   const approvers = await openApprovers({ file, warn });
   const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
@@ -101,11 +102,14 @@ async function openPeople(
     warn(`${file} does not list the key of this web inbox, so no decision made here counts as signed in.`);
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
-  const signer = inboxSigner({ key, approvers });
+  const signers = {
+    signer: inboxSigner({ key, approvers }),
+    grantSigner: inboxGrantSigner({ key, approvers }),
+  };
   const people = () => approvers.current();
-  if (signIn === undefined) return { signer, people };
+  if (signIn === undefined) return { ...signers, people };
   const { readSignInFile } = await import('./sign-in-file.js');
-  return { signer, people, signIn: { ...(await readSignInFile(signIn, env)), people } };
+  return { ...signers, people, signIn: { ...(await readSignInFile(signIn, env)), people } };
 }
 
 /** Who may sign in with a token, unless `--users` names another file. */

@@ -10,7 +10,7 @@ import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './decided-reader';
 import type { RefusalLog } from './refusal-log';
 import type { Reader, ReaderOf } from './scoped';
-import type { InboxSigner } from './signer';
+import type { GrantSigner, InboxSigner } from './signer';
 import type { StatsReader } from './stats-reader';
 import type { TextStore } from './streamed-text';
 
@@ -36,6 +36,8 @@ export interface AppDeps {
   oidc: Oidc | undefined;
   /** By what it signs that an approver was signed in. Undefined: it signs nothing. */
   signer: InboxSigner | undefined;
+  /** The same for grants. */
+  grantSigner: GrantSigner | undefined;
   hosts: Hosts;
   feed: InboxFeed;
   stats: StatsReader;

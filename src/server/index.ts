@@ -34,6 +34,7 @@ import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
 import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './decided-reader';
+import { grantRoutes, grantsRoutes } from './control/grants';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
 import { pageRoutes, protectiveHeaders } from './page';
@@ -50,7 +51,7 @@ import {
   inboxRoutes,
 } from './session';
 import { createReaders } from './scoped';
-import type { InboxSigner } from './signer';
+import type { GrantSigner, InboxSigner } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
@@ -78,6 +79,8 @@ export interface WebOptions extends Partial<ListenOptions> {
   metrics?: string;
   /** By what it signs that an approver was signed in. @default it signs nothing */
   signer?: InboxSigner;
+  /** The same for grants. @default it signs none */
+  grantSigner?: GrantSigner;
   /** The file that says what people may do here, and what they see. @default everybody may do and see everything */
   people?: AuthenticatorParts['people'];
   /** How people sign in who are in an approvers file. @default by token and link only */
@@ -156,7 +159,7 @@ export async function startWeb({
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, streamToken, signer: options.signer, files: createSentFiles(client.files()) },
+      ...{ feed, texts, streamToken, files: createSentFiles(client.files()), ...signersOf(options) },
       stats: createStatsReader({ readerOf, refusals }),
       ...{ refusals, readerOf },
       decided: createDecidedReader(readerOf),
@@ -172,6 +175,11 @@ export async function startWeb({
     },
   };
 }
+
+const signersOf = ({ signer, grantSigner }: Pick<WebOptions, 'signer' | 'grantSigner'>) => ({
+  signer,
+  grantSigner,
+});
 
 /** How people sign in here. */
 type Ways = Pick<AuthenticatorParts, 'users'> & Record<'local', AuthenticatorParts['local'] | undefined>;
@@ -232,6 +240,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/turns', turnRoutes(deps));
   app.route('/api/turns', decisionRoutes(deps));
   app.route('/api/turns', forkRoutes(deps));
+  app.route('/api/turns', grantRoutes(deps));
+  app.route('/api/grants', grantsRoutes());
   app.route('/api/conversations', conversationRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));

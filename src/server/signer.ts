@@ -3,6 +3,7 @@ import { assuranceWanted } from '../contract/authority/authority';
 import { type Assurance, assuranceText, isAssured } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
+import type { GrantTerms } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
 
@@ -15,6 +16,9 @@ export type InboxSigner = (vote: {
   approver: string;
   reason?: string;
 }) => Promise<VoteSignature | undefined>;
+
+/** Signs a grant of somebody who is signed in, with the same key; undefined where nobody would check it. */
+export type GrantSigner = (terms: GrantTerms, namespace: string) => Promise<VoteSignature | undefined>;
 
 /** What somebody who is signed in says of a call. */
 export interface SignedInVote {

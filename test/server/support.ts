@@ -24,7 +24,7 @@ import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
 import type { SentFiles } from '../../src/server/deps';
 import { createReaders } from '../../src/server/scoped';
-import type { InboxSigner } from '../../src/server/signer';
+import type { GrantSigner, InboxSigner } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';
 
@@ -72,6 +72,7 @@ export interface AskOptions {
 
 interface TestAppOptions {
   signer?: InboxSigner;
+  grantSigner?: GrantSigner;
   signIn?: SignInOptions;
   files?: SentFiles | undefined;
   people?: AuthenticatorParts['people'];
@@ -80,7 +81,7 @@ interface TestAppOptions {
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signer, signIn, files, people }: TestAppOptions = {},
+  { signer, grantSigner, signIn, files, people }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -126,6 +127,7 @@ export async function createTestApp(
       texts,
       streamToken: STREAM_TOKEN,
       signer,
+      grantSigner,
       files,
       client,
       authenticator,

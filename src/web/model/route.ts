@@ -17,6 +17,8 @@ export type Route =
   | { at: 'stats' }
   | { at: 'decided' }
   | { at: 'refused' }
+  /** What may run without asking. */
+  | { at: 'grants' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
 
@@ -30,8 +32,8 @@ export function parseRoute(fragment: string): Route {
   if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', ...defined({ query }) };
   if (first === 'conversations' && turn !== '' && parts.length === 2)
     return { at: 'conversation', session: turn, ...defined({ start: query }) };
-  if ((first === 'stats' || first === 'decided' || first === 'refused') && parts.length === 1)
-    return { at: first };
+  const isAlone = first === 'stats' || first === 'decided' || first === 'refused' || first === 'grants';
+  if (isAlone && parts.length === 1) return { at: first };
   if ((first === 'turns' || first === 'conversations') && parts.length === 1)
     return { at: first, ...defined({ query }) };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
@@ -58,6 +60,7 @@ export function hrefOf(route: Route): string {
     case 'stats':
     case 'decided':
     case 'refused':
+    case 'grants':
       return `#/${route.at}`;
     case 'turn':
       return `#/turns/${encodeURIComponent(route.turn)}${route.step === undefined ? '' : `/steps/${encodeURIComponent(route.step)}`}`;

@@ -40,6 +40,8 @@ export function Screen({ route }: { route: Route }): JSX.Element {
       return <Late key="decided" load={loadDecided} show={({ DecidedScreen }) => <DecidedScreen />} />;
     case 'refused':
       return <Late key="refused" load={loadDecided} show={({ RefusedScreen }) => <RefusedScreen />} />;
+    case 'grants':
+      return <Late key="grants" load={loadGrants} show={({ GrantsScreen }) => <GrantsScreen />} />;
     case 'turn':
       return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
     case 'nowhere':
@@ -51,4 +53,5 @@ const loadTurns = () => import('./turns');
 const loadConversations = () => import('./conversations');
 const loadConversation = () => import('./conversation');
 const loadDecided = () => import('./decided');
+const loadGrants = () => import('./grants');
 const loadStats = () => import('./stats');
