@@ -1,12 +1,14 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { GrantTerms } from '../contract/control/grants';
 import type { VoteSignature } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
 import { createWhole, type PrivateFault, readPrivateFile } from '../files';
+import { grantText } from './grant-statement';
 import { ed25519Line, readKeyLine } from './ssh-key';
-import { armorOf, INBOX_NAMESPACE, sshSignedBytes } from './ssh-signature';
+import { armorOf, INBOX_GRANT_NAMESPACE, INBOX_NAMESPACE, sshSignedBytes } from './ssh-signature';
 import type { ApproversSource } from './source';
 import { type Statement, statementOf, statementText } from './statement';
 import { factsToSign, type ShownCall, signatureOf, type SignedAt, timesToSign } from './to-sign';
@@ -18,6 +20,8 @@ export interface InboxKey {
   fingerprint: string;
   /** A signature in the form of OpenSSH, with a namespace of its own. */
   sign(statement: Statement): string;
+  /** The same over the text of a grant, for that use alone. */
+  signGrant(text: string): string;
 }
 
 /**
@@ -77,14 +81,16 @@ function inboxKeyOf(pem: string, file: string): InboxKey {
   const { line, blob } = ed25519Line(createPublicKey(key), 'countersign web inbox');
   const read = readKeyLine(line);
   if (!read.ok) throw refused(file, read.why);
+  const signAs = (namespace: string, text: string): string => {
+    const about = { namespace, hash: 'sha512' } as const;
+    const signed = sshSignedBytes(Buffer.from(text), about.namespace, about.hash);
+    return armorOf({ ...about, keyBlob: blob, algorithm: 'ssh-ed25519', value: sign(null, signed, key) });
+  };
   return {
     line,
     fingerprint: read.key.fingerprint,
-    sign: (statement) => {
-      const about = { namespace: INBOX_NAMESPACE, hash: 'sha512' } as const;
-      const signed = sshSignedBytes(Buffer.from(statementText(statement)), about.namespace, about.hash);
-      return armorOf({ ...about, keyBlob: blob, algorithm: 'ssh-ed25519', value: sign(null, signed, key) });
-    },
+    sign: (statement) => signAs(INBOX_NAMESPACE, statementText(statement)),
+    signGrant: (text) => signAs(INBOX_GRANT_NAMESPACE, text),
   };
 }
 
@@ -125,5 +131,21 @@ export function inboxSigner({
     const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason }) });
     if (statement === undefined) return undefined;
     return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });
+  };
+}
+
+/** Signs grants of people who are signed in; undefined where the file does not name them. */
+export function inboxGrantSigner({
+  key,
+  approvers,
+}: {
+  key: InboxKey;
+  approvers: ApproversSource;
+}): (terms: GrantTerms, namespace: string) => Promise<VoteSignature | undefined> {
+  return async (terms, namespace) => {
+    const { installation, personOf } = await approvers.current();
+    if (personOf(terms.by) === undefined) return undefined;
+    const armored = key.signGrant(grantText(terms, { installation, namespace }));
+    return { kind: 'inbox', armored, at: terms.at, notAfter: terms.until };
   };
 }

@@ -4,8 +4,7 @@ import type { Countersign } from '../client';
 import { defined } from '../contract/defined';
 import type { SendText } from '../contract/streamed-text';
 import type { CountersignError } from '../contract/errors';
-import type { RunningWeb, SignInOptions, WebOptions } from '../server';
-import type { Signers } from '../server/signer';
+import type { RunningWeb, WebOptions } from '../server';
 import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
@@ -81,6 +80,9 @@ function needsPeople(): CountersignError {
   );
 }
 
+type Opened = Required<Pick<WebOptions, 'signer' | 'grantSigner' | 'passkeys' | 'people'>> &
+  Pick<WebOptions, 'signIn'>;
+
 /** Who decides, and how they sign in. Loaded here, so that no other command waits for YAML and CEL. */
 async function openPeople(
   {
@@ -89,10 +91,10 @@ async function openPeople(
     signIn,
   }: { approvers: string; inboxKey: string | undefined; signIn: string | undefined },
   context: Context,
-): Promise<Signers & { people: NonNullable<WebOptions['people']>; signIn?: SignInOptions }> {
+): Promise<Opened> {
   const { screen, env } = context;
   const { openApprovers } = await import('../authority/source.js');
-  const { inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
+  const { inboxGrantSigner, inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
   const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
   const approvers = await openApprovers({ file, warn });
   const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
@@ -102,7 +104,11 @@ async function openPeople(
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
   const { passkeySigner } = await import('../authority/passkey-votes.js');
-  const signers = { signer: inboxSigner({ key, approvers }), passkeys: passkeySigner(approvers) };
+  const signers = {
+    signer: inboxSigner({ key, approvers }),
+    grantSigner: inboxGrantSigner({ key, approvers }),
+    passkeys: passkeySigner(approvers),
+  };
   const people = () => approvers.current();
   if (signIn === undefined) return { ...signers, people };
   const { readSignInFile } = await import('./sign-in-file.js');

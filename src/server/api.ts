@@ -5,6 +5,9 @@ import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import type { Refusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
+import type { GrantOptions } from '../client/control/grant-types';
+import type { GrantSeen, GrantTerms } from '../contract/control/grants';
+import type { Condition } from '../contract/control/narrowing';
 import type { Role } from '../contract/authority/permits';
 import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
@@ -41,6 +44,10 @@ import type {
  * | `POST /api/turns/:turn/answers` `AnswerBody` | `Answer`; 409 with it when refused |
  * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
  * | `POST /api/turns/:turn/forks` `ForkBody` | 201 `StartedForkAnswer` |
+ * | `POST /api/turns/:turn/grant-plans` `GrantPlanBody` | `GrantPreview`: nothing is given yet |
+ * | `POST /api/turns/:turn/grants` `GrantBody` | `GrantedAnswer`; 409 with the `Answer` when the approval is refused |
+ * | `GET /api/grants` | `GrantRow[]`, the last one first |
+ * | `POST /api/grants/:grant/revocation` `{reason?}` | `Revoked` |
  * | `GET /api/conversations?open=&agent=&limit=` | `ConversationRow[]`, newest first; 50 where no limit is given and never over 200 |
  * | `GET /api/conversations/:session` | `ConversationDetails` |
  * | `GET /api/conversations/:session/events` | server-sent events: `start`, with which every connection begins; `session` with a `SessionEvent`; `turn` with a `SessionTurnEvent` of the turn that runs; `text` with what its model writes; `live` once all so far was sent; `trouble` with an `ApiError`; `end` with `{}` |
@@ -194,6 +201,48 @@ export interface BodyPasskey {
   passkey?: SignedByPasskey;
 }
 
+/** Asks what a grant beside the approval of a call would allow. */
+export interface GrantPlanBody extends Omit<GrantOptions, 'by'> {
+  callId: string;
+  seenDigest: string;
+}
+
+/** What a grant would allow, before anybody gives it. */
+export interface GrantPreview {
+  terms: GrantTerms;
+  /** What it allows, in words. */
+  sentence: string;
+  /** How many past calls it would have covered, in words. */
+  coverage: string;
+  /** Arguments that may be narrowed less: each has several ways, the narrowest first. */
+  ways: { name: string; ways: GrantWay[] }[];
+}
+
+export interface GrantWay {
+  condition: Condition;
+  text: string;
+}
+
+/** A grant that there is. */
+export interface GrantRow extends GrantSeen {
+  /** What it allows, in words. */
+  sentence: string;
+  /** What each argument has to be, in words. */
+  arguments: string;
+}
+
+/** Approves a call as it is, and gives the grant that was shown. */
+export interface GrantBody {
+  decision: DecisionBody;
+  terms: GrantTerms;
+}
+
+/** The approval was taken. The grant is given where there is no `grantProblem`. */
+export type GrantedAnswer = Exclude<Answer, { status: 'refused' }> & {
+  grant?: GrantSeen;
+  grantProblem?: ApiError;
+};
+
 /** What a person says to a question. */
 export type AnswerBody = BodyOf<QuestionAnswer, 'callKey'>;
 
@@ -271,6 +320,7 @@ export type {
   SessionView,
   DecidedAnswer,
   DecidedCall,
+  GrantSeen,
   InboxItem,
   PasskeyAsk,
   PasskeyPlace,

@@ -97,7 +97,7 @@ interface Sent extends Pick<Refusal, 'turn' | 'callId' | 'what'> {
 }
 
 /** Answers a decision. A refused one leaves no event in history, so it is kept here. */
-async function respond(
+export async function respond(
   { client: { namespace }, feed, refusals, decided }: AppDeps,
   c: Context<Env>,
   { answer, ...attempt }: Sent,

@@ -19,6 +19,9 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   call_not_found: 404,
   ambiguous_id: 404,
   fork_refused: 409,
+  grant_refused: 409,
+  grants_full: 409,
+  grant_not_found: 404,
   not_a_turn: 409,
   message_changed: 409,
   session_closing: 409,
@@ -40,6 +43,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   server_busy: 503,
   namespace_missing: 503,
   not_ready: 503,
+  control_unavailable: 503,
   signals_full: 503,
 };
 

@@ -34,6 +34,7 @@ import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
 import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './decided-reader';
+import { grantRoutes, grantsRoutes } from './control/grants';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
 import { pageRoutes, protectiveHeaders } from './page';
@@ -156,7 +157,7 @@ export async function startWeb({
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
-      ...{ signer: options.signer, passkeys: options.passkeys },
+      ...signersOf(options),
       stats: createStatsReader({ readerOf, refusals }),
       decided: createDecidedReader(readerOf),
     }),
@@ -171,6 +172,10 @@ export async function startWeb({
     },
   };
 }
+
+const signersOf = ({ signer, grantSigner, passkeys }: Partial<Signers>): Signers => ({
+  ...{ signer, grantSigner, passkeys },
+});
 
 /** How people sign in here. */
 type Ways = Pick<AuthenticatorParts, 'users'> & Record<'local', AuthenticatorParts['local'] | undefined>;
@@ -231,6 +236,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/turns', turnRoutes(deps));
   app.route('/api/turns', decisionRoutes(deps));
   app.route('/api/turns', forkRoutes(deps));
+  app.route('/api/turns', grantRoutes(deps));
+  app.route('/api/grants', grantsRoutes());
   app.route('/api/conversations', conversationRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));

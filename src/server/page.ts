@@ -16,6 +16,8 @@ const SCRIPTS = [
   'conversation',
   'conversations',
   'decided',
+  'grant',
+  'grants',
   'moment',
   'passkeys',
   'picture',

@@ -11,7 +11,7 @@ export type Reader = Pick<
   | ('find' | 'agentsOf' | 'timeline' | 'view' | 'placeOf' | 'pendingActivities' | 'changedTools' | 'follow')
   | ('turns' | 'list' | 'sessions' | 'session' | 'namespace')
   | ('decide' | 'resolve' | 'answer' | 'cancel' | 'abandon' | 'fork')
->;
+> & { grants: Pick<Countersign['grants'], 'give' | 'list' | 'revoke'> };
 
 /** Gives the reader of a permit. Two people who see the same share what is read. */
 export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
@@ -49,6 +49,11 @@ function unbound(client: Reader): Reader {
     cancel: (turn, reason) => client.cancel(turn, reason),
     abandon: (turn, abandonment) => client.abandon(turn, abandonment),
     fork: (request) => client.fork(request),
+    grants: {
+      give: (asked) => client.grants.give(asked),
+      list: () => client.grants.list(),
+      revoke: (asked) => client.grants.revoke(asked),
+    },
   };
 }
 
@@ -86,6 +91,28 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
       // An exported history names its agent itself.
       if (turn === undefined) throw new CountersignError('usage', 'a fork needs the turn that it is of');
       return client.fork({ ...request, turn: await seen(turn) });
+    },
+    grants: scopedGrants(client, agents),
+  };
+}
+
+function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['grants'] {
+  const isSeen = ({ agent }: { agent: string }): boolean => isSeenBy({ agents }, { agent });
+  const list: Reader['grants']['list'] = async () => {
+    const found = await grants.list();
+    return { ...found, grants: found.grants.filter(isSeen) };
+  };
+  return {
+    list,
+    give: async (asked) => {
+      if (isSeen(asked)) return grants.give(asked);
+      throw new CountersignError('grant_refused', `there is no agent ${asked.agent} here`);
+    },
+    revoke: async (asked) => {
+      const { id = '' } = asked;
+      if ((await list()).grants.some((one) => one.id === id)) return grants.revoke(asked);
+      // Also where all are to end: others are not to be seen, and so not to be ended.
+      throw new CountersignError('grant_not_found', `there is no grant ${id}`);
     },
   };
 }

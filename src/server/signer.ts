@@ -4,6 +4,7 @@ import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/auth
 import { type Assurance, assuranceText, isAssured } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
+import type { GrantTerms } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
 
@@ -30,6 +31,9 @@ export interface PasskeySigner {
   take(vote: ToSign, signed: SignedByPasskey): Promise<VoteSignature>;
 }
 
+/** Signs a grant of somebody who is signed in, with the same key; undefined where nobody would check it. */
+export type GrantSigner = (terms: GrantTerms, namespace: string) => Promise<VoteSignature | undefined>;
+
 /** What somebody who is signed in says of a call. */
 export interface SignedInVote {
   turn: string;
@@ -48,6 +52,8 @@ export interface SignedInVote {
 export interface Signers {
   /** By what it signs that an approver was signed in. */
   signer: InboxSigner | undefined;
+  /** The same for grants. */
+  grantSigner?: GrantSigner | undefined;
   passkeys?: PasskeySigner | undefined;
 }
 

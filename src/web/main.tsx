@@ -197,7 +197,7 @@ interface HeaderProps {
 
 /** The links of the header, and the screens that each stands for. */
 const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] }[] = [
-  { label: 'Inbox', to: { at: 'inbox' }, shows: ['inbox', 'call'] },
+  { label: 'Inbox', to: { at: 'inbox' }, shows: ['inbox', 'call', 'grants'] },
   { label: 'Turns', to: { at: 'turns' }, shows: ['turns', 'turn', 'decided'] },
   {
     label: 'Conversations',
@@ -243,6 +243,9 @@ function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Elem
         </span>
         <a class="button plain" href={hrefOf({ at: 'decided' })}>
           Decided by you
+        </a>
+        <a class="button plain" href={hrefOf({ at: 'grants' })}>
+          Grants
         </a>
         <button class="button plain" type="button" onClick={signOut}>
           Sign out

@@ -45,6 +45,7 @@ export {
   sendAnswer,
   sendDecision,
   sendMessage,
+  turnPath,
   whyRefused,
 } from './http';
 export { useInboxRows } from './inbox-rows';
@@ -65,6 +66,6 @@ export { SelectBox } from './screens/inbox-list';
 export { NOTHING_TYPED } from './typed';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow } from './ui/app';
 export { Files, SeenEnd, SeenText, Text, visibleText, WatchSeen } from './ui/text';
-export { Chip, Deadline, Key, SearchField, Select } from './ui/widgets';
+export { Chip, Deadline, Dialog, Key, SearchField, Select } from './ui/widgets';
 export { useTabVisible, withDelta } from './live';
 export { listen } from './stream';

@@ -117,6 +117,21 @@ const POSTS: Readonly<Record<string, unknown>> = {
   answers: { callId: '1.1', callKey: 'k', decisionId: 'd', answer: 'declined' },
   cancel: {},
   forks: { at: '1' },
+  'grant-plans': { callId: '1.1', seenDigest: 'a'.repeat(64), times: 1 },
+  grants: {
+    decision: {
+      callId: '1.1',
+      callKey: 'k',
+      seenDigest: 'a'.repeat(64),
+      decisionId: 'd',
+      decision: 'approved',
+    },
+    terms: {
+      ...{ id: '00000000-0000-4000-8000-000000000001', agent: 'a', tool: 't', toolDigest: 'a'.repeat(64) },
+      ...{ ruleDigest: '', policyDigest: '', narrowing: {}, times: 1, by: 'ann' },
+      ...{ at: '2026-11-25T12:00:00.000Z', until: '2026-11-25T13:00:00.000Z' },
+    },
+  },
   messages: { text: 'hi', messageId: 'm-1' },
   controls: { action: 'pause' },
 };

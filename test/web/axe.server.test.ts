@@ -91,6 +91,9 @@ beforeAll(async () => {
     (await over.history()).turns.some(({ answer }) => answer !== undefined),
   );
   await over.close();
+  const given = { by: 'раypal', times: 3, forMs: 600_000 };
+  const { terms } = await client().grants.plan(request.workflowId, '1.1', given);
+  await client().grants.give({ ...terms, reason: 'It is due each day.' });
   const change = { what: 'decision', decision: 'denied', approver: 'ann', reason: 'too much' } as const;
   const { turn: fork } = await web().client.fork({ turn: past.workflowId, at: '2.1', change });
   await waitForEnd(web().client, fork);
@@ -100,6 +103,7 @@ beforeAll(async () => {
     hunks: callPlace(hunks.workflowId),
     doubt: callPlace(doubtful.workflowId),
     closed: callPlace(past.workflowId, '2.1'),
+    grants: '#/grants',
     turns: '#/turns',
     turn: `#/turns/${past.workflowId}`,
     waiting: `#/turns/${hunks.workflowId}`,
@@ -138,6 +142,14 @@ const SCREENS: Record<string, Screen> = {
     },
   },
   request: { at: 'request', act: visible('#approve') },
+  grant: {
+    at: 'request',
+    act: async (page) => {
+      await button(page, 'Approve and allow more …').click();
+      await page.getByText(/^Allows axe to run/).waitFor();
+    },
+  },
+  grants: { at: 'grants', act: visible('.grants li') },
   edit: { at: 'request', act: (page) => button(page, /^Change/).click() },
   hunks: { at: 'hunks', act: visible('.syn-text') },
   doubt: { at: 'doubt', act: async (page) => page.getByRole('radio', { name: /^It happened/ }).check() },

@@ -68,10 +68,12 @@ function giverOf({ tool }: CallView, request: RequestOpened, by: string): string
   if (unowned === true || byGate === true)
     throw refused('a workflow of its own asks, and it takes decisions only');
   if (authority === undefined) return by;
-  const voting = votingOf(authority, by);
+  // Whoever may decide only because nobody else did may give none.
+  const { escalated: _, ...asMade } = authority;
+  const voting = votingOf(asMade, by);
   if (!voting.ok) throw refused(`${by} may not give it: ${by} ${WHY_NOT[voting.why]}`);
   const { voter } = voting;
-  const { state } = standingUnder(authority, [{ voter, decision: 'approved' }]);
+  const { state } = standingUnder(asMade, [{ voter, decision: 'approved' }]);
   if (state === 'approved') return voter;
   throw refused(
     `the rule '${authority.rule.name}' needs more than one person, and a grant is given by one`,

@@ -6,11 +6,13 @@ import {
   type GrantsMemo,
   type GrantsSeen,
   type GrantsState,
+  type GrantTerms,
   noGrants,
   type RevokeAsked,
   type UseAsked,
   type UseTaken,
 } from './grants';
+import type { Narrowing } from './narrowing';
 
 const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 200 };
@@ -49,10 +51,11 @@ const SIGNATURE = form(
   },
   { statement: { type: 'string', maxLength: LIMITS.statementCharacters } },
 );
+const NARROWING: JsonSchema = { type: 'object', additionalProperties: CONDITION };
 const TERMS: Record<string, JsonSchema> = {
   ...{ id: ID, agent: NAME, tool: NAME, toolDigest: DIGEST },
   ...{ ruleDigest: DIGEST_OR_NONE, policyDigest: DIGEST_OR_NONE },
-  narrowing: { type: 'object', additionalProperties: CONDITION },
+  narrowing: NARROWING,
   times: { type: 'integer', minimum: 1, maximum: LIMITS.grantTimes },
   ...{ until: MOMENT, at: MOMENT, by: NAME },
 };
@@ -114,6 +117,8 @@ function isMoment(text: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString() === text;
 }
 
+export const isNarrowing = /* @__PURE__ */ reader<Narrowing>(NARROWING);
+export const isGrantTerms = /* @__PURE__ */ reader<GrantTerms>(form(TERMS));
 export const isGrantAsked = /* @__PURE__ */ reader<GrantAsked>(ASKED);
 export const isUseAsked = /* @__PURE__ */ reader<UseAsked>(USE);
 export const isRevokeAsked = /* @__PURE__ */ reader<RevokeAsked>(REVOKE);

@@ -18,8 +18,13 @@ export type Route =
   | { at: 'decided' }
   | { at: 'refused' }
   | { at: 'passkeys' }
+  /** What may run without asking. */
+  | { at: 'grants' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
+
+/** Places of which there is one. */
+const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'grants'] as const;
 
 /** The route of a fragment such as `#/turns/t1/calls/1.2`. */
 export function parseRoute(fragment: string): Route {
@@ -31,8 +36,8 @@ export function parseRoute(fragment: string): Route {
   if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', ...defined({ query }) };
   if (first === 'conversations' && turn !== '' && parts.length === 2)
     return { at: 'conversation', session: turn, ...defined({ start: query }) };
-  const isAlone = first === 'stats' || first === 'decided' || first === 'refused' || first === 'passkeys';
-  if (isAlone && parts.length === 1) return { at: first };
+  const alone = ALONE.find((at) => at === first);
+  if (alone !== undefined && parts.length === 1) return { at: alone };
   if ((first === 'turns' || first === 'conversations') && parts.length === 1)
     return { at: first, ...defined({ query }) };
   if (first === 'turns' && turn !== '' && parts.length === 2) return { at: 'turn', turn };
@@ -60,6 +65,7 @@ export function hrefOf(route: Route): string {
     case 'decided':
     case 'refused':
     case 'passkeys':
+    case 'grants':
       return `#/${route.at}`;
     case 'turn':
       return `#/turns/${encodeURIComponent(route.turn)}${route.step === undefined ? '' : `/steps/${encodeURIComponent(route.step)}`}`;

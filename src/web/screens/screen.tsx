@@ -42,6 +42,8 @@ export function Screen({ route }: { route: Route }): JSX.Element {
       return <Late key="refused" load={loadDecided} show={({ RefusedScreen }) => <RefusedScreen />} />;
     case 'passkeys':
       return <Late key="passkeys" load={loadPasskeys} show={({ PasskeysScreen }) => <PasskeysScreen />} />;
+    case 'grants':
+      return <Late key="grants" load={loadGrants} show={({ GrantsScreen }) => <GrantsScreen />} />;
     case 'turn':
       return <TurnScreen key={route.turn} turn={route.turn} step={route.step} />;
     case 'nowhere':
@@ -54,4 +56,5 @@ const loadConversations = () => import('./conversations');
 const loadConversation = () => import('./conversation');
 const loadDecided = () => import('./decided');
 const loadPasskeys = () => import('./passkeys');
+const loadGrants = () => import('./grants');
 const loadStats = () => import('./stats');

@@ -20,6 +20,7 @@ const ROUTES: [string, Route][] = [
   ['#/conversations/a%2Fb?agent=c&queue=d', { at: 'conversation', session: 'a/b', start: 'agent=c&queue=d' }],
   ['#/decided', { at: 'decided' }],
   ['#/refused', { at: 'refused' }],
+  ['#/grants', { at: 'grants' }],
   ['#/turns/t-1', { at: 'turn', turn: 't-1' }],
   ['#/turns/t-1/steps/3', { at: 'turn', turn: 't-1', step: '3' }],
   ['#/turns/t-1/steps/3.1', { at: 'turn', turn: 't-1', step: '3.1' }],

@@ -9,13 +9,15 @@ import { span } from '../../../contract/text/times';
 import { SAFETY_LABELS } from '../../model/labels';
 import { describeEffect } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
-import { useNow } from '../../ui/app';
+import { useLate, useNow } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/plan';
 import { deceivingText } from '../../model/review';
 import { ArgumentsView, Changes } from './content';
 import { PreviewView } from './diff';
 import { EditArguments, LeftOver } from './edit';
 import { NOTHING_TYPED } from '../../typed';
+
+const loadGrant = () => import('../grant');
 
 /** Warns before an approval that would be refused. */
 function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | null {
@@ -37,6 +39,7 @@ function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | nu
 export function RequestPanel(props: DecidingProps & { request: RequestOpened }): JSX.Element {
   const { details, call, request, refusal, typed } = props;
   const review = useReview(request, details, props);
+  const late = useLate(loadGrant, request.grants !== 'none');
   const isStale = typed.args !== undefined && typed.args.seen !== request.seenDigest;
   return (
     <article class="call" aria-label={`Request ${call.callId}`}>
@@ -57,6 +60,7 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
       </WatchSeen>
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
+      {late && <late.GrantOffer {...props} review={review} />}
       <DecisionBar {...props} review={review} />
     </article>
   );

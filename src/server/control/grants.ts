@@ -1,0 +1,209 @@
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import { coverageOf, coverageText, planGrant, requireAssured } from '../../client/control/plan-grant';
+import type { GrantPlan } from '../../client/control/grant-types';
+import type { Answer } from '../../client/types';
+import { isGrantTerms, isNarrowing } from '../../contract/control/grant-forms';
+import { type GrantAsked, grantSentence, type GrantTerms } from '../../contract/control/grants';
+import {
+  type Condition,
+  conditionText,
+  covers,
+  exactly,
+  type Narrowing,
+  narrowingProblem,
+} from '../../contract/control/narrowing';
+import type { Json, JsonObject } from '../../contract/json';
+import { DECISION, type VoteSignature } from '../../contract/decision';
+import { defined } from '../../contract/defined';
+import { canonicalJson } from '../../contract/digest';
+import { CountersignError } from '../../contract/errors';
+import type { CallView, TurnView } from '../../history/view-types';
+import type { GrantedAnswer, GrantPreview, GrantRow, GrantWay } from '../api';
+import { respond } from '../decisions';
+import type { AppDeps } from '../deps';
+import { callId, checkInput, messageBody, MOST_MS, readBody, reason } from '../request-body';
+import { type Env, senderOf } from '../session';
+import { signVote } from '../signer';
+import { findExactly } from '../turns';
+
+const planSchema = z.strictObject({
+  callId,
+  seenDigest: z.string().max(100),
+  forMs: z.number().int().min(1).max(MOST_MS).optional(),
+  times: z.number().int().min(1).optional(),
+  narrowing: z.custom<Narrowing>(isNarrowing, 'is not a narrowing').optional(),
+});
+
+const grantSchema = z.strictObject({
+  decision: messageBody(DECISION, ['seenDigest', 'callKey']),
+  terms: z.custom<GrantTerms>(isGrantTerms, 'are not the terms of a grant'),
+});
+
+const revocationSchema = z.strictObject({ reason });
+
+/** What the page was shown may be given for so long. Milliseconds. */
+const SHOWN_MS = 10 * 60 * 1000;
+
+/** Says what a grant beside an approval would allow, and approves and gives it. */
+export function grantRoutes(deps: AppDeps): Hono<Env> {
+  return new Hono<Env>()
+    .post('/:turn/grant-plans', async (c) => {
+      const { callId, seenDigest, ...asked } = await readBody(c, planSchema);
+      const view = await c.get('reader').view(await findExactly(c, c.req.param('turn')));
+      const call = shownCall(view, callId, seenDigest);
+      const plan = planGrant(view, callId, { by: senderOf(c).approver, ...defined(asked) });
+      await signed(deps, plan);
+      return c.json(await previewOf(c, plan, call));
+    })
+    .post('/:turn/grants', async (c) => {
+      const { decision, terms } = await readBody(c, grantSchema);
+      const turn = await findExactly(c, c.req.param('turn'));
+      const { callId, seenDigest, reason } = decision;
+      if (decision.decision !== 'approved' || decision.hunks !== undefined)
+        throw new CountersignError('usage', 'a grant goes with the approval of a call as it is');
+      const sender = senderOf(c);
+      const reader = c.get('reader');
+      const view = await reader.view(turn);
+      shownCall(view, callId, seenDigest);
+      const signature = await signed(deps, planned(view, callId, { terms, by: sender.approver }));
+      const vote = {
+        turn,
+        callId,
+        seenDigest,
+        reason,
+        decision: 'approved',
+        approver: sender.approver,
+      } as const;
+      const said = await signVote({ client: reader, signer: deps.signer }, vote);
+      const answer = await reader.decide(turn, { ...decision, ...sender, ...said });
+      if (answer.status === 'refused') return respond(deps, c, { answer, turn, callId, what: 'decision' });
+      const given = await give(deps, c, { answer, asked: { ...terms, ...defined({ reason, signature }) } });
+      deps.feed.refresh(turn);
+      deps.decided.note(sender.approver, turn);
+      return c.json(given);
+    });
+}
+
+/** The grants that there are, and taking one back. */
+export function grantsRoutes(): Hono<Env> {
+  return new Hono<Env>()
+    .get('/', async (c) => {
+      const { grants } = await c.get('reader').grants.list();
+      const rows: GrantRow[] = grants.map((one) => ({
+        ...one,
+        sentence: grantSentence(one),
+        arguments: Object.entries(one.narrowing)
+          .map(([name, condition]) => `${name} ${conditionText(condition)}`)
+          .join(', '),
+      }));
+      return c.json(rows.reverse());
+    })
+    .post('/:grant/revocation', async (c) => {
+      const body = await readBody(c, revocationSchema);
+      const { grant: id } = checkInput(z.object({ grant: z.uuid() }), c.req.param());
+      return c.json(await c.get('reader').grants.revoke({ id, by: senderOf(c).approver, ...defined(body) }));
+    });
+}
+
+/** @throws CountersignError `call_not_found`; `grant_refused` where the page showed another request than there is. */
+function shownCall(view: TurnView, callId: string, seenDigest: string): CallView {
+  const call = view.calls.find((one) => one.callId === callId);
+  if (call === undefined) throw new CountersignError('call_not_found', `${view.turn} has no call ${callId}`);
+  if (call.request !== undefined && call.request.seenDigest !== seenDigest)
+    throw refused(`the request of ${callId} is another one by now`);
+  return call;
+}
+
+/** The grant that was shown, worked out once more: what comes back from a page may be anything. */
+function planned(
+  view: TurnView,
+  callId: string,
+  { terms, by }: { terms: GrantTerms; by: string },
+): GrantPlan {
+  const { id, at, until, times, narrowing } = terms;
+  const forMs = Date.parse(until) - Date.parse(at);
+  const plan = planGrant(view, callId, { by, times, forMs, narrowing });
+  const expected: GrantTerms = { ...plan.terms, id, at, until };
+  if (canonicalJson({ ...expected }) !== canonicalJson({ ...terms }))
+    throw refused('it is not the grant that was shown');
+  const age = Date.now() - Date.parse(at);
+  if (age < 0 || age > SHOWN_MS) throw refused('it was not shown within the last 10 minutes');
+  return { ...plan, terms: expected };
+}
+
+function refused(message: string): CountersignError {
+  return new CountersignError('grant_refused', message, { hint: 'Look at the request again.' });
+}
+
+/** The web inbox's signature on a grant; undefined where nobody would check one. @throws CountersignError `grant_refused`. */
+async function signed(
+  { grantSigner, client }: Pick<AppDeps, 'grantSigner' | 'client'>,
+  plan: GrantPlan,
+): Promise<VoteSignature | undefined> {
+  const signature = await grantSigner?.(plan.terms, client.namespace);
+  requireAssured(plan, signature === undefined ? 'claimed' : 'signed_in');
+  return signature;
+}
+
+async function previewOf(
+  c: Context<Env>,
+  { terms, sentence }: GrantPlan,
+  { request, arguments: args }: CallView,
+): Promise<GrantPreview> {
+  const reader = c.get('reader');
+  const found = await coverageOf(reader, terms);
+  const toWay = (condition: Narrowing[string]): GrantWay => ({ condition, text: conditionText(condition) });
+  const all = request?.grants === 'equal' ? {} : wideningsOf(args);
+  const ways = Object.entries(all).flatMap(([name, conditions]) =>
+    conditions.length > 1 ? [{ name, ways: conditions.map(toWay) }] : [],
+  );
+  return { terms, sentence, coverage: coverageText(found), ways };
+}
+
+interface Giving {
+  answer: Exclude<Answer, { status: 'refused' }>;
+  asked: GrantAsked;
+}
+
+/** The call is approved already, so what goes wrong with the grant is a part of the answer. */
+async function give(
+  { formatError }: Pick<AppDeps, 'formatError'>,
+  c: Context<Env>,
+  { answer, asked }: Giving,
+): Promise<GrantedAnswer> {
+  try {
+    return { ...answer, grant: await c.get('reader').grants.give(asked) };
+  } catch (error) {
+    return { ...answer, grantProblem: formatError(error).body };
+  }
+}
+
+/**
+ * What an argument of a call may be allowed to be, so that a grant covers the call: the narrowest first, which is the value
+ * itself. A suggestion that no grant could have is left out.
+ */
+export function wideningsOf(args: JsonObject): Record<string, Condition[]> {
+  const exact = exactly(args);
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [
+      name,
+      [...(exact[name] === undefined ? [] : [exact[name]]), ...widerThan(value).filter(fitsAt(name, args))],
+    ]),
+  );
+}
+
+function fitsAt(name: string, args: JsonObject): (condition: Condition) => boolean {
+  return (condition) => {
+    const narrowing = { ...exactly(args), [name]: condition };
+    return narrowingProblem(narrowing) === undefined && covers(narrowing, args);
+  };
+}
+
+function widerThan(value: Json | undefined): Condition[] {
+  if (typeof value === 'number') return value < 0 ? [] : [{ is: 'range', min: 0, max: value }];
+  if (typeof value !== 'string') return [];
+  const folder = /^.*[^/:]\//.exec(value.split(/[?#]/)[0] ?? '')?.[0];
+  const below: Condition[] = folder === undefined ? [] : [{ is: 'prefix', prefix: folder }];
+  return [...below, { is: 'glob', glob: '**' }];
+}

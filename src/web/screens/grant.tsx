@@ -1,0 +1,211 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Narrowing } from '../../contract/control/narrowing';
+import type { RequestOpened } from '../../history/events';
+import type { GrantBody, GrantedAnswer, GrantPlanBody, GrantPreview } from '../../server/api';
+import { type Reply, send, turnPath } from '../http';
+import { errorText } from '../model/labels';
+import { toDecision } from '../model/review';
+import { useAppContext } from '../ui/app';
+import { Text } from '../ui/text';
+import { Dialog, Select } from '../ui/widgets';
+import type { Review } from './call/decide';
+import { type DecidingProps, useSend } from './call/send';
+
+const MINUTE = 60_000;
+/** How long or how often, the narrowest first. */
+const SPANS: readonly (readonly [string, Pick<GrantPlanBody, 'times' | 'forMs'>])[] = [
+  ['3 times, within a day', { times: 3 }],
+  ['for 30 minutes', { forMs: 30 * MINUTE }],
+  ['10 times, within a day', { times: 10 }],
+  ['for 8 hours', { forMs: 480 * MINUTE }],
+];
+
+interface GrantProps extends DecidingProps {
+  request: RequestOpened;
+  review: Review;
+}
+
+/** Approves a call and allows more of its kind. */
+export function GrantOffer(props: GrantProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const close = (): void => {
+    setOpen(false);
+    opener.current?.focus();
+  };
+  return (
+    <p class="grant-offer">
+      <button class="button" type="button" ref={opener} onClick={() => setOpen(true)}>
+        Approve and allow more …
+      </button>
+      {isOpen && <GrantDialog {...props} close={close} />}
+    </p>
+  );
+}
+
+function GrantDialog({ close, ...props }: GrantProps & { close: () => void }): JSX.Element {
+  const { details, request, review } = props;
+  const { turn } = details.view;
+  const [span, setSpan] = useState(0);
+  const [chosen, choose] = useState<Readonly<Record<string, number>>>({});
+  const [ways, setWays] = useState<GrantPreview['ways']>([]);
+  const { preview, problem } = usePreview(turn, {
+    ...{ callId: request.callId, seenDigest: request.seenDigest, ...SPANS[span]?.[1] },
+    narrowing: narrowingOf(ways, chosen),
+  });
+  useEffect(() => preview && setWays(preview.ways), [preview]);
+  const { isSending, give } = useGive(props);
+  const why = whyNot(review);
+  const canGive = preview !== undefined && why === undefined && !isSending;
+  return (
+    <Dialog titleId="grant-title" close={close}>
+      <h2 id="grant-title">Approve and allow more</h2>
+      <form
+        class="grant-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!canGive) return;
+          close();
+          give(preview.terms);
+        }}
+      >
+        <label>
+          Allow such calls{' '}
+          <Select
+            id="grant-span"
+            label="How long or how often"
+            value={String(span)}
+            options={SPANS.map(([text], at) => [String(at), text])}
+            choose={(value) => setSpan(Number(value))}
+          />
+        </label>
+        <Ways {...{ ways, chosen, choose }} />
+        <Says {...{ preview, problem, why }} />
+        <p class="buttons">
+          <button class="button" type="button" onClick={close}>
+            Close
+          </button>
+          <button class="button primary" type="submit" aria-disabled={!canGive}>
+            Approve and allow
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+interface WaysProps {
+  ways: GrantPreview['ways'];
+  chosen: Readonly<Record<string, number>>;
+  choose: (chosen: Readonly<Record<string, number>>) => void;
+}
+
+function Ways({ ways, chosen, choose }: WaysProps): JSX.Element {
+  return (
+    <>
+      {ways.map(({ name, ways: some }) => (
+        <label key={name}>
+          with{' '}
+          <code>
+            <Text of={name} />
+          </code>{' '}
+          <Select
+            id={`grant-${name}`}
+            label={`Argument ${name}`}
+            value={String(chosen[name] ?? 0)}
+            options={some.map(({ text }, at) => [String(at), text])}
+            choose={(value) => choose({ ...chosen, [name]: Number(value) })}
+          />
+        </label>
+      ))}
+    </>
+  );
+}
+
+interface SaysProps {
+  preview: GrantPreview | undefined;
+  problem: string | undefined;
+  why: string | undefined;
+}
+
+/** What it allows, or why it cannot be given. */
+function Says({ preview, problem, why }: SaysProps): JSX.Element {
+  return (
+    <div class="grant-says" role="status">
+      {problem !== undefined && <p class="problem">{problem}</p>}
+      {problem === undefined && preview === undefined && <p>Looking at past calls …</p>}
+      {preview !== undefined && (
+        <>
+          <p>
+            <strong>
+              <Text of={preview.sentence} />
+            </strong>
+          </p>
+          <p class="quiet">{preview.coverage}</p>
+        </>
+      )}
+      {why !== undefined && <p class="quiet">{why}</p>}
+    </div>
+  );
+}
+
+/** What prevents it beside what prevents an approval. */
+function whyNot({ why, edit, hunks }: Review): string | undefined {
+  const isWhole = !edit.isEdited && hunks.ticked.length === hunks.all.length;
+  return isWhole ? why : 'A grant goes with a call as it is: take your changes back.';
+}
+
+/** What takes the place of "equal", by argument. */
+function narrowingOf(ways: GrantPreview['ways'], chosen: Readonly<Record<string, number>>): Narrowing {
+  const wider = ways.flatMap(({ name, ways: some }) => {
+    const at = chosen[name] ?? 0;
+    const way = some[at];
+    return at === 0 || way === undefined ? [] : [[name, way.condition] as const];
+  });
+  return Object.fromEntries(wider);
+}
+
+/** What the grant would allow; asked anew with each choice, and only the answer to the last one counts. */
+function usePreview(turn: string, body: GrantPlanBody): { preview?: GrantPreview; problem?: string } {
+  const [state, setState] = useState<{ preview?: GrantPreview; problem?: string }>({});
+  const key = JSON.stringify(body);
+  useEffect(() => {
+    let isOld = false;
+    setState({});
+    void send<GrantPreview>('POST', `${turnPath(turn)}/grant-plans`, { body }).then((reply) => {
+      if (isOld) return;
+      setState(reply.ok ? { preview: reply.data } : { problem: errorText(reply.error) });
+    });
+    return () => {
+      isOld = true;
+    };
+  }, [turn, key]);
+  return state;
+}
+
+function useGive(props: GrantProps) {
+  const { notify } = useAppContext();
+  const { request, review } = props;
+  const post = async (
+    turn: string,
+    { terms, ...decision }: GrantBody['decision'] & Pick<GrantBody, 'terms'>,
+    signal: AbortSignal,
+  ): Promise<Reply<GrantedAnswer>> => {
+    const reply = await send<GrantedAnswer>('POST', `${turnPath(turn)}/grants`, {
+      body: { decision, terms },
+      signal,
+    });
+    const problem = reply.ok ? reply.data.grantProblem : undefined;
+    if (problem !== undefined)
+      notify({ text: `Nothing more is allowed: ${errorText(problem)}`, tone: 'bad', stays: true });
+    return reply;
+  };
+  const { isSending, send: hold } = useSend(props, post);
+  const give = (terms: GrantBody['terms']): void => {
+    const decision = toDecision(request, 'approve', review.choice);
+    const what = `Approved, and allowed more calls of ${request.tool}`;
+    hold({ ...decision, terms }, what);
+  };
+  return { isSending, give };
+}

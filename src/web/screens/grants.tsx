@@ -1,0 +1,92 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { dateTime, relative } from '../../contract/text/times';
+import type { GrantRow } from '../../server/api';
+import { send } from '../http';
+import { useAppContext, useNow } from '../ui/app';
+import { Text } from '../ui/text';
+
+/** The screen looks again after this time. Milliseconds. */
+const AGAIN_MS = 15_000;
+
+/** What may run without asking, and taking it back. */
+export function GrantsScreen(): JSX.Element {
+  const { rows, look } = useGrants();
+  return (
+    <section class="turns" aria-labelledby="grants-title">
+      <h1 id="grants-title" class="pane-title" tabIndex={-1}>
+        Grants
+      </h1>
+      <p class="quiet">What may run without asking. A request gives one: “Approve and allow more”.</p>
+      {rows === undefined && <p class="empty">Reading …</p>}
+      {rows?.length === 0 && <p class="empty">There are none.</p>}
+      <ul class="turn-list grants">
+        {rows?.map((one) => (
+          <Row key={one.id} {...one} look={look} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.Element {
+  const { id, sentence, arguments: args, by, at, until, times, used, reason, signature } = grant;
+  const { session } = useAppContext();
+  const now = useNow();
+  const how = signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
+  return (
+    <li>
+      <p>
+        <Text of={sentence} />
+      </p>
+      <p class="row-foot">
+        <code>
+          <Text of={args} />
+        </code>
+      </p>
+      <p class="row-foot">
+        {times - used} of {times} uses left · ends {relative(until, now)} · given by <Text of={by} />, {how},{' '}
+        {dateTime(at)}
+        {reason !== undefined && ' · '}
+        {reason !== undefined && <Text of={`“${reason}”`} />}
+      </p>
+      {session.role !== 'viewer' && <Revoke id={id} look={look} what={`${grant.tool} by ${by}`} />}
+    </li>
+  );
+}
+
+/** Asks once more: the first click only says what the second one does. */
+function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; what: string }): JSX.Element {
+  const { notify, fail } = useAppContext();
+  const [isAsked, setAsked] = useState(false);
+  const revoke = async (): Promise<void> => {
+    if (!isAsked) return setAsked(true);
+    const reply = await send('POST', `/api/grants/${id}/revocation`, { body: {} });
+    if (!reply.ok) fail(reply.status, reply.error);
+    else notify({ text: `Revoked: ${what}. Such calls ask again.`, tone: 'good' });
+    await look();
+    document.getElementById('grants-title')?.focus();
+  };
+  return (
+    <button class="button danger" type="button" onClick={() => void revoke()} onBlur={() => setAsked(false)}>
+      {isAsked ? 'Revoke it now' : 'Revoke …'}
+      <span class="sr-only"> {id.slice(0, 8)}</span>
+    </button>
+  );
+}
+
+function useGrants(): { rows?: GrantRow[]; look: () => Promise<void> } {
+  const { fail } = useAppContext();
+  const [rows, setRows] = useState<GrantRow[]>();
+  const look = async (): Promise<void> => {
+    const reply = await send<GrantRow[]>('GET', '/api/grants');
+    if (reply.ok) setRows(reply.data);
+    else fail(reply.status, reply.error);
+  };
+  useEffect(() => {
+    void look();
+    const timer = setInterval(() => void look(), AGAIN_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return { look, ...(rows === undefined ? {} : { rows }) };
+}

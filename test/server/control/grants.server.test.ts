@@ -1,0 +1,265 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inboxGrantSigner, inboxSigner, openInboxKey } from '../../../src/authority/inbox-key';
+import { parseApprovers } from '../../../src/authority/approvers';
+import { openApprovers } from '../../../src/authority/source';
+import { connect, type Countersign } from '../../../src/client';
+import { isGrantTerms } from '../../../src/contract/control/grant-forms';
+import type { GrantTerms } from '../../../src/contract/control/grants';
+import { isObject } from '../../../src/contract/json';
+import { defineAgent } from '../../../src/tools/define-agent';
+import { recordTool, useEffects } from '../../support/effects';
+import { type Fixture, startFixture } from '../../support/fixture';
+import { scriptBook } from '../../support/script-book';
+import { waitFor } from '../../support/turns';
+import { createTestApp } from '../support';
+
+const effects = useEffects();
+const book = scriptBook();
+let fixture: Fixture;
+let client: Countersign;
+let signing: Awaited<ReturnType<typeof createTestApp>>;
+let plain: typeof signing;
+const tokens = new Map<string, string>();
+
+/** Grants are of a namespace, so these have a server of their own. */
+beforeAll(async () => {
+  fixture = await startFixture({ ownServer: {} });
+  const key = await openInboxKey(join(fixture.directory, 'inbox.pem'));
+  const file = join(fixture.directory, 'approvers.yaml');
+  const text = `
+installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
+people: { ann: {}, ben: {}, boss: {}, vera: {}, hid: {} }
+roles: { admins: [boss], viewers: [vera] }
+visibility: { ann: all, ben: all, vera: all, hid: [other] }
+inboxKeys: ['${key.line}']
+rules:
+  - { name: here, tools: [note], then: ask, assurance: signed_in, approvers: { any: [ann, hid] } }
+  - { name: own key, tools: [pay], then: ask, assurance: signed }
+  - { name: default, then: by_safety }
+`;
+  await writeFile(file, text);
+  const tools = [
+    ...['note', 'pay'].map((name) => recordTool(effects, { name, safety: 'dangerous' })),
+    recordTool(effects, { name: 'once', safety: 'dangerous', noGrant: true }),
+  ];
+  const clerk = defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools });
+  await fixture.addWorker({}, { agents: [clerk], approvers: file });
+  client = await connect({ client: fixture.client });
+  const approvers = await openApprovers({ file, warn: () => undefined });
+  const people = async () => parseApprovers(text, 'a.yaml');
+  const signers = {
+    signer: inboxSigner({ key, approvers }),
+    grantSigner: inboxGrantSigner({ key, approvers }),
+  };
+  signing = await createTestApp(client, { signers, people });
+  plain = await createTestApp(client, { people });
+  for (const app of [signing, plain])
+    for (const name of ['ann', 'ben', 'boss', 'vera', 'hid'])
+      tokens.set(`${app.usersFile} ${name}`, await app.users.add(name));
+});
+afterAll(() => Promise.all([signing.remove(), plain.remove()]));
+
+async function asked(name: string, tag: string, ...more: object[]): Promise<string> {
+  const toolCalls = [{ tag }, ...more].map((args) => ({ name, arguments: JSON.parse(JSON.stringify(args)) }));
+  const prompt = book.add({ toolCalls }, { text: 'done' });
+  const { turn } = await client.start({ agent: 'clerk', prompt, taskQueue: fixture.taskQueue });
+  await waitFor(fixture.client.workflow.getHandle(turn), '1.1');
+  return turn;
+}
+
+interface Said {
+  status: number;
+  body: unknown;
+}
+
+async function ask(path: string, json: unknown, { as = 'ann', app = signing } = {}): Promise<Said> {
+  const headers = { authorization: `Bearer ${tokens.get(`${app.usersFile} ${as}`) ?? 'nobody'}` };
+  const response = await app.ask(path, {
+    headers,
+    ...(json === undefined ? {} : { json }),
+  });
+  return { status: response.status, body: JSON.parse(await response.text()) };
+}
+
+async function shown(turn: string) {
+  const { callKey = '', seenDigest = '' } = (await client.view(turn)).calls[0]?.request ?? {};
+  return { callId: '1.1', callKey, seenDigest };
+}
+
+async function plan(turn: string, how: object, who = {}): Promise<Said> {
+  const { callId, seenDigest } = await shown(turn);
+  return ask(`/api/turns/${turn}/grant-plans`, { callId, seenDigest, ...how }, who);
+}
+
+function termsOf({ body }: Said): GrantTerms {
+  const terms = isObject(body) ? body['terms'] : undefined;
+  if (isGrantTerms(terms)) return terms;
+  throw new Error(`no terms in ${JSON.stringify(body)}`);
+}
+
+async function give(turn: string, terms: object, { decision = {}, who = {} } = {}): Promise<Said> {
+  const said = { ...(await shown(turn)), decision: 'approved', decisionId: `d-${turn}`, ...decision };
+  return ask(`/api/turns/${turn}/grants`, { decision: said, terms }, who);
+}
+
+const ended = (turn: string): Promise<unknown> => fixture.client.workflow.getHandle(turn).result();
+
+test('a grant that was shown is given with the approval, signed, and lets the next calls run', async () => {
+  const turn = await asked('note', 'given');
+  const previewed = await plan(turn, { times: 2 });
+  expect(previewed).toMatchObject({
+    status: 200,
+    body: {
+      sentence: expect.stringMatching(/^Allows clerk to run note with exactly these arguments .*2 calls/),
+      coverage: expect.stringMatching(/it would have allowed \d/),
+      ways: [{ name: 'tag', ways: [{ text: '= "given"' }, { condition: { is: 'glob', glob: '**' } }] }],
+    },
+  });
+  const terms = termsOf(previewed);
+  const given = await give(turn, terms);
+  expect(given).toMatchObject({
+    status: 200,
+    body: { status: 'accepted', grant: { id: terms.id, by: 'ann' } },
+  });
+  await ended(turn);
+  // The answer may have been lost: the same once more changes nothing.
+  expect(await give(turn, terms)).toMatchObject({ status: 200, body: { grant: { id: terms.id, used: 0 } } });
+  const prompt = book.add({ toolCalls: [{ name: 'note', arguments: { tag: 'given' } }] }, { text: 'done' });
+  const { turn: next } = await client.start({ agent: 'clerk', prompt, taskQueue: fixture.taskQueue });
+  await ended(next);
+  expect((await client.view(next)).calls[0]).toMatchObject({
+    phase: 'done',
+    grant: { id: terms.id, by: 'ann', use: 1, assurance: 'signed_in' },
+  });
+  const listed = await ask('/api/grants', undefined, { as: 'vera' });
+  expect(listed.body).toMatchObject([
+    {
+      id: terms.id,
+      used: 1,
+      times: 2,
+      sentence: expect.stringMatching(/^Allows clerk/),
+      arguments: 'tag = "given"',
+    },
+  ]);
+  const revoke = `/api/grants/${terms.id}/revocation`;
+  expect(await ask(revoke, {}, { as: 'vera' })).toMatchObject({
+    status: 403,
+  });
+  expect(await ask(revoke, {}, { as: 'hid' })).toMatchObject({
+    status: 404,
+    body: { code: 'grant_not_found' },
+  });
+  expect(await ask(revoke, { reason: 'done' })).toMatchObject({
+    status: 200,
+    body: { ended: [{ id: terms.id }] },
+  });
+  expect((await ask('/api/grants', undefined)).body).toEqual([]);
+});
+
+test.each<[string, string, object, { as?: string; app?: () => typeof signing }, number, RegExp]>([
+  ['a viewer', 'note', {}, { as: 'vera' }, 403, /makes you a viewer/],
+  ['somebody whose agents are others', 'note', {}, { as: 'hid' }, 404, /turn/],
+  ['a stranger', 'note', {}, { as: 'eve' }, 401, /sign/i],
+  ['somebody whom the rule does not name', 'note', {}, { as: 'ben' }, 409, /ben may not give it/],
+  ['a tool that has none', 'once', {}, {}, 409, /one by one/],
+  ['a rule that wants the own key', 'pay', {}, {}, 409, /wants decisions signed/],
+  ['a web inbox that signs none', 'note', {}, { app: () => plain }, 409, /this one would be/],
+  ['too many calls', 'note', { times: 1000 }, {}, 400, /1 to 500/],
+  ['too long', 'note', { forMs: 40 * 24 * 3_600_000 }, {}, 400, /30 days/],
+  [
+    'an argument that is not there',
+    'note',
+    { narrowing: { who: { is: 'glob', glob: '**' } } },
+    {},
+    400,
+    /no argument/,
+  ],
+  [
+    'what does not cover the call',
+    'note',
+    { narrowing: { tag: { is: 'prefix', prefix: 'x' } } },
+    {},
+    400,
+    /itself/,
+  ],
+  ['no narrowing', 'note', { narrowing: { tag: 'anything' } }, {}, 400, /narrowing/],
+  ['another giver', 'note', { by: 'boss' }, {}, 400, /by/],
+  ['another request', 'note', { seenDigest: 'f'.repeat(64) }, {}, 409, /another one by now/],
+  ['a call that is not there', 'note', { callId: '7.7' }, {}, 404, /no call/],
+])('nothing is planned for %s', async (_, tool, how, { as = 'ann', app = () => signing }, status, why) => {
+  const turn = await asked(tool, 'refused');
+  const { status: got, body } = await plan(turn, { times: 3, ...how }, { as, app: app() });
+  expect(`${got} ${JSON.stringify(body)}`).toMatch(new RegExp(`^${status} .*${why.source}`, why.flags));
+  await fixture.client.workflow.getHandle(turn).terminate();
+});
+
+const later = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
+
+test.each<[string, (terms: GrantTerms) => object, object, RegExp]>([
+  [
+    'more calls, of another agent',
+    (terms) => ({ ...terms, agent: 'other' }),
+    {},
+    /409 .*not the grant that was shown/,
+  ],
+  ['another giver', (terms) => ({ ...terms, by: 'boss' }), {}, /409 .*not the grant/],
+  ['another tool', (terms) => ({ ...terms, toolDigest: 'a'.repeat(64) }), {}, /409 .*not the grant/],
+  ['no rule', (terms) => ({ ...terms, ruleDigest: '' }), {}, /409 .*not the grant/],
+  ['one field more', (terms) => ({ ...terms, all: true }), {}, /400 .*terms/],
+  [
+    'what does not cover the call',
+    (terms) => ({ ...terms, narrowing: {} }),
+    {},
+    /40[09] .*grant|not the grant/,
+  ],
+  ['a year', (terms) => ({ ...terms, until: later(terms.at, 366 * 86_400_000) }), {}, /400 .*30 days/],
+  [
+    'what was shown an hour ago',
+    (terms) => ({ ...terms, at: later(terms.at, -3_600_000) }),
+    {},
+    /409 .*within the last 10 minutes/,
+  ],
+  ['a denial', (terms) => terms, { decision: 'denied' }, /400 .*approval/],
+  ['some hunks', (terms) => terms, { hunks: ['1'] }, /400 .*as it is/],
+  ['another request', (terms) => terms, { seenDigest: 'f'.repeat(64) }, /409 .*another one by now/],
+  ['another call', (terms) => terms, { callKey: 'f'.repeat(32) }, /409 .*refused/],
+  ['a signature of its own', (terms) => terms, { signature: {} }, /400 /],
+])('nothing is given, and nothing approved, with %s', async (_, forge, decision, why) => {
+  const turn = await asked('note', 'forged');
+  const terms = termsOf(await plan(turn, { forMs: 60_000 }));
+  const { status, body } = await give(turn, forge(terms), { decision });
+  expect(`${status} ${JSON.stringify(body)}`).toMatch(why);
+  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'requested', votes: [] });
+  expect((await client.grants.list()).grants).toEqual([]);
+  await fixture.client.workflow.getHandle(turn).terminate();
+});
+
+test.each(['vera', 'hid', 'ben', 'eve'])('%s cannot give what ann was shown', async (as) => {
+  const turn = await asked('note', 'others');
+  const terms = termsOf(await plan(turn, { times: 3 }));
+  expect([401, 403, 404, 409]).toContain((await give(turn, terms, { who: { as } })).status);
+  expect((await client.grants.list()).grants).toEqual([]);
+  await fixture.client.workflow.getHandle(turn).terminate();
+});
+
+test('a call that was decided meanwhile takes no grant with it', async () => {
+  const turn = await asked('note', 'late');
+  const terms = termsOf(await plan(turn, { times: 3 }));
+  const decision = { ...(await shown(turn)), decisionId: 'first', decision: 'denied', reason: 'no' };
+  expect((await ask(`/api/turns/${turn}/decisions`, decision)).status).toBe(200);
+  await ended(turn);
+  expect(await give(turn, terms)).toMatchObject({ status: 409, body: { status: 'refused' } });
+  expect((await client.grants.list()).grants).toEqual([]);
+});
+
+test('another site neither gives nor revokes', async () => {
+  const cookie = await signing.signIn();
+  const headers = { origin: 'https://evil.example.com' };
+  for (const [method, path] of [
+    ['POST', '/api/turns/t/grants'],
+    ['POST', '/api/turns/t/grant-plans'],
+    ['POST', '/api/grants/00000000-0000-4000-8000-000000000001/revocation'],
+  ])
+    expect((await signing.ask(path ?? '', { method: method ?? '', cookie, headers })).status).toBe(403);
+});
