@@ -265,12 +265,8 @@ export function checkCovered<R extends Matching>(
 }
 
 function checkDefault(rules: readonly RuleContent[], complain: Complain): void {
-  const last = rules.at(-1);
-  const isDefault =
-    last?.name === 'default' &&
-    last.tools === undefined &&
-    last.agents === undefined &&
-    last.when === undefined;
+  const { name, tools, agents, when }: Partial<RuleContent> = rules.at(-1) ?? {};
+  const isDefault = name === 'default' && [tools, agents, when].every((one) => one === undefined);
   if (!isDefault)
     complain(
       ['rules', rules.length - 1],

@@ -283,7 +283,14 @@ async function headInBeat(context: ClientContext, turn: string): Promise<TextDel
     const payloads = new Payloads(context.client.options.loadedDataConverter, owner);
     const beat = await payloads.first(info.heartbeatDetails);
     if (!is.beat(beat) || beat.text === undefined) return undefined;
-    return { type: 'text', runId, step: beat.step ?? purpose.step, attempt: info.attempt ?? 1, at: 0, text: beat.text };
+    return {
+      type: 'text',
+      runId,
+      step: beat.step ?? purpose.step,
+      attempt: info.attempt ?? 1,
+      at: 0,
+      text: beat.text,
+    };
   }
   return undefined;
 }

@@ -173,8 +173,7 @@ const isResult = guard<ToolResult>(RESULT);
 /** A reply; undefined: it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
   if (!isThinkOutput(value)) return undefined;
-  const ids = new Set(value.calls.map(({ callId }) => callId));
-  return ids.size === value.calls.length ? value : undefined;
+  return new Set(value.calls.map(({ callId }) => callId)).size === value.calls.length ? value : undefined;
 }
 
 /** A call as it was prepared; undefined: it cannot be read, or it is another call. */

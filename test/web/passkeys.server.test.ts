@@ -170,9 +170,9 @@ test('the worker strikes what a passkey of nobody signed, whoever sends it', asy
   const { seenDigest = '', callKey = '' } = (await client.view(turn)).calls[0]?.request ?? {};
   const [at, notAfter] = [0, 3_600_000].map((ms) => new Date(Date.now() + ms).toISOString());
   const signature = {
-    ...{ kind: 'passkey', armored: newPasskey().sign('anything') },
+    ...{ kind: 'passkey' as const, armored: newPasskey().sign('anything') },
     ...{ at: at ?? '', notAfter: notAfter ?? '' },
-  } as const;
+  };
   const answer = await client.decide(turn, {
     ...{ callId: '1.1', decision: 'approved', approver: 'owner', seenDigest, callKey, signature },
   });

@@ -233,5 +233,7 @@ export function placeOf(command: Command | undefined): { step?: number; callId?:
 
 /** Whether an activity asks the model. */
 export function isThink(command: Command): boolean {
-  return command.what === 'activity' && [ACTIVITIES.think, ACTIVITIES.burst].some((type) => type === command.type);
+  return (
+    command.what === 'activity' && [ACTIVITIES.think, ACTIVITIES.burst].some((type) => type === command.type)
+  );
 }
