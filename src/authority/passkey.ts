@@ -69,7 +69,9 @@ export function readBase64url(text: string): Buffer | undefined {
 
 function publicKeyIn(der: Buffer): KeyObject | undefined {
   try {
-    return createPublicKey({ key: der, type: 'spki', format: 'der' });
+    const key = createPublicKey({ key: der, type: 'spki', format: 'der' });
+    // Node ignores what comes after it: a key has one line only.
+    return key.export({ type: 'spki', format: 'der' }).equals(der) ? key : undefined;
   } catch {
     return undefined;
   }

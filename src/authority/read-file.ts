@@ -96,7 +96,11 @@ const fileSchema = z.strictObject({
   rpId: z
     .string()
     .max(253)
-    .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be a domain such as inbox.example.com')
+    .regex(
+      // Browsers have no passkeys at an address of numbers. A name without a dot would be that of all sites below it.
+      /^(localhost|([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?)$/,
+      'must be a domain such as inbox.example.com',
+    )
     .optional(),
   origins: z.array(z.string().max(300)).min(1, 'must not be empty').max(20, 'must be at most 20').optional(),
   /** Groups that may be named though nobody is in them yet, and what they are for. */

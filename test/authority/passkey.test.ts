@@ -6,6 +6,10 @@ import { newPasskey } from '../support/passkey';
 const [anna, edwards, rsa] = [newPasskey(), newPasskey('EdDSA'), newPasskey('RS256')];
 const [, id = '', key = ''] = anna.line.split(' ');
 
+/** The same key, with bytes behind its end. */
+const longer = (text: string): string =>
+  Buffer.concat([Buffer.from(text, 'base64url'), Buffer.alloc(3)]).toString('base64url');
+
 it.each([
   ['ES256', anna.line],
   ['EdDSA', edwards.line],
@@ -25,6 +29,7 @@ it.each<[string, string, number, RegExp]>([
   ['an id too long', `passkey ${'A'.repeat(1368)} ${key}`, 8, /not the line of a passkey/],
   ['no key', `passkey ${id}`, 9 + id.length, /no public key/],
   ['a key that is none', `passkey ${id} AAAA`, 9 + id.length, /no public key/],
+  ['bytes after the key', `passkey ${id} ${longer(key)}`, 9 + id.length, /no public key/],
   ['two spaces', `passkey ${id}  ${key}`, 9 + id.length, /no public key/],
   ['two lines', `${anna.line}\nx`, 0, /one line/],
   ['another curve', newPasskey('ES384').line, 31, /the curve/],
@@ -88,6 +93,11 @@ it.each<[string, string, string]>([
     fileWith('rpId: https://a.example\norigins: [https://a.example]', []),
     '2:7: `rpId` must be a domain',
   ],
+  ...['com', 'a..example', '127.0.0.1', '-a.example'].map((rpId): [string, string, string] => [
+    `an rpId that is not a domain: ${rpId}`,
+    fileWith(`rpId: '${rpId}'\norigins: [https://${rpId}]`, []),
+    '2:8: `rpId` must be a domain',
+  ]),
   [
     'an origin of another domain',
     fileWith('rpId: a.example\norigins: [https://aa.example]', []),
