@@ -1,4 +1,4 @@
-/** Countersign. Arguments: the server's address, and the folder for its journal. */
+/** Countersign. Arguments: the server's address, the folder for its journal, and how durable a step is; see `MODES`. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { connect } from '../../lib/client';
@@ -15,9 +15,16 @@ import { freshId } from '../subjects';
 import { effectThenKill, host, reply, starts, text } from './host.cjs';
 import { Client, Connection } from '@temporalio/client';
 
-const QUEUE = 'peers';
-const KILLED = 'peers-pays';
-const [, , address = '', stateDir = ''] = process.argv;
+const MODES = {
+  step: {},
+  gate: { durability: 'gate' },
+  each: { durability: 'gate', commitEvery: 0 },
+} as const;
+
+const [, , address = '', stateDir = '', given] = process.argv;
+const mode = z.enum(['step', 'gate', 'each']).parse(given);
+const QUEUE = `peers-${mode}`;
+const KILLED = `peers-pays-${mode}`;
 const { tell, next } = starts();
 
 /** What a turn is about, in the words of its prompt. */
@@ -73,7 +80,7 @@ const once = (name: string) =>
 const base = { instructions: 'Do it.', tools: [look, go, pay] };
 const limits = { steps: 1001, repeats: false as const };
 const agents = [
-  defineAgent({ ...base, name: 'loop', model: looping, limits }),
+  defineAgent({ ...base, ...MODES[mode], name: 'loop', model: looping, limits }),
   defineAgent({ ...base, name: 'go', model: once('go') }),
   defineAgent({ ...base, name: 'pay', model: once('pay') }),
 ];

@@ -9,7 +9,7 @@ import {
   cpuOf,
   dbosStack,
   installPeers,
-  ourStack,
+  ourStacks,
   restateStack,
   type Stack,
   type StackProcess,
@@ -56,7 +56,7 @@ export async function measurePeers({ server, dbFile, say }: PeersPlace): Promise
   try {
     say('installing DBOS and Restate');
     installPeers(folder);
-    stacks.push(ourStack(server.address, { pid: server.pid, dbFile, folder }));
+    stacks.push(...ourStacks({ address: server.address, pid: server.pid, dbFile, folder }));
     stacks.push(await dbosStack(folder), await restateStack(folder));
     return await measureStacks(stacks, { folder, say });
   } finally {

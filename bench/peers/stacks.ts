@@ -44,19 +44,32 @@ export function installPeers(folder: string): void {
   execFileSync('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Ours on a server that runs. */
-export function ourStack(
-  address: string,
-  { pid, dbFile, folder }: { pid: number; dbFile: string; folder: string },
-): Stack {
-  const stateDir = mkdtempSync(join(folder, 'journal-'));
+/** Where our server runs, and keeps its data; and a folder for journals. */
+interface OurPlace {
+  address: string;
+  pid: number;
+  dbFile: string;
+  folder: string;
+}
+
+const OURS = {
+  step: 'Countersign',
+  gate: "Countersign, `durability: 'gate'`",
+  each: 'the same with `commitEvery: 0`',
+} as const;
+
+/** Ours in each of its modes, on a server that runs. */
+export function ourStacks({ address, pid, dbFile, folder }: OurPlace): Stack[] {
   const file = join(__dirname, 'countersign.ts');
-  return {
-    ...{ name: 'Countersign', pid },
-    start: () => startProcess(file, [address, stateDir], folder),
-    stored: () => ['', '-wal'].reduce((sum, end) => sum + sizeOf(`${dbFile}${end}`), 0),
-    stop: () => Promise.resolve(),
-  };
+  return Object.entries(OURS).map(([mode, name]) => {
+    const stateDir = mkdtempSync(join(folder, 'journal-'));
+    return {
+      ...{ name, pid },
+      start: () => startProcess(file, [address, stateDir, mode], folder),
+      stored: () => ['', '-wal'].reduce((sum, end) => sum + sizeOf(`${dbFile}${end}`), 0),
+      stop: () => Promise.resolve(),
+    };
+  });
 }
 
 /** Starts PostgreSQL as the cluster does, and says on what address; its input ends it. */
