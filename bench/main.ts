@@ -14,6 +14,7 @@ import { startServer } from '../lib/engine/server';
 import type { RunningServer } from '../lib/engine/server-launch';
 import type { Figure, Measurement } from './figure';
 import { audit } from './figures/audit';
+import { authority } from './figures/authority';
 import { burst } from './figures/burst';
 import { code } from './figures/code';
 import { decision } from './figures/decision';
@@ -56,6 +57,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   show,
   audit,
   policy,
+  authority,
   lisp,
   mcp,
   code,

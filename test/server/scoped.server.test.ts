@@ -113,6 +113,10 @@ const listOf = async (name: string, path: string): Promise<{ turns: { turn: stri
 
 const POSTS: Readonly<Record<string, unknown>> = {
   decisions: { callId: '1.1', callKey: 'k', seenDigest: 'a'.repeat(64), decisionId: 'd', decision: 'denied' },
+  'ask-again': {
+    ...{ callId: '1.1', callKey: 'k', seenDigest: 'a'.repeat(64), decisionId: 'd' },
+    ...{ decision: 'ask-again', reason: 'nobody of the rule is left' },
+  },
   resolutions: { callId: '1.1', callKey: 'k', decisionId: 'd', resolution: 'happened' },
   answers: { callId: '1.1', callKey: 'k', decisionId: 'd', answer: 'declined' },
   cancel: {},
