@@ -24,7 +24,7 @@ const { web, start: startTurn } = usePage('hostile', (effects) => [
 const start = (args: Record<string, string>, text = ''): Promise<TurnHandle> =>
   startTurn([{ text, toolCalls: [{ name: 'run_command', arguments: args }] }]);
 
-const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
+const approve = (page: Page) => page.locator('#approve');
 const isHeld = async (page: Page) => (await approve(page).getAttribute('aria-disabled')) === 'true';
 
 /** Everything that text could have brought into the page and that we never make. */

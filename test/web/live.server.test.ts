@@ -19,7 +19,7 @@ expectNoComplaints(web);
 
 const ask = (tag: string): Promise<TurnHandle> =>
   start([{ toolCalls: [{ name: 'live_pay', arguments: { tag } }] }]);
-const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
+const approve = (page: Page) => page.locator('#approve');
 const connection = (page: Page) => page.locator('.connection');
 
 describe('a web inbox that stands still', () => {

@@ -65,7 +65,7 @@ const PLACES = ['inbox', 'request', 'hunks', 'turns', 'turn', 'conversations', '
 
 test.each(PLACES)('%s needs no scrolling to the side, however wide it is', async (place) => {
   const page = await open(place, { viewport: { width: 1440, height: 844 } });
-  for (const width of [1440, 820, 390]) {
+  for (const width of [1440, 1001, 820, 390]) {
     await page.setViewportSize({ width, height: 844 });
     const wider = await page.evaluate<string[]>(`
       [document.documentElement, ...document.querySelectorAll('main, main *')]
@@ -198,13 +198,18 @@ describe('for a screen reader', () => {
       'Arguments',
       'The user asked',
       'The model says',
+      'button "Approve and allow more',
       'Reason',
       'button "Deny',
       'button "Approve',
     ];
-    const found = order.map((part) => tree.indexOf(part));
-    expect(found).not.toContain(-1);
-    expect(found).toEqual([...found].sort((a, b) => a - b));
+    let from = 0;
+    const found = order.filter((part) => {
+      const at = tree.indexOf(part, from);
+      from = Math.max(from, at);
+      return at >= 0;
+    });
+    expect(found).toEqual(order);
   });
 
   test('the first stop of the keyboard leads to the content', async () => {

@@ -21,7 +21,7 @@ const {
 const start = (tag: string, name = 'pay', more: JsonObject = {}): Promise<TurnHandle> =>
   startTurn([{ toolCalls: [{ name, arguments: { tag, ...more } }] }]);
 
-const approve = (page: Page) => page.getByRole('button', { name: /^Approve/ });
+const approve = (page: Page) => page.locator('#approve');
 
 test('of two tabs one decides, and the other shows who did', async () => {
   const handle = await start('two tabs');

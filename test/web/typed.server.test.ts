@@ -132,7 +132,7 @@ test('what was sent is forgotten', async () => {
   const page = await web().tab(callPlace(handle.workflowId));
   await lookAtAll(page);
   await reason(page).fill('fine');
-  await page.getByRole('button', { name: /^Approve/ }).click();
+  await page.locator('#approve').click();
   await page.locator('.notices').getByText('Approved pay ').waitFor();
   await page.goto(`${web().url}/${callPlace(handle.workflowId)}`);
   await page.getByRole('heading', { name: 'pay' }).waitFor();
