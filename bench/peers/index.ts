@@ -35,7 +35,7 @@ interface Row {
   storedBytes: number;
   /** From a decision to the tool that waits for it. */
   decideMs: number;
-  /** How often an approved tool had its effect whose process was killed, and what became of it then. */
+  /** An approved tool is killed after its effect: how often it had the effect in the end, and how the run ended. */
   effects: number;
   then: string;
 }
