@@ -20,13 +20,13 @@ import { utf8Bytes } from '../../contract/text/bytes';
 import type { ThinkInput, ThinkOutput } from '../../contract/think';
 import { entryBytes, replyEntry, resultEntry } from '../../contract/transcript';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../attempt';
+import type { Memory } from '../conversation';
 import type { ActivityDeps } from '../deps';
 import { modelFailure } from '../failures';
 import { openTries } from '../model-tries';
 import { think } from '../think';
 import { runCalls } from './calls';
 import { asAttempt } from './inner-attempt';
-import { burstMemory } from './memory';
 
 /**
  * Takes step after step until something waits, has an effect or has to be on record, and gives them all back at once. What
@@ -193,4 +193,28 @@ class Burst {
 
 function bytesOf(value: unknown): number {
   return utf8Bytes(JSON.stringify(value));
+}
+
+/**
+ * The memory of a worker that forgets nothing of one burst: what is missing would be read from the turn, and the turn
+ * does not have the steps of a burst that is not over.
+ */
+function burstMemory(memory: Memory): Memory {
+  const transcripts = new Map<string, Parameters<Memory['remember']>[1]>();
+  const contents = new Map<string, string>();
+  return {
+    transcript: (run, replyId) => {
+      const known = transcripts.get(run);
+      return known?.replyId === replyId ? known : memory.transcript(run, replyId);
+    },
+    remember: (run, remembered) => {
+      transcripts.set(run, remembered);
+      memory.remember(run, remembered);
+    },
+    content: (digest) => contents.get(digest) ?? memory.content(digest),
+    keepContent: (digest, content) => {
+      contents.set(digest, content);
+      memory.keepContent(digest, content);
+    },
+  };
 }
