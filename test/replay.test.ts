@@ -37,6 +37,7 @@ it('has one of each kind of turn', () => {
     new Set([
       'plain',
       'child',
+      'gate',
       'approved',
       'edited',
       'denied',

@@ -144,7 +144,7 @@ describe('code that was changed', () => {
     [
       'ends the turn after one step',
       'edited',
-      replaced('if (turn.step >= turn.maxSteps)', 'if (turn.step >= 1)'),
+      replaced(/if \(turn\.step >= turn\.maxSteps\)/g, 'if (turn.step >= 1)'),
       { kind: 'other', step: 2, history: 'asks the model for step 2' },
     ],
     [
