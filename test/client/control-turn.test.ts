@@ -1,9 +1,16 @@
 import type { ClientContext } from '../../src/client/context';
 import { abandonTurn, cancelTurn, isNotFound } from '../../src/client/control-turn';
-import { grpcError } from '../history/fake-server';
+import { makeDecode } from '../../src/history/decode/decode';
+import { parseExport } from '../../src/history/exported';
+import { exported } from '../history/exports';
+import { fakeServer, grpcError } from '../history/fake-server';
 
 /** A server that answers a cancellation with `refusal`, if there is one, and knows the turn or not. */
-function contextOf({ refusal, isThere = true }: { refusal?: Error; isThere?: boolean } = {}): {
+function contextOf({
+  refusal,
+  isThere = true,
+  source,
+}: { refusal?: Error; isThere?: boolean; source?: ClientContext['source'] } = {}): {
   context: ClientContext;
   sent: unknown[];
 } {
@@ -17,7 +24,7 @@ function contextOf({ refusal, isThere = true }: { refusal?: Error; isThere?: boo
     return { workflowExecutionInfo: { type: { name: 'agentTurn' } } };
   };
   const context = {
-    namespace: 'default',
+    ...{ namespace: 'default', source },
     client: { options: { identity: 'me' }, workflow: { getHandle: () => ({ signal: send }) } },
     connection: {
       workflowService: { requestCancelWorkflowExecution: send, describeWorkflowExecution },
@@ -42,7 +49,10 @@ test('a cancellation names the turn, the caller and the reason', async () => {
 });
 
 test('a turn that is given up gets the signal first, then the cancellation', async () => {
-  const { context, sent } = contextOf();
+  const [{ events = [] } = {}] = parseExport(exported('in-doubt'));
+  const page = { events: events ?? [], more: false };
+  const source = { ...fakeServer([page, page]).server, decode: makeDecode() };
+  const { context, sent } = contextOf({ source });
   const abandonment = { approver: 'ann', reason: 'too late' };
   await abandonTurn(context, 't', abandonment);
   expect(sent).toEqual([['abandon', abandonment], [expect.objectContaining({ reason: 'too late' })]]);
