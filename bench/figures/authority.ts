@@ -105,7 +105,8 @@ async function decided({ bench, client, taskQueue, signer }: Deciding, agent: st
   const prompt = freshId('key');
   const { turn } = await client.start({ agent, prompt, taskQueue });
   await requestOf(bench, turn);
-  const vote = { callId: '1.1', decision: 'approved', approver: 'anna' } as const;
+  const { seenDigest = '', callKey = '' } = (await client.view(turn)).calls[0]?.request ?? {};
+  const vote = { callId: '1.1', decision: 'approved', approver: 'anna', seenDigest, callKey } as const;
   return untilStarted(prompt, async () => {
     const signature = signer === undefined ? {} : await signVote({ client, signer }, { turn, ...vote });
     const answer = await client.decide(turn, { ...vote, ...signature });
