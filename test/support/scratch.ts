@@ -8,7 +8,8 @@ export const scratchDirectory = (): (() => string) => {
   beforeEach(() => {
     directory = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-test-')));
   });
-  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+  // A program that a test ended may still write its last file.
+  afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
   return () => directory;
 };
 
