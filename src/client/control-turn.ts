@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import type { Abandonment } from '../contract/decision';
-import {
-  escalatedAuthority,
-  someNames,
-  standingUnder,
-  votingOf,
-  WHY_NOT,
-} from '../contract/authority/authority';
+import { escalatedAuthority, whyMayNot } from '../contract/authority/authority';
 import { SIGNALS } from '../contract/names';
 import { STATUS, statusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
 import { isTurn } from './find-turn';
@@ -60,10 +54,8 @@ function requireNamed(
   if (phase !== 'in_doubt' || authority === undefined) return;
   const { approver = 'somebody' } = by;
   const asked = isEscalated === true ? escalatedAuthority(authority) : authority;
-  const voting = votingOf(asked, approver);
-  if (voting.ok) return;
-  const others = someNames(standingUnder(asked, []).mayVote) || 'nobody';
-  const why = `${approver} ${WHY_NOT[voting.why]}; these may: ${others}`;
+  const why = whyMayNot(asked, approver);
+  if (why === undefined) return;
   throw new CountersignError('not_allowed', `${approver} may not give up ${turn}/${callId}: ${why}`, {
     hint: 'one of those has to, or resolves the call',
   });

@@ -217,6 +217,19 @@ export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
   requester_unknown: 'may not: nobody knows who asked for the turn',
 };
 
+/** Why somebody may not decide, with those who may; undefined: they may. */
+export function whyMayNot(
+  authority: Authority,
+  approver: string,
+  votes: Parameters<typeof standingUnder>[1] = [],
+): string | undefined {
+  const voting = votingOf(authority, approver);
+  if (voting.ok) return undefined;
+  const { mayVote } = standingUnder(authority, votes);
+  const others = mayVote.length === 0 ? 'nobody else may' : `these may: ${someNames(mayVote)}`;
+  return `${approver} ${WHY_NOT[voting.why]}; ${others}`;
+}
+
 const MOST_NAMED = 10;
 
 /** A few names of a list, as text. */

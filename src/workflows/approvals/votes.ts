@@ -2,11 +2,10 @@ import {
   type Authority,
   escalatedAuthority,
   joinedAuthority,
-  someNames,
   standingUnder,
   type Vote,
   votingOf,
-  WHY_NOT,
+  whyMayNot,
 } from '../../contract/authority/authority';
 import type { Standing } from '../../contract/authority/votes';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
@@ -34,12 +33,10 @@ export function checkAllowed(state: CallState, message: Said): Refused | undefin
   const authority = authorityOf(state);
   if (authority === undefined) return undefined;
   const { approver = 'somebody' } = message;
-  const voting = votingOf(authority, approver);
-  if (voting.ok) return undefined;
-  const { mayVote } = standingUnder(authority, state.votes ?? []);
-  const others = mayVote.length === 0 ? 'nobody else may' : `these may: ${someNames(mayVote)}`;
-  const why = `${approver} may not decide by the rule '${authority.rule.name}': ${approver} ${WHY_NOT[voting.why]}; ${others}`;
-  return refuse('not_allowed', why, message);
+  const why = whyMayNot(authority, approver, state.votes);
+  if (why === undefined) return undefined;
+  const said = `${approver} may not decide by the rule '${authority.rule.name}': ${why}`;
+  return refuse('not_allowed', said, message);
 }
 
 /** Why a decision is not a vote that can be cast; undefined: it can. */
