@@ -147,7 +147,8 @@ function recordOf(
   });
 }
 
-function refusalBy({ rule, failed }: { rule: { name: string }; failed?: string }): string {
+/** Why the file refuses a call. */
+export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: string }): string {
   return failed === undefined
     ? `the rule '${rule.name}' of the approvers file refuses it`
     : `the condition of the rule '${rule.name}' cannot be worked out: ${failed}`;

@@ -139,12 +139,10 @@ export async function earlierWords(
 ): Promise<TranscriptEntry[]> {
   if (session === undefined || session.count === 0) return [];
   const { sessionId, runId, count, digest, before } = session;
-  const known = memory.transcript(sessionId, digest);
-  if (known?.entries.length === count) return [...known.entries];
-  const expected = memory.transcript(afterTurn(sessionId), digest);
-  if (expected?.entries.length === count) {
-    memory.remember(sessionId, expected);
-    return [...expected.entries];
+  const known = memory.transcript(sessionId, digest) ?? memory.transcript(afterTurn(sessionId), digest);
+  if (known?.entries.length === count) {
+    memory.remember(sessionId, known);
+    return [...known.entries];
   }
   const older = before && memory.transcript(sessionId, before.digest);
   const isThere = older !== undefined && older.entries.length === before?.count;

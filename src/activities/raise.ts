@@ -1,4 +1,3 @@
-import type { Ruling } from '../authority/approvers';
 import type { ApproversSource } from '../authority/source';
 import { requestersOf } from '../contract/authority/authority';
 import type { CallInput, CallOutput, PreparedCall } from '../contract/call';
@@ -9,7 +8,7 @@ import { makeSuccess } from '../contract/result';
 import { raisedText, raiseSchema } from '../contract/spending/budget';
 import { raiseCall, raisedKind } from '../contract/spending/raise';
 import type { PrepareInput, PrepareOutput } from '../contract/think';
-import { checkVotes } from './authority';
+import { checkVotes, refusalBy } from './authority';
 import type { ActivityDeps } from './deps';
 import { outdatedDecision } from './earlier-start';
 import { cachedOutput, notRunResult } from './execution';
@@ -52,12 +51,7 @@ async function rulingOn(
   const schema = kind && raiseSchema(kind);
   const facts = { agent, tool, args, safety: 'dangerous', effect: 'idempotent' } as const;
   const ruling = file.rulingOn({ ...facts, ...defined({ schema }) });
-  return { ...ruling, file, refused: refusalOf(ruling) };
-}
-
-function refusalOf({ action, rule, failed }: Ruling): string | undefined {
-  if (failed !== undefined) return `the condition of the rule '${rule.name}' cannot be worked out: ${failed}`;
-  return action === 'refuse' ? `the rule '${rule.name}' of the approvers file refuses it` : undefined;
+  return { ...ruling, file, refused: ruling.action === 'refuse' ? refusalBy(ruling) : undefined };
 }
 
 /**
