@@ -72,24 +72,12 @@ export function ourStacks({ address, pid, dbFile, folder }: OurPlace): Stack[] {
   });
 }
 
-/** Starts PostgreSQL as the cluster does, and says on what address; its input ends it. */
-const POSTGRES = `
-  const { findPostgres } = await import(process.argv[1] + '/scripts/cluster-parts.mjs');
-  const { startPostgres } = await import(process.argv[1] + '/scripts/cluster-postgres.mjs');
-  let end = () => {};
-  const [, , directory, port] = process.argv;
-  const place = { bin: findPostgres(), directory, port: Number(port) };
-  const { user, password } = await startPostgres({ ...place, started: ({ stop }) => (end = stop) });
-  console.log(user + ':' + password);
-  process.stdin.resume().once('end', () => end());
-`;
-
 /** DBOS on a PostgreSQL of its own, durable as it comes. */
 export async function dbosStack(folder: string): Promise<Stack> {
   const directory = join(folder, 'postgres');
   mkdirSync(directory, { mode: 0o711 });
   const [port = 0] = await freePorts(1);
-  const args = ['--input-type=module', '-e', POSTGRES, ROOT, directory, String(port)];
+  const args = [join(ROOT, 'scripts', 'postgres-process.mjs'), directory, String(port)];
   const server = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const gone = once(server, 'close');
   const [user]: unknown[] = await once(server.stdout, 'data');

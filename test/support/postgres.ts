@@ -22,18 +22,6 @@ export const describeWithPostgres = (title: string, tests: () => void): void => 
   describe.skip(title, tests);
 };
 
-/** Starts one as the cluster does, tells where it is, and ends it when its input ends. */
-const PROGRAM = `
-  const { findPostgres } = await import(process.argv[1] + '/scripts/cluster-parts.mjs');
-  const { startPostgres } = await import(process.argv[1] + '/scripts/cluster-postgres.mjs');
-  let end = () => {};
-  const [, , directory, port] = process.argv;
-  const place = { bin: findPostgres(), directory, port: Number(port) };
-  const { user, password } = await startPostgres({ ...place, started: ({ stop }) => (end = stop) });
-  console.log(user + ':' + password);
-  process.stdin.resume().once('end', () => end());
-`;
-
 /** A PostgreSQL behind a proxy that can be cut. */
 export interface CuttablePostgres {
   url: string;
@@ -49,7 +37,7 @@ export async function startCuttablePostgres(): Promise<CuttablePostgres> {
   // PostgreSQL runs as another user where the tests run as root.
   await chmod(directory, 0o711);
   const [port = 0, shown = 0] = await freePorts(2);
-  const args = ['--input-type=module', '-e', PROGRAM, root, directory, String(port)];
+  const args = [join(root, 'scripts', 'postgres-process.mjs'), directory, String(port)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const user = await new Promise<string>((resolve, reject) => {
