@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { describeRuling } from '../../history/describe-ruling';
 import type { TurnEvent } from '../../history/events';
 import { parsePoint, stateAt, type TurnMoment } from '../../history/moment';
 import { type Timeline, type TimelineCall, timelineOf, type TimelineStep } from '../../history/timeline';
@@ -9,6 +8,7 @@ import { readTurnEvents } from '../open-turn';
 import type { StepView } from '../../history/view';
 import { recordLines } from '../print/arguments';
 import { eventLines } from '../print/event';
+import { describeRuling } from '../print/ruling';
 import type { Screen, ScreenFormat } from '../print/screen';
 import { type Fact, factLines, indented, inner, section, stateCell } from '../print/table';
 import { clock, span } from '../../contract/text/times';

@@ -1,4 +1,4 @@
-import type { CallRuling } from '../contract/authority/policy';
+import type { CallRuling } from '../../contract/authority/policy';
 
 /** What the policy rules said of a call, in lines. */
 export function describeRuling({ rule, then, until, shadow = [] }: CallRuling): string[] {

@@ -1,5 +1,4 @@
 import type { Answered, DecisionMade, Resolved, TurnEvent } from '../../history/events';
-import { describeRuling } from '../../history/describe-ruling';
 import type { CallView, TurnView } from '../../history/view';
 import { describeFile } from '../../contract/text/bytes';
 import type { Context } from '../context';
@@ -16,6 +15,7 @@ import {
   type WaitingPlace,
 } from './request';
 import { questionLines } from './question';
+import { describeRuling } from './ruling';
 import { type Fact, factLines, labelCell, section, stateCell } from './table';
 import { relative, span } from '../../contract/text/times';
 import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
