@@ -63,7 +63,7 @@ export { ArgumentsView } from './screens/call/content';
 export { Writing } from './screens/turn/steps';
 export { CallName, isWaiting } from './screens/turn/call-card';
 export { SelectBox } from './screens/inbox-list';
-export { NOTHING_TYPED } from './typed';
+export { loadTyped, NOTHING_TYPED } from './typed';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow } from './ui/app';
 export { Files, SeenEnd, SeenText, Text, visibleText, WatchSeen } from './ui/text';
 export { Chip, Deadline, Dialog, Key, SearchField, Select } from './ui/widgets';

@@ -168,8 +168,14 @@ test('who writes a message is not disturbed, one that is folded up stays so, and
   const row = asksOf(page).getByRole('button', { name: /pay tag=first/ });
   await row.waitFor();
   await composer(page).fill('half a message');
+  // The part that writes messages is the last one to arrive.
+  let arrive = (): void => undefined;
+  const arrived = new Promise<void>((resolve) => (arrive = resolve));
+  await page.route('**/composer.js', (route) => arrived.then(() => route.continue()));
   await page.reload();
   await row.waitFor();
+  arrive();
+  await composer(page).waitFor();
   expect(await panel(page).count()).toBe(0);
   await row.click();
   expect(await panel(page).getByLabel('Reason').inputValue()).toBe('half a reason');

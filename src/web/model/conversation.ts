@@ -84,6 +84,11 @@ export const EMPTY_MESSAGE: MessageDraft = {
   ...{ text: '', files: [], mode: 'queue', messageId: '' },
 };
 
+/** The name under which the tab keeps what is typed for a conversation. */
+export function messageName(session: string): string {
+  return `say/${session}`;
+}
+
 /** Reads back what the tab kept. */
 export function readMessageDraft(value: unknown): MessageDraft | undefined {
   if (!isObject(value)) return undefined;

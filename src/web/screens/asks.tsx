@@ -4,7 +4,9 @@ import { dateTime, relative } from '../../contract/text/times';
 import type { InboxItem } from '../../server/api';
 import { useInboxRows } from '../inbox-rows';
 import { grouped, keyOf, rowText } from '../model/inbox';
+import { messageName, readMessageDraft } from '../model/conversation';
 import { hrefOf, queryOf } from '../model/route';
+import { loadTyped } from '../typed';
 import { useAppContext, useNow } from '../ui/app';
 import type { Held } from '../ui/held';
 import { Text } from '../ui/text';
@@ -22,10 +24,11 @@ interface AsksProps {
 
 /** What of a conversation and of its child turns waits for a person. One at a time is open, in the panel of the inbox. */
 export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
-  const { inbox, fail } = useAppContext();
+  const { inbox, fail, session: signedIn } = useAppContext();
   const { page } = useInboxRows({ query: queryOf({ session }), offset: 0, limit: MOST }, inbox, fail);
   const rows = page?.rows ?? [];
-  const { open, show, close, decided, opened } = useOpen(rows, isAtEnd);
+  const isWriting = (): boolean => isMessageKept(signedIn.user, session);
+  const { open, show, close, decided, opened } = useOpen(rows, isAtEnd, isWriting);
   const others = rows.filter((item) => open === undefined || placeIn(item) !== placeIn(open));
   const more = (page?.matching ?? 0) - rows.length;
   if (open === undefined && others.length === 0) return null;
@@ -101,7 +104,7 @@ type Why = 'wanted' | 'came';
  * Which one is open. What comes first opens by itself, unless the person writes a message or has folded one up. It stays
  * until it is decided here or folded up, whatever becomes of it elsewhere.
  */
-function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd']) {
+function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWriting: () => boolean) {
   const { held } = useAppContext();
   const [open, setOpen] = useState<InboxItem>();
   const [mayCome, setMayCome] = useState(true);
@@ -173,17 +176,16 @@ function useUndone(take: (key: string) => void): void {
   }, [held]);
 }
 
-/** Where the person writes; null for who may not. */
-function composer(): HTMLTextAreaElement | null {
-  return document.querySelector<HTMLTextAreaElement>('textarea#say');
-}
-
-/** A panel that came now would push away what the person types. */
-function isWriting(): boolean {
-  return (composer()?.value ?? '').trim() !== '';
+/**
+ * A panel that came now would push away what the person types. The tab is asked, not the field: the composer may be
+ * loaded after this.
+ */
+function isMessageKept(user: string, session: string): boolean {
+  const draft = readMessageDraft(loadTyped(user, messageName(session)));
+  return draft !== undefined && draft.text.trim() !== '';
 }
 
 /** The focus was in what is gone. */
 function toComposer(): void {
-  if (isFocusLost()) composer()?.focus({ preventScroll: true });
+  if (isFocusLost()) document.querySelector<HTMLElement>('textarea#say')?.focus({ preventScroll: true });
 }

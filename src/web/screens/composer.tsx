@@ -4,7 +4,13 @@ import type { MessageMode } from '../../contract/session';
 import { defined } from '../../contract/defined';
 import type { SentMessage } from '../../server/api';
 import { newDecisionId, sendMessage } from '../http';
-import { EMPTY_MESSAGE, type MessageDraft, readMessageDraft, textProblem } from '../model/conversation';
+import {
+  EMPTY_MESSAGE,
+  type MessageDraft,
+  messageName,
+  readMessageDraft,
+  textProblem,
+} from '../model/conversation';
 import { errorText } from '../model/labels';
 import { parametersOf } from '../model/route';
 import { useAppContext, useKept } from '../ui/app';
@@ -95,7 +101,7 @@ function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode
 /** What is typed, and sending it. */
 function useMessage({ session, start, isRunning, sent }: ComposerProps) {
   const { notify, fail } = useAppContext();
-  const { value, change, forget } = useKept(`say/${session}`, EMPTY_MESSAGE, readMessageDraft);
+  const { value, change, forget } = useKept(messageName(session), EMPTY_MESSAGE, readMessageDraft);
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
   const send = async (coming: number): Promise<void> => {
