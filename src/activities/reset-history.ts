@@ -6,7 +6,7 @@ import type { CallInput } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { isSoundJson } from '../contract/json';
 import { ACTIVITIES, callKey, SIGNALS, UPDATES } from '../contract/names';
-import { readFirst, readHistory } from '../history/read';
+import { firstRunIn, readHistory } from '../history/run';
 import { unlessGone } from '../history/server-errors';
 import { contentDigest } from '../tools/content-digest';
 import type { SignedPlace } from './authority';
@@ -37,7 +37,7 @@ export function isResetRun({ originalRunId }: CallInput): boolean {
  * @throws where a history cannot be read.
  */
 export async function readResetHistory(): Promise<ResetHistory> {
-  const own = await eventsOfRun(Context.current().info.workflowExecution?.runId ?? '');
+  const own = await ownEvents();
   const bases: HistoryEvent[][] = [];
   const seen = new Set<string>();
   for (let runId = baseRunIn(own); runId !== undefined && !seen.has(runId);) {
@@ -61,12 +61,22 @@ function isReset({ workflowTaskFailedEventAttributes: failed }: HistoryEvent): b
 
 /** Where this activity is, by what the server says of its workflow's first event. */
 export async function placeHere(): Promise<SignedPlace> {
-  const { info, client } = Context.current();
-  const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
-  const { namespace } = info;
-  const first = await readFirst({ connection: client.connection, namespace }, { turn: workflowId, runId });
-  const started = first?.workflowExecutionStartedEventAttributes;
-  return { namespace, workflowId, firstExecutionRunId: started?.firstExecutionRunId ?? '' };
+  const { workflowExecution, namespace } = Context.current().info;
+  const firstExecutionRunId = firstRunIn((await ownEvents())[0]);
+  return { namespace, workflowId: workflowExecution?.workflowId ?? '', firstExecutionRunId };
+}
+
+const read = new WeakMap<Context, Promise<HistoryEvent[]>>();
+
+/**
+ * The events of this run, read once by an attempt. What schedules the attempt is among them, and nothing that comes later
+ * could have started its call before it.
+ */
+async function ownEvents(): Promise<HistoryEvent[]> {
+  const context = Context.current();
+  const events = read.get(context) ?? eventsOfRun(context.info.workflowExecution?.runId ?? '');
+  read.set(context, events);
+  return events;
 }
 
 /** Every event so far of a run of this workflow. */

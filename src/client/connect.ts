@@ -18,14 +18,8 @@ import type { ClientContext } from './context';
 import { openFileStore } from '../store';
 import { Outbox } from './outbox';
 import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
-import {
-  readHistories,
-  readHistory,
-  readRunEvents,
-  readTimeline,
-  readTurn,
-  readPlace,
-} from '../history/read';
+import { readHistories, readPlace, readRunEvents, readTimeline, readTurn } from '../history/read';
+import { readHistory } from '../history/run';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
 import { makeGrants } from './control/grants';

@@ -1,24 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { DecodedEvent } from './decode/events';
 import type { Decode, History, HistoryEvent } from './decode/decode';
 import type { TurnEvent } from './events';
 import { createFold } from './fold/fold';
 import { refuseNewer } from './exported';
-import { CountersignError } from '../contract/errors';
 import { defined } from '../contract/defined';
-import { toNumber } from './decode/proto';
-import { type HistoryServer, NO_TOKEN, type Page, Pages, type RunIds, type RunToRead } from './pages';
-import {
-  ask,
-  ASK_MS,
-  isTransient,
-  retry,
-  STATUS,
-  statusOf,
-  toCountersignError,
-  turnNotFound,
-  unlessGone,
-} from './server-errors';
+import type { HistoryServer, RunIds } from './pages';
+import { firstRunIn, readFirst, readHistory, readIfAlone, readRun, wholeRun } from './run';
+import { ask, ASK_MS, isTransient, retry, STATUS, statusOf, turnNotFound, unlessGone } from './server-errors';
 
 /** A server, and what decodes its payloads. */
 export interface HistorySource extends HistoryServer {
@@ -71,6 +59,8 @@ export async function* readTurn(
 
 /** Every turn event of a turn so far. Throws as `readTurn` does. */
 export async function readTimeline(source: HistorySource, turn: string): Promise<TurnEvent[]> {
+  const alone = await readIfAlone(source, turn);
+  if (alone !== undefined) return folded(source, turn, alone);
   const events: TurnEvent[] = [];
   for await (const event of readTurn(source, turn)) events.push(event);
   return events;
@@ -95,11 +85,18 @@ export async function nextRun(
 
 /** The turn events of one run alone, so far. Throws as `readTurn` does. */
 export async function readRunEvents(source: HistorySource, { turn, runId }: RunIds): Promise<TurnEvent[]> {
+  return folded(source, turn, wholeRun(source, { turn, runId }));
+}
+
+async function folded(
+  { decode, namespace }: HistorySource,
+  turn: string,
+  raws: Iterable<HistoryEvent> | AsyncIterable<HistoryEvent>,
+): Promise<TurnEvent[]> {
   const fold = createFold();
-  const owner = { type: 'workflow', namespace: source.namespace, workflowId: turn } as const;
+  const owner = { type: 'workflow', namespace, workflowId: turn } as const;
   const events: TurnEvent[] = [];
-  for await (const raw of wholeRun(source, { turn, runId }))
-    events.push(...fold.push(await source.decode(raw, owner)));
+  for await (const raw of raws) events.push(...fold.push(await decode(raw, owner)));
   return events;
 }
 
@@ -109,17 +106,6 @@ export async function readHistories(server: HistoryServer, turn: string): Promis
   for (const runId of await readChain(server, turn))
     histories.push(await readHistory(server, { turn, runId }));
   return histories;
-}
-
-/** The history of one run. Throws as `readTurn` does. */
-export async function readHistory(server: HistoryServer, run: RunIds): Promise<History> {
-  const events: NonNullable<History['events']> = [];
-  for await (const raw of wholeRun(server, run)) events.push(raw);
-  return { events };
-}
-
-function wholeRun(server: HistoryServer, run: RunIds) {
-  return readRun(server, { ...run, live: false, signal: new AbortController().signal });
 }
 
 /** The ids that a history has in its first event: those of its turn and of the run that recorded it first. */
@@ -151,149 +137,28 @@ export async function decodeRuns(
   return runs;
 }
 
-/** How long a reader that does not wait for new events tries to get back to a server that is gone. */
-const GIVE_UP_MS = 15_000;
-/** How long a live one does: a restart or an upgrade takes less. */
-const GIVE_UP_LIVE_MS = 5 * 60_000;
-const RETRY_MS = { first: 200, most: 5_000 } as const;
-
-/**
- * Every event of one run in order, each once, until the run is closed (`live`) or read to its end.
- * When the server goes away it reads on from the event after the last one it gave; ends silently when aborted.
- */
-export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGenerator<HistoryEvent> {
-  const pages = new Pages(server, run);
-  const start = { last: 0, read: 0, there: 0, failures: 0, since: 0 };
-  const progress: Progress = { ...start, held: [], token: NO_TOKEN, gap: undefined };
-  while (!run.signal.aborted) {
-    const page = await nextPage(pages, run, progress);
-    if (page === undefined) continue;
-    const gap = gapIn(page, progress);
-    // A gap that is there again when the run was read anew is believed: then there are no such events.
-    const isNew = gap !== undefined && gap !== progress.gap;
-    const events = isNew ? page.events.filter(({ eventId }) => toNumber(eventId) <= gap) : page.events;
-    yield* inOrder({ ...page, events }, run, progress);
-    if (isNew) {
-      progress.gap = gap;
-      restart(progress);
-    } else if (page.token.length === 0) return;
-    else progress.token = page.token;
-  }
-}
-
-/**
- * The event after which a page lacks some; undefined where it lacks none. The server leaves events out where more than a
- * page of them comes while it reads the last page (1.31, `fetchGapEvents`). The ids of a run have no gaps.
- */
-function gapIn({ events, token }: Page, { read, there }: Progress): number | undefined {
-  const ids = [read, ...events.map(({ eventId }) => toNumber(eventId))];
-  const end = token.length === 0 ? there + 1 : 0;
-  return ids.find((id, index) => (ids[index + 1] ?? end) > id + 1);
-}
-
-/** The event that starts a run. Throws as `readRun` does. */
-export async function readFirst(server: HistoryServer, run: RunIds): Promise<HistoryEvent | undefined> {
-  const { signal } = new AbortController();
-  for await (const event of readRun(server, { ...run, live: false, signal, pageSize: 1 })) return event;
-  return undefined;
-}
-
 /** The namespace of a turn, its id, and the first run of its chain, as the server says. */
 export async function readPlace(
   server: HistoryServer,
   turn: string,
 ): Promise<{ namespace: string; workflowId: string; firstExecutionRunId: string }> {
   const { namespace } = server;
-  const first = await readFirst(server, { turn, ...(await currentRun(server, turn)) });
-  const started = first?.workflowExecutionStartedEventAttributes;
-  return { namespace, workflowId: turn, firstExecutionRunId: started?.firstExecutionRunId ?? '' };
+  const { runId, firstRunId } = await currentRun(server, turn);
+  return {
+    ...{ namespace, workflowId: turn },
+    firstExecutionRunId: firstRunId || firstRunIn(await readFirst(server, { turn, runId })),
+  };
 }
 
-/** How far a run is read. An empty token reads from the start; what was given already is skipped. */
-interface Progress {
-  /** The last event that was given. */
-  last: number;
-  /** The last event before the token. */
-  read: number;
-  /** How many events the run had when it was looked at last, where it is live. */
-  there: number;
-  /** The end of the last page, as long as it may be replaced by other events of the same ids. */
-  held: HistoryEvent[];
-  token: Uint8Array;
-  failures: number;
-  since: number;
-  /** After which event the server left some out, the last time it did. */
-  gap: number | undefined;
-}
-
-function restart(progress: Progress): void {
-  progress.token = NO_TOKEN;
-  progress.read = 0;
-}
-
-/**
- * The events of a page that are new. A live page may end with a workflow task that is not on record yet: while one fails
- * again and again the server shows the next attempt so, and gives its ids to whatever comes first.
- */
-function* inOrder(page: Page, run: RunToRead, progress: Progress): Generator<HistoryEvent> {
-  const [first] = page.events;
-  const next = first === undefined ? Infinity : toNumber(first.eventId);
-  const events = [...progress.held.filter((event) => toNumber(event.eventId) < next), ...page.events];
-  const mayChange = run.live && (page.token.length > 0 || toNumber(events.at(-1)?.eventId) < progress.there);
-  const settled = mayChange ? events.findLastIndex((event) => !isTask(event)) + 1 : events.length;
-  progress.held = events.slice(settled);
-  progress.read = toNumber(events.at(-1)?.eventId) || progress.read;
-  for (const event of events.slice(0, settled)) {
-    if (toNumber(event.eventId) <= progress.last) continue;
-    progress.last = toNumber(event.eventId);
-    yield event;
-  }
-}
-
-function isTask(event: HistoryEvent): boolean {
-  return Boolean(event.workflowTaskScheduledEventAttributes ?? event.workflowTaskStartedEventAttributes);
-}
-
-async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promise<Page | undefined> {
-  const from = Date.now();
-  try {
-    if (run.live && progress.read >= progress.there) progress.there = await pages.count();
-    const isThere = !run.live || progress.read < progress.there;
-    if (!isThere) run.onCaughtUp?.();
-    const page = await (isThere ? pages.next(progress.token) : pages.coming(progress.token));
-    if (run.live && page.token.length === 0) progress.there = await pages.count();
-    progress.failures = 0;
-    return page;
-  } catch (error) {
-    if (run.signal.aborted) return undefined;
-    if (progress.failures === 0) progress.since = from;
-    await recover(error, run, progress);
-    return undefined;
-  }
-}
-
-/** Waits a little and starts over; gives up on what does not pass. */
-async function recover(error: unknown, run: RunToRead, progress: Progress): Promise<void> {
-  if (statusOf(error) === STATUS.notFound) throw turnNotFound(run.turn);
-  progress.failures += 1;
-  const over = Date.now() - progress.since > (run.live ? GIVE_UP_LIVE_MS : GIVE_UP_MS);
-  const passes = isTransient(error) && !(error instanceof CountersignError);
-  if (!passes || over) throw toCountersignError(error, `reading turn ${run.turn}`);
-  restart(progress);
-  const wait = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(progress.failures - 1, 10));
-  await delay(wait, undefined, { signal: run.signal }).catch(ignoreAbort);
-}
-
-/** An aborted wait is not an error: the events end, and the follower sees that. */
-function ignoreAbort(error: unknown): void {
-  if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
-}
-
-/** The current run, or the last one. */
-async function currentRun(server: HistoryServer, turn: string): Promise<{ runId: string }> {
+/** The current run, or the last one; and the first one of its chain, empty from a server that does not say it. */
+async function currentRun(
+  server: HistoryServer,
+  turn: string,
+): Promise<{ runId: string; firstRunId: string }> {
   const description = await describeTurn(server, turn);
   if (description === undefined) throw turnNotFound(turn);
-  return { runId: description.workflowExecutionInfo?.execution?.runId ?? '' };
+  const { execution, firstRunId } = description.workflowExecutionInfo ?? {};
+  return { runId: execution?.runId ?? '', firstRunId: firstRunId ?? '' };
 }
 
 /** The server's description of a turn's current run; undefined where there is no such workflow. */
@@ -311,13 +176,13 @@ export async function describeTurn(server: HistoryServer, turn: string) {
 }
 
 /**
- * The runs of a turn, first one first: each run names the one it continues. A run that was reset is not among them,
- * because the run that replaced it repeats what still counts; nor is one that the server has deleted.
+ * The runs of a turn or session, first one first: each run names the one it continues. A run that was reset is not among
+ * them, because the run that replaced it repeats what still counts; nor is one that the server has deleted.
  */
-/** The runs of a turn or session that are there, first one first. */
 export async function readChain(server: HistoryServer, turn: string): Promise<string[]> {
-  const { runId } = await currentRun(server, turn);
+  const { runId, firstRunId } = await currentRun(server, turn);
   const runs = [runId];
+  if (firstRunId === runId) return runs;
   for (let before = await runBefore(server, turn, runId); before !== undefined;) {
     runs.unshift(before);
     before = await runBefore(server, turn, before);

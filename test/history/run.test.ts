@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { toNumber } from '../../src/history/decode/proto';
-import { readRun } from '../../src/history/read';
+import { readIfAlone, readRun } from '../../src/history/run';
 import { STATUS } from '../../src/history/server-errors';
 import { fakeServer, withSigns, type Reply } from './fake-server';
 
@@ -164,5 +164,42 @@ describe('events that the server leaves out where more come than fit a page', ()
     );
     expect(ids).toEqual([1, 3, 4]);
     expect(asked).toHaveLength(3);
+  });
+});
+
+describe('a turn that is read by one question', () => {
+  const first = (continuedExecutionRunId = '') =>
+    HistoryEvent.fromObject({
+      eventId: 1,
+      workflowExecutionStartedEventAttributes: { continuedExecutionRunId },
+    });
+  const terminated = HistoryEvent.fromObject({ eventId: 2, workflowExecutionTerminatedEventAttributes: {} });
+  const continued = HistoryEvent.fromObject({
+    eventId: 2,
+    workflowExecutionContinuedAsNewEventAttributes: {},
+  });
+
+  test.each<[string, Reply, number[] | undefined]>([
+    ['one run, in one page', { events: [first(), 2, 3], more: false }, [1, 2, 3]],
+    ['more than a page', { events: [first(), 2], more: true }, undefined],
+    ['a page with a gap', { events: [first(), 3], more: false }, undefined],
+    ['a run that continues another one', { events: [first('before'), 2], more: false }, undefined],
+    [
+      'a run that another one may go on from: terminated',
+      { events: [first(), terminated], more: false },
+      undefined,
+    ],
+    [
+      'a run that another one goes on from: continued',
+      { events: [first(), continued], more: false },
+      undefined,
+    ],
+    ['a server that refuses', { status: STATUS.unavailable }, undefined],
+    ['a server that does not know it', { status: STATUS.notFound }, undefined],
+  ])('%s', async (_, reply, ids) => {
+    const { server, asked } = fakeServer([reply]);
+    const events = await readIfAlone(server, 't');
+    expect(events?.map(({ eventId }) => toNumber(eventId))).toEqual(ids);
+    expect(asked).toHaveLength(1);
   });
 });

@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CountersignError } from '../contract/errors';
+import type { History, HistoryEvent } from './decode/decode';
+import { toNumber } from './decode/proto';
+import { type HistoryServer, NO_TOKEN, type Page, Pages, type RunIds, type RunToRead } from './pages';
+import { isTransient, STATUS, statusOf, toCountersignError, turnNotFound } from './server-errors';
+
+/** How long a reader that does not wait for new events tries to get back to a server that is gone. */
+const GIVE_UP_MS = 15_000;
+/** How long a live one does: a restart or an upgrade takes less. */
+const GIVE_UP_LIVE_MS = 5 * 60_000;
+const RETRY_MS = { first: 200, most: 5_000 } as const;
+
+/**
+ * Every event of one run in order, each once, until the run is closed (`live`) or read to its end.
+ * When the server goes away it reads on from the event after the last one it gave; ends silently when aborted.
+ */
+export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGenerator<HistoryEvent> {
+  const pages = new Pages(server, run);
+  const start = { last: 0, read: 0, there: 0, failures: 0, since: 0 };
+  const progress: Progress = { ...start, held: [], token: NO_TOKEN, gap: undefined };
+  while (!run.signal.aborted) {
+    const page = await nextPage(pages, run, progress);
+    if (page === undefined) continue;
+    const gap = gapIn(page, progress);
+    // A gap that is there again when the run was read anew is believed: then there are no such events.
+    const isNew = gap !== undefined && gap !== progress.gap;
+    const events = isNew ? page.events.filter(({ eventId }) => toNumber(eventId) <= gap) : page.events;
+    yield* inOrder({ ...page, events }, run, progress);
+    if (isNew) {
+      progress.gap = gap;
+      restart(progress);
+    } else if (page.token.length === 0) return;
+    else progress.token = page.token;
+  }
+}
+
+/**
+ * The event after which a page lacks some; undefined where it lacks none. The server leaves events out where more than a
+ * page of them comes while it reads the last page (1.31, `fetchGapEvents`). The ids of a run have no gaps.
+ */
+function gapIn({ events, token }: Page, { read, there }: Progress): number | undefined {
+  const ids = [read, ...events.map(({ eventId }) => toNumber(eventId))];
+  const end = token.length === 0 ? there + 1 : 0;
+  return ids.find((id, index) => (ids[index + 1] ?? end) > id + 1);
+}
+
+/** The history of one run. Throws as `readTurn` does. */
+export async function readHistory(server: HistoryServer, run: RunIds): Promise<History> {
+  const events: NonNullable<History['events']> = [];
+  for await (const raw of wholeRun(server, run)) events.push(raw);
+  return { events };
+}
+
+/** Every event of a run so far. Throws as `readRun` does. */
+export function wholeRun(server: HistoryServer, run: RunIds): AsyncGenerator<HistoryEvent> {
+  return readRun(server, { ...run, live: false, signal: new AbortController().signal });
+}
+
+/**
+ * The events of a turn's current run, where they are all that the turn has and come in one answer: one question to the
+ * server is enough for most turns. Undefined: there may be more, or they did not come.
+ */
+export async function readIfAlone(server: HistoryServer, turn: string): Promise<HistoryEvent[] | undefined> {
+  const run = { turn, runId: '', live: false, signal: new AbortController().signal };
+  try {
+    const { events, token } = await new Pages(server, run).next(NO_TOKEN);
+    const isWhole =
+      token.length === 0 && events.every(({ eventId }, index) => toNumber(eventId) === index + 1);
+    const last = events.at(-1);
+    const goesOn =
+      last?.workflowExecutionTerminatedEventAttributes ??
+      last?.workflowExecutionContinuedAsNewEventAttributes;
+    const before = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
+    return isWhole && !goesOn && !before ? events : undefined;
+  } catch {
+    // Whoever reads run by run tries again, and says what is wrong.
+    return undefined;
+  }
+}
+
+/** The event that starts a run. Throws as `readRun` does. */
+export async function readFirst(server: HistoryServer, run: RunIds): Promise<HistoryEvent | undefined> {
+  const { signal } = new AbortController();
+  for await (const event of readRun(server, { ...run, live: false, signal, pageSize: 1 })) return event;
+  return undefined;
+}
+
+/** The first run of its chain, by the event that starts a run. */
+export function firstRunIn(first: HistoryEvent | undefined): string {
+  return first?.workflowExecutionStartedEventAttributes?.firstExecutionRunId ?? '';
+}
+
+/** How far a run is read. An empty token reads from the start; what was given already is skipped. */
+interface Progress {
+  /** The last event that was given. */
+  last: number;
+  /** The last event before the token. */
+  read: number;
+  /** How many events the run had when it was looked at last, where it is live. */
+  there: number;
+  /** The end of the last page, as long as it may be replaced by other events of the same ids. */
+  held: HistoryEvent[];
+  token: Uint8Array;
+  failures: number;
+  since: number;
+  /** After which event the server left some out, the last time it did. */
+  gap: number | undefined;
+}
+
+function restart(progress: Progress): void {
+  progress.token = NO_TOKEN;
+  progress.read = 0;
+}
+
+/**
+ * The events of a page that are new. A live page may end with a workflow task that is not on record yet: while one fails
+ * again and again the server shows the next attempt so, and gives its ids to whatever comes first.
+ */
+function* inOrder(page: Page, run: RunToRead, progress: Progress): Generator<HistoryEvent> {
+  const [first] = page.events;
+  const next = first === undefined ? Infinity : toNumber(first.eventId);
+  const events = [...progress.held.filter((event) => toNumber(event.eventId) < next), ...page.events];
+  const mayChange = run.live && (page.token.length > 0 || toNumber(events.at(-1)?.eventId) < progress.there);
+  const settled = mayChange ? events.findLastIndex((event) => !isTask(event)) + 1 : events.length;
+  progress.held = events.slice(settled);
+  progress.read = toNumber(events.at(-1)?.eventId) || progress.read;
+  for (const event of events.slice(0, settled)) {
+    if (toNumber(event.eventId) <= progress.last) continue;
+    progress.last = toNumber(event.eventId);
+    yield event;
+  }
+}
+
+function isTask(event: HistoryEvent): boolean {
+  return Boolean(event.workflowTaskScheduledEventAttributes ?? event.workflowTaskStartedEventAttributes);
+}
+
+async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promise<Page | undefined> {
+  const from = Date.now();
+  try {
+    if (run.live && progress.read >= progress.there) progress.there = await pages.count();
+    const isThere = !run.live || progress.read < progress.there;
+    if (!isThere) run.onCaughtUp?.();
+    const page = await (isThere ? pages.next(progress.token) : pages.coming(progress.token));
+    if (run.live && page.token.length === 0) progress.there = await pages.count();
+    progress.failures = 0;
+    return page;
+  } catch (error) {
+    if (run.signal.aborted) return undefined;
+    if (progress.failures === 0) progress.since = from;
+    await recover(error, run, progress);
+    return undefined;
+  }
+}
+
+/** Waits a little and starts over; gives up on what does not pass. */
+async function recover(error: unknown, run: RunToRead, progress: Progress): Promise<void> {
+  if (statusOf(error) === STATUS.notFound) throw turnNotFound(run.turn);
+  progress.failures += 1;
+  const over = Date.now() - progress.since > (run.live ? GIVE_UP_LIVE_MS : GIVE_UP_MS);
+  const passes = isTransient(error) && !(error instanceof CountersignError);
+  if (!passes || over) throw toCountersignError(error, `reading turn ${run.turn}`);
+  restart(progress);
+  const wait = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(progress.failures - 1, 10));
+  await delay(wait, undefined, { signal: run.signal }).catch(ignoreAbort);
+}
+
+/** An aborted wait is not an error: the events end, and the follower sees that. */
+function ignoreAbort(error: unknown): void {
+  if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+}
