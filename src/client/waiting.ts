@@ -1,5 +1,7 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { votingUnder } from '../contract/authority/open-votes';
 import { CountersignError } from '../contract/errors';
+import { authorityOn } from '../history/labels';
 import { defined } from '../contract/defined';
 import { callKey, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
 import type { OpenItem, OpenMemo } from '../contract/turn';
@@ -92,16 +94,27 @@ async function allOpen(context: ClientContext, turn: string, open: OpenMemo): Pr
 }
 
 /** The open items of a turn, from its history. */
-export function openItems({ requests, questions, inDoubt }: TurnView): OpenItem[] {
+export function openItems({ requests, questions, inDoubt, calls }: TurnView): OpenItem[] {
+  const votingOn = (callId: string): Pick<OpenItem, 'voting'> => {
+    const call = calls.find((one) => one.callId === callId);
+    const authority = call && authorityOn(call);
+    return authority === undefined ? {} : { voting: votingUnder(authority, call?.votes ?? []) };
+  };
   return [
     ...requests.map(({ callId, tool, summary, at, deadline }) => {
-      return { callId, kind: 'request' as const, tool, summary, since: at, deadline };
+      return {
+        ...{ callId, kind: 'request' as const, tool, summary, since: at, deadline },
+        ...votingOn(callId),
+      };
     }),
     ...questions.map(({ callId, tool, summary, at, deadline }) => {
       return { callId, kind: 'question' as const, tool, summary, since: at, deadline };
     }),
     ...inDoubt.map(({ callId, tool, summary, at }) => {
-      return { callId, kind: 'in_doubt' as const, tool, summary, since: at, deadline: null };
+      return {
+        ...{ callId, kind: 'in_doubt' as const, tool, summary, since: at, deadline: null },
+        ...votingOn(callId),
+      };
     }),
   ];
 }
