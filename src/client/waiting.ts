@@ -1,5 +1,5 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
-import { votingUnder } from '../contract/authority/open-votes';
+import { votingUnder, waitsFor } from '../contract/authority/open-votes';
 import { CountersignError } from '../contract/errors';
 import { authorityOn } from '../history/labels';
 import { defined } from '../contract/defined';
@@ -10,7 +10,8 @@ import { readTimeline } from '../history/read';
 import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
 import { callersIn, quoted } from './list';
-import type { InboxItem, InboxQuery } from './types';
+import type { InboxQuery } from './requests';
+import type { InboxItem } from './types';
 
 /** What chooses items of the inbox. */
 export type WaitingFilter = Omit<InboxQuery, 'limit'>;
@@ -39,9 +40,10 @@ export function filterOf({ tool, agent, olderThanMs }: WaitingFilter): string {
 }
 
 /** Whether one item matches: a turn that does may have others. */
-export function isWanted(item: InboxItem, { tool, agent, olderThanMs }: WaitingFilter): boolean {
+export function isWanted(item: InboxItem, { tool, agent, olderThanMs, whom }: WaitingFilter): boolean {
   if (tool !== undefined && item.tool !== tool) return false;
   if (agent !== undefined && item.agent !== agent) return false;
+  if (whom !== undefined && !waitsFor(whom(), item)) return false;
   return olderThanMs === undefined || item.since < before(olderThanMs);
 }
 

@@ -129,3 +129,22 @@ it('is sent to each of them once where nobody sent anything before', async () =>
   expect(types()).toEqual(BOTH);
   expect(mailed()).toEqual(['anna@example.org', 'lea@example.org']);
 });
+
+it('brings the request into the list of those who may decide it by then, as the file of the day says', async () => {
+  const turn = await asked();
+  const file = join(directory(), 'today.yaml');
+  writeFileSync(file, FILE);
+  const mine = async (who: string): Promise<string[]> => {
+    const args = ['inbox', '--mine', '--as', who, '--approvers', file, '--agent', agent, '--json'];
+    const { out } = await runCli(args, settings());
+    return JSON.parse(out).map((item: { turn: string }) => item.turn);
+  };
+  await escalated(turn);
+  expect(await mine('lea')).toEqual([turn]);
+  expect(await mine('ANNA@example.org')).toEqual([turn]);
+  writeFileSync(file, FILE.replace('lea: { groups: [leads]', 'lea: { groups: []'));
+  expect(await mine('lea')).toEqual([]);
+  expect(await mine('anna')).toEqual([turn]);
+  const { code, err } = await runCli(['inbox', '--mine', '--as', 'eve', '--approvers', file], settings());
+  expect([code, err]).toEqual([2, expect.stringContaining('eve is not in')]);
+});

@@ -75,14 +75,23 @@ function soughtBy(authority: Authority): VotersSought | undefined {
   return utf8Bytes(JSON.stringify(sought)) > MOST_BYTES ? undefined : sought;
 }
 
+/** Somebody for whom it is looked up what waits for them, and the people of the file of the day. */
+export interface Whom {
+  /** By the name in the file; of a stranger the name that they gave. */
+  person: string;
+  /** Absent: there is no file here. */
+  people?: readonly Voter[];
+}
+
 /**
- * Whether somebody of a file may decide what waits, and has not voted on it. What no rule is about anybody may decide, and
- * what does not say among whom voters are looked for may be anybody's.
+ * Whether somebody may decide what waits, and has not voted on it. What no rule is about anybody may decide, and what does
+ * not say among whom voters are looked for may be anybody's.
  */
-export function waitsFor(person: string, { voting }: { voting?: Voting }, people: readonly Voter[]): boolean {
+export function waitsFor({ person, people }: Whom, { voting }: { voting?: Voting }): boolean {
   if (voting === undefined) return true;
-  const { votes, among } = voting;
+  const { votes, among, needs } = voting;
   if (votes.some(({ voter }) => voter === person)) return false;
+  if (people === undefined) return needs.who.length >= MOST_NAMED || needs.who.includes(person);
   if (among === undefined) return true;
   const { rosters, notThese: requesters } = among;
   const sought = { rosters, notRequester: requesters !== undefined };

@@ -95,7 +95,8 @@ const inDoubt = z.object({
 });
 const names = z.array(z.string());
 const voting = z.object({
-  votes: z.array(z.object({ voter: z.string() })).optional(),
+  votes: z.array(z.object({ voter: z.string() })),
+  needs: z.object({ who: names }),
   escalated: z.literal(true).optional(),
   escalatedTo: names.optional(),
   among: z.object({ rosters: z.array(names), notThese: names.optional() }).optional(),

@@ -51,7 +51,7 @@ it('leaves out rosters that have no room in a memo', () => {
 
 describe('whether it waits for somebody', () => {
   const ask = (who: string, rule: Authority, votes: CastVote[] = [], people = PEOPLE): boolean =>
-    waitsFor(who, { voting: votingUnder(rule, votes) }, people);
+    waitsFor({ person: who, people }, { voting: votingUnder(rule, votes) });
   it.each<[string, boolean, string, Authority, CastVote[]?, Voter[]?]>([
     ['a name of the group', true, 'bob', authority()],
     ['a delegate', true, 'dora', authority()],
@@ -75,8 +75,16 @@ describe('whether it waits for somebody', () => {
   });
 
   it('may be anybody where no rule says who, or where it does not say among whom', () => {
-    expect(waitsFor('eve', {}, PEOPLE)).toBe(true);
-    expect(waitsFor('eve', { voting: { votes: [], needs: { approvals: 1, who: [] } } }, PEOPLE)).toBe(true);
+    const eve = { person: 'eve', people: PEOPLE };
+    expect(waitsFor(eve, {})).toBe(true);
+    expect(waitsFor(eve, { voting: { votes: [], needs: { approvals: 1, who: [] } } })).toBe(true);
+  });
+
+  it('goes by the names of the request where there is no file', () => {
+    const voting = votingUnder(authority(), []);
+    expect(['bob', 'eve'].map((person) => waitsFor({ person }, { voting }))).toEqual([true, false]);
+    const who = Array.from({ length: 10 }, (_, at) => `p-${at}`);
+    expect(waitsFor({ person: 'eve' }, { voting: { votes: [], needs: { approvals: 1, who } } })).toBe(true);
   });
 
   it('is as the turn says that somebody may vote, where the file is the same', () => {
