@@ -38,7 +38,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['bundleWorkflows', 'bundle-workflows', 'BundleWorkflowsOptions'],
   ['connect', 'client/types', 'ConnectOptions'],
   ['start of a client', 'client/requests', 'StartRequest'],
-  ['inbox of a client', 'client/types', 'InboxQuery'],
+  ['inbox of a client', 'client/requests', 'InboxQuery'],
   ['schedules.add of a client', 'client/types', 'ScheduleRequest'],
   ['list of a client', 'client/types', 'ListQuery'],
   ['turns of a client', 'client/types', 'TurnsQuery'],

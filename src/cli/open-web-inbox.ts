@@ -80,7 +80,7 @@ function needsPeople(): CountersignError {
   );
 }
 
-type Opened = Required<Pick<WebOptions, 'signer' | 'grantSigner' | 'passkeys' | 'people'>> &
+type Opened = Required<Pick<WebOptions, 'signer' | 'grantSigner' | 'passkeys' | 'people' | 'voters'>> &
   Pick<WebOptions, 'signIn'>;
 
 /** Who decides, and how they sign in. Loaded here, so that no other command waits for YAML and CEL. */
@@ -110,9 +110,9 @@ async function openPeople(
     passkeys: passkeySigner(approvers),
   };
   const people = () => approvers.current();
-  if (signIn === undefined) return { ...signers, people };
+  if (signIn === undefined) return { ...signers, people, voters: people };
   const { readSignInFile } = await import('./sign-in-file.js');
-  return { ...signers, people, signIn: { ...(await readSignInFile(signIn, env)), people } };
+  return { ...signers, people, voters: people, signIn: { ...(await readSignInFile(signIn, env)), people } };
 }
 
 /** Who may sign in with a token, unless `--users` names another file. */

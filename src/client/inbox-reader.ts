@@ -162,8 +162,8 @@ export class WaitingReader implements InboxReader {
   }
 
   private items(): readonly InboxItem[] {
-    // What is old enough changes with time.
-    const isTimed = this.filter.olderThanMs !== undefined;
+    // What is old enough changes with time, and who may decide with the file.
+    const isTimed = this.filter.olderThanMs !== undefined || this.filter.whom !== undefined;
     if (this.sorted?.version !== this.version || isTimed) {
       const all = [...this.kept.values()].flatMap(({ items }) => items);
       const items = mostUrgentFirst(all.filter((item) => isWanted(item, this.filter)));

@@ -3,7 +3,8 @@ import { ask } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { readAllWaiting } from './inbox-reader';
 import { LIST_PAGE, listPages, SMALL_PAGE } from './list';
-import type { InboxItem, InboxQuery } from './types';
+import type { InboxQuery } from './requests';
+import type { InboxItem } from './types';
 import {
   filterOf,
   isWanted,
@@ -24,7 +25,9 @@ const LIMIT = 100;
 export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
   const { limit = LIMIT, ...filter } = query;
   // Where so many are wanted, to list all of them takes no more questions than to look for the earliest.
-  if (limit >= LIST_PAGE) return (await readAllWaiting(context, filter)).slice(0, limit);
+  // Visibility does not know who may decide, so a page of it may hold nothing that is looked for.
+  if (limit >= LIST_PAGE || filter.whom !== undefined)
+    return (await readAllWaiting(context, filter)).slice(0, limit);
   const turns = await mostUrgentTurns(context, filterOf(filter), limit);
   const items = await Promise.all(turns.map((turn) => itemsOf(context, turn)));
   const wanted = items.flat().filter((item) => isWanted(item, filter));
@@ -41,8 +44,9 @@ async function mostUrgentTurns(context: ClientContext, query: string, limit: num
 
 /** How many requests and calls in doubt wait in all turns. @throws CountersignError as `readInbox`. */
 export async function countWaiting(context: ClientContext, filter: WaitingFilter = {}): Promise<number> {
+  const { tool, olderThanMs, whom } = filter;
   // Visibility knows how many calls of a turn wait, and not which.
-  if (filter.tool !== undefined || filter.olderThanMs !== undefined)
+  if (tool !== undefined || olderThanMs !== undefined || whom !== undefined)
     return (await readAllWaiting(context, filter)).length;
   let total = 0;
   // Visibility has no sum. Turns with at least 1, at least 2, … make one, and few turns wait with many calls.

@@ -6,7 +6,8 @@ export { connect } from './connect';
 export { loadEncryption, type Encryption } from '../encryption/load';
 export type { EncryptionOptions } from '../encryption/keys';
 export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/errors';
-export type { FollowOptions, StartRequest } from './requests';
+export type { Whom } from '../contract/authority/open-votes';
+export type { FollowOptions, InboxQuery, StartRequest } from './requests';
 export type { FileRef } from '../contract/session/files';
 export type { NewFile } from '../store';
 export type {
@@ -20,7 +21,6 @@ export type {
   DrainOptions,
   ForkTurnRequest,
   InboxItem,
-  InboxQuery,
   InboxReader,
   ListQuery,
   Pending,

@@ -2,6 +2,7 @@ import type { Priority } from '@temporalio/common';
 import type { FileRef } from '../contract/session/files';
 import type { NewFile } from '../store';
 import type { Budget } from '../contract/spending/budget';
+import type { Whom } from '../contract/authority/open-votes';
 
 /** A turn to start. */
 export interface StartRequest {
@@ -40,4 +41,16 @@ export interface FollowOptions {
   signal?: AbortSignal;
   /** Called each time all events so far were given, before it waits for more; not for a turn that has ended. */
   onCaughtUp?: () => void;
+}
+
+/** What of the inbox is wanted. */
+export interface InboxQuery {
+  tool?: string;
+  agent?: string;
+  /** Only what has waited for longer than this, in milliseconds. */
+  olderThanMs?: number;
+  /** Only what this person may decide and has not voted on. Asked anew for each look: the file may change meanwhile. */
+  whom?: () => Whom;
+  /** @default 100 */
+  limit?: number;
 }

@@ -22,7 +22,7 @@ import type { ResetPlan } from '../history/reset';
 import type { TurnView } from '../history/view';
 import type { FileStore } from '../store';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
-import type { FollowOptions, StartRequest } from './requests';
+import type { FollowOptions, InboxQuery, StartRequest } from './requests';
 import type { Session, SessionOptions, SessionsQuery, SessionSummary } from './session/types';
 
 /** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
@@ -168,15 +168,6 @@ export interface InboxItem extends OpenItem {
   session?: string;
   /** As of `TurnSummary`. */
   callers?: string[];
-}
-
-export interface InboxQuery {
-  tool?: string;
-  agent?: string;
-  /** Only what has waited for longer than this, in milliseconds. */
-  olderThanMs?: number;
-  /** @default 100 */
-  limit?: number;
 }
 
 /** What waits, as far as it is read. */

@@ -1,5 +1,7 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { votingUnder, waitsFor } from '../contract/authority/open-votes';
 import { CountersignError } from '../contract/errors';
+import { authorityOn } from '../history/labels';
 import { defined } from '../contract/defined';
 import { callKey, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
 import type { OpenItem, OpenMemo } from '../contract/turn';
@@ -8,7 +10,8 @@ import { readTimeline } from '../history/read';
 import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
 import { callersIn, quoted } from './list';
-import type { InboxItem, InboxQuery } from './types';
+import type { InboxQuery } from './requests';
+import type { InboxItem } from './types';
 
 /** What chooses items of the inbox. */
 export type WaitingFilter = Omit<InboxQuery, 'limit'>;
@@ -37,9 +40,10 @@ export function filterOf({ tool, agent, olderThanMs }: WaitingFilter): string {
 }
 
 /** Whether one item matches: a turn that does may have others. */
-export function isWanted(item: InboxItem, { tool, agent, olderThanMs }: WaitingFilter): boolean {
+export function isWanted(item: InboxItem, { tool, agent, olderThanMs, whom }: WaitingFilter): boolean {
   if (tool !== undefined && item.tool !== tool) return false;
   if (agent !== undefined && item.agent !== agent) return false;
+  if (whom !== undefined && !waitsFor(whom(), item)) return false;
   return olderThanMs === undefined || item.since < before(olderThanMs);
 }
 
@@ -92,16 +96,27 @@ async function allOpen(context: ClientContext, turn: string, open: OpenMemo): Pr
 }
 
 /** The open items of a turn, from its history. */
-export function openItems({ requests, questions, inDoubt }: TurnView): OpenItem[] {
+export function openItems({ requests, questions, inDoubt, calls }: TurnView): OpenItem[] {
+  const votingOn = (callId: string): Pick<OpenItem, 'voting'> => {
+    const call = calls.find((one) => one.callId === callId);
+    const authority = call && authorityOn(call);
+    return authority === undefined ? {} : { voting: votingUnder(authority, call?.votes ?? []) };
+  };
   return [
     ...requests.map(({ callId, tool, summary, at, deadline }) => {
-      return { callId, kind: 'request' as const, tool, summary, since: at, deadline };
+      return {
+        ...{ callId, kind: 'request' as const, tool, summary, since: at, deadline },
+        ...votingOn(callId),
+      };
     }),
     ...questions.map(({ callId, tool, summary, at, deadline }) => {
       return { callId, kind: 'question' as const, tool, summary, since: at, deadline };
     }),
     ...inDoubt.map(({ callId, tool, summary, at }) => {
-      return { callId, kind: 'in_doubt' as const, tool, summary, since: at, deadline: null };
+      return {
+        ...{ callId, kind: 'in_doubt' as const, tool, summary, since: at, deadline: null },
+        ...votingOn(callId),
+      };
     }),
   ];
 }

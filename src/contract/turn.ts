@@ -13,8 +13,8 @@ import {
   type ToolResult,
 } from './result';
 import type { ClosingCause } from './call-messages';
-import type { CastVote } from './authority/votes';
-import type { SignalVerdict, Verdict, VotesNeeded } from './decision';
+import type { Voting } from './authority/open-votes';
+import type { SignalVerdict, Verdict } from './decision';
 import type { TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
@@ -137,14 +137,6 @@ export interface OpenMemo {
   /** How many wait in all; `items` names the first 20. */
   count: number;
   items: OpenItem[];
-}
-
-/** How the votes on a call stand. */
-export interface Voting {
-  votes: CastVote[];
-  needs: VotesNeeded;
-  /** Nobody decided in time, so more people may. */
-  escalated?: true;
 }
 
 export interface OpenItem {

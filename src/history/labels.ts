@@ -1,4 +1,9 @@
-import { escalatedAuthority, someNames, standingUnder } from '../contract/authority/authority';
+import {
+  type Authority,
+  escalatedAuthority,
+  someNames,
+  standingUnder,
+} from '../contract/authority/authority';
 import { assuranceText, type CastVote, type Standing } from '../contract/authority/votes';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
@@ -223,11 +228,16 @@ export function unreadText(turns: number): string {
   return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
 }
 
-/** How the votes on a call stand; undefined: no rule says who decides it. */
-export function standingOn({ request, votes, isEscalated }: CallView): Standing | undefined {
+/** Who decides a call, those to whom it was escalated included; undefined: no rule says who. */
+export function authorityOn({ request, isEscalated }: CallView): Authority | undefined {
   const authority = request?.authority;
-  if (authority === undefined) return undefined;
-  return standingUnder(isEscalated === true ? escalatedAuthority(authority) : authority, votes);
+  return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
+}
+
+/** How the votes on a call stand; undefined: no rule says who decides it. */
+export function standingOn(call: CallView): Standing | undefined {
+  const authority = authorityOn(call);
+  return authority && standingUnder(authority, call.votes);
 }
 
 /** Who decides a call, who has, and what is missing, in words; undefined: no rule says who decides it. */

@@ -122,6 +122,8 @@ export interface InboxPageQuery {
   session?: string;
   /** Only calls in doubt. */
   doubt?: '1';
+  /** Only what the sender may decide, by today's approvers file, and has not voted on. */
+  mine?: '1';
   /** Only what expires within so many milliseconds. */
   dueWithin?: number;
   /** Only what has waited longer than so many milliseconds. */

@@ -1,6 +1,7 @@
 import type { Countersign } from '../client/types';
 import type { FileRef } from '../contract/session/files';
 import type { Permit } from '../contract/authority/permits';
+import type { Voter } from '../contract/authority/votes';
 import type { SentFile } from './api';
 import type { Authenticator, Credentials, SignedIn } from './auth/authenticator';
 import type { Oidc } from './auth/oidc';
@@ -26,6 +27,12 @@ export interface SentFiles {
   take(user: string, sent: readonly SentFile[]): FileRef[];
 }
 
+/** Who is in which group, by the approvers file of the day. */
+export interface VotersFile {
+  people: readonly Voter[];
+  personOf(name: string): string | undefined;
+}
+
 /** What the app works with. */
 export interface AppDeps extends Signers {
   /** Only for what is of nobody in particular; turns and conversations are read through `readerOf`. */
@@ -42,6 +49,8 @@ export interface AppDeps extends Signers {
   texts: TextStore;
   /** The files that go with messages; undefined: there is no store for them. */
   files: SentFiles | undefined;
+  /** By which it is known what waits for whom; undefined: there is no approvers file here. */
+  voters?: (() => Promise<VotersFile>) | undefined;
   /** What workers and programs prove that they may stream; undefined: none may. */
   streamToken: string | undefined;
   /** Folder of the built page. */

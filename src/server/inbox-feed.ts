@@ -1,4 +1,5 @@
 import type { Countersign, InboxReader, Waiting } from '../client/types';
+import type { Whom } from '../contract/authority/open-votes';
 import { EVERYTHING, isSeenBy, type Permit } from '../contract/authority/permits';
 import {
   CONTROL_STATES,
@@ -20,11 +21,11 @@ export interface InboxFeed {
   listen(signal: AbortSignal, permit: Permit): AsyncGenerator<ServerEvent>;
   /**
    * A part of the inbox as it was read last; where nothing was read yet, as soon as something is. Undefined where it is the
-   * part that was seen.
+   * part that was seen. `whom`: only what waits for them.
    *
    * @throws CountersignError as `InboxReader.next`, where nothing could be read yet.
    */
-  page(query: InboxPageQuery, permit: Permit): Promise<InboxPage | undefined>;
+  page(query: InboxPageQuery, permit: Permit, whom?: Whom): Promise<InboxPage | undefined>;
   /**
    * Everything as it was read last, as soon as all of it was read; after `ms` as much as there is, undefined for nothing.
    *
@@ -90,11 +91,15 @@ class Feed implements InboxFeed {
     this.wake.fire();
   }
 
-  async page({ seen, ...query }: InboxPageQuery, permit: Permit): Promise<InboxPage | undefined> {
+  async page(
+    { seen, ...query }: InboxPageQuery,
+    permit: Permit,
+    whom?: Whom,
+  ): Promise<InboxPage | undefined> {
     this.join();
     try {
       const { waiting, at } = await this.firstRead();
-      const page = this.shares.of(permit).choose(waiting, query);
+      const page = this.shares.of(permit).choose(waiting, query, whom);
       return page.key === seen ? undefined : { ...page, at };
     } finally {
       this.leave();

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { waitsFor, type Whom } from '../contract/authority/open-votes';
 import { isSeenBy, type Permit } from '../contract/authority/permits';
 import { isTurnIn } from '../contract/session';
 import type { InboxItem, Waiting } from '../client/types';
@@ -48,8 +49,8 @@ class InboxShare {
     return this.pages.totalsOf(this.part(waiting));
   }
 
-  choose(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>): PageContent {
-    return this.pages.choose(this.part(waiting), query);
+  choose(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>, whom?: Whom): PageContent {
+    return this.pages.choose(this.part(waiting), query, whom);
   }
 
   private part(waiting: Waiting): Waiting {
@@ -83,14 +84,14 @@ export class InboxPages {
   }
 
   /** The part that a query chooses. */
-  choose(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>): PageContent {
+  choose(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>, whom?: Whom): PageContent {
     this.take(waiting);
     const { dueWithin, olderThan } = query;
-    // What these choose changes with time.
-    const isTimed = dueWithin !== undefined || olderThan !== undefined;
+    // What these choose changes with time, or with the file.
+    const isTimed = dueWithin !== undefined || olderThan !== undefined || whom !== undefined;
     const name = JSON.stringify(Object.entries(query).sort());
     const known = isTimed ? undefined : this.kept.get(name);
-    const page = known ?? this.make(waiting, query);
+    const page = known ?? this.make(waiting, query, whom);
     if (!isTimed) this.kept.set(name, page);
     return page;
   }
@@ -108,10 +109,11 @@ export class InboxPages {
     };
   }
 
-  private make(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>): PageContent {
+  private make(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>, whom?: Whom): PageContent {
     const { sort = 'deadline', offset = 0, limit = MOST_ROWS } = query;
     const items = sort === 'newest' ? (this.newest ??= newestFirst(waiting.items)) : waiting.items;
-    const found = items.filter(matcherOf(query));
+    const matches = matcherOf(query);
+    const found = items.filter((item) => matches(item) && (whom === undefined || waitsFor(whom, item)));
     const rows = found.slice(offset, offset + limit);
     const page = { rows, matching: found.length, ...this.totals, complete: waiting.isComplete };
     return { ...page, key: createHash('sha256').update(JSON.stringify(page)).digest('base64url') };

@@ -80,6 +80,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   metrics?: string;
   /** The file that says what people may do here, and what they see. @default everybody may do and see everything */
   people?: AuthenticatorParts['people'];
+  /** As in `AppDeps`. */
+  voters?: AppDeps['voters'];
   /** How people sign in who are in an approvers file. @default by token and link only */
   signIn?: SignInOptions;
   /** Gets a new link when a used one is opened. */
@@ -173,8 +175,13 @@ export async function startWeb({
   };
 }
 
-const signersOf = ({ signer, grantSigner, passkeys }: Partial<Signers>): Signers => ({
-  ...{ signer, grantSigner, passkeys },
+const signersOf = ({
+  signer,
+  grantSigner,
+  passkeys,
+  voters,
+}: Partial<Signers & Pick<AppDeps, 'voters'>>): Signers & Pick<AppDeps, 'voters'> => ({
+  ...{ signer, grantSigner, passkeys, voters },
 });
 
 /** How people sign in here. */

@@ -3,13 +3,14 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { defined } from '../contract/defined';
+import type { Whom } from '../contract/authority/open-votes';
 import type { Permit } from '../contract/authority/permits';
 import type { Authenticator, Credentials, SignedIn } from './auth/authenticator';
 import { rightsOf } from './auth/roles';
 import { isLoopback } from './address';
 import type { Session, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
-import type { AppDeps, Env } from './deps';
+import type { AppDeps, Env, VotersFile } from './deps';
 import { MOST_ROWS } from './inbox-page';
 import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
@@ -235,7 +236,7 @@ const duration = z.coerce.number().int().min(0).max(MOST_MS).optional();
 
 const pageSchema = z.object({
   ...{ text: filterText, tool: filterText, agent: filterText, session: filterText, seen: filterText },
-  doubt: z.literal('1').optional(),
+  ...{ doubt: z.literal('1').optional(), mine: z.literal('1').optional() },
   ...{ dueWithin: duration, olderThan: duration },
   sort: z.enum(['deadline', 'newest']).optional(),
   offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
@@ -243,10 +244,12 @@ const pageSchema = z.object({
 });
 
 /** Everything that waits for a person. */
-export function inboxRoutes({ feed, authenticator, closing, formatError }: AppDeps): Hono<Env> {
+export function inboxRoutes({ feed, authenticator, closing, formatError, voters }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
-      const page = await feed.page(defined(checkInput(pageSchema, c.req.query())), c.get('permit'));
+      const query = defined(checkInput(pageSchema, c.req.query()));
+      const whom = query.mine && whomOf(senderOf(c).approver, await voters?.());
+      const page = await feed.page(query, c.get('permit'), whom);
       return page === undefined ? c.body(null, 204) : c.json(page);
     })
     .get('/events', (c) =>
@@ -256,4 +259,8 @@ export function inboxRoutes({ feed, authenticator, closing, formatError }: AppDe
         ...{ closing, formatError },
       }),
     );
+}
+
+function whomOf(approver: string, file: VotersFile | undefined): Whom {
+  return { person: file?.personOf(approver) ?? approver, ...defined({ people: file?.people }) };
 }

@@ -1,3 +1,4 @@
+import { votingUnder } from '../contract/authority/open-votes';
 import { defined } from '../contract/defined';
 import { callSummary } from '../contract/text/call-summary';
 import { LIMITS } from '../contract/limits';
@@ -7,7 +8,7 @@ import { utf8Bytes } from '../contract/text/bytes';
 import type { ClosingCause } from '../contract/call-messages';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../contract/turn';
 import type { CallState } from './approvals/state';
-import { needsOf } from './approvals/votes';
+import { authorityOf } from './approvals/votes';
 
 const NOTE_CHARS = 200;
 
@@ -54,14 +55,8 @@ function openItem(state: CallState): OpenItem {
 
 /** Who voted, and what is missing; undefined: no rule says who decides. */
 function votingOn(state: CallState): OpenItem['voting'] {
-  const needs = needsOf(state);
-  if (needs === undefined) return undefined;
-  const votes = (state.votes ?? []).map(({ voter, decision, signedBy }) => ({
-    voter,
-    decision,
-    ...defined({ signedBy }),
-  }));
-  return { votes, needs, ...(state.isEscalated === true ? { escalated: true as const } : {}) };
+  const authority = authorityOf(state);
+  return authority && votingUnder(authority, state.votes ?? []);
 }
 
 /** Calls that the workflow closed by itself, by cause. */

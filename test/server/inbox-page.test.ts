@@ -99,3 +99,32 @@ test('ten thousand are searched and filtered in a moment', () => {
   // The figure to hold is 500 ms; a busy machine may need ten times what it takes.
   expect(performance.now() - began).toBeLessThan(500);
 });
+
+describe('what waits for one person', () => {
+  const ruled = (turn: string, roster: string): InboxItem =>
+    inboxItem({
+      turn,
+      voting: { votes: [], needs: { approvals: 1, who: [] }, among: { rosters: [[roster]] } },
+    });
+  const all = Array.from({ length: 30 }, (_, at) => ruled(`t-${at}`, at % 3 === 0 ? 'ann' : 'group:money'));
+  const read: Waiting = { items: [...all, never], isComplete: true, version: 1 };
+  const people = (groups: string[]) => [{ name: 'ann', groups, delegates: [] }];
+  const pages = new InboxPages();
+  const mine = (groups: string[], query: InboxPageQuery = {}) =>
+    pages.choose(read, { mine: '1', ...query }, { person: 'ann', people: people(groups) });
+
+  it('is found on every page, with what no rule is about', () => {
+    expect(mine([])).toMatchObject({ matching: 11, waiting: 31 });
+    const rows = [0, 4, 8].flatMap((offset) => turnsOf(mine([], { offset, limit: 4 }).rows));
+    expect(rows).toEqual([...[0, 3, 6, 9, 12, 15, 18, 21, 24, 27].map((at) => `t-${at}`), 'never']);
+  });
+
+  it('follows the groups of the file, without any change of the inbox', () => {
+    expect([mine([]), mine(['money']), mine([])].map(({ matching }) => matching)).toEqual([11, 31, 11]);
+  });
+
+  it('is each person for themselves', () => {
+    const eve = pages.choose(read, { mine: '1' }, { person: 'eve', people: people([]) });
+    expect(turnsOf(eve.rows)).toEqual(['never']);
+  });
+});

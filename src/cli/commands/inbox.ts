@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { addInboxFilters, type InboxFilters, readInboxQuery } from '../options';
+import { addMineOptions, type MineOptions, readMine } from '../mine';
+import { addInboxFilters, type InboxFilters, readInboxQuery, usageError } from '../options';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
 import { changesBetween, type InboxLook, watchInbox } from '../live-inbox';
@@ -11,7 +12,7 @@ import { takeStopSignals } from '../stop-signals';
 import { safeLine } from '../print/escape';
 import { type KnownPauses, NOTHING_PAUSED, notePauses, watchPauses } from './pause';
 
-interface InboxOptions extends InboxFilters {
+interface InboxOptions extends InboxFilters, MineOptions {
   watch?: boolean;
   json?: boolean;
 }
@@ -23,11 +24,14 @@ export function addInbox(program: Command, context: Context): void {
     .description('list what waits for a person: calls in doubt, then the earliest deadline')
     .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C')
     .option('--json', 'print JSON; with --watch one line for each change');
-  addInboxFilters(command).action((options: InboxOptions) => inbox(options, context));
+  addMineOptions(addInboxFilters(command))
+    .option('--as <name>', 'with --mine: who you are (default: your name on this machine)')
+    .action((options: InboxOptions) => inbox(options, context));
 }
 
 async function inbox(options: InboxOptions, context: Context): Promise<void> {
-  const query = readInboxQuery(options);
+  if (options.as !== undefined && options.mine !== true) throw usageError('--as is for --mine');
+  const query = { ...readInboxQuery(options), ...(await readMine(options, context)) };
   const json = options.json === true;
   if (options.watch === true) return watchInboxHere({ query, json }, context);
   const { limit = MOST_SHOWN, ...filter } = query;

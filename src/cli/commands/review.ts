@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addMineOptions, type MineOptions, readMine } from '../mine';
 import { addInboxFilters, type InboxFilters, readInboxQuery } from '../options';
 import { type Context, osUser } from '../context';
 import { choose, Interrupted, type Terminal, withTerminal } from '../review/terminal';
@@ -13,9 +14,7 @@ import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../print/escape';
 import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 
-interface ReviewOptions extends InboxFilters {
-  as?: string;
-}
+interface ReviewOptions extends InboxFilters, MineOptions {}
 
 /** `review`. */
 export function addReview(program: Command, context: Context): void {
@@ -23,11 +22,11 @@ export function addReview(program: Command, context: Context): void {
     .command('review')
     .description('go through the inbox one by one: look, decide, go on')
     .option('--as <name>', 'who decides (default: your name on this machine)');
-  addInboxFilters(command).action((options: ReviewOptions) => review(options, context));
+  addMineOptions(addInboxFilters(command)).action((options: ReviewOptions) => review(options, context));
 }
 
 async function review(options: ReviewOptions, context: Context): Promise<void> {
-  const query = readInboxQuery(options);
+  const query = { ...readInboxQuery(options), ...(await readMine(options, context)) };
   const hint = 'Use `countersign inbox --json` with `countersign approve` and `deny` in scripts.';
   await withTerminal(context.keyboard, hint, (terminal) =>
     context.withClient((client) =>

@@ -1,3 +1,4 @@
+import { someNames } from '../../contract/authority/authority';
 import { dateTime } from '../../contract/text/times';
 import { cut } from '../print/format';
 import { escapeProse, escapeText } from '../print/escape';
@@ -13,6 +14,7 @@ export interface MailText {
 /** What a notice is about, in two words. */
 export const HEADINGS: Readonly<Record<NoticeType, string>> = {
   'request.opened': 'Approval needed',
+  'request.escalated': 'Approval needed, nobody decided in time',
   'question.opened': 'Question',
   'call.in_doubt': 'Outcome unknown',
   'deadline.near': 'Expires soon',
@@ -32,15 +34,21 @@ export function linkTo(page: string, { type, data: { turn, callId } }: Notice): 
 /** What is known of a notice, each fact in one line that is safe to show. */
 export function factsOf({ type, data }: Notice): [name: string, value: string][] {
   if (type === 'test') return [['test', data.summary]];
-  const { turn, callId, tool, agent, summary, prompt, deadline } = data;
+  const { turn, callId, tool, agent, summary, prompt, deadline, voting } = data;
+  const since = type === 'request.escalated' ? (voting?.escalatedTo ?? []) : [];
   return [
     ['call', escapeText(`${turn}/${callId}`)],
     ['tool', escapeText(tool)],
     ['agent', escapeText(agent)],
     ['what', escapeText(summary)],
     ['asked', cut(escapeProse(prompt), PROMPT_WIDTH)],
+    ...(since.length === 0 ? [] : [factOf('now asks', someNames(since))]),
     ['expires', deadline === null ? 'never' : dateTime(deadline)],
   ];
+}
+
+function factOf(name: string, value: string): [name: string, value: string] {
+  return [name, escapeText(value)];
 }
 
 /** The heading of a notice with its tool and agent, in one line that nobody can break. */

@@ -7,10 +7,18 @@ import { itemKey } from '../live-inbox';
 export const CHANNELS_FILE = 'notify.yaml';
 
 /**
- * `request.opened`, `question.opened` and `call.in_doubt`: something waits; `deadline.near`: a request expires soon;
- * `test`: nothing waits, somebody looks whether notices arrive.
+ * `request.opened`, `question.opened` and `call.in_doubt`: something waits; `request.escalated`: nobody decided in time, so
+ * more people may; `deadline.near`: a request expires soon; `test`: nothing waits, somebody looks whether notices arrive.
  */
-export type NoticeType = 'request.opened' | 'question.opened' | 'call.in_doubt' | 'deadline.near' | 'test';
+export const NOTICE_TYPES = [
+  'request.opened',
+  'request.escalated',
+  'question.opened',
+  'call.in_doubt',
+  'deadline.near',
+  'test',
+] as const;
+export type NoticeType = (typeof NOTICE_TYPES)[number];
 
 /** One message to a receiver. The same notice keeps its id and its content, however often it is sent. */
 export interface Notice {
@@ -32,9 +40,14 @@ export interface NoticeRules {
 /** The notices that an inbox gives rise to. */
 export function noticesOf(items: readonly InboxItem[], { now, beforeMs }: NoticeRules): Notice[] {
   return items.flatMap((item) => {
-    const opened = noticeOf(item, OPENED[item.kind]);
     const isNear = item.deadline !== null && Date.parse(item.deadline) - now <= beforeMs;
-    return isNear ? [opened, noticeOf(item, 'deadline.near')] : [opened];
+    // Where everybody could decide before, there is nobody to be notified of it.
+    const isEscalated = item.kind === 'request' && item.voting?.escalatedTo !== undefined;
+    const later: NoticeType[] = [
+      ...(isEscalated ? (['request.escalated'] as const) : []),
+      ...(isNear ? (['deadline.near'] as const) : []),
+    ];
+    return [OPENED[item.kind], ...later].map((type) => noticeOf(item, type));
   });
 }
 

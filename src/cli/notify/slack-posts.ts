@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestText } from '../../contract/digest';
-import type { Notice } from './notices';
+import { type Notice, NOTICE_TYPES } from './notices';
 import { KEEP_MS, type Kept, openKept } from './sent';
 
 /** Where a message is: its channel, its time, which is its id there, and the app that posted it. */
@@ -11,7 +11,7 @@ const post = z.strictObject({
   /** Of the notice that it says. */
   notice: z.strictObject({
     id: z.string(),
-    type: z.enum(['request.opened', 'question.opened', 'call.in_doubt', 'deadline.near', 'test']),
+    type: z.enum(NOTICE_TYPES),
     timestamp: z.string(),
     data: z.object({
       ...{ turn: z.string(), agent: z.string(), callId: z.string(), tool: z.string(), summary: z.string() },

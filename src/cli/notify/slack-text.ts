@@ -43,7 +43,10 @@ export const DENY = 'countersign_deny';
 const OPEN = 'countersign_open';
 export const REASON = 'countersign_reason';
 
-const ELSEWHERE: Readonly<Record<Exclude<NoticeType, 'request.opened'>, string>> = {
+/** Notices of a request that can be decided by a button. */
+type Decidable = 'request.opened' | 'request.escalated';
+
+const ELSEWHERE: Readonly<Record<Exclude<NoticeType, Decidable>, string>> = {
   'question.opened': 'Answer it in the web inbox.',
   'call.in_doubt': 'Resolve it in the web inbox.',
   'deadline.near': 'Decide it in the web inbox.',
@@ -56,7 +59,7 @@ export function whyOnlyLink(
   request: RequestOpened | undefined,
   { isHeard, isSigned }: ButtonRules,
 ): string | undefined {
-  if (type !== 'request.opened') return ELSEWHERE[type];
+  if (type !== 'request.opened' && type !== 'request.escalated') return ELSEWHERE[type];
   if (!isHeard || request === undefined) return 'Decide it in the web inbox.';
   const wanted = assuranceWanted(request.authority, 'approved');
   if (wanted !== undefined && !(isSigned && isAssured('signed_in', wanted)))

@@ -1,8 +1,9 @@
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
-import { escalatedAuthority, votingOf } from '../../contract/authority/authority';
+import { newVotersOf, votersOf } from '../../contract/authority/open-votes';
 import { isSeenBy } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
+import { authorityOn } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import type { Notice } from './notices';
 
@@ -35,7 +36,7 @@ export async function votersOn(
   const names =
     notice.type === 'test'
       ? testers(file, tester)
-      : votersOf(call, all).filter((name) => sees(file, name, notice.data));
+      : votersFor(notice, call, all).filter((name) => sees(file, name, notice.data));
   const addresses = file.people.flatMap(({ name, mail }) => {
     const address = by === 'slack' ? file.slackOf(name) : mail;
     return names.includes(name) && address !== undefined ? [address] : [];
@@ -56,12 +57,20 @@ export function sees(
   return isSeenBy(file.permitOf(person), { agent, callers: lineage.map((one) => one.agent) });
 }
 
-/** Who may vote on a call, by name. A rule that is not frozen with it, or that lists nobody, lets everybody. */
-export function votersOf(call: CallView | undefined, all: readonly string[]): readonly string[] {
+/**
+ * Whom a notice goes to, by name. What opened goes to those who could vote then, and an escalation to those who may only
+ * since. A rule that is not frozen with the call, or that lists nobody, lets everybody.
+ */
+export function votersFor(
+  { type }: Pick<Notice, 'type'>,
+  call: CallView | undefined,
+  all: readonly string[],
+): readonly string[] {
   const frozen = call?.request?.authority;
-  if (frozen?.people === undefined) return all;
-  const authority = call?.isEscalated === true ? escalatedAuthority(frozen) : frozen;
-  return frozen.people.flatMap(({ name }) => (votingOf(authority, name).ok ? [name] : []));
+  if (frozen === undefined) return all;
+  if (type === 'request.escalated') return newVotersOf(frozen);
+  const now = type === 'request.opened' ? frozen : call && authorityOn(call);
+  return votersOf(now ?? frozen) ?? all;
 }
 
 function testers(file: Approvers, tester: string | undefined): string[] {

@@ -124,14 +124,14 @@ export function votingOf(authority: Authority, approver: string): Voting {
   if (people === undefined) return { ok: true, voter: voterIn(authority, approver) };
   const voter = personIn(people, approver);
   if (voter === undefined) return { ok: false, why: 'unknown_person' };
-  const seating = seatingOf(ruleOf(authority), { people, requesters })(voter);
+  const seating = seatingOf(ruleInForce(authority), { people, requesters })(voter);
   return seating.ok ? { ok: true, voter } : seating;
 }
 
 /** How votes stand under an authority. */
 export function standingUnder(authority: Authority, votes: readonly CastVote[]): Standing {
   const { people, requesters } = authority;
-  const rule = ruleOf(authority);
+  const rule = ruleInForce(authority);
   if (people !== undefined) return standingOf(rule, votes, { people, requesters });
   // Anybody of the file decides alone, so whoever voted is all that it takes.
   const voters = [...new Set(votes.map(({ voter }) => voter))];
@@ -181,7 +181,8 @@ export function escalatedAuthority(authority: Authority): Authority {
   return { ...authority, escalated: true };
 }
 
-function ruleOf({ rule, escalated }: Authority): RuleSnapshot {
+/** The rule as it holds now: whom the request was escalated to stand in every roster. */
+export function ruleInForce({ rule, escalated }: Authority): RuleSnapshot {
   const to = escalated === true ? (rule.escalate?.to ?? []) : [];
   return { ...rule, rosters: rule.rosters.map((roster) => [...roster, ...to]) };
 }

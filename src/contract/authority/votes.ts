@@ -127,7 +127,10 @@ export interface Among {
  * Says for any person which seats they may take: their own, or those of the people they are a delegate of. Delegation
  * does not pass on: a delegate's delegate has no seat.
  */
-export function seatingOf(rule: VoteRule, { people, requesters }: Among): (name: string) => Seating {
+export function seatingOf(
+  rule: Pick<VoteRule, 'rosters' | 'notRequester'>,
+  { people, requesters }: Among,
+): (name: string) => Seating {
   const isNamed = namedBy(rule.rosters);
   const byName = new Map(people.map((one) => [one.name, one]));
   const asked = new Set(rule.notRequester ? requesters : []);

@@ -93,6 +93,14 @@ const inDoubt = z.object({
   progress: progress.optional(),
   running: z.literal(true).optional(),
 });
+const names = z.array(z.string());
+const voting = z.object({
+  votes: z.array(z.object({ voter: z.string() })),
+  needs: z.object({ who: names }),
+  escalated: z.literal(true).optional(),
+  escalatedTo: names.optional(),
+  among: z.object({ rosters: z.array(names), notThese: names.optional() }).optional(),
+});
 const openItem = z.object({
   callId: z.string(),
   kind: z.enum(['request', 'question', 'in_doubt']),
@@ -100,7 +108,7 @@ const openItem = z.object({
   summary: z.string(),
   seenDigest: z.string().optional(),
   note: z.string().optional(),
-  voting: z.object({ escalated: z.literal(true).optional() }).optional(),
+  voting: voting.optional(),
   since: z.string(),
   deadline: z.string().nullable(),
 });

@@ -8,22 +8,25 @@ export interface InboxFilter {
   agent: string;
   /** `1`: only calls in doubt. */
   doubt: string;
+  /** `1`: only what the user may decide and has not voted on. */
+  mine: string;
   /** Only what waits at least this long, in milliseconds. */
   olderThan: string;
   /** `newest`, or empty: the earliest deadline first. */
   sort: string;
 }
 
-const NAMES = ['text', 'tool', 'agent', 'doubt', 'olderThan', 'sort'] as const;
+const NAMES = ['text', 'tool', 'agent', 'doubt', 'mine', 'olderThan', 'sort'] as const;
 
 export const NO_FILTER: InboxFilter = parametersOf('', NAMES);
 
 /** The filter of an address. A value that the server would refuse has no effect. */
 export function filterOf(query: string): InboxFilter {
-  const { doubt, olderThan, sort, ...rest } = parametersOf(query, NAMES);
+  const { doubt, mine, olderThan, sort, ...rest } = parametersOf(query, NAMES);
   return {
     ...rest,
     doubt: doubt === '1' ? doubt : '',
+    mine: mine === '1' ? mine : '',
     olderThan: /^\d{1,12}$/.test(olderThan) ? olderThan : '',
     sort: sort === 'newest' ? sort : '',
   };

@@ -58,6 +58,14 @@ function Filters({ filter, setFilter, page }: FiltersProps): JSX.Element {
         change={(text) => setFilter({ ...filter, text })}
       />
       <button
+        class="button toggle"
+        type="button"
+        aria-pressed={filter.mine !== ''}
+        onClick={() => setFilter({ ...filter, mine: filter.mine === '' ? '1' : '' })}
+      >
+        Mine
+      </button>
+      <button
         class={`button toggle${doubts > 0 ? ' ask' : ''}`}
         type="button"
         aria-pressed={filter.doubt !== ''}

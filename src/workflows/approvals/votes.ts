@@ -7,6 +7,7 @@ import {
   votingOf,
   whyMayNot,
 } from '../../contract/authority/authority';
+import { needsIn } from '../../contract/authority/open-votes';
 import type { Standing } from '../../contract/authority/votes';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
@@ -140,13 +141,6 @@ function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vot
 export function needsOf(state: CallState): VotesNeeded | undefined {
   const authority = authorityOf(state);
   return authority && needsIn(standingUnder(authority, state.votes ?? []));
-}
-
-const MOST_NAMED = 10;
-
-function needsIn({ missing, missingGroups, mayVote }: Standing): VotesNeeded {
-  const groups = missingGroups.length === 0 ? undefined : [...missingGroups];
-  return { approvals: missing, who: mayVote.slice(0, MOST_NAMED), ...defined({ groups }) };
 }
 
 /** The approvals that decided, and the names of their voters as one. */

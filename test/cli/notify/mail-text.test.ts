@@ -45,3 +45,10 @@ it('says that a test is one', () => {
   expect([subject, text.includes('Nothing waits for you')]).toEqual(['Test: notifications', true]);
   expect(linkTo(PAGE, testNotice(NOW))).toBe('https://inbox.example.org/#/');
 });
+
+it('names those who may decide since nobody did in time', () => {
+  const voting = { votes: [], needs: { approvals: 1, who: [] }, escalatedTo: ['lea', 'le\u202eo'] };
+  const { subject, text } = mailOf({ ...about({ voting }), type: 'request.escalated' }, PAGE);
+  expect(subject).toBe('Approval needed, nobody decided in time: pay (clerk)');
+  expect(text).toMatch(/^now asks +lea, le⟦U\+202E⟧o$/m);
+});

@@ -1,10 +1,15 @@
 import type { InboxItem } from '../../../src/client';
 import { noticesOf, testNotice } from '../../../src/cli/notify/notices';
+import type { Voting } from '../../../src/contract/authority/open-votes';
 import { AT, inboxItem, NOW } from '../support';
 
 const HOUR = 3_600_000;
 const item = (extra: Partial<InboxItem> = {}): InboxItem =>
   inboxItem({ deadline: new Date(NOW + 2 * HOUR).toISOString(), ...extra });
+const on = (escalatedTo?: string[]): Voting => ({
+  ...{ votes: [], needs: { approvals: 1, who: [] }, escalated: true },
+  ...(escalatedTo === undefined ? {} : { escalatedTo }),
+});
 const types = (items: InboxItem[], now = NOW): string[] =>
   noticesOf(items, { now, beforeMs: HOUR }).map(({ type }) => type);
 const ids = (...items: InboxItem[]): string[] =>
@@ -16,6 +21,14 @@ describe('the notices of an inbox', () => {
     ['one that expires soon', item(), NOW + HOUR, ['request.opened', 'deadline.near']],
     ['one whose time is over', item(), NOW + 5 * HOUR, ['request.opened', 'deadline.near']],
     ['one that never expires', item({ deadline: null }), NOW + 5 * HOUR, ['request.opened']],
+    [
+      'one that went on to others',
+      item({ voting: on(['lea']) }),
+      NOW,
+      ['request.opened', 'request.escalated'],
+    ],
+    ['one that went on to nobody new', item({ voting: on() }), NOW, ['request.opened']],
+    ['a doubt after it', item({ voting: on(['lea']), kind: 'in_doubt' }), NOW, ['call.in_doubt']],
     ['a call in doubt', item({ kind: 'in_doubt', deadline: null }), NOW, ['call.in_doubt']],
   ])('%s', (_name, one, now, expected) => {
     expect(types([one], now)).toEqual(expected);

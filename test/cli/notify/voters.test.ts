@@ -1,6 +1,6 @@
 import { parseApprovers } from '../../../src/authority/approvers';
-import { votersOf, votersOn } from '../../../src/cli/notify/voters';
-import { testNotice } from '../../../src/cli/notify/notices';
+import { votersFor, votersOn } from '../../../src/cli/notify/voters';
+import { type NoticeType, testNotice } from '../../../src/cli/notify/notices';
 import { makeView } from '../../../src/history/view-types';
 import type { CallView } from '../../../src/history/view';
 import { call, NOW, request } from '../support';
@@ -36,15 +36,32 @@ const on = (one: CallView | undefined, about = notice('a'), tester?: string) =>
     ...(tester === undefined ? {} : { tester }),
   });
 
+const late = (type: NoticeType, by = 'dan') => votersFor({ type }, asked([by], { isEscalated: true }), []);
+
 it('are those whom the rule names, without who asked', () => {
-  expect(votersOf(asked(['dan']), [])).toEqual(['ann', 'bob']);
-  expect(votersOf(asked(['ann']), [])).toEqual(['bob']);
-  expect(votersOf(asked(['dan'], { isEscalated: true }), [])).toEqual(['ann', 'bob', 'cid']);
+  const opened = { type: 'request.opened' } as const;
+  expect(votersFor(opened, asked(['dan']), [])).toEqual(['ann', 'bob']);
+  expect(votersFor(opened, asked(['ann']), [])).toEqual(['bob']);
+});
+
+it.each<[NoticeType, string, string[]]>([
+  ['request.opened', 'dan', ['ann', 'bob']],
+  ['request.escalated', 'dan', ['cid']],
+  ['request.escalated', 'cid', []],
+  ['deadline.near', 'dan', ['ann', 'bob', 'cid']],
+])('of %s that %s asked are, once it was escalated, %j', (type, by, expected) => {
+  expect(late(type, by)).toEqual(expected);
 });
 
 it('are everybody where no rule says who', () => {
-  expect(votersOf(call(), ['ann', 'bob'])).toEqual(['ann', 'bob']);
-  expect(votersOf(undefined, ['ann'])).toEqual(['ann']);
+  const opened = { type: 'request.opened' } as const;
+  expect(votersFor(opened, call(), ['ann', 'bob'])).toEqual(['ann', 'bob']);
+  expect(votersFor(opened, undefined, ['ann'])).toEqual(['ann']);
+});
+
+it('are those alone to whom it was escalated, for a notice of that', async () => {
+  const about = { ...notice('a'), type: 'request.escalated' as const };
+  expect(await on(asked(['dan'], { isEscalated: true }), about)).toEqual(['cid@example.org']);
 });
 
 it('are reached at the addresses of the file', async () => {

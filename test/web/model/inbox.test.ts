@@ -27,6 +27,7 @@ describe('a filter in the address', () => {
       'text=15.00+EUR&agent=a%26b&doubt=1&sort=newest',
       { text: '15.00 EUR', agent: 'a&b', doubt: '1', sort: 'newest' },
     ],
+    ['mine=1', { mine: '1' }],
     ['olderThan=3600000', { olderThan: '3600000' }],
   ])('%j is read and written', (query, part) => {
     const filter = { ...NO_FILTER, ...part };
@@ -34,7 +35,7 @@ describe('a filter in the address', () => {
     expect(filterOf(filterQuery(filter))).toEqual(filter);
   });
 
-  it.each(['doubt=yes', 'olderThan=soon', 'sort=amount', 'limit=100000', '%', '=&&'])(
+  it.each(['doubt=yes', 'mine=anna', 'olderThan=soon', 'sort=amount', 'limit=100000', '%', '=&&'])(
     '%j has no effect, because the server would refuse it',
     (query) => expect(filterOf(query)).toEqual(NO_FILTER),
   );

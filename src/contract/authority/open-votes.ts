@@ -1,0 +1,99 @@
+import type { VotesNeeded } from '../decision';
+import { defined } from '../defined';
+import { utf8Bytes } from '../text/bytes';
+import { type Authority, ruleInForce, standingUnder } from './authority';
+import { type CastVote, seatingOf, type Standing, type Voter } from './votes';
+
+/** How the votes on a call stand, in short: lists show it, and the memo of a turn holds it. */
+export interface Voting {
+  votes: CastVote[];
+  needs: VotesNeeded;
+  /** Nobody decided in time, so more people may. */
+  escalated?: true;
+  /** Who may vote since then, and could not before; ten at most. */
+  escalatedTo?: string[];
+  /** Absent: it has no room here, or an older version wrote it. */
+  among?: VotersSought;
+}
+
+/** Among whom voters are looked for. The file of the day says who is in a group. */
+export interface VotersSought {
+  /** As in `VoteRule`. */
+  rosters: string[][];
+  /** Who may not vote, because they asked for the turn; empty: nobody knows who did. Absent: the rule lets them. */
+  notThese?: string[];
+}
+
+const MOST_NAMED = 10;
+/** A memo has little room. */
+const MOST_BYTES = 500;
+
+/** How votes stand under an authority, in short. */
+export function votingUnder(authority: Authority, votes: readonly CastVote[]): Voting {
+  const { escalated } = authority;
+  const cast = votes.map(({ voter, decision, signedBy }) => ({ voter, decision, ...defined({ signedBy }) }));
+  const since = escalated === true ? newVotersOf(authority).slice(0, MOST_NAMED) : [];
+  return {
+    votes: cast,
+    needs: needsIn(standingUnder(authority, votes)),
+    ...defined({
+      escalated,
+      escalatedTo: since.length === 0 ? undefined : since,
+      among: soughtBy(authority),
+    }),
+  };
+}
+
+/** What is still needed before a call is decided. */
+export function needsIn({ missing, missingGroups, mayVote }: Standing): VotesNeeded {
+  const groups = missingGroups.length === 0 ? undefined : [...missingGroups];
+  return { approvals: missing, who: mayVote.slice(0, MOST_NAMED), ...defined({ groups }) };
+}
+
+/** Who may vote only because nobody decided in time. */
+export function newVotersOf(authority: Authority): string[] {
+  const { escalated: _, ...before } = authority;
+  const [then, now] = [votersOf(before) ?? [], votersOf({ ...before, escalated: true }) ?? []];
+  const known = new Set(then);
+  return now.filter((name) => !known.has(name));
+}
+
+/** Who may vote, by name; undefined: everybody of the file. */
+export function votersOf(authority: Authority): string[] | undefined {
+  const { people, requesters } = authority;
+  if (people === undefined) return undefined;
+  const seatingFor = seatingOf(ruleInForce(authority), { people, requesters });
+  return people.flatMap(({ name }) => (seatingFor(name).ok ? [name] : []));
+}
+
+function soughtBy(authority: Authority): VotersSought | undefined {
+  const { rosters, notRequester } = ruleInForce(authority);
+  const sought: VotersSought = {
+    rosters: rosters.map((roster) => [...roster]),
+    ...(notRequester ? { notThese: [...authority.requesters] } : {}),
+  };
+  return utf8Bytes(JSON.stringify(sought)) > MOST_BYTES ? undefined : sought;
+}
+
+/** Somebody for whom it is looked up what waits for them, and the people of the file of the day. */
+export interface Whom {
+  /** By the name in the file; of a stranger the name that they gave. */
+  person: string;
+  /** Absent: there is no file here. */
+  people?: readonly Voter[];
+}
+
+/**
+ * Whether somebody may decide what waits, and has not voted on it. What no rule is about anybody may decide, and what does
+ * not say among whom voters are looked for may be anybody's.
+ */
+export function waitsFor({ person, people }: Whom, { voting }: { voting?: Voting }): boolean {
+  if (voting === undefined) return true;
+  const { votes, among, needs } = voting;
+  if (votes.some(({ voter }) => voter === person)) return false;
+  if (people === undefined) return needs.who.length >= MOST_NAMED || needs.who.includes(person);
+  if (among === undefined) return true;
+  const { rosters, notThese: requesters } = among;
+  const sought = { rosters, notRequester: requesters !== undefined };
+  return seatingOf(sought, { people, requesters })(person).ok;
+}
