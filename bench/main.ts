@@ -27,6 +27,7 @@ import { lisp } from './figures/lisp';
 import { mcp } from './figures/mcp';
 import { observed } from './figures/observed';
 import { policy } from './figures/policy';
+import { rate } from './figures/rate';
 import { recovery } from './figures/recovery';
 import { replay, replayBatch } from './figures/replay';
 import { sandbox } from './figures/sandbox';
@@ -48,6 +49,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   step,
   throughput,
   observed,
+  rate,
   history,
   gate,
   decision,

@@ -1,7 +1,10 @@
-/** A worker in a process of its own, so that it can be measured and it can be killed: `ours` or `baseline`; `ours` with an address for its metrics. */
+/** A worker in a process of its own, so that it can be measured and it can be killed: `ours` or `baseline`; `ours` with an address for its metrics and one for its spans. */
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { z } from 'zod';
+import { turnSpanIds } from '../lib/traces';
 import { OBSERVED_QUEUE, type OurSetup, startBaseline, startOurs } from './subjects';
 
 /** Threads of a worker: its own and the one that all workflows run in. */
@@ -10,7 +13,7 @@ const THREADS = 2;
 /** What ./thread-probe.cjs tells. */
 const Told = z.object({ bytes: z.number(), longestMs: z.number() });
 
-const [, , side, address = '', metrics] = process.argv;
+const [, , side, address = '', metrics, traces] = process.argv;
 /** More than any figure keeps waiting: what was evicted would not be measured. */
 const settings = { maxCachedWorkflows: 20_000 };
 
@@ -33,7 +36,13 @@ function askThreads(): Promise<z.infer<typeof Told>[]> {
   });
 }
 
+function sendSpans(url: string): void {
+  const spanProcessors = [new BatchSpanProcessor(new OTLPTraceExporter({ url }))];
+  new NodeTracerProvider({ idGenerator: turnSpanIds(), spanProcessors }).register();
+}
+
 async function main(): Promise<void> {
+  if (traces !== undefined) sendSpans(traces);
   if (side === 'baseline') await startBaseline(address, settings);
   else await startOurs(address, join(__dirname, '..', 'lib', 'workflow-bundle.js'), ourSettings());
   process.on('message', () => void tell());

@@ -26,9 +26,17 @@ export interface WorkerProcess {
   kill(): Promise<void>;
 }
 
-/** Starts one and waits until it works; `metrics`: where Prometheus reads one of ours. */
-export async function startProcess(side: Side, address: string, metrics?: string): Promise<WorkerProcess> {
-  const place = metrics === undefined ? [] : [metrics];
+/** Where an operator sees what one of ours does. */
+export interface Sight {
+  /** Where Prometheus reads. */
+  metrics: string;
+  /** The collector that takes its spans. */
+  traces: string;
+}
+
+/** Starts one and waits until it works. */
+export async function startProcess(side: Side, address: string, sight?: Sight): Promise<WorkerProcess> {
+  const place = sight === undefined ? [] : [sight.metrics, sight.traces];
   const child = fork(join(__dirname, 'worker-process.ts'), [side, address, ...place], {
     execArgv: ['--expose-gc', '--require', join(__dirname, 'thread-probe.cjs'), JITI],
   });

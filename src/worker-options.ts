@@ -237,6 +237,7 @@ export async function workerOptions(
     stickyQueueScheduleToStartTimeout: '2s',
     ...defined({ maxCachedWorkflows }),
     ...own,
+    ...rateOf(config, place.taskQueue),
     ...place,
     // Of every queue: a call must find a worker of the build that its turn is pinned to.
     ...deploymentOptions(settings),
@@ -249,6 +250,15 @@ export async function workerOptions(
     ),
     ...(isMain ? await workflowSide(settings, shared) : {}),
   };
+}
+
+/** The server keeps the rate of a queue, as the worker that polled last says it. */
+function rateOf(
+  { callsPerMinute }: Config,
+  taskQueue: string,
+): Pick<WorkerOptions, 'maxTaskQueueActivitiesPerSecond'> {
+  const calls = new Map(Object.entries(callsPerMinute)).get(taskQueue);
+  return calls === undefined ? {} : { maxTaskQueueActivitiesPerSecond: calls / 60 };
 }
 
 /** Where a worker polls. */

@@ -69,6 +69,11 @@ export interface ConfigOptions {
    * recorded with its cost. An agent with a budget of money needs one for each of its models. @default none
    */
   prices?: Readonly<Record<string, ModelPrice>>;
+  /**
+   * How many calls the server gives out a minute, by the task queue of their tools. It counts those of all workers together,
+   * which need the same number. Not for the config's own queue, by which models are asked. @default no limit
+   */
+  callsPerMinute?: Readonly<Record<string, number>>;
   /** Of all `prices`, and of budgets of money: three letters. @default 'USD' */
   currency?: string;
   /**
@@ -102,6 +107,7 @@ export interface Config {
   readonly approvers: string | undefined;
   readonly policy: string | readonly PolicyRule[] | undefined;
   readonly pricing: Pricing;
+  readonly callsPerMinute: Readonly<Record<string, number>>;
   readonly metrics: string | undefined;
   readonly traces: Readonly<Required<TraceOptions>>;
 }
@@ -150,6 +156,7 @@ const optionsSchema = z.strictObject({
       }),
     )
     .optional(),
+  callsPerMinute: z.record(z.string().min(1), z.number().positive().max(6_000_000)).optional(),
   metrics: z.string().min(1).optional(),
   traces: z.strictObject({ content: z.boolean().optional() }).optional(),
   currency: z
@@ -170,11 +177,11 @@ export function defineConfig(options: ConfigOptions): Config {
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
   const { taskQueue = TASK_QUEUE, log = {}, stateDir, files, agentWait } = parsed.data;
   const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers, policy } = parsed.data;
-  const { mcpServers, mcpTools = {}, metrics } = options;
+  const { mcpServers, mcpTools = {}, metrics, prices } = options;
   const agents = withSubAgents(parsed.data.agents, taskQueue);
   assertAgentsDiffer(agents);
   assertToolsAgree(agents, taskQueue);
-  const pricing = { currency: parsed.data.currency ?? 'USD', prices: Object.freeze({ ...options.prices }) };
+  const pricing = { currency: parsed.data.currency ?? 'USD', prices: Object.freeze({ ...prices }) };
   for (const agent of agents) assertPriced(agent, pricing);
   const config: Config = {
     agents: Object.freeze([...agents]),
@@ -194,9 +201,23 @@ export function defineConfig(options: ConfigOptions): Config {
     approvers,
     policy: typeof policy === 'object' ? Object.freeze(structuredClone(policy)) : policy,
     pricing,
+    callsPerMinute: Object.freeze({ ...parsed.data.callsPerMinute }),
     metrics,
   };
+  assertLimitsFit(config);
   return asConfig(config);
+}
+
+/** A limit of a queue that no tool has would hold nothing; one of the config's own would hold models too. */
+function assertLimitsFit(config: Config): void {
+  for (const queue of Object.keys(config.callsPerMinute)) {
+    const [held] = statefulTools(config, [queue]);
+    const why =
+      (queue === config.taskQueue && 'would hold model calls too') ||
+      (!queuesOf(config).includes(queue) && 'is for nothing: no tool has it') ||
+      (held && `would not hold \`${held.name}\`: where its state is, there is a queue of its own`);
+    if (why) throw invalid(`\`callsPerMinute\` of the queue \`${queue}\` ${why}`);
+  }
 }
 
 /** Money that could not be counted would limit nothing. */

@@ -11,6 +11,9 @@ const agentOf = (name: string, tools: Tool[] = []) =>
 const clerk = agentOf('clerk');
 const rich = defineAgent({ name: 'rich', instructions: 'Pay.', model, tools: [], budget: { money: 1 } });
 
+const slowOf = (state: Tool['state']) =>
+  agentOf('slow', [makeTool({ name: 'slow_tool', taskQueue: 'slow', state })]);
+
 it('fills in the defaults', () => {
   expect(defineConfig({ agents: [clerk] })).toEqual({
     agents: [clerk],
@@ -23,8 +26,14 @@ it('fills in the defaults', () => {
     mcpTools: {},
     pricing: { currency: 'USD', prices: {} },
     traces: { content: false },
+    callsPerMinute: {},
     mcpLock: 'countersign.mcp.lock',
   });
+});
+
+it('takes a limit of a queue that tools have', () => {
+  const config = defineConfig({ agents: [slowOf('call')], callsPerMinute: { slow: 0.5 } });
+  expect(config.callsPerMinute).toEqual({ slow: 0.5 });
 });
 
 it('keeps hooks as they are given: they may have a state of their own', () => {
@@ -47,6 +56,18 @@ it.each<[string, object, RegExp]>([
     'a budget of money without a price',
     { agents: [rich], prices: { other: { input: 1, output: 1 } } },
     /`budget.money` of agent rich needs a price of the model "test"/,
+  ],
+  ['a limit of no calls', { callsPerMinute: { slow: 0 } }, /`callsPerMinute.slow`/],
+  [
+    'a limit of a queue that no tool has',
+    { callsPerMinute: { slow: 60 } },
+    /of the queue `slow` is for nothing/,
+  ],
+  ['a limit of its own queue', { callsPerMinute: { [TASK_QUEUE]: 60 } }, /would hold model calls too/],
+  [
+    'a limit of a queue whose calls go by another one',
+    { agents: [slowOf('session')], callsPerMinute: { slow: 60 } },
+    /would not hold `slow_tool`/,
   ],
   ['an unknown level', { log: { level: 'loud' } }, /`log.level`/],
   ['a runner that is no function', { runner: {} }, /`runner`/],
