@@ -63,8 +63,8 @@ function read({ data }: PushEvent): PushMessage {
   }
 }
 
-function show(message: PushMessage, extra: Partial<Shown> = {}): Promise<void> {
-  const { title, text: body, tag, seen, isOver } = message;
+function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.title): Promise<void> {
+  const { text: body, tag, seen, isOver } = message;
   const options: Shown = {
     ...{ body, tag, icon: 'icon.png', data: message, silent: isOver === true },
     ...(seen === undefined ? {} : { actions: buttons('approve', 'Approve', 'deny', 'Deny') }),
@@ -84,8 +84,9 @@ async function take(action: string, message: PushMessage): Promise<void> {
   // One touch by mistake approves nothing.
   if (action === 'approve')
     return show(
-      { ...message, title: `Approve this? ${message.tool} (${message.agent})` },
+      message,
       { actions: buttons('confirm', 'Yes, approve', 'back', 'Back'), requireInteraction: true },
+      `Approve this? ${message.tool} (${message.agent})`,
     );
   if (action === 'back') return show(message);
   if (action === 'confirm') return decide('approved', message);
